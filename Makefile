@@ -1,0 +1,48 @@
+# Everything runs in a virtual environment of its own, made on demand.
+VENV   := .venv
+PYTHON ?= python3
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h) gml/kernel/_kernel.pyx
+
+.PHONY: demo test lint format docs bench sanitize clean
+
+$(STAMP): pyproject.toml $(KERNEL)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,parquet,zstd]'
+	touch $@
+
+## Learn a tree from the sample data, and show what the commands print.
+demo: $(STAMP)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh sample_data/demo.sh
+
+## Run the tests.
+test: $(STAMP)
+	$(BIN)/python -m pytest -q -n auto
+
+## Check style and types.
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+## Write the command reference anew from --help.
+docs: $(STAMP)
+	$(BIN)/python docs/make_reference.py
+
+## Compare with other packages; installs them into an environment of their own.
+bench: $(STAMP)
+	$(BIN)/python benchmarks/run.py
+
+## Run the kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitize: $(STAMP)
+	VENV="$(CURDIR)/$(VENV)" sh tests/sanitize.sh
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info gml/kernel/_kernel.c gml/kernel/*.so demo_output \
+	  .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

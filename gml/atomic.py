@@ -1,0 +1,63 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from gml.errors import OutputError, UsageError
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write `content` to `path` through a temporary file beside it and a rename.
+
+    An existing file keeps its permissions, and stays as it was when anything fails. A link is
+    followed. What is not a regular file (a device, a named pipe) is written to directly.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        _write_through(target, content)
+        return
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    except OSError as error:
+        raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(_mode_for(target))
+        Path(temporary).replace(target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        if isinstance(error, OSError):
+            raise OutputError(f"cannot write {str(path)!r}: {error.strerror}") from None
+        raise
+
+
+def _write_through(target: Path, content: bytes) -> None:
+    if target.is_dir():
+        raise UsageError(f"cannot write {str(target)!r}: it is a folder")
+    try:
+        with target.open("wb", buffering=0) as file:
+            view = memoryview(content)
+            while view:
+                view = view[file.write(view) :]
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write {str(target)!r}: {error.strerror}") from None
+
+
+def _mode_for(target: Path) -> int:
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

@@ -1,0 +1,129 @@
+"""The `gml` command: finds the subcommand, and alone turns errors into exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from typing import Any, NoReturn
+
+import click
+
+from gml import __version__
+from gml.errors import GmlError, unknown_name
+
+COMMANDS = {
+    "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
+    "indtest": "Test the independence of variables.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"gml.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from gml import kernel
+
+    click.echo(f"gml {__version__} (kernel: {kernel.description()})")
+    ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="\b\nExamples:\n"
+    "  gml chowliu survey.csv | dot -Tsvg > tree.svg\n"
+    "  gml indtest survey.csv Age Vote --given Region\n"
+    "  zcat big.csv.gz | gml chowliu - -o tree.json\n"
+    "\n\b\n"
+    "Exit codes: 0 done or yes, 1 the answer is no, 2 usage, 3 input rejected,\n"
+    "4 cannot answer, 5 out of time, 70 a bug, 130 interrupted.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and the kernel in use.",
+)
+def cli() -> None:
+    """Learn graphical models from CSV data.
+
+    Every command reads DATA (CSV, TSV, compressed, Parquet, or - for standard input) and writes
+    its result to standard output, or to a file with -o.
+    """
+
+
+def main(args: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    sys.exit(run(sys.argv[1:] if args is None else args))
+
+
+def run(args: list[str]) -> int:
+    """Run the command line and return its exit code."""
+    debug = "--debug" in args
+    try:
+        result: Any = cli.main(args=args, prog_name="gml", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "", err=True)
+        return 2
+    except click.ClickException as error:
+        where = getattr(error, "ctx", None)
+        path = where.command_path if where else "gml"
+        return _fail(f"{_one_line(error.format_message())} (see {path} --help)", 2)
+    except GmlError as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(_one_line(str(error)), error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        # Whoever read the output has seen enough.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
+        return 0
+    except MemoryError:
+        return _fail("out of memory", 4)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(
+            f"this is a bug in gml: {type(error).__name__}: {_one_line(str(error))}; please report "
+            "it with the command and the traceback that --debug shows",
+            70,
+        )
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())
+
+
+def _fail(message: str, code: int) -> int:
+    sys.stderr.write(f"gml: error: {message}\n")
+    return code

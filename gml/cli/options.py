@@ -1,0 +1,235 @@
+"""Options that mean the same in every command.
+
+Each decorator declares options, consumes their raw values and injects one object, so that commands
+get `data`, `out` and the like instead of a dozen strings.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gml.errors import CannotAnswer, UsageError
+from gml.progress import StderrReporter, reporter, reporting_to
+
+if TYPE_CHECKING:
+    from gml.counts.memory import MemoryCounter
+    from gml.data.options import ReadOptions
+    from gml.data.reading import Choice
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_RUNTIME_OPTIONS = {"threads", "max_memory", "output", "format_", "quiet", "verbose", "debug"}
+_PATHS = {"data_path", "levels", "implied"}
+
+
+def parse_list(text: str) -> tuple[str, ...]:
+    """Read names from one CSV record.
+
+    Examples
+    --------
+    >>> parse_list('A,"b,c"')
+    ('A', 'b,c')
+    """
+    try:
+        records = list(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise UsageError(f"{text!r} is not a list of names: {error}") from None
+    return tuple(records[0]) if records else ()
+
+
+class NameList(click.ParamType[tuple[str, ...]]):
+    """A list of names, as one CSV record."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
+        return value if isinstance(value, tuple) else parse_list(value)
+
+
+def was_given(name: str) -> bool:
+    """Whether an option was written on the command line."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def claim_standard_input(path: str) -> None:
+    """Let only one argument be `-`."""
+    if path != "-":
+        return
+    context = click.get_current_context().find_root()
+    if context.meta.get("gml.stdin"):
+        raise UsageError("only one argument can be - (standard input)")
+    context.meta["gml.stdin"] = True
+
+
+def chosen_options() -> dict[str, Any]:
+    """Return the options that were given and affect the result, for `learning` in the output."""
+    context = click.get_current_context()
+    return {
+        name.rstrip("_"): list(value) if isinstance(value, tuple) else value
+        for name, value in sorted(context.params.items())
+        if name not in _RUNTIME_OPTIONS | _PATHS and was_given(name)
+    }
+
+
+def common_options(function: Function) -> Function:
+    """--quiet, --verbose, --debug; runs the command with a reporter on standard error."""
+
+    @click.option("-q", "--quiet", is_flag=True, help="No warnings and no progress.")
+    @click.option("-v", "--verbose", is_flag=True, help="Say what is done.")
+    @click.option("--debug", is_flag=True, help="Show a traceback with an error.")
+    @functools.wraps(function)
+    def wrapper(*args: Any, quiet: bool, verbose: bool, debug: bool, **kwargs: Any) -> Any:
+        with reporting_to(StderrReporter(quiet=quiet, verbose=verbose)):
+            return function(*args, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class DataRequest:
+    """DATA and everything that says how to read and count it."""
+
+    path: str
+    options: ReadOptions
+    threads: int | None
+    max_memory: int | None
+
+    def counter(
+        self,
+        *,
+        used: Choice | None = None,
+        numeric: bool = False,
+        digest: bool = False,
+    ) -> MemoryCounter:
+        """Read the columns used and return the engine over them."""
+        import dataclasses
+
+        from gml.counts.memory import MemoryCounter
+        from gml.data.reading import read_dataset
+
+        options = dataclasses.replace(self.options, digest=digest)
+        dataset = read_dataset(self.path, options, used=used, numeric=numeric)
+        reporter().note(f"{dataset.n} rows, {len(dataset.names)} columns used")
+        if dataset.n == 0:
+            raise CannotAnswer("no rows are left to count")
+        return MemoryCounter(dataset, threads=self.threads, max_memory=self.max_memory)
+
+
+_DATA_OPTIONS = [
+    click.argument("data_path", metavar="DATA"),
+    click.option("-c", "--columns", type=NameList(), help="Use these columns only: A,B."),
+    click.option("--exclude", type=NameList(), default=(), help="Leave these columns out: A,B."),
+    click.option("-d", "--delimiter", help="Field delimiter; comma, or tab for .tsv files."),
+    click.option("--decimal", default=".", show_default=True, help="Decimal mark: . or ,"),
+    click.option("--encoding", help="Text encoding; UTF-8 by default."),
+    click.option(
+        "--na",
+        multiple=True,
+        metavar="TOKEN",
+        help="Means missing (repeatable; replaces: empty NA N/A NaN nan null NULL ?).",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["error", "drop", "level", "available"]),
+        default="error",
+        show_default=True,
+        help="Missing values: refuse, drop rows, own level, or rows complete in each table.",
+    ),
+    click.option(
+        "--weights", metavar="COLUMN", help="Column with the number of times a row counts."
+    ),
+    click.option(
+        "--bins", type=int, metavar="K", help="Cut numeric columns with more than K values."
+    ),
+    click.option(
+        "--discretize",
+        type=click.Choice(["quantile", "width"]),
+        default="quantile",
+        show_default=True,
+        help="How --bins cuts.",
+    ),
+    click.option(
+        "--cut",
+        multiple=True,
+        metavar="COLUMN=HOW",
+        help="Cut one column: quantile:5, width:4 or 0,10,20 (repeatable).",
+    ),
+    click.option("--levels", metavar="SCHEMA.json", help="Declared levels and cuts by column."),
+    click.option(
+        "--max-levels", type=int, default=255, show_default=True, help="Refuse ID-like columns."
+    ),
+    click.option("--threads", type=click.IntRange(min=1), help="Threads; all cores by default."),
+    click.option("--max-memory", metavar="SIZE", help="Limit for tables; half of what is free."),
+]
+
+
+def data_options(function: Function) -> Function:
+    """DATA and its options, injected as `data`."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        raw = {name: kwargs.pop(name) for name in names}
+        return function(*args, data=_data_request(**raw), **kwargs)
+
+    before = len(getattr(wrapper, "__click_params__", ()))
+    for option in reversed(_DATA_OPTIONS):
+        wrapper = option(wrapper)
+    declared: list[click.Parameter] = wrapper.__click_params__  # type: ignore[attr-defined]
+    names = [parameter.name for parameter in declared[before:]]
+    return wrapper  # type: ignore[return-value]
+
+
+def _data_request(
+    data_path: str,
+    delimiter: str | None,
+    na: tuple[str, ...],
+    cut: tuple[str, ...],
+    levels: str | None,
+    threads: int | None,
+    max_memory: str | None,
+    **rest: Any,
+) -> DataRequest:
+    from gml.counts.resources import parse_size
+    from gml.data.discretize import parse_binning
+    from gml.data.options import ReadOptions
+    from gml.data.schema import Schema, read_schema
+
+    claim_standard_input(data_path)
+    cuts = {}
+    for item in cut:
+        column, equals, how = item.rpartition("=")
+        if not equals:
+            raise UsageError(f"--cut {item!r}: write COLUMN=quantile:5, =width:4 or =0,10,20")
+        cuts[column] = parse_binning(how)
+    options = ReadOptions(
+        delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
+        na=na or None,
+        cuts=cuts,
+        schema=Schema() if levels is None else read_schema(levels),
+        **rest,
+    )
+    budget = None if max_memory is None else parse_size(max_memory)
+    return DataRequest(data_path, options, threads, budget)
+
+
+def probability(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """Check that an option is a probability above 0."""
+    if value is not None and not 0 < value <= 1:
+        raise click.BadParameter("is not between 0 and 1", ctx, param)
+    return value
+
+
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of the random numbers.",
+)

@@ -1,0 +1,118 @@
+"""Where results go: standard output, or a file that appears whole."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gml.errors import OutputError
+
+if TYPE_CHECKING:
+    from gml.graph.graph import Graph
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_GRAPH_FORMATS = ("dot", "json", "graphml", "text")
+_REPORT_FORMATS = ("text", "json", "jsonl", "csv", "markdown")
+
+
+def write_standard_output(content: bytes) -> None:
+    """Write to standard output; a reader that went away is no error."""
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # What Python still holds for the closed pipe must not be complained about at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class _Output:
+    """A destination and a format."""
+
+    path: str | None
+    format: str
+
+    def _send(self, text: str) -> None:
+        content = text.encode("utf-8")
+        if self.path is None or self.path == "-":
+            write_standard_output(content)
+        else:
+            from gml.atomic import write_whole
+
+            write_whole(self.path, content)
+
+
+class GraphOutput(_Output):
+    """Takes a graph."""
+
+    @property
+    def keeps_learning(self) -> bool:
+        """Whether the format holds how the graph was learned."""
+        return self.format in ("json", "graphml")
+
+    def write(self, graph: Graph, learning: dict[str, Any]) -> None:
+        """Write a learned graph."""
+        from gml.formats.graphs import WRITERS
+
+        self._send(WRITERS[self.format](replace(graph, learning=learning)))
+
+
+class ReportOutput(_Output):
+    """Takes rows of a report."""
+
+    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Write a report."""
+        from gml.formats.reports.rows import FORMATS
+
+        self._send(FORMATS[self.format](rows))
+
+
+def graph_output(function: Function) -> Function:
+    """-o and -f for graphs, injected as `out`."""
+    from gml.formats.suffixes import GRAPH_SUFFIXES
+
+    return _output(function, GraphOutput, _GRAPH_FORMATS, "dot", GRAPH_SUFFIXES)
+
+
+def report_output(function: Function) -> Function:
+    """-o and -f for reports, injected as `out`."""
+    from gml.formats.suffixes import REPORT_SUFFIXES
+
+    return _output(function, ReportOutput, _REPORT_FORMATS, "text", REPORT_SUFFIXES)
+
+
+def _output(
+    function: Function,
+    kind: type[_Output],
+    formats: Sequence[str],
+    default: str,
+    suffixes: dict[str, str],
+) -> Function:
+    @click.option("-o", "--output", metavar="FILE", help="Write here; the suffix picks the format.")
+    @click.option(
+        "-f",
+        "--format",
+        "format_",
+        type=click.Choice(formats),
+        help=f"Output format; {default} by default.",
+    )
+    @functools.wraps(function)
+    def wrapper(*args: Any, output: str | None, format_: str | None, **kwargs: Any) -> Any:
+        from gml.formats.suffixes import format_of
+
+        if format_ is None:
+            on_screen = output is None or output == "-" or output.startswith("/dev/")
+            format_ = default if on_screen else format_of(output or "", suffixes)
+        return function(*args, out=kind(output, format_), **kwargs)
+
+    return wrapper  # type: ignore[return-value]

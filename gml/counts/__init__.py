@@ -1,0 +1,1 @@
+"""The counting engine: batches of variable sets in, contingency tables and moments out."""

@@ -1,0 +1,105 @@
+"""What an engine promises: the types of its answers, and the Counter protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Variable
+from gml.kernel.layout import TableStatistics
+
+__all__ = ["Counter", "Counts", "Moments", "TableSet", "TableStatistics", "Triple"]
+
+
+class TableSet(NamedTuple):
+    """A table to count: one or two axes, given a conditioning set (column positions)."""
+
+    axes: tuple[int, ...]
+    given: tuple[int, ...] = ()
+
+
+Triple = tuple[int, int, tuple[int, ...]]
+"""x, y and the conditioning set of a test."""
+
+
+def tables_of(variables: Sequence[Variable], triples: Sequence[Triple]) -> list[TableSet]:
+    """Return the tables of tests, x and y and Z in order of their names."""
+
+    def by_name(members: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted(members, key=lambda j: variables[j].name))
+
+    return [TableSet(by_name((x, y)), by_name(given)) for x, y, given in triples]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A contingency table whose conditioning set is collapsed into one axis.
+
+    `table` has shape (observed configurations, levels of the first axis, …); row s of `configs`
+    holds the level codes of configuration s, in lexicographic order; `n_configs` counts the
+    possible configurations, observed or not.
+    """
+
+    table: NDArray[np.int64]
+    configs: NDArray[np.int64]
+    n_configs: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Means and exact cross-products about the mean of numeric columns.
+
+    `cross[i][j]` is the integer n·Σ(qᵢ−q̄ᵢ)(qⱼ−q̄ⱼ) of the fixed-point columns qᵢ = xᵢ·2^scale[i]
+    (less a centre); correlations follow from it without rounding before the last step.
+    """
+
+    n: int
+    means: tuple[float, ...]
+    cross: tuple[tuple[int, ...], ...]
+    scales: tuple[int, ...]
+
+    def correlation(self) -> NDArray[np.float64]:
+        """Return the correlation matrix; rows of constant columns are 0."""
+        size = len(self.cross)
+        roots = [np.sqrt(float(self.cross[i][i])) for i in range(size)]
+        result = np.eye(size)
+        for i in range(size):
+            for j in range(size):
+                if i != j and roots[i] and roots[j]:
+                    result[i, j] = float(self.cross[i][j]) / roots[i] / roots[j]
+                elif not roots[i] or not roots[j]:
+                    result[i, j] = 0.0
+        return result
+
+
+class Counter(Protocol):
+    """The engine: what scans rows."""
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns that can be counted."""
+
+    @property
+    def n(self) -> int:
+        """Rows counted with their weights."""
+
+    @property
+    def missing(self) -> bool:
+        """Whether some tables leave rows out because a value is missing."""
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        """Count a batch of tables; answers come in the order of the questions."""
+
+    def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
+        """Count a batch of tests and return their statistics without handing out the tables."""
+
+    def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
+        """Statistics of many pairs (pairs × 2 column positions)."""
+
+    def moments(self, columns: Sequence[int]) -> Moments:
+        """Moments of numeric columns over the rows complete in all of them."""

@@ -1,0 +1,335 @@
+"""The default engine: tables of a dataset in memory, by the kernel.
+
+A batch goes to bit masks and popcounts where level counts are small, to direct counting otherwise,
+to weighted distinct rows where many rows are equal, in chunks over threads without the GIL. Tables
+too large to hold every possible configuration are counted over the observed ones. x and y are put
+in the order of their names, and so is the conditioning set, so that the order of columns or
+arguments does not reach the last bit of a statistic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.counts.counter import Counts, Moments, TableSet, Triple, tables_of
+from gml.counts.resources import available_threads, default_budget, require_memory
+from gml.data.dataset import Dataset, Variable, missing_mask
+from gml.errors import UsageError, listing, quote
+from gml.kernel.layout import DENSE_CELLS, TableStatistics
+from gml.progress import reporter
+
+_MASK_LEVELS = 32
+_COMPRESS_SETS = 64
+_COMPRESS_ROWS = 4096
+_COMPRESS_SHARE = 8
+_SAMPLE_ROWS = 2048
+_GROUP_BLOCK = 1 << 16
+_MIN_CHUNK = 16
+_FIXED_POINT_BITS = 52
+
+
+class MemoryCounter:
+    """Counts a dataset that is in memory.
+
+    Examples
+    --------
+    >>> import gml
+    >>> counter = MemoryCounter(gml.read("sample_data/asia.csv", columns=("smoke", "lung")))
+    >>> [counts.table.tolist() for counts in counter.tables([TableSet((0, 1))])]
+    [[[[2463, 33], [2262, 242]]]]
+    """
+
+    def __init__(
+        self, dataset: Dataset, *, threads: int | None = None, max_memory: int | None = None
+    ) -> None:
+        self.dataset = dataset
+        self._threads = threads or available_threads()
+        self._budget = default_budget() if max_memory is None else max_memory
+        self._by_name = sorted(range(len(dataset.names)), key=lambda j: dataset.names[j])
+        self._rank = {j: rank for rank, j in enumerate(self._by_name)}
+        self._plain: Any = None
+        self._compressed: Any = None
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns that can be counted."""
+        return self.dataset.variables
+
+    @property
+    def n(self) -> int:
+        """Rows counted with their weights."""
+        return self.dataset.n
+
+    @property
+    def missing(self) -> bool:
+        """Whether some tables leave rows out because a value is missing."""
+        return any(missing_mask(column).any() for column in self.dataset.columns)
+
+    # ------------------------------------------------------------------ tables
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        """Count a batch of tables; answers come in the order of the questions."""
+        sets = list(sets)
+        data = self._data(len(sets))
+        for wanted in sets:
+            yield self._table(data, wanted)
+
+    def _table(self, data: Any, wanted: TableSet) -> Counts:
+        members = [*wanted.given, *wanted.axes]
+        self._require_levels(members)
+        given = [self._n_levels(j) for j in wanted.given]
+        axes = [self._n_levels(j) for j in wanted.axes]
+        cells, n_configs = math.prod(axes), math.prod(given)
+        if cells * n_configs > DENSE_CELLS and wanted.given:
+            return self._sparse_table(wanted, given, axes)
+        self._require(8 * cells * n_configs, members)
+        flat = data.count(np.array(members, dtype=np.int32))
+        table = flat.reshape(n_configs, *axes)
+        seen = np.flatnonzero(table.reshape(n_configs, -1).any(axis=1))
+        codes = np.array(np.unravel_index(seen, given) if given else [[]] * 0, dtype=np.int64)
+        configs = codes.T if given else np.zeros((len(seen), 0), dtype=np.int64)
+        return Counts(np.ascontiguousarray(table[seen]), configs, n_configs, int(flat.sum()))
+
+    def _sparse_table(self, wanted: TableSet, given: list[int], axes: list[int]) -> Counts:
+        """Number the observed configurations one conditioning column at a time."""
+        columns = [self.dataset.columns[j] for j in (*wanted.given, *wanted.axes)]
+        complete = np.ones(self.dataset.n_rows, dtype=bool)
+        for column in columns:
+            complete &= ~missing_mask(column)
+        # Configurations of weight 0 were not seen.
+        weights = self.dataset.weights
+        if weights is not None:
+            complete &= weights > 0
+        rank = np.zeros(np.count_nonzero(complete), dtype=np.int64)
+        configs = np.zeros((min(1, len(rank)), 0), dtype=np.int64)
+        for column, n_levels in zip(columns, given, strict=False):
+            keys, rank = np.unique(rank * n_levels + column[complete], return_inverse=True)
+            configs = np.column_stack([configs[keys // n_levels], keys % n_levels])
+        cells = math.prod(axes)
+        self._require(8 * cells * max(1, len(configs)), [*wanted.given, *wanted.axes])
+        index = rank
+        for column, n_levels in zip(columns[len(given) :], axes, strict=True):
+            index = index * n_levels + column[complete]
+        size = cells * len(configs)
+        if weights is None:
+            flat = np.bincount(index, minlength=size).astype(np.int64)
+        else:
+            flat = np.zeros(size, dtype=np.int64)
+            np.add.at(flat, index, weights[complete])
+        table = flat.reshape(len(configs), *axes)
+        return Counts(table, configs, math.prod(given), int(flat.sum()))
+
+    # ------------------------------------------------------------------ statistics
+
+    def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
+        """Count a batch of tests and return their statistics without handing out the tables."""
+        sets = [[*t.given, *t.axes] for t in tables_of(self.variables, triples)]
+        for members in sets:
+            self._require_levels(members)
+        if all(len(members) == 2 for members in sets):
+            return self.pair_statistics(np.array(sets, dtype=np.int32).reshape(-1, 2))
+        data = self._data(len(sets))
+        lengths = [len(members) for members in sets]
+
+        def chunk(start: int, stop: int) -> TableStatistics:
+            flat = np.array([j for members in sets[start:stop] for j in members], dtype=np.int32)
+            starts = np.concatenate([[0], np.cumsum(lengths[start:stop])]).astype(np.int64)
+            found: TableStatistics = data.set_statistics(flat, starts)
+            for k in np.flatnonzero(found.n < 0):
+                self._fill_sparse(found, int(k), sets[start + int(k)])
+            return found
+
+        return self._in_chunks(chunk, len(sets))
+
+    def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
+        """Statistics of many pairs (pairs × 2 column positions)."""
+        pairs = np.asarray(pairs, dtype=np.int32).reshape(-1, 2)
+        self._require_levels(np.unique(pairs).tolist())
+        rank = np.array([self._rank[j] for j in range(len(self._rank))])
+        swap = rank[pairs[:, 0]] > rank[pairs[:, 1]]
+        pairs = np.where(swap[:, None], pairs[:, ::-1], pairs)
+        levels = np.array([self._n_levels(j) for j in range(len(self._rank))], dtype=np.int64)
+        if len(pairs):
+            cells = levels[pairs[:, 0]] * levels[pairs[:, 1]]
+            largest = int(np.argmax(cells))
+            self._require(8 * int(cells[largest]), pairs[largest].tolist())
+        data = self._data(len(pairs))
+
+        def chunk(start: int, stop: int) -> TableStatistics:
+            part = np.ascontiguousarray(pairs[start:stop], dtype=np.int32)
+            found: TableStatistics = data.pair_statistics(part)
+            return found
+
+        return self._in_chunks(chunk, len(pairs))
+
+    def _fill_sparse(self, found: TableStatistics, k: int, members: list[int]) -> None:
+        counts = self._table(None, TableSet(tuple(members[-2:]), tuple(members[:-2])))
+        one = kernel.active().table_statistics_of(counts.table)
+        found.floats[k] = one.floats[0]
+        found.ints[k] = one.ints[0]
+        seen = math.prod(len(np.unique(column)) for column in counts.configs.T)
+        # Past 2^62 configurations a test is insufficient or its p-value 1 either way.
+        found.seen_z[k] = min(seen, 1 << 62)
+
+    def _in_chunks(
+        self, chunk: Callable[[int, int], TableStatistics], size: int
+    ) -> TableStatistics:
+        step = max(_MIN_CHUNK, min(2048, -(-size // (4 * self._threads))))
+        bounds = [(start, min(start + step, size)) for start in range(0, size, step)]
+        if self._threads == 1 or len(bounds) < 2:
+            parts = []
+            for start, stop in bounds:
+                parts.append(chunk(start, stop))
+                reporter().advance("counting", stop, size)
+            return TableStatistics.concatenate(parts)
+        with ThreadPoolExecutor(self._threads) as pool:
+            parts = []
+            for (_, stop), part in zip(
+                bounds, pool.map(lambda bound: chunk(*bound), bounds), strict=True
+            ):
+                parts.append(part)
+                reporter().advance("counting", stop, size)
+        return TableStatistics.concatenate(parts)
+
+    # ------------------------------------------------------------------ coded data
+
+    def _n_levels(self, j: int) -> int:
+        # A column whose every cell is missing has no level; one empty level keeps shapes simple.
+        return max(1, len(self.variables[j].levels or ()))
+
+    def _require_levels(self, members: Iterable[int]) -> None:
+        numbers = [self.variables[j].name for j in members if self.variables[j].is_continuous]
+        if numbers:
+            raise UsageError(f"{listing(numbers)} has numbers, which cannot be counted")
+
+    def _require(self, n_bytes: int, members: Sequence[int]) -> None:
+        if n_bytes > self._budget:
+            names = ", ".join(quote(self.variables[j].name) for j in members)
+            require_memory(n_bytes, self._budget, f"the table of {names}")
+
+    def _data(self, n_sets: int) -> Any:
+        """Return the rows as the kernel wants them: distinct ones if that pays for the batch."""
+        if self._compressed is None and (
+            n_sets >= _COMPRESS_SETS and self.dataset.n_rows >= _COMPRESS_ROWS
+        ):
+            self._compressed = self._compress() or False
+        if self._compressed:
+            return self._compressed
+        if self._plain is None:
+            self._plain = self._coded(list(self.dataset.columns), self.dataset.weights)
+        return self._plain
+
+    def _coded(self, columns: list[NDArray[Any]], weights: NDArray[np.int64] | None) -> Any:
+        columns = [
+            np.empty(len(column), dtype=np.uint8) if column.dtype.kind == "f" else column
+            for column in columns
+        ]
+        n_levels = [self._n_levels(j) for j in range(len(columns))]
+        masked = sum(levels for levels in n_levels if levels <= _MASK_LEVELS)
+        mask_bytes = masked * self.dataset.n_rows // 8
+        mask_levels = _MASK_LEVELS if mask_bytes < self._budget // 2 else 0
+        return kernel.active().CodedData(
+            [np.ascontiguousarray(column) for column in columns], n_levels, weights, mask_levels
+        )
+
+    def _compress(self) -> Any:
+        """Return the distinct rows with their weights, or None where most rows differ."""
+        columns = [column for column in self.dataset.columns if column.dtype.kind != "f"]
+        if len(columns) != len(self.dataset.columns):
+            return None
+        n = self.dataset.n_rows
+        step = max(1, n // _SAMPLE_ROWS)
+        sample = _row_bytes([column[::step] for column in columns])
+        group_rows = kernel.active().group_rows
+        if group_rows(sample, len(sample) // _COMPRESS_SHARE) is None:
+            return None
+        chosen: list[NDArray[np.int64]] = []
+        counts: list[NDArray[np.int64]] = []
+        weights = self.dataset.weights
+        for start in range(0, n, _GROUP_BLOCK):
+            stop = min(start + _GROUP_BLOCK, n)
+            found = group_rows(_row_bytes([c[start:stop] for c in columns]), stop - start)
+            assert found is not None
+            chosen.append(found[1] + start)
+            counts.append(
+                _group_sums(
+                    found[0], len(found[1]), None if weights is None else weights[start:stop]
+                )
+            )
+        firsts, total = np.concatenate(chosen), np.concatenate(counts)
+        found = group_rows(_row_bytes([c[firsts] for c in columns]), n // _COMPRESS_SHARE)
+        if found is None:
+            return None
+        merged = firsts[found[1]]
+        return self._coded([c[merged] for c in columns], _group_sums(found[0], len(merged), total))
+
+    # ------------------------------------------------------------------ moments
+
+    def moments(self, columns: Sequence[int]) -> Moments:
+        """Moments of numeric columns over the rows complete in all of them."""
+        labels = [self.variables[j].name for j in columns if not self.variables[j].is_continuous]
+        if labels:
+            raise UsageError(f"{listing(labels)} has labels, not numbers")
+        complete = np.ones(self.dataset.n_rows, dtype=bool)
+        for j in columns:
+            complete &= ~missing_mask(self.dataset.columns[j])
+        weights = self.dataset.weights
+        if weights is not None:
+            complete &= weights > 0
+            weights = np.ascontiguousarray(weights[complete])
+        n = int(np.count_nonzero(complete)) if weights is None else int(weights.sum())
+        fixed = [_fixed_point(self.dataset.columns[j][complete]) for j in columns]
+        dot = kernel.active().exact_dot
+        one = np.ones(int(np.count_nonzero(complete)), dtype=np.int64)
+        sums = [dot(q, one, weights) for q, _, _ in fixed]
+        cross = [[0] * len(fixed) for _ in fixed]
+        for i, (q, _, _) in enumerate(fixed):
+            for k in range(i, len(fixed)):
+                value = n * dot(q, fixed[k][0], weights) - sums[i] * sums[k]
+                cross[i][k] = cross[k][i] = value
+        means = tuple(
+            centre + math.ldexp(total / n, -scale) if n else math.nan
+            for total, (_, centre, scale) in zip(sums, fixed, strict=True)
+        )
+        scales = tuple(scale for _, _, scale in fixed)
+        return Moments(n, means, tuple(tuple(row) for row in cross), scales)
+
+
+def _fixed_point(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, int]:
+    """Integers q with values ≈ centre + q·2^-scale, to 52 bits of the range."""
+    if len(values) == 0:
+        return np.empty(0, dtype=np.int64), 0.0, 0
+    low, high = float(values.min()), float(values.max())
+    centre = low / 2 + high / 2
+    spread = max(high - centre, centre - low)
+    scale = _FIXED_POINT_BITS - math.frexp(spread)[1] if spread else 0
+    return np.rint(np.ldexp(values - centre, scale)).astype(np.int64), centre, scale
+
+
+def _row_bytes(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8]:
+    """Rows as bytes, one row after the other."""
+    width = sum(column.dtype.itemsize for column in columns)
+    rows = np.empty((len(columns[0]) if columns else 0, width), dtype=np.uint8)
+    at = 0
+    for column in columns:
+        size = column.dtype.itemsize
+        rows[:, at : at + size] = np.ascontiguousarray(column).view(np.uint8).reshape(-1, size)
+        at += size
+    return rows
+
+
+def _group_sums(
+    group: NDArray[np.int32], n_groups: int, weights: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    if weights is None:
+        return np.bincount(group, minlength=n_groups).astype(np.int64)
+    sums = np.zeros(n_groups, dtype=np.int64)
+    np.add.at(sums, group, weights)
+    return sums

@@ -1,0 +1,1 @@
+"""Tables of coded columns, and how files become such tables."""

@@ -1,0 +1,199 @@
+"""Variable and Dataset: the coded table that everything above counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import DataError, UsageError, quote, unknown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_LEVELS = 65535
+"""Codes are at most two bytes, and one code means missing."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A column's name and its levels in order; `levels` None means continuous."""
+
+    name: str
+    levels: tuple[str, ...] | None
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the column holds numbers rather than labels."""
+        return self.levels is None
+
+
+def code_type(n_levels: int) -> type[np.uint8] | type[np.uint16]:
+    """Return the narrowest type for codes of `n_levels` levels and one code for missing."""
+    return np.uint8 if n_levels <= 255 else np.uint16
+
+
+def missing_code(codes: NDArray[Any]) -> int:
+    """Return the code that means missing in a column of codes."""
+    return int(np.iinfo(codes.dtype).max)
+
+
+def missing_mask(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which cells of a column are missing."""
+    mask: NDArray[np.bool_]
+    mask = np.isnan(column) if column.dtype.kind == "f" else column == missing_code(column)
+    return mask
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Columns of equal length: codes of levels (uint8 or uint16) or float64, and row weights.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = Dataset.from_frame(pd.DataFrame({"A": ["x", "y", "x"], "B": [1, 10, 2]}))
+    >>> data.variables[1]
+    Variable(name='B', levels=('1', '2', '10'))
+    >>> data.columns[1]
+    array([0, 2, 1], dtype=uint8)
+    """
+
+    variables: tuple[Variable, ...]
+    columns: tuple[NDArray[Any], ...]
+    weights: NDArray[np.int64] | None = None
+    digest: str | None = None
+    _positions: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            column.flags.writeable = False
+        positions = {variable.name: j for j, variable in enumerate(self.variables)}
+        object.__setattr__(self, "_positions", positions)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(variable.name for variable in self.variables)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows as they stand in the table."""
+        if self.weights is not None:
+            return len(self.weights)
+        return len(self.columns[0]) if self.columns else 0
+
+    @property
+    def n(self) -> int:
+        """Rows counted with their weights."""
+        return self.n_rows if self.weights is None else int(self.weights.sum())
+
+    def index(self, name: str) -> int:
+        """Return the position of a column."""
+        try:
+            return self._positions[name]
+        except KeyError:
+            raise UsageError(unknown_name("column", name, self.names)) from None
+
+    def select(self, names: Iterable[str]) -> Dataset:
+        """Return the dataset of the named columns, in that order."""
+        chosen = [self.index(name) for name in names]
+        return Dataset(
+            tuple(self.variables[j] for j in chosen),
+            tuple(self.columns[j] for j in chosen),
+            self.weights,
+            self.digest,
+        )
+
+    def rows(self, keep: NDArray[np.bool_]) -> Dataset:
+        """Return the dataset of the rows where `keep` is true."""
+        return Dataset(
+            self.variables,
+            tuple(column[keep] for column in self.columns),
+            None if self.weights is None else self.weights[keep],
+            self.digest,
+        )
+
+    def blocks(self, n_rows: int = 1 << 16) -> Iterator[Dataset]:
+        """Yield the dataset in blocks of rows, without copying."""
+        for start in range(0, self.n_rows, n_rows):
+            part = slice(start, start + n_rows)
+            yield Dataset(
+                self.variables,
+                tuple(column[part] for column in self.columns),
+                None if self.weights is None else self.weights[part],
+                self.digest,
+            )
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, *, weights: str | None = None, numeric: Sequence[str] = ()
+    ) -> Dataset:
+        """Code a pandas DataFrame: every value is a label, except in the `numeric` columns.
+
+        Missing cells are what pandas calls missing. Levels of a categorical column are declared;
+        other columns have the levels that occur, ordered as in a file.
+        """
+        from gml.data.levels import order_levels
+
+        variables: list[Variable] = []
+        columns: list[NDArray[Any]] = []
+        for name in frame.columns:
+            if name == weights:
+                continue
+            series = frame[name]
+            if name in numeric:
+                variables.append(Variable(str(name), None))
+                columns.append(series.to_numpy(dtype=np.float64, na_value=np.nan).copy())
+                continue
+            categories = getattr(series.dtype, "categories", None)
+            if categories is not None:
+                levels = tuple(str(category) for category in categories)
+                raw = series.cat.codes.to_numpy()
+            else:
+                raw, found = series.factorize(use_na_sentinel=True)
+                labels = [str(label) for label in found]
+                levels = order_levels(labels)
+                rank = {label: code for code, label in enumerate(levels)}
+                raw = np.array([*(rank[label] for label in labels), -1], dtype=np.int64)[raw]
+            if len(set(levels)) != len(levels):
+                raise DataError(f"column {quote(str(name))}: two values have the same label")
+            if len(levels) > MAX_LEVELS:
+                raise DataError(f"column {quote(str(name))}: more than {MAX_LEVELS} levels")
+            variables.append(Variable(str(name), levels))
+            columns.append(raw.astype(code_type(len(levels))))
+        row_weights = None if weights is None else integer_weights(frame[weights].to_numpy())
+        return cls(tuple(variables), tuple(columns), row_weights)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame of categorical (and float) columns; weights are left out."""
+        import pandas as pd
+
+        content = {}
+        for variable, column in zip(self.variables, self.columns, strict=True):
+            if variable.levels is None:
+                content[variable.name] = pd.Series(column.copy())
+                continue
+            codes = np.where(missing_mask(column), -1, column.astype(np.int64))
+            content[variable.name] = pd.Series(
+                pd.Categorical.from_codes(codes.tolist(), categories=list(variable.levels))
+            )
+        return pd.DataFrame(content)
+
+
+def integer_weights(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Check that weights are non-negative integer counts."""
+    numbers = np.asarray(values, dtype=np.float64)
+    bad = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2.0**53))
+    if bad.any():
+        row = int(np.argmax(bad))
+        shown = "missing" if np.isnan(numbers[row]) else f"{numbers[row]:g}"
+        raise DataError(
+            f"weights are counts, non-negative integers: data row {row + 1} has {shown}"
+        )
+    if numbers.sum() >= 2.0**53:
+        raise DataError("the weights add up to more than 2^53")
+    return numbers.astype(np.int64)

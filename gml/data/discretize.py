@@ -1,0 +1,82 @@
+"""Numbers to intervals.
+
+k cut points make the k + 1 levels `[-inf,c1)`, `[c1,c2)`, …, `[ck,inf)`, so that every number has a
+level, in this file and in the next. Quantile cuts are data values: cut i of K is the smallest value
+v with #{rows ≤ v} > i·n/K; width cuts divide the range evenly. Both see weights and no row order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Binning:
+    """How to cut one column: into `bins` by quantile or width, or at given cuts."""
+
+    method: str
+    bins: int = 0
+    cuts: tuple[float, ...] = ()
+
+    def cut_points(
+        self, values: NDArray[np.float64], counts: NDArray[np.int64]
+    ) -> tuple[float, ...]:
+        """Return the cut points for distinct sorted values with their counts."""
+        if self.method == "cuts":
+            return self.cuts
+        if len(values) == 0:
+            return ()
+        if self.method == "width":
+            low, high = float(values[0]), float(values[-1])
+            edges = [low + (high - low) * i / self.bins for i in range(1, self.bins)]
+            return tuple(sorted({edge for edge in edges if low < edge <= high}))
+        below = np.cumsum(counts)
+        n = int(below[-1])
+        chosen = {
+            float(values[np.searchsorted(below * self.bins, i * n, side="right")])
+            for i in range(1, self.bins)
+        }
+        return tuple(sorted(chosen - {float(values[0])}))
+
+
+def parse_binning(text: str) -> Binning:
+    """Read `quantile:5`, `width:4` or `0,10,20`."""
+    method, colon, number = text.partition(":")
+    try:
+        if colon:
+            bins = int(number)
+            if method not in ("quantile", "width") or bins < 2:
+                raise ValueError
+            return Binning(method, bins)
+        cuts = tuple(float(cut) for cut in text.split(","))
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is not a way to cut: quantile:5, width:4, or increasing cut points 0,10,20"
+        ) from None
+    if any(not low < high for low, high in itertools.pairwise(cuts)) or not all(np.isfinite(cuts)):
+        raise UsageError(f"the cut points {text!r} are not strictly increasing")
+    return Binning("cuts", cuts=cuts)
+
+
+def interval_levels(cuts: Sequence[float]) -> tuple[str, ...]:
+    """Name the intervals between cut points.
+
+    Examples
+    --------
+    >>> interval_levels([0, 2.5])
+    ('[-inf,0)', '[0,2.5)', '[2.5,inf)')
+    """
+    edges = ["-inf", *(_shortest(cut) for cut in cuts), "inf"]
+    return tuple(f"[{low},{high})" for low, high in itertools.pairwise(edges))
+
+
+def _shortest(number: float) -> str:
+    text = repr(float(number))
+    return text[:-2] if text.endswith(".0") else text

@@ -1,0 +1,103 @@
+"""The first record of a CSV file: the names of its columns."""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gml.errors import DataError, quote
+from gml.kernel.layout import BLOCK_BYTES
+from gml.kernel.layout import Source as BytesIn
+from gml.progress import reporter
+
+_LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
+_BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_MAX_HEADER = 1 << 26
+
+
+class Header(NamedTuple):
+    """Names of the columns, the bytes read beyond the header, and the line they start on."""
+
+    names: list[str]
+    rest: bytes
+    next_line: int
+
+
+def read_header(source: BytesIn, name: str, delimiter: str) -> Header:
+    """Read the first record that is not blank."""
+    data = bytearray()
+    buffer = bytearray(BLOCK_BYTES)
+    final = False
+    while not final:
+        with memoryview(buffer) as room:
+            got = source.readinto(room)
+        final = got == 0
+        first = not data
+        data += buffer[:got]
+        if first and data.startswith(_BOM):
+            del data[: len(_BOM)]
+        if data.startswith(_UTF16_BOMS):
+            raise DataError(f"{name}: looks like UTF-16; say --encoding utf-16")
+        found = _first_record(data.decode("latin-1"), delimiter, final, name)
+        if found is not None:
+            record, consumed, lines = found
+            names = [_decode(field.encode("latin-1"), name) for field in record]
+            _hint_at_delimiter(names, delimiter)
+            return Header(names, bytes(data[consumed:]), lines + 1)
+        if len(data) > _MAX_HEADER:
+            raise DataError(f"{name}: line 1: the header is longer than {_MAX_HEADER >> 20} MiB")
+    raise DataError(f"{name}: the file is empty: there is no header")
+
+
+def _first_record(
+    text: str, delimiter: str, final: bool, name: str
+) -> tuple[list[str], int, int] | None:
+    """Return the first record that is not blank, characters and lines used; None = need more."""
+    consumed = lines = 0
+    exhausted = False
+
+    def pull() -> Iterator[str]:
+        nonlocal consumed, lines, exhausted
+        for match in _LINE.finditer(text):
+            ends = match[0].endswith(("\r", "\n"))
+            if not final and match.end() == len(text) and not (ends and match[0][-1] == "\n"):
+                break
+            consumed, lines = match.end(), lines + 1
+            yield match[0]
+        exhausted = True
+
+    csv.field_size_limit(sys.maxsize)
+    for record in csv.reader(pull(), delimiter=delimiter):
+        if not record:
+            continue
+        if not exhausted:
+            return record, consumed, lines
+        if final:
+            raise DataError(f"{name}: line 1: a quote in the header is never closed")
+    return None
+
+
+def _decode(field: bytes, name: str) -> str:
+    try:
+        return field.decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = field[error.start]
+        raise DataError(
+            f"{name}: line 1: byte 0x{byte:02x} in the header is not UTF-8; "
+            "try --encoding cp1252 or latin-1"
+        ) from None
+
+
+def _hint_at_delimiter(names: list[str], delimiter: str) -> None:
+    if len(names) != 1:
+        return
+    for other, option in ((";", "';'"), ("\t", "tab"), (",", ",")):
+        if other != delimiter and other in names[0]:
+            reporter().warn(
+                f"the header is one column, {quote(names[0])}; did you mean --delimiter {option}?"
+            )
+            return

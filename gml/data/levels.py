@@ -1,0 +1,30 @@
+"""The order of levels: numeric where every label is a number, by code point otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def order_levels(labels: Sequence[str], *, decimal: str = ".") -> tuple[str, ...]:
+    """Return the labels in level order.
+
+    Examples
+    --------
+    >>> order_levels(["10", "9", "01", "1"])
+    ('01', '1', '9', '10')
+    >>> order_levels(["b", "10", "9"])
+    ('10', '9', 'b')
+    """
+    plain = {label: label.replace(decimal, ".") if decimal != "." else label for label in labels}
+    if not all(_NUMBER.fullmatch(text) for text in plain.values()):
+        return tuple(sorted(labels))
+    values = {label: float(text) for label, text in plain.items()}
+    if len(set(values.values())) == len(values):
+        return tuple(sorted(labels, key=lambda label: values[label]))
+    # Equal as doubles may still differ as decimals.
+    from decimal import Decimal
+
+    return tuple(sorted(labels, key=lambda label: (Decimal(plain[label]), label)))

@@ -1,0 +1,66 @@
+"""What a caller may ask of the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gml.data.dataset import MAX_LEVELS
+from gml.data.discretize import Binning
+from gml.data.schema import Schema
+from gml.errors import UsageError
+
+DEFAULT_NA = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
+MISSING_POLICIES = ("error", "drop", "level", "available")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The data options of the command line, as values."""
+
+    columns: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
+    na: tuple[str, ...] | None = None
+    missing: str = "error"
+    weights: str | None = None
+    bins: int | None = None
+    discretize: str = "quantile"
+    cuts: Mapping[str, Binning] = field(default_factory=dict)
+    schema: Schema = field(default_factory=Schema)
+    max_levels: int = 255
+    digest: bool = False
+
+    def __post_init__(self) -> None:
+        if self.missing not in MISSING_POLICIES:
+            raise UsageError(f"missing is one of {', '.join(MISSING_POLICIES)}")
+        if self.delimiter is not None and (
+            len(self.delimiter) != 1
+            or not self.delimiter.isascii()
+            or self.delimiter in '"\r\n'
+            or (not self.delimiter.isprintable() and self.delimiter != "\t")
+        ):
+            raise UsageError("the delimiter is one ASCII character, not a quote or a line end")
+        if self.decimal not in (".", ","):
+            raise UsageError("the decimal mark is '.' or ','")
+        if self.bins is not None and self.bins < 2:
+            raise UsageError("--bins is at least 2")
+        if not 1 <= self.max_levels <= MAX_LEVELS:
+            raise UsageError(f"--max-levels is between 1 and {MAX_LEVELS}")
+
+    @property
+    def na_tokens(self) -> tuple[str, ...]:
+        """The tokens that mean missing."""
+        if self.na is not None:
+            return self.na
+        return DEFAULT_NA if self.schema.na is None else self.schema.na
+
+    def binning(self, name: str) -> Binning | None:
+        """How a column is to be cut, if it is asked for by name."""
+        if name in self.cuts:
+            return self.cuts[name]
+        if name in self.schema.cuts:
+            return Binning("cuts", cuts=self.schema.cuts[name])
+        return None

@@ -1,0 +1,62 @@
+"""What is wrong with a CSV file, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gml.data.options import ReadOptions
+from gml.errors import DataError, listing, quote
+from gml.kernel.layout import (
+    BAD_UTF8,
+    FIELD_TOO_LONG,
+    NOT_A_NUMBER,
+    RAGGED,
+    RECORD_TOO_LONG,
+    UNDECLARED,
+    UNTERMINATED,
+    ColumnSpec,
+    CsvProblem,
+)
+
+
+def explain_problem(
+    problem: CsvProblem,
+    where: str,
+    names: Sequence[str],
+    specs: Sequence[ColumnSpec],
+    options: ReadOptions,
+) -> Exception:
+    """Turn the kernel's finding into an error with file, line, column, value and advice."""
+    column = names[problem.column] if problem.column < len(names) else str(problem.column + 1)
+    place = f"{where}: line {problem.line}"
+    cell = f"{place}: column {quote(column)}"
+    value = quote(problem.value.decode("utf-8", "replace"))
+    if problem.status == RAGGED:
+        found, expected = problem.fields, len(names)
+        return DataError(
+            f"{place}: {found} field{'s' * (found != 1)}, but the header has {expected}; "
+            "quote fields that hold the delimiter"
+        )
+    if problem.status == BAD_UTF8:
+        bad = next((b for b in problem.value if b >= 0x80), 0)
+        return DataError(
+            f"{cell}: byte 0x{bad:02x} in {value} is not UTF-8; try --encoding cp1252 or latin-1"
+        )
+    if problem.status == UNTERMINATED:
+        return DataError(f"{cell}: a quote opens here and is never closed")
+    if problem.status == FIELD_TOO_LONG:
+        return DataError(
+            f"{cell}: a field of more than 1 MiB, starting {value}; is a quote left open?"
+        )
+    if problem.status == RECORD_TOO_LONG:
+        return DataError(f"{place}: a record of more than 64 MiB; is a quote left open?")
+    if problem.status == UNDECLARED:
+        declared = specs[problem.column].declared or ()
+        return DataError(
+            f"{cell}: value {value} is not declared; the levels are {listing(declared)}"
+        )
+    if problem.status == NOT_A_NUMBER:
+        role = "weights are counts, and " if column == options.weights else ""
+        hint = "; say --decimal , for a decimal comma" if b"," in problem.value else ""
+        return DataError(f"{cell}: {role}{value} is not a number{hint}")
+    return MemoryError()

@@ -1,0 +1,305 @@
+"""Files to datasets: choose the columns, let the kernel read them, order levels, treat missing."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter as Multiset
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.data.dataset import (
+    MAX_LEVELS,
+    Dataset,
+    Variable,
+    code_type,
+    integer_weights,
+    missing_code,
+    missing_mask,
+)
+from gml.data.discretize import Binning, interval_levels
+from gml.data.header import Header, read_header
+from gml.data.levels import order_levels
+from gml.data.missing import apply_missing_policy
+from gml.data.options import ReadOptions
+from gml.data.problems import explain_problem
+from gml.data.source import ByteSource, open_source
+from gml.errors import DataError, UsageError, listing, quote, unknown_name
+from gml.kernel.layout import (
+    CODES8,
+    NUMBERS,
+    OVERFLOW,
+    SKIP,
+    ColumnSpec,
+    CsvColumn,
+    CsvDialect,
+    CsvProblem,
+)
+from gml.kernel.reference.csv_reader import parse_number
+
+Choice = Callable[[Sequence[str]], Sequence[str]]
+"""Picks the columns used, given the names of those there are."""
+
+
+def read(path: str | os.PathLike[str], **options: Any) -> Dataset:
+    """Read a table: CSV or TSV, compressed or not, Parquet, or `-` for standard input.
+
+    Keyword arguments are the fields of `ReadOptions`: columns, exclude, delimiter, decimal,
+    encoding, na, missing, weights, bins, discretize, cuts, schema, max_levels, digest.
+
+    Examples
+    --------
+    >>> data = read("sample_data/asia.csv", columns=("smoke", "lung"))
+    >>> data.names, data.n
+    (('smoke', 'lung'), 5000)
+    """
+    return read_dataset(path, ReadOptions(**options))
+
+
+def read_dataset(
+    path: str | os.PathLike[str],
+    options: ReadOptions,
+    *,
+    used: Choice | None = None,
+    numeric: bool = False,
+) -> Dataset:
+    """Read the columns that `used` picks out of those that the options leave (default: all).
+
+    With `numeric`, the columns become float64 instead of levels.
+    """
+    if str(path) != "-":
+        from gml.data.parquet import is_parquet, read_parquet_columns
+
+        if is_parquet(path):
+            names, load = read_parquet_columns(path, options)
+            chosen = choose_columns(names, options, used)
+            specs = _specs(names, chosen, options, numeric)
+            columns, digest = load(specs)
+            return _build(columns, names, chosen, options, numeric, str(path), digest)
+    with open_source(path, digest=options.digest) as source:
+        if options.encoding is not None:
+            source.transcode(options.encoding)
+        delimiter = options.delimiter or _default_delimiter(path)
+        header = read_header(source, source.name, delimiter)
+        chosen = choose_columns(header.names, options, used)
+        specs = _specs(header.names, chosen, options, numeric)
+        columns = _read_cells(source, header, specs, delimiter, options)
+        return _build(columns, header.names, chosen, options, numeric, source.name, source.digest())
+
+
+def _default_delimiter(path: str | os.PathLike[str]) -> str:
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
+    return "\t" if ".tsv" in suffixes or ".tab" in suffixes else ","
+
+
+def choose_columns(names: Sequence[str], options: ReadOptions, used: Choice | None) -> list[int]:
+    """Return the positions of the columns used, in the order asked for or of the file."""
+    for name in (*(options.columns or ()), *options.exclude, *options.cuts):
+        if name not in names:
+            raise UsageError(unknown_name("column", name, names))
+    if options.weights is not None and options.weights not in names:
+        raise UsageError(unknown_name("weights column", options.weights, names))
+    wanted = list(options.columns) if options.columns is not None else list(names)
+    dropped = {*options.exclude, *([] if options.weights is None else [options.weights])}
+    wanted = [name for name in wanted if name not in dropped]
+    if used is not None:
+        left, wanted = wanted, list(used(wanted))
+        for name in wanted:
+            if name not in names:
+                raise UsageError(unknown_name("column", name, left))
+            if name not in left:
+                raise UsageError(f"column {quote(name)} is left out by the options")
+    repeated = [name for name, times in Multiset(wanted).items() if times > 1]
+    if "" in wanted:
+        raise DataError(
+            "a column without a name is in use; choose others with --columns or --exclude '\"\"'"
+        )
+    if options.columns is not None and repeated:
+        raise UsageError(f"--columns names {listing(repeated)} twice")
+    twice = [name for name, times in Multiset(names).items() if times > 1 and name in wanted]
+    if twice:
+        raise DataError(
+            f"the header has {listing(twice)} more than once; choose other columns with --columns"
+        )
+    if not wanted:
+        raise UsageError("no columns are left")
+    return [names.index(name) for name in wanted]
+
+
+def _specs(
+    names: Sequence[str], chosen: Sequence[int], options: ReadOptions, numeric: bool
+) -> list[ColumnSpec]:
+    specs = [ColumnSpec(SKIP)] * len(names)
+    for j in chosen:
+        name = names[j]
+        if numeric:
+            specs[j] = ColumnSpec(NUMBERS)
+        elif name in options.schema.levels and name not in options.cuts:
+            declared = options.schema.levels[name]
+            specs[j] = ColumnSpec(CODES8, MAX_LEVELS, declared)
+        elif options.bins is not None or options.binning(name) is not None:
+            specs[j] = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
+        else:
+            specs[j] = ColumnSpec(CODES8, options.max_levels)
+    if options.weights is not None:
+        specs[names.index(options.weights)] = ColumnSpec(NUMBERS)
+    return specs
+
+
+def _read_cells(
+    source: ByteSource,
+    header: Header,
+    specs: list[ColumnSpec],
+    delimiter: str,
+    options: ReadOptions,
+) -> list[CsvColumn]:
+    dialect = CsvDialect(delimiter, options.decimal, options.na_tokens)
+    try:
+        result = kernel.active().read_csv(source, header.rest, header.next_line, specs, dialect)
+    except CsvProblem as problem:
+        raise explain_problem(problem, source.name, header.names, specs, options) from None
+    columns: list[CsvColumn] = result.columns
+    return columns
+
+
+def _build(
+    columns: Sequence[CsvColumn],
+    names: Sequence[str],
+    chosen: Sequence[int],
+    options: ReadOptions,
+    numeric: bool,
+    where: str,
+    digest: str | None,
+) -> Dataset:
+    weights = None
+    if options.weights is not None:
+        cells = columns[names.index(options.weights)].cells
+        assert cells is not None
+        weights = integer_weights(cells)
+    _refuse_identifiers(columns, names, chosen, options, where)
+    variables: list[Variable] = []
+    coded: list[NDArray[Any]] = []
+    for j in chosen:
+        name, column = names[j], columns[j]
+        assert column.cells is not None
+        if numeric:
+            variables.append(Variable(name, None))
+            coded.append(column.cells)
+            continue
+        levels, codes = _code_column(name, column, options, weights)
+        variables.append(Variable(name, levels))
+        coded.append(codes)
+    dataset = Dataset(tuple(variables), tuple(coded), weights, digest)
+    return apply_missing_policy(dataset, options.missing, where)
+
+
+def _refuse_identifiers(
+    columns: Sequence[CsvColumn],
+    names: Sequence[str],
+    chosen: Sequence[int],
+    options: ReadOptions,
+    where: str,
+) -> None:
+    """Columns with too many levels are named all at once."""
+    too_many = []
+    for j in chosen:
+        name, column = names[j], columns[j]
+        if column.kind == OVERFLOW:
+            too_many.append(name)
+        elif column.kind != NUMBERS and len(column.labels) > options.max_levels:
+            cut = options.binning(name) is not None or options.bins is not None
+            declared = name in options.schema.levels
+            if not declared and not (cut and _numbers(column.labels, options.decimal) is not None):
+                too_many.append(name)
+    if too_many:
+        record = ",".join(_csv_field(name) for name in too_many)
+        raise DataError(
+            f"{where}: more than {options.max_levels} levels, like an identifier, in column "
+            f"{listing(too_many)}; leave it out (--exclude {record!r}), cut numbers into intervals "
+            "(--bins 5) or raise --max-levels"
+        )
+
+
+def _csv_field(name: str) -> str:
+    if any(c in name for c in ',"\r\n') or name == "":
+        return '"' + name.replace('"', '""') + '"'
+    return name
+
+
+def _numbers(labels: Sequence[str], decimal: str) -> NDArray[np.float64] | None:
+    """Return the numbers that the labels spell, or None if one of them is no number."""
+    values = [parse_number(label.encode(), decimal) for label in labels]
+    if None in values:
+        return None
+    return np.array(values, dtype=np.float64)
+
+
+def _code_column(
+    name: str, column: CsvColumn, options: ReadOptions, weights: NDArray[np.int64] | None
+) -> tuple[tuple[str, ...], NDArray[Any]]:
+    """Levels in order, and the codes of the cells."""
+    assert column.cells is not None
+    binning = options.binning(name)
+    if column.kind == NUMBERS:
+        if binning is None:
+            assert options.bins is not None
+            binning = Binning(options.discretize, options.bins)
+        return _cut_numbers(column.cells, binning, weights)
+    if binning is not None or (options.bins is not None and len(column.labels) > options.bins):
+        values = _numbers(column.labels, options.decimal)
+        if values is not None and name not in options.schema.levels:
+            if binning is None:
+                assert options.bins is not None
+                binning = Binning(options.discretize, options.bins)
+            lookup = np.append(values, np.nan)
+            codes = np.where(missing_mask(column.cells), len(values), column.cells)
+            return _cut_numbers(lookup[codes], binning, weights)
+        if binning is not None:
+            bad = [v for v in column.labels if parse_number(v.encode(), options.decimal) is None]
+            raise DataError(f"column {quote(name)} cannot be cut: {quote(bad[0])} is not a number")
+    if name in options.schema.levels:
+        return tuple(column.labels), column.cells
+    levels = order_levels(column.labels, decimal=options.decimal)
+    return levels, _recode(column.cells, column.labels, levels)
+
+
+def _recode(cells: NDArray[Any], labels: Sequence[str], levels: tuple[str, ...]) -> NDArray[Any]:
+    if tuple(labels) == levels:
+        return cells
+    lookup = np.full(missing_code(cells) + 1, missing_code(cells), dtype=cells.dtype)
+    rank = {level: code for code, level in enumerate(levels)}
+    lookup[: len(labels)] = [rank[label] for label in labels]
+    recoded: NDArray[Any] = np.take(lookup, cells)
+    return recoded
+
+
+def _cut_numbers(
+    numbers: NDArray[np.float64], binning: Binning, weights: NDArray[np.int64] | None
+) -> tuple[tuple[str, ...], NDArray[Any]]:
+    present = ~np.isnan(numbers)
+    values, inverse = np.unique(numbers[present], return_inverse=True)
+    if weights is None:
+        counts = np.bincount(inverse, minlength=len(values)).astype(np.int64)
+    else:
+        counts = np.zeros(len(values), dtype=np.int64)
+        np.add.at(counts, inverse, weights[present])
+    seen = counts > 0
+    cuts = binning.cut_points(values[seen], counts[seen])
+    levels = interval_levels(cuts)
+    if len(levels) > MAX_LEVELS:
+        raise DataError(f"more than {MAX_LEVELS} intervals")
+    codes = np.searchsorted(np.array(cuts), numbers, side="right")
+    if binning.method != "cuts":
+        # Intervals that were chosen from the data are levels only if something lies in them.
+        filled = np.unique(codes[present])
+        rank = np.zeros(len(levels), dtype=np.int64)
+        rank[filled] = np.arange(len(filled))
+        codes, levels = rank[codes], tuple(levels[k] for k in filled)
+    narrow = code_type(len(levels))
+    result = codes.astype(narrow)
+    result[~present] = np.iinfo(narrow).max
+    return levels, result

@@ -1,0 +1,79 @@
+"""The schema sidecar (`--levels`): declared levels and cut points by column, and missing tokens."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gml.data.dataset import MAX_LEVELS
+from gml.errors import DataError, quote
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What is declared of a table."""
+
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    cuts: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    na: tuple[str, ...] | None = None
+
+
+def read_schema(path: str | os.PathLike[str]) -> Schema:
+    """Read a schema file."""
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise DataError(f"{path}: not a JSON file: {error}") from None
+    return parse_schema(content, str(path))
+
+
+def parse_schema(content: Any, where: str) -> Schema:
+    """Check the content of a schema file."""
+    if not isinstance(content, dict) or content.get("schema") != "gml/1":
+        raise DataError(f'{where}: not a schema file: "schema": "gml/1" is missing')
+    columns = content.get("columns", {})
+    if not isinstance(columns, dict):
+        raise DataError(f'{where}: "columns" is not an object')
+    levels: dict[str, tuple[str, ...]] = {}
+    cuts: dict[str, tuple[float, ...]] = {}
+    for name, declared in columns.items():
+        if not isinstance(declared, dict):
+            raise DataError(f"{where}: column {quote(name)} is not an object")
+        if "levels" in declared:
+            levels[name] = _levels(declared["levels"], f"{where}: column {quote(name)}")
+        if "cuts" in declared:
+            cuts[name] = _cuts(declared["cuts"], f"{where}: column {quote(name)}")
+        if "levels" in declared and "cuts" in declared:
+            raise DataError(f"{where}: column {quote(name)} has both levels and cuts")
+    na = content.get("na")
+    if na is not None and not (isinstance(na, list) and all(isinstance(t, str) for t in na)):
+        raise DataError(f'{where}: "na" is not a list of strings')
+    return Schema(levels, cuts, None if na is None else tuple(na))
+
+
+def _levels(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(level, str) for level in value):
+        raise DataError(f"{where}: levels are not a list of strings")
+    if len(set(value)) != len(value):
+        raise DataError(f"{where}: a level is declared twice")
+    if not 1 <= len(value) <= MAX_LEVELS:
+        raise DataError(f"{where}: {len(value)} levels; there can be 1 to {MAX_LEVELS}")
+    return tuple(value)
+
+
+def _cuts(value: Any, where: str) -> tuple[float, ...]:
+    numbers = isinstance(value, list) and all(
+        isinstance(cut, int | float) and not isinstance(cut, bool) for cut in value
+    )
+    if not numbers:
+        raise DataError(f"{where}: cuts are not a list of numbers")
+    cuts = tuple(float(cut) for cut in value)
+    if not cuts or any(low >= high for low, high in itertools.pairwise(cuts)):
+        raise DataError(f"{where}: cuts are not strictly increasing")
+    return cuts

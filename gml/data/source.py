@@ -1,0 +1,211 @@
+"""Where bytes come from: a path or standard input, decompressed, transcoded and hashed on the way.
+
+Compression is recognised by the first bytes, so it works on a pipe and under any file name.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import io
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from gml.errors import DataError, UsageError
+from gml.kernel.layout import BLOCK_BYTES
+from gml.progress import reporter
+
+_Stream = tuple[io.BufferedIOBase, tuple[type[Exception], ...]]
+"""Where the bytes come from, and what it raises when they are damaged."""
+
+
+class _Raw(io.RawIOBase):
+    """The input bytes, hashed in a second thread while they are parsed, with progress."""
+
+    def __init__(self, file: BinaryIO, name: str, size: int | None, hashed: bool) -> None:
+        self._file = file
+        self._name = name
+        self._size = size
+        self._done = 0
+        self._hash = hashlib.sha256() if hashed else None
+        self._worker = ThreadPoolExecutor(1) if hashed else None
+        self._pending: Future[None] | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        view = memoryview(cast(bytearray, buffer)).cast("B")
+        try:
+            got: int = self._file.readinto(view) or 0  # type: ignore[attr-defined]
+        except OSError as error:
+            raise DataError(f"{self._name}: cannot be read: {error.strerror}") from None
+        if self._hash is not None and self._worker is not None and got:
+            if self._pending is not None:
+                self._pending.result()
+            self._pending = self._worker.submit(self._hash.update, bytes(view[:got]))
+        self._done += got
+        reporter().advance(f"reading {self._name}", self._done, self._size)
+        return got
+
+    def digest(self) -> str | None:
+        """Hash of the whole input; what nobody asked for yet is read now."""
+        if self._hash is None:
+            return None
+        buffer = bytearray(BLOCK_BYTES)
+        while self.readinto(buffer):
+            pass
+        if self._pending is not None:
+            self._pending.result()
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.shutdown()
+        if self._file is not sys.stdin.buffer:
+            self._file.close()
+        super().close()
+
+
+class ByteSource:
+    """UTF-8 bytes of a table, whatever was stored."""
+
+    def __init__(self, raw: _Raw, stream: _Stream, name: str) -> None:
+        self._raw = raw
+        self._stream, self._damage = stream
+        self.name = name
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._decoded = b""
+        self._line = 1
+        self._after_return = False
+
+    def transcode(self, encoding: str) -> None:
+        """Turn what follows from `encoding` into UTF-8."""
+        try:
+            info = codecs.lookup(encoding)
+            if not info._is_text_encoding:
+                raise LookupError
+        except LookupError:
+            raise UsageError(f"unknown encoding {encoding!r}") from None
+        if info.name not in ("utf-8", "utf-8-sig", "ascii"):
+            self._decoder = info.incrementaldecoder()
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer as far as possible; 0 at the end."""
+        if self._decoder is None:
+            return self._read_some(buffer)
+        while not self._decoded:
+            block = bytearray(min(len(buffer), BLOCK_BYTES))
+            got = self._read_some(memoryview(block))
+            self._decoded = self._decode(bytes(block[:got]), final=got == 0)
+            if got == 0:
+                break
+        part = self._decoded[: len(buffer)]
+        self._decoded = self._decoded[len(part) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+    def _decode(self, block: bytes, *, final: bool) -> bytes:
+        assert self._decoder is not None
+        state = self._decoder.getstate()
+        try:
+            text = self._decoder.decode(block, final)
+        except UnicodeDecodeError as error:
+            self._decoder.setstate(state)
+            before = self._decoder.decode(block[: max(0, error.start - len(state[0]))])
+            line = self._line + self._count_lines(before)
+            byte = error.object[error.start]
+            raise DataError(
+                f"{self.name}: line {line}: byte 0x{byte:02x} is not {error.encoding}; "
+                "name the right --encoding"
+            ) from None
+        self._line += self._count_lines(text)
+        return text.encode("utf-8")
+
+    def _count_lines(self, text: str) -> int:
+        """Line ends in the text; a CRLF across two blocks counts once."""
+        lines = text.count("\n") + text.count("\r") - text.count("\r\n")
+        if self._after_return and text.startswith("\n"):
+            lines -= 1
+        if text:
+            self._after_return = text.endswith("\r")
+        return lines
+
+    def _read_some(self, buffer: memoryview) -> int:
+        try:
+            return self._stream.readinto(buffer) or 0
+        except self._damage as error:
+            raise DataError(f"{self.name}: damaged compressed data: {error}") from None
+
+    def digest(self) -> str | None:
+        """SHA-256 of the stored bytes, if it was asked for."""
+        return self._raw.digest()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+        self._raw.close()
+
+    def __enter__(self) -> ByteSource:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def open_source(path: str | os.PathLike[str], *, digest: bool = False) -> ByteSource:
+    """Open a file, or standard input for `-`."""
+    name = "standard input" if str(path) == "-" else str(path)
+    if str(path) == "-":
+        file, size = sys.stdin.buffer, None
+    else:
+        try:
+            file = Path(path).open("rb", buffering=0)  # noqa: SIM115
+            size = os.fstat(file.fileno()).st_size or None
+        except IsADirectoryError:
+            raise DataError(f"{name}: is a folder") from None
+        except OSError as error:
+            raise DataError(f"{name}: {error.strerror}") from None
+    raw = _Raw(file, name, size, digest)
+    try:
+        buffered = io.BufferedReader(raw, BLOCK_BYTES)
+        stream = _decompressor(buffered, name)
+        return ByteSource(raw, stream, name)
+    except BaseException:
+        raw.close()
+        raise
+
+
+def _decompressor(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
+    start = stream.peek(16)[:16]
+    if start.startswith(b"\x1f\x8b"):
+        import gzip
+        import zlib
+
+        return gzip.GzipFile(fileobj=stream), (EOFError, OSError, zlib.error)
+    if start.startswith(b"BZh") and start[4:10] == b"1AY&SY":
+        import bz2
+
+        return bz2.BZ2File(stream), (EOFError, OSError)
+    if start.startswith(b"\xfd7zXZ\x00"):
+        import lzma
+
+        return lzma.LZMAFile(stream), (EOFError, lzma.LZMAError)
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        return _zstd(stream, name)
+    if start.startswith(b"PK\x03\x04"):
+        raise DataError(f"{name}: looks like a zip or Excel file; export it as CSV first")
+    return stream, ()
+
+
+def _zstd(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
+    try:
+        import zstandard
+    except ImportError:
+        raise DataError(f"{name}: reading zstd needs an extra: pip install 'gml[zstd]'") from None
+    make = cast("Callable[..., io.RawIOBase]", zstandard.ZstdDecompressor().stream_reader)
+    return io.BufferedReader(make(stream, read_across_frames=True)), (zstandard.ZstdError,)

@@ -1,0 +1,69 @@
+"""Errors that a user can cause, each with its exit code."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GmlError(Exception):
+    """Base of all errors with a message for people; the message is one line."""
+
+    exit_code = 70
+
+
+class UsageError(GmlError):
+    """The call is wrong: an unknown column in an option, options that contradict."""
+
+    exit_code = 2
+
+
+class DataError(GmlError):
+    """The input is rejected."""
+
+    exit_code = 3
+
+
+class GraphError(DataError):
+    """A graph file or a graph is rejected."""
+
+
+class CannotAnswer(GmlError):
+    """The input is fine, but the question has no answer within the limits."""
+
+    exit_code = 4
+
+
+class OutputError(CannotAnswer):
+    """The result could not be written."""
+
+
+class GmlWarning(UserWarning):
+    """Category of the warnings that the library emits."""
+
+
+_SHOWN = 8
+
+
+def quote(name: str) -> str:
+    """Quote a name for a one-line message."""
+    shown = name if len(name) <= 60 else name[:57] + "..."
+    return repr(shown)
+
+
+def listing(names: Iterable[str]) -> str:
+    """Return names for a one-line message, cut after a few."""
+    names = list(names)
+    shown = ", ".join(quote(name) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
+    """Say that a name is unknown, with the nearest valid ones first."""
+    valid = list(valid)
+    folded = {candidate.casefold(): candidate for candidate in reversed(valid)}
+    near = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
+    nearest = [folded[candidate] for candidate in near]
+    rest = [candidate for candidate in valid if candidate not in nearest]
+    hint = f"did you mean {quote(nearest[0])}? " if nearest else ""
+    return f"{what} {quote(name)} not found; {hint}there are {listing(nearest + rest)}"

@@ -1,0 +1,1 @@
+"""Files: graphs in and out, reports out."""

@@ -1,0 +1,100 @@
+"""GraphML by networkx, with the marks as edge attributes; reads yEd's and igraph's files too."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from gml.errors import GraphError, quote
+from gml.formats.merging import merge_edges
+from gml.graph.graph import EDGE_TYPES, Graph, Mark
+
+_MARK_NAMES = {Mark.TAIL: "tail", Mark.ARROW: "arrow", Mark.CIRCLE: "circle"}
+_MARKS: dict[Any, Mark] = {name: mark for mark, name in _MARK_NAMES.items()}
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_OWN = ("mark_source", "mark_target", "id")
+
+
+def dump_graphml(graph: Graph) -> str:
+    """Return GraphML text."""
+    import networkx as nx
+
+    for name in graph.names:
+        if _FORBIDDEN.search(name):
+            raise GraphError(
+                f"GraphML cannot hold the control character in {quote(name)}; write JSON instead"
+            )
+    result = nx.Graph() if graph.kind == "undirected" else nx.DiGraph()
+    result.graph["schema"] = "gml/1"
+    result.graph["kind"] = graph.kind
+    if graph.learning:
+        result.graph["learning"] = json.dumps(dict(graph.learning))
+    for name in graph.names:
+        extra = {"levels": json.dumps(list(graph.levels[name]))} if name in graph.levels else {}
+        result.add_node(name, **extra)
+    for edge in graph.edges():
+        source_mark, target_mark = EDGE_TYPES[edge.type]
+        extra = {key: value for key, value in edge.attributes.items() if value is not None}
+        result.add_edge(
+            graph.names[edge.source],
+            graph.names[edge.target],
+            mark_source=_MARK_NAMES[source_mark],
+            mark_target=_MARK_NAMES[target_mark],
+            **extra,
+        )
+    return "\n".join(nx.generate_graphml(result)) + "\n"
+
+
+def load_graphml(text: str, where: str) -> Graph:
+    """Read a graph from GraphML."""
+    import xml.etree.ElementTree as ET
+
+    import networkx as nx
+
+    try:
+        # Without its declaration the text is what the declaration said.
+        found = nx.parse_graphml(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), node_type=str)
+    except (ET.ParseError, nx.NetworkXError, KeyError, ValueError, TypeError) as error:
+        raise GraphError(f"{where}: cannot be read as GraphML: {error}") from None
+    names = _names(found)
+    levels = {
+        names[node]: tuple(json.loads(data["levels"]))
+        for node, data in found.nodes(data=True)
+        if isinstance(data.get("levels"), str) and data["levels"].startswith("[")
+    }
+    plain = Mark.ARROW if found.is_directed() else Mark.TAIL
+    edges = merge_edges(
+        (
+            names[source],
+            _MARKS.get(data.get("mark_source"), Mark.TAIL),
+            names[target],
+            _MARKS.get(data.get("mark_target"), plain),
+            {key: value for key, value in data.items() if key not in _OWN},
+        )
+        for source, target, data in found.edges(data=True)
+    )
+    kind = found.graph.get("kind")
+    if kind is None and not found.is_directed():
+        kind = "undirected"
+    learning = found.graph.get("learning")
+    try:
+        return Graph.from_edges(
+            names.values(),
+            edges,
+            kind=kind,
+            levels=levels,
+            learning=json.loads(learning) if isinstance(learning, str) else {},
+        )
+    except GraphError as error:
+        raise GraphError(f"{where}: {error}") from None
+
+
+def _names(found: Any) -> dict[str, str]:
+    """Names of the nodes: igraph's `name` or yEd's `label` where every node has one of its own."""
+    for key in ("name", "label"):
+        given = {node: data.get(key) for node, data in found.nodes(data=True)}
+        values = [value for value in given.values() if isinstance(value, str)]
+        if len(values) == len(given) and len(set(values)) == len(values) and values:
+            return {node: str(value) for node, value in given.items()}
+    return {node: str(node) for node in found.nodes}

@@ -1,0 +1,110 @@
+"""Graph JSON: node-link JSON as networkx (3.6 and later) writes it, schema gml/1."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from gml.errors import GraphError, quote
+from gml.graph.graph import Graph
+
+SCHEMA = "gml/1"
+
+
+def dump_json(graph: Graph) -> str:
+    """Return the text of a graph file; a node and an edge a line, so that diffs can be read."""
+    about: dict[str, Any] = {"schema": SCHEMA, "kind": graph.kind}
+    if graph.learning:
+        about["learning"] = dict(graph.learning)
+    nodes = [
+        {"id": name} | ({"levels": list(graph.levels[name])} if name in graph.levels else {})
+        for name in graph.names
+    ]
+    edges = [
+        {"source": graph.names[edge.source], "target": graph.names[edge.target], "type": edge.type}
+        | {key: _finite(value) for key, value in edge.attributes.items()}
+        for edge in graph.edges()
+    ]
+    directed = json.dumps(graph.kind != "undirected")
+    return (
+        f'{{"directed": {directed}, "multigraph": false,\n'
+        f'"graph": {encode(about)},\n'
+        f'"nodes": {_lines(nodes)},\n'
+        f'"edges": {_lines(edges)}}}\n'
+    )
+
+
+def encode(value: Any) -> str:
+    """Return JSON text on one line; NaN and infinity are bugs."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _lines(items: list[dict[str, Any]]) -> str:
+    if not items:
+        return "[]"
+    return "[\n" + ",\n".join(encode(item) for item in items) + "\n]"
+
+
+def load_json(text: str, where: str) -> Graph:
+    """Read a graph (or a model) from JSON, ours or networkx's."""
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise GraphError(f"{where}: not a JSON file: {error}") from None
+    except RecursionError:
+        raise GraphError(f"{where}: nested too deeply") from None
+    if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
+        raise GraphError(f'{where}: not a graph: "nodes" is missing')
+    about = content.get("graph", {})
+    if not isinstance(about, dict):
+        raise GraphError(f'{where}: "graph" is not an object')
+    names, levels = _read_nodes(content["nodes"], where)
+    links = content.get("edges", content.get("links", []))
+    if not isinstance(links, list):
+        raise GraphError(f'{where}: "edges" is not a list')
+    plain = "-->" if content.get("directed", True) else "---"
+    edges = [_read_edge(link, plain, where) for link in links]
+    kind = about.get("kind")
+    if kind is None and not content.get("directed", True):
+        kind = "undirected"
+    learning = about.get("learning", {})
+    try:
+        return Graph.from_edges(
+            names,
+            edges,
+            kind=kind,
+            levels=levels,
+            learning=learning if isinstance(learning, dict) else {},
+        )
+    except GraphError as error:
+        raise GraphError(f"{where}: {error}") from None
+
+
+def _read_nodes(nodes: list[Any], where: str) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    names: list[str] = []
+    levels: dict[str, tuple[str, ...]] = {}
+    for node in nodes:
+        if not isinstance(node, dict) or "id" not in node:
+            raise GraphError(f'{where}: a node has no "id"')
+        name = str(node["id"])
+        names.append(name)
+        declared = node.get("levels")
+        if declared is not None:
+            if not isinstance(declared, list) or not all(isinstance(v, str) for v in declared):
+                raise GraphError(f"{where}: levels of {quote(name)} are not a list of strings")
+            levels[name] = tuple(declared)
+    return names, levels
+
+
+def _read_edge(link: Any, plain: str, where: str) -> tuple[str, str, str, dict[str, Any]]:
+    if not isinstance(link, dict) or "source" not in link or "target" not in link:
+        raise GraphError(f'{where}: an edge has no "source" or "target"')
+    attributes = {
+        key: value for key, value in link.items() if key not in ("source", "target", "type", "key")
+    }
+    return str(link["source"]), link.get("type", plain), str(link["target"]), attributes

@@ -1,0 +1,105 @@
+"""A report is a list of rows with the same keys; each format is one function."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gml.formats.json_graph import SCHEMA, encode
+
+Row = dict[str, Any]
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """One object; a result a line."""
+    if not rows:
+        return f'{{"schema": "{SCHEMA}", "results": []}}\n'
+    body = ",\n".join(encode(row) for row in rows)
+    return f'{{"schema": "{SCHEMA}", "results": [\n{body}\n]}}\n'
+
+
+def as_jsonl(rows: Sequence[Row]) -> str:
+    """One object a line."""
+    return "".join(encode(row) + "\n" for row in rows)
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """A header and a row a result; lists are CSV records within a field, nothing for null."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    if rows:
+        writer.writerow(rows[0])
+    for row in rows:
+        writer.writerow([_cell(value) for value in row.values()])
+    return out.getvalue()
+
+
+def as_markdown(rows: Sequence[Row]) -> str:
+    """A table for a pull request or a notebook."""
+    if not rows:
+        return "no results\n"
+    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+    for row in rows:
+        cells = (_shown(value).replace("\\", "\\\\").replace("|", "\\|") for value in row.values())
+        lines.append("| " + " | ".join(cell.replace("\n", " ") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def as_text(rows: Sequence[Row]) -> str:
+    """Aligned columns for people; columns in which nothing applies are left out."""
+    if not rows:
+        return "no results\n"
+    keys = [key for key in rows[0] if any(row[key] not in (None, []) for row in rows)]
+    numeric = {
+        key: all(isinstance(row[key], int | float) or row[key] is None for row in rows)
+        for key in keys
+    }
+    cells = [list(keys)] + [[_shown(row[key]) for key in keys] for row in rows]
+    widths = [max(len(line[k]) for line in cells) for k in range(len(keys))]
+    lines = []
+    for line in cells:
+        padded = [
+            text.rjust(width) if numeric[key] else text.ljust(width)
+            for key, text, width in zip(keys, line, widths, strict=True)
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list):
+        return list_record(value)
+    if value is None:
+        return ""
+    return repr(value) if isinstance(value, float) else value
+
+
+def list_record(values: Sequence[str]) -> str:
+    """Names as one CSV record, as the command line takes them."""
+    if not values:
+        return ""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(values)
+    return out.getvalue()
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(_shown(item) for item in value) or "-"
+    text = str(value)
+    return text if text.isprintable() and text else repr(text)
+
+
+FORMATS: dict[str, Callable[[Sequence[Row]], str]] = {
+    "text": as_text,
+    "json": as_json,
+    "jsonl": as_jsonl,
+    "csv": as_csv,
+    "markdown": as_markdown,
+}

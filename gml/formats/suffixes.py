@@ -1,0 +1,35 @@
+"""Which format a file's suffix picks for writing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gml.errors import UsageError
+
+GRAPH_SUFFIXES = {
+    ".dot": "dot",
+    ".gv": "dot",
+    ".json": "json",
+    ".graphml": "graphml",
+    ".xml": "graphml",
+    ".txt": "text",
+}
+REPORT_SUFFIXES = {
+    ".txt": "text",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".csv": "csv",
+    ".md": "markdown",
+}
+
+
+def format_of(path: str | os.PathLike[str], suffixes: dict[str, str]) -> str:
+    """Return the format that a file's suffix picks."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in suffixes:
+        known = " ".join(suffixes)
+        raise UsageError(
+            f"{str(path)!r} does not tell its format; use one of {known}, or say --format"
+        )
+    return suffixes[suffix]

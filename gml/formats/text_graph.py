@@ -1,0 +1,39 @@
+"""Graphs for people: one edge a line."""
+
+from __future__ import annotations
+
+from gml.graph.graph import Graph
+
+
+def dump_text(graph: Graph) -> str:
+    """Return a listing of the edges with their attributes, numbers to 6 significant digits."""
+    edges = [
+        (
+            _plain(graph.names[edge.source]),
+            edge.type,
+            _plain(graph.names[edge.target]),
+            "  ".join(
+                f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}"
+                for key, value in edge.attributes.items()
+                if value is not None
+            ),
+        )
+        for edge in graph.edges()
+    ]
+    joined = {name for edge in edges for name in (edge[0], edge[2])}
+    alone = [name for name in map(_plain, graph.names) if name not in joined]
+    lines = [f"{graph.kind}, {_count(len(graph.names), 'node')}, {_count(len(edges), 'edge')}"]
+    widths = [max((len(edge[k]) for edge in edges), default=0) for k in (0, 2)]
+    for source, type_, target, extra in edges:
+        lines.append(f"{source:<{widths[0]}} {type_} {target:<{widths[1]}}  {extra}".rstrip())
+    lines += [f"{name}  (no edges)" for name in alone]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(name: str) -> str:
+    """A name on one line."""
+    return name if name.isprintable() and name else repr(name)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,1 @@
+"""Graphs with edge marks, and what can be said of them without data."""

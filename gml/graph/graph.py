@@ -1,0 +1,238 @@
+"""Graph: nodes in order, and a mark at each end of each edge.
+
+One type serves DAGs, CPDAGs, PAGs, trees and undirected graphs: an edge between i and j has a mark
+at j, `marks[i, j]`, and one at i, `marks[j, i]`; both are NONE where there is no edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import GraphError, quote, unknown_name
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+KINDS = ("dag", "cpdag", "pdag", "pag", "undirected")
+
+
+class Mark(IntEnum):
+    """What stands at one end of an edge."""
+
+    NONE = 0
+    TAIL = 1
+    ARROW = 2
+    CIRCLE = 3
+
+
+EDGE_TYPES: dict[str, tuple[Mark, Mark]] = {
+    "-->": (Mark.TAIL, Mark.ARROW),
+    "---": (Mark.TAIL, Mark.TAIL),
+    "<->": (Mark.ARROW, Mark.ARROW),
+    "o->": (Mark.CIRCLE, Mark.ARROW),
+    "o-o": (Mark.CIRCLE, Mark.CIRCLE),
+    "o--": (Mark.CIRCLE, Mark.TAIL),
+}
+_TYPE_OF = {marks: name for name, marks in EDGE_TYPES.items()}
+
+
+def oriented(a: str, mark_a: Mark, b: str, mark_b: Mark) -> tuple[str, str, str]:
+    """Return (source, type, target) of the edge with these marks, in the direction that exists.
+
+    Examples
+    --------
+    >>> oriented("A", Mark.ARROW, "B", Mark.TAIL)
+    ('B', '-->', 'A')
+    """
+    if (mark_a, mark_b) in _TYPE_OF:
+        return a, _TYPE_OF[mark_a, mark_b], b
+    return b, _TYPE_OF[mark_b, mark_a], a
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge read from source to target, with its type and attributes."""
+
+    source: int
+    target: int
+    type: str
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Names, marks, kind; levels of the nodes and attributes of the edges where known.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges(["A", "B", "C"], [("C", "-->", "A"), ("A", "-->", "B")])
+    >>> graph.kind, [(edge.source, edge.type, edge.target) for edge in graph.edges()]
+    ('dag', [(0, '-->', 1), (2, '-->', 0)])
+    >>> graph.parents(1)
+    [0]
+    """
+
+    names: tuple[str, ...]
+    marks: NDArray[np.uint8]
+    kind: str
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    attributes: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
+    learning: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise GraphError(f"kind {quote(self.kind)} is not one of {', '.join(KINDS)}")
+        self.marks.flags.writeable = False
+
+    @classmethod
+    def from_edges(
+        cls,
+        names: Iterable[str],
+        edges: Iterable[tuple[Any, ...]],
+        *,
+        kind: str | None = None,
+        levels: Mapping[str, tuple[str, ...]] | None = None,
+        learning: Mapping[str, Any] | None = None,
+    ) -> Graph:
+        """Build a graph from (source, type, target[, attributes]); the kind follows from the edges.
+
+        A kind that the edges contradict, a cycle of arrows, a loop and a second edge between two
+        nodes are errors.
+        """
+        names = tuple(names)
+        index = {name: i for i, name in enumerate(names)}
+        if len(index) != len(names):
+            twice = next(name for i, name in enumerate(names) if index[name] != i)
+            raise GraphError(f"node {quote(twice)} is there twice")
+        marks = np.zeros((len(names), len(names)), dtype=np.uint8)
+        attributes: dict[tuple[int, int], Mapping[str, Any]] = {}
+        for source, type_, target, *rest in edges:
+            for name in (source, target):
+                if name not in index:
+                    raise GraphError(unknown_name("node", name, names))
+            if type_ not in EDGE_TYPES:
+                raise GraphError(
+                    f"edge type {quote(str(type_))} is not one of {' '.join(EDGE_TYPES)}"
+                )
+            i, j = index[source], index[target]
+            if i == j:
+                raise GraphError(f"node {quote(source)} has an edge to itself")
+            if marks[i, j]:
+                raise GraphError(f"there are two edges between {quote(source)} and {quote(target)}")
+            marks[j, i], marks[i, j] = EDGE_TYPES[type_]
+            if rest and rest[0]:
+                attributes[min(i, j), max(i, j)] = dict(rest[0])
+        implied = implied_kind(names, marks)
+        if kind is None:
+            kind = implied
+        graph = cls(names, marks, kind, levels or {}, attributes, learning or {})
+        _check_kind(graph, implied)
+        return graph
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return int(np.count_nonzero(self.marks)) // 2
+
+    def index(self, name: str) -> int:
+        """Return the position of a node."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise GraphError(unknown_name("node", name, self.names)) from None
+
+    def edge_type(self, i: int, j: int) -> str | None:
+        """Return the type of the edge read from i to j; None if there is none, or reversed."""
+        return _TYPE_OF.get((Mark(self.marks[j, i]), Mark(self.marks[i, j])))
+
+    def edges(self) -> Iterator[Edge]:
+        """Yield each edge once, by the order of source and target."""
+        found = []
+        for i, j in zip(*np.nonzero(np.triu(self.marks)), strict=True):
+            a, b = int(i), int(j)
+            type_ = self.edge_type(a, b)
+            attributes = self.attributes.get((a, b), {})
+            if type_ is None:
+                a, b = b, a
+                type_ = self.edge_type(a, b)
+                assert type_ is not None
+            found.append(Edge(a, b, type_, attributes))
+        yield from sorted(found, key=lambda edge: (edge.source, edge.target))
+
+    def parents(self, j: int) -> list[int]:
+        """Return the nodes with an arrow from them into j and a tail at themselves."""
+        arrows = (self.marks[:, j] == Mark.ARROW) & (self.marks[j, :] == Mark.TAIL)
+        return [int(i) for i in np.flatnonzero(arrows)]
+
+    def adjacent(self, i: int, j: int) -> bool:
+        """Whether there is an edge between i and j."""
+        return bool(self.marks[i, j])
+
+    def to_networkx(self) -> nx.DiGraph | nx.Graph:
+        """Return a networkx graph with the marks and attributes on its edges."""
+        import networkx as nx
+
+        result = nx.Graph() if self.kind == "undirected" else nx.DiGraph()
+        for name in self.names:
+            extra = {"levels": list(self.levels[name])} if name in self.levels else {}
+            result.add_node(name, **extra)
+        for edge in self.edges():
+            result.add_edge(
+                self.names[edge.source],
+                self.names[edge.target],
+                type=edge.type,
+                **edge.attributes,
+            )
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return (
+            self.names == other.names
+            and self.kind == other.kind
+            and bool(np.array_equal(self.marks, other.marks))
+            and dict(self.levels) == dict(other.levels)
+            and {k: dict(v) for k, v in self.attributes.items()}
+            == {k: dict(v) for k, v in other.attributes.items()}
+            and dict(self.learning) == dict(other.learning)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def implied_kind(names: tuple[str, ...], marks: NDArray[np.uint8]) -> str:
+    """Return the narrowest kind that the marks allow."""
+    present = marks > 0
+    arrows = marks == Mark.ARROW
+    if (marks == Mark.CIRCLE).any() or (arrows & arrows.T).any():
+        return "pag"
+    directed = arrows & (marks.T == Mark.TAIL)
+    if not directed.any():
+        return "undirected" if present.any() else "dag"
+    from gml.graph.order import find_cycle
+
+    cycle = find_cycle(names, directed)
+    if cycle is not None:
+        raise GraphError("the graph has a cycle: " + " -> ".join(quote(name) for name in cycle))
+    return "dag" if np.array_equal(directed | directed.T, present) else "pdag"
+
+
+_ALLOWED = {
+    "dag": ("dag",),
+    "cpdag": ("dag", "undirected", "pdag"),
+    "pdag": ("dag", "undirected", "pdag"),
+    "pag": ("dag", "undirected", "pdag", "pag"),
+    "undirected": ("undirected",),
+}
+
+
+def _check_kind(graph: Graph, implied: str) -> None:
+    if graph.n_edges and implied not in _ALLOWED[graph.kind]:
+        raise GraphError(f"the edges make the graph a {implied}, not a {graph.kind}")

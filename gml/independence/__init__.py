@@ -1,0 +1,1 @@
+"""Tests of independence: each a CITest over the engine, by its short label in TESTS."""

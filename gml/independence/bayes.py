@@ -1,0 +1,57 @@
+"""The Bayes factor of dependence: ln BF = BDeu(x | y, Z) − BDeu(x | Z).
+
+With prior count α = ess/(r_x·r_y·q) a cell (levels seen, q = ∏r_Z) and R(n, α) = ln Γ(n+α)/Γ(α),
+the scores differ by Σₛ [Σ R(n_xy, α) − Σ R(n_x, αr_y) − Σ R(n_y, αr_x) + R(n, αr_xr_y)], which is
+symmetric in x and y (Heckerman, Geiger & Chickering 1995). Dependent iff ln BF exceeds a threshold,
+0 by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gml import kernel
+from gml.counts.counter import Counter, Triple, tables_of
+from gml.errors import UsageError
+from gml.independence.base import DEPENDENT, INDEPENDENT, INSUFFICIENT, CIResult, SingleTest
+from gml.independence.contingency import describe, is_sufficient
+
+
+class BayesFactorTest(SingleTest):
+    """Compares the two scores of x with and without y among its parents."""
+
+    name = "bayes"
+    df_rule = None
+
+    def __init__(
+        self, counter: Counter, *, ess: float = 1.0, log_bf: float = 0.0, min_per_cell: float = 0
+    ) -> None:
+        if not ess > 0:
+            raise UsageError("--ess is positive")
+        self._counter = counter
+        self._ess = ess
+        self._threshold = log_bf
+        self._min_per_cell = min_per_cell
+
+    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+        """Run many tests; the statistic is ln BF."""
+        found = self._counter.statistics(triples)
+        sufficient = is_sufficient(found, self._min_per_cell)
+        tables = self._counter.tables(tables_of(self._counter.variables, triples))
+        results = []
+        for k, counts in enumerate(tables):
+            seen_x, seen_y = int(found.seen_x[k]), int(found.seen_y[k])
+            log_bf = 0.0
+            if seen_x > 1 and seen_y > 1:
+                alpha = self._ess / (float(seen_x) * seen_y * float(found.seen_z[k]))
+                log_bf = kernel.active().log_bayes_factor(counts.table, seen_x, seen_y, alpha)
+            results.append(
+                describe(found, k, sufficient=bool(sufficient[k]), statistic=float(log_bf))
+            )
+        return results
+
+    def verdict(self, result: CIResult, alpha: float = 0, log_p: float | None = None) -> str:
+        """Dependent iff ln BF exceeds the threshold."""
+        if not result.sufficient:
+            return INSUFFICIENT
+        return DEPENDENT if result.statistic > self._threshold else INDEPENDENT

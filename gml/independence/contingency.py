@@ -1,0 +1,146 @@
+"""Tests on a contingency table by the χ² distribution: G², Pearson's X², and the BIC threshold.
+
+G = 2 Σ O ln(O/E), X² = Σ (O−E)²/E over cells with E > 0, I = G/2n, E from the margins of each
+stratum of Z. Degrees of freedom `full` = (r_x−1)(r_y−1)∏r_Z over levels seen, as bnlearn's `mi` and
+`x2`; `adjusted` = Σₛ (non-empty rows−1)(non-empty columns−1), as causal-learn. `mi-threshold` calls
+x and y dependent iff I > df·ln n/2n with full df, which is iff the arc raises BIC.
+
+No result when no rows are usable, or when no stratum has two levels of both variables although both
+vary; and, if asked for, when n < K·cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.counts.counter import Counter, TableStatistics, Triple
+from gml.errors import UsageError
+from gml.independence.base import (
+    DEPENDENT,
+    INDEPENDENT,
+    INSUFFICIENT,
+    CIResult,
+    PValueTest,
+    SingleTest,
+)
+
+DF_RULES = ("full", "adjusted")
+
+
+def full_df(found: TableStatistics) -> NDArray[np.float64]:
+    """Return (r_x−1)(r_y−1)∏r_Z over the levels seen."""
+    product: NDArray[np.float64] = (
+        np.maximum(found.seen_x - 1.0, 0)
+        * np.maximum(found.seen_y - 1.0, 0)
+        * found.seen_z.astype(np.float64)
+    )
+    return product
+
+
+def is_sufficient(found: TableStatistics, min_per_cell: float) -> NDArray[np.bool_]:
+    """Return which tables can answer at all."""
+    vary = (found.seen_x > 1) & (found.seen_y > 1)
+    cells = found.seen_x * found.seen_y * found.seen_z.astype(np.float64)
+    usable: NDArray[np.bool_] = (
+        (found.n > 0) & ~((found.df_adjusted == 0) & vary) & (found.n >= min_per_cell * cells)
+    )
+    return usable
+
+
+def describe(
+    found: TableStatistics,
+    k: int,
+    *,
+    sufficient: bool,
+    statistic: float,
+    df: float | None = None,
+    log_p: float | None = None,
+) -> CIResult:
+    """Return the result of test k, with what all tests on tables report.
+
+    Cramér's V = √(X² / Σₛ nₛ(min(rₛ, cₛ)−1)) over strata with df > 0.
+    """
+    n, below = int(found.n[k]), float(found.v_denominator[k])
+    return CIResult(
+        statistic=statistic,
+        df=df,
+        log_p=log_p if sufficient else None,
+        mi=float(found.g[k]) / (2 * n) if n else None,
+        n=n,
+        # Rounding must not push a perfect association over 1.
+        cramers_v=min(1.0, math.sqrt(float(found.x2[k]) / below)) if below else None,
+        sufficient=sufficient,
+    )
+
+
+class ChiSquaredTest(PValueTest):
+    """G² or X² against the χ² distribution."""
+
+    def __init__(
+        self, counter: Counter, *, statistic: str = "g", df: str = "full", min_per_cell: float = 0
+    ) -> None:
+        if df not in DF_RULES:
+            raise UsageError(f"df is one of {', '.join(DF_RULES)}")
+        self.name = statistic
+        self.df_rule = df
+        self._counter = counter
+        self._min_per_cell = min_per_cell
+
+    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+        """Run many tests."""
+        found = self._counter.statistics(triples)
+        df = full_df(found) if self.df_rule == "full" else found.df_adjusted.astype(np.float64)
+        statistic = found.g if self.name == "g" else found.x2
+        log_p = kernel.active().log_chi2_upper(np.ascontiguousarray(statistic), df)
+        sufficient = is_sufficient(found, self._min_per_cell)
+        return [
+            describe(
+                found,
+                k,
+                sufficient=bool(sufficient[k]),
+                statistic=float(statistic[k]),
+                df=float(df[k]),
+                log_p=float(log_p[k]),
+            )
+            for k in range(len(triples))
+        ]
+
+
+class ThresholdTest(SingleTest):
+    """Mutual information against the BIC threshold."""
+
+    name = "mi-threshold"
+    df_rule = "full"
+
+    def __init__(self, counter: Counter, *, min_per_cell: float = 0) -> None:
+        self._counter = counter
+        self._min_per_cell = min_per_cell
+
+    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+        """Run many tests; the statistic is I in nats."""
+        found = self._counter.statistics(triples)
+        df = full_df(found)
+        sufficient = is_sufficient(found, self._min_per_cell)
+        mi = found.g / (2 * np.maximum(found.n, 1))
+        return [
+            describe(
+                found,
+                k,
+                sufficient=bool(sufficient[k]),
+                statistic=float(mi[k]),
+                df=float(df[k]),
+            )
+            for k in range(len(triples))
+        ]
+
+    def verdict(self, result: CIResult, alpha: float = 0, log_p: float | None = None) -> str:
+        """Dependent iff I > df·ln n/2n."""
+        if not result.sufficient or result.df is None or result.mi is None:
+            return INSUFFICIENT
+        threshold = result.df * math.log(result.n) / (2 * result.n)
+        return DEPENDENT if result.mi > threshold else INDEPENDENT

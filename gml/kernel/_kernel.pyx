@@ -1,0 +1,506 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, freethreading_compatible=False
+"""Binding of the C kernels: checks nothing that its callers in gml have checked already.
+
+`gml.kernel.reference` has the same functions in Python; the tests compare the two.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memmove
+
+import numpy as np
+
+from gml.kernel.layout import (
+    BLOCK_BYTES,
+    CODES8,
+    CODES16,
+    DENSE_CELLS,
+    NUMBERS,
+    OVERFLOW,
+    SKIP,
+    CsvColumn,
+    CsvProblem,
+    CsvResult,
+    TableStatistics,
+)
+
+cdef extern from "cpu.h":
+    int cpu_level() nogil
+    int cpu_limit(int level) nogil
+
+cdef extern from "csv_reader.h":
+    enum:
+        CSV_SLACK
+        CSV_OK
+    ctypedef struct csv_column:
+        int kind
+        uint32_t n_labels
+        unsigned char *text
+        size_t *ends
+        void *cells
+    ctypedef struct csv_reader:
+        size_t n_columns
+        csv_column *columns
+        size_t n_rows
+        int status
+        uint64_t error_line
+        size_t error_column, error_fields
+        unsigned char error_value[64]
+        size_t error_value_size
+    csv_reader *csv_new(size_t, unsigned char, unsigned char, uint64_t, size_t, size_t)
+    void csv_free(csv_reader *)
+    int csv_add_na(csv_reader *, const unsigned char *, size_t)
+    int csv_set_column(csv_reader *, size_t, int, uint32_t, int, int)
+    int csv_declare(csv_reader *, size_t, const unsigned char *, size_t)
+    size_t csv_feed(csv_reader *, const unsigned char *, size_t, int) nogil
+    int csv_finish(csv_reader *)
+
+cdef extern from "popcount.h":
+    enum:
+        MASK_ALIGN_WORDS
+    void build_masks8(const uint8_t *, size_t, size_t, uint64_t *, size_t) nogil
+
+cdef extern from "counting.h":
+    ctypedef struct coded_column:
+        const void *codes
+        int width
+        int has_missing
+        uint32_t n_levels
+        const uint64_t *masks
+        const int64_t *totals
+    ctypedef struct coded_data:
+        const coded_column *columns
+        size_t n_rows
+        size_t mask_words
+        const int64_t *weights
+    uint64_t count_cells(const coded_data *, const int32_t *, size_t) nogil
+    int count_set(const coded_data *, const int32_t *, size_t, int64_t *) nogil
+    int count_pairs(const coded_data *, const int32_t *, size_t, int64_t *, const int64_t *) nogil
+
+cdef extern from "statistics.h":
+    ctypedef struct table_statistics:
+        double g, x2, v_denominator
+        int64_t n, df_adjusted, seen_x, seen_y, seen_strata, cells_xyz, cells_xz, cells_yz
+    int statistics_of_table(const int64_t *, size_t, size_t, size_t, table_statistics *) nogil
+    int64_t seen_configurations(const int64_t *, size_t, size_t, const uint32_t *, size_t) nogil
+    double c_log_bayes_factor "log_bayes_factor"(
+        const int64_t *, size_t, size_t, size_t, int64_t, int64_t, double) nogil
+
+cdef extern from "tail.h":
+    double c_log_chi2_upper "log_chi2_upper"(double, double) nogil
+
+cdef extern from "permutation.h":
+    int64_t c_permutation_exceedances "permutation_exceedances"(
+        const int64_t *, size_t, size_t, size_t, double, const uint64_t *, int64_t, int64_t) nogil
+
+cdef extern from "moments.h":
+    ctypedef struct wide_integer:
+        uint64_t limb[3]
+    wide_integer c_exact_dot "exact_dot"(
+        const int64_t *, const int64_t *, const int64_t *, size_t) nogil
+
+cdef extern from "distinct.h":
+    int64_t c_group_rows "group_rows"(
+        const uint8_t *, size_t, size_t, int64_t, int32_t *, int64_t *) nogil
+
+
+INSTRUCTIONS = ("portable", "avx2", "avx512")
+
+
+def instructions():
+    """Name of the vector instructions in use."""
+    return INSTRUCTIONS[cpu_level()]
+
+
+def limit_instructions(str name):
+    """Use at most the named instructions; returns the name of those then in use."""
+    return INSTRUCTIONS[cpu_limit(INSTRUCTIONS.index(name))]
+
+
+# ---------------------------------------------------------------------- reading
+
+cdef class _Memory:
+    """Owner of a block from malloc, seen by NumPy through the buffer protocol."""
+
+    cdef void *data
+    cdef Py_ssize_t shape[1]
+    cdef Py_ssize_t strides[1]
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        self.strides[0] = 1
+        view.buf = self.data
+        view.obj = self
+        view.len = self.shape[0]
+        view.itemsize = 1
+        view.readonly = 0
+        view.ndim = 1
+        view.format = b"B"
+        view.shape = self.shape
+        view.strides = self.strides
+        view.suboffsets = NULL
+        view.internal = NULL
+
+    def __releasebuffer__(self, Py_buffer *view):
+        pass
+
+    def __dealloc__(self):
+        free(self.data)
+
+
+cdef object _adopt(void **data, size_t n, object dtype):
+    """NumPy array over a block from malloc, which it then owns."""
+    if n == 0 or data[0] == NULL:
+        return np.empty(0, dtype=dtype)
+    cdef _Memory memory = _Memory.__new__(_Memory)
+    memory.data = data[0]
+    memory.shape[0] = n * np.dtype(dtype).itemsize
+    data[0] = NULL
+    return np.frombuffer(memory, dtype=dtype)
+
+
+cdef _take_column(csv_column *column, size_t n_rows):
+    labels = []
+    cdef size_t start, end
+    cdef uint32_t k
+    if column.kind == <int>SKIP:
+        return CsvColumn(SKIP, [], None)
+    for k in range(column.n_labels):
+        start = column.ends[2 * k]
+        end = column.ends[2 * k + 1]
+        labels.append((<bytes>column.text[start:end]).decode("utf-8"))
+    kind = column.kind
+    if kind == OVERFLOW:
+        return CsvColumn(kind, labels, None)
+    dtype = {CODES8: np.uint8, CODES16: np.uint16, NUMBERS: np.float64}[kind]
+    return CsvColumn(kind, labels, _adopt(&column.cells, n_rows, dtype))
+
+
+def read_csv(source, bytes start, first_line, list columns, dialect):
+    """Read the records behind the header; see gml.kernel.layout for the types."""
+    cdef csv_reader *reader = csv_new(
+        len(columns), ord(dialect.delimiter), ord(dialect.decimal), first_line,
+        dialect.field_limit, dialect.record_limit)
+    if reader == NULL:
+        raise MemoryError
+    cdef size_t capacity = max(BLOCK_BYTES, 2 * len(start))
+    cdef size_t size = len(start), consumed
+    cdef unsigned char *block
+    cdef int final = 0
+    cdef bytes encoded
+    buffer = bytearray(capacity + CSV_SLACK)
+    try:
+        for token in dialect.na:
+            encoded = token.encode("utf-8")
+            if not csv_add_na(reader, encoded, len(encoded)):
+                raise MemoryError
+        for j, spec in enumerate(columns):
+            if not csv_set_column(reader, j, spec.kind, spec.max_levels, spec.declared is not None,
+                                  spec.numbers_on_overflow):
+                raise MemoryError
+            for label in spec.declared or ():
+                encoded = label.encode("utf-8")
+                if not csv_declare(reader, j, encoded, len(encoded)):
+                    raise MemoryError
+        buffer[:size] = start
+        while not final:
+            with memoryview(buffer) as view, view[size:capacity] as room:
+                got = source.readinto(room)
+            final = got == 0
+            size += got
+            block = buffer
+            with nogil:
+                consumed = csv_feed(reader, block, size, final)
+            if reader.status != CSV_OK:
+                value = bytes(reader.error_value[:reader.error_value_size])
+                raise CsvProblem(reader.status, reader.error_line, reader.error_column,
+                                 reader.error_fields, value)
+            memmove(block, block + consumed, size - consumed)
+            size -= consumed
+            if 2 * size > capacity:
+                capacity *= 2
+                buffer.extend(bytes(capacity + CSV_SLACK - len(buffer)))
+        csv_finish(reader)
+        return CsvResult(
+            reader.n_rows,
+            [_take_column(&reader.columns[j], reader.n_rows) for j in range(reader.n_columns)])
+    finally:
+        csv_free(reader)
+
+
+# ---------------------------------------------------------------------- counting
+
+cdef class CodedData:
+    """Coded columns in the form that the counting kernels want.
+
+    `columns` are contiguous uint8 or uint16 arrays whose all-ones code means missing, `n_levels` at
+    least 1 each. Columns of at most `mask_levels` levels get bit masks, unless rows are weighted.
+    """
+
+    cdef coded_data data
+    cdef coded_column *columns
+    cdef list keep
+    cdef readonly Py_ssize_t n_columns
+    cdef readonly list n_levels
+
+    def __cinit__(self, list columns, list n_levels, weights, Py_ssize_t mask_levels):
+        cdef size_t j
+        cdef const uint8_t[::1] narrow
+        cdef const unsigned short[::1] wide
+        cdef const int64_t[::1] row_weights
+        self.n_columns = len(columns)
+        self.n_levels = n_levels
+        self.keep = [columns, weights]
+        self.columns = <coded_column *>calloc(max(1, len(columns)), sizeof(coded_column))
+        if self.columns == NULL:
+            raise MemoryError
+        self.data.columns = self.columns
+        self.data.n_rows = len(columns[0]) if columns else 0
+        if weights is not None:
+            row_weights = weights
+            self.data.weights = &row_weights[0] if self.data.n_rows else NULL
+        for j in range(<size_t>self.n_columns):
+            codes = columns[j]
+            self.columns[j].n_levels = n_levels[j]
+            self.columns[j].width = codes.dtype.itemsize
+            self.columns[j].has_missing = bool(
+                len(codes) and (codes == np.iinfo(codes.dtype).max).any())
+            if self.data.n_rows == 0:
+                continue
+            if codes.dtype.itemsize == 1:
+                narrow = codes
+                self.columns[j].codes = &narrow[0]
+            else:
+                wide = codes
+                self.columns[j].codes = &wide[0]
+        if weights is None and self.data.n_rows:
+            self._build_masks(mask_levels)
+
+    cdef _build_masks(self, Py_ssize_t mask_levels):
+        cdef size_t j, words, n = self.data.n_rows
+        cdef uint64_t[::1] masks
+        cdef int64_t[::1] totals
+        words = (n + 63) // 64
+        words = (words + MASK_ALIGN_WORDS - 1) // MASK_ALIGN_WORDS * MASK_ALIGN_WORDS
+        self.data.mask_words = words
+        for j in range(<size_t>self.n_columns):
+            if self.columns[j].width != 1 or <Py_ssize_t>self.columns[j].n_levels > mask_levels:
+                continue
+            masks = np.empty(words * self.columns[j].n_levels, dtype=np.uint64)
+            with nogil:
+                build_masks8(<const uint8_t *>self.columns[j].codes, n, self.columns[j].n_levels,
+                             &masks[0], words)
+            totals = np.bitwise_count(np.asarray(masks).reshape(-1, words)).sum(
+                axis=1, dtype=np.int64)
+            self.keep.append((masks, totals))
+            self.columns[j].masks = &masks[0]
+            self.columns[j].totals = &totals[0]
+
+    def __dealloc__(self):
+        free(self.columns)
+
+    def count(self, const int32_t[::1] members):
+        """Joint table of the columns `members`, flat, the last column fastest."""
+        cdef uint64_t cells = count_cells(&self.data, &members[0], members.shape[0])
+        table = np.empty(cells, dtype=np.int64)
+        cdef int64_t[::1] view = table
+        cdef int done
+        with nogil:
+            done = count_set(&self.data, &members[0], members.shape[0], &view[0])
+        if not done:
+            raise MemoryError
+        return table
+
+    def pair_statistics(self, const int32_t[:, ::1] pairs):
+        """Statistics of the pair tables, one row of TableStatistics each."""
+        cdef size_t p, q, n_pairs = pairs.shape[0], chunk
+        out = TableStatistics.zeros(n_pairs)
+        if n_pairs == 0:
+            return out
+        cdef double[:, ::1] floats = out.floats
+        cdef int64_t[:, ::1] ints = out.ints
+        cdef int64_t[::1] offsets = np.empty(n_pairs, dtype=np.int64)
+        cdef int64_t cells, done = 1
+        cdef int64_t *tables = NULL
+        cdef size_t room = 0
+        with nogil:
+            p = 0
+            while p < n_pairs and done:
+                # as many tables as stay in the second-level cache
+                chunk = 0
+                cells = 0
+                while p + chunk < n_pairs and (chunk == 0 or cells < 32768):
+                    offsets[p + chunk] = cells
+                    cells += count_cells(&self.data, &pairs[p + chunk, 0], 2)
+                    chunk += 1
+                if <size_t>cells > room:
+                    free(tables)
+                    room = cells
+                    tables = <int64_t *>malloc(room * sizeof(int64_t))
+                    if tables == NULL:
+                        done = 0
+                        break
+                done = count_pairs(&self.data, &pairs[p, 0], chunk, tables, &offsets[p])
+                for q in range(p, p + chunk):
+                    if not done:
+                        break
+                    done = _describe(tables + offsets[q], 1,
+                                     self.columns[pairs[q, 0]].n_levels,
+                                     self.columns[pairs[q, 1]].n_levels, &floats[q, 0], &ints[q, 0])
+                    ints[q, 8] = 1
+                p += chunk
+            free(tables)
+        if not done:
+            raise MemoryError
+        return out
+
+    def set_statistics(self, const int32_t[::1] members, const int64_t[::1] starts):
+        """Statistics of tables (x, y | Z); members[starts[k]:starts[k+1]] = *Z, x, y.
+
+        A set whose dense table would have over DENSE_CELLS cells is left out: its n is -1.
+        """
+        cdef size_t k, n_sets = starts.shape[0] - 1, size, j
+        out = TableStatistics.zeros(n_sets)
+        cdef double[:, ::1] floats = out.floats
+        cdef int64_t[:, ::1] ints = out.ints
+        cdef uint64_t cells, limit = DENSE_CELLS, rows, columns, room = 0
+        cdef int64_t *table = NULL
+        cdef uint32_t n_levels[64]
+        cdef const int32_t *first
+        cdef int done = 1
+        with nogil:
+            for k in range(n_sets):
+                first = &members[starts[k]]
+                size = starts[k + 1] - starts[k]
+                cells = count_cells(&self.data, first, size)
+                if cells == 0 or cells > limit or size > 66:
+                    ints[k, 0] = -1
+                    continue
+                if cells > room:
+                    free(table)
+                    room = cells
+                    table = <int64_t *>malloc(room * sizeof(int64_t))
+                    if table == NULL:
+                        done = 0
+                        break
+                rows = self.columns[first[size - 2]].n_levels
+                columns = self.columns[first[size - 1]].n_levels
+                for j in range(size - 2):
+                    n_levels[j] = self.columns[first[j]].n_levels
+                done = count_set(&self.data, first, size, table)
+                done = done and _describe(table, cells // (rows * columns), rows, columns,
+                                          &floats[k, 0], &ints[k, 0])
+                if not done:
+                    break
+                ints[k, 8] = seen_configurations(table, cells // (rows * columns), rows * columns,
+                                                 n_levels, size - 2)
+                if ints[k, 8] < 0:
+                    done = 0
+                    break
+            free(table)
+        if not done:
+            raise MemoryError
+        return out
+
+
+cdef int _describe(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                   double *floats, int64_t *ints) noexcept nogil:
+    cdef table_statistics found
+    if not statistics_of_table(table, strata, rows, columns, &found):
+        return 0
+    floats[0] = found.g
+    floats[1] = found.x2
+    floats[2] = found.v_denominator
+    ints[0] = found.n
+    ints[1] = found.df_adjusted
+    ints[2] = found.seen_x
+    ints[3] = found.seen_y
+    ints[4] = found.seen_strata
+    ints[5] = found.cells_xyz
+    ints[6] = found.cells_xz
+    ints[7] = found.cells_yz
+    return 1
+
+
+def table_statistics_of(const int64_t[:, :, ::1] table):
+    """Statistics of one table[stratum, x, y]; the levels seen of Z stay the caller's to fill in."""
+    out = TableStatistics.zeros(1)
+    cdef double[:, ::1] floats = out.floats
+    cdef int64_t[:, ::1] ints = out.ints
+    cdef int done
+    if table.shape[0] == 0:
+        return out
+    with nogil:
+        done = _describe(&table[0, 0, 0], table.shape[0], table.shape[1], table.shape[2],
+                         &floats[0, 0], &ints[0, 0])
+    if not done:
+        raise MemoryError
+    return out
+
+
+def log_bayes_factor(const int64_t[:, :, ::1] table, int64_t seen_x, int64_t seen_y, double alpha):
+    """ln of BDeu(x | y, Z) over BDeu(x | Z) with prior count `alpha` a cell."""
+    cdef double value
+    if table.shape[0] == 0:
+        return 0.0
+    with nogil:
+        value = c_log_bayes_factor(&table[0, 0, 0], table.shape[0], table.shape[1], table.shape[2],
+                                   seen_x, seen_y, alpha)
+    return value
+
+
+def log_chi2_upper(const double[::1] statistic, const double[::1] df):
+    """ln of the upper tail of the chi-squared distribution, elementwise."""
+    out = np.empty(statistic.shape[0])
+    cdef double[::1] view = out
+    cdef Py_ssize_t k
+    with nogil:
+        for k in range(statistic.shape[0]):
+            view[k] = c_log_chi2_upper(statistic[k], df[k])
+    return out
+
+
+def permutation_exceedances(const int64_t[:, :, ::1] table, double threshold, tuple key,
+                            int64_t first, int64_t last):
+    """Replicates first..last-1 whose G reaches the threshold."""
+    cdef uint64_t words[2]
+    cdef int64_t found
+    words[0], words[1] = key
+    with nogil:
+        found = c_permutation_exceedances(&table[0, 0, 0], table.shape[0], table.shape[1],
+                                          table.shape[2], threshold, words, first, last)
+    if found < 0:
+        raise MemoryError
+    return found
+
+
+def exact_dot(const int64_t[::1] x, const int64_t[::1] y, weights=None):
+    """Exact sum of x * y (* weights) as a Python integer."""
+    cdef const int64_t[::1] row_weights
+    cdef const int64_t *w = NULL
+    cdef wide_integer total
+    if x.shape[0] == 0:
+        return 0
+    if weights is not None:
+        row_weights = weights
+        w = &row_weights[0]
+    with nogil:
+        total = c_exact_dot(&x[0], &y[0], w, x.shape[0])
+    value = int(total.limb[0]) | int(total.limb[1]) << 64 | int(total.limb[2]) << 128
+    return value - (1 << 192) if value >> 191 else value
+
+
+def group_rows(const uint8_t[:, ::1] rows, int64_t limit):
+    """(group of each row, first row of each group), or None with more than `limit` groups."""
+    group = np.empty(rows.shape[0], dtype=np.int32)
+    firsts = np.empty(max(limit, 1), dtype=np.int64)
+    cdef int32_t[::1] group_view = group
+    cdef int64_t[::1] firsts_view = firsts
+    cdef int64_t found
+    if rows.shape[0] == 0:
+        return group, firsts[:0]
+    with nogil:
+        found = c_group_rows(&rows[0, 0], rows.shape[0], rows.shape[1], limit, &group_view[0],
+                             &firsts_view[0])
+    if found == -2:
+        raise MemoryError
+    return None if found < 0 else (group, firsts[:found].copy())

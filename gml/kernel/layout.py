@@ -1,0 +1,169 @@
+"""The types that the compiled kernel and its reference exchange with the rooms above."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK_BYTES = 1 << 20
+"""Bytes asked of a source at a time."""
+
+DENSE_CELLS = 1 << 16
+"""Largest table counted with one cell per possible configuration without a further thought."""
+
+# What a column of a CSV file becomes (csv_reader.h).
+SKIP, CODES8, CODES16, NUMBERS, OVERFLOW = range(5)
+
+# What can be wrong with a CSV file (csv_reader.h).
+(
+    OK,
+    RAGGED,
+    BAD_UTF8,
+    UNTERMINATED,
+    FIELD_TOO_LONG,
+    RECORD_TOO_LONG,
+    UNDECLARED,
+    NOT_A_NUMBER,
+    NO_MEMORY,
+) = range(9)
+
+
+class Source(Protocol):
+    """Where bytes come from: a file, a pipe, a decompressor."""
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer as far as possible; 0 at the end."""
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """What to make of one column."""
+
+    kind: int
+    max_levels: int = 255
+    declared: tuple[str, ...] | None = None
+    numbers_on_overflow: bool = False
+
+
+@dataclass(frozen=True)
+class CsvDialect:
+    """How the file is written."""
+
+    delimiter: str
+    decimal: str
+    na: tuple[str, ...]
+    field_limit: int = 1 << 20
+    record_limit: int = 1 << 26
+
+
+class CsvColumn(NamedTuple):
+    """Cells of one column: codes of `labels` in order of appearance, or numbers."""
+
+    kind: int
+    labels: list[str]
+    cells: NDArray[Any] | None
+
+
+class CsvResult(NamedTuple):
+    """All columns of a CSV file."""
+
+    n_rows: int
+    columns: list[CsvColumn]
+
+
+class CsvProblem(Exception):
+    """The file breaks a rule; `gml.data` turns this into a message for people."""
+
+    def __init__(self, status: int, line: int, column: int, fields: int, value: bytes) -> None:
+        super().__init__(status, line, column, fields, value)
+        self.status = status
+        self.line = line
+        self.column = column
+        self.fields = fields
+        self.value = value
+
+
+@dataclass(frozen=True)
+class TableStatistics:
+    """Statistics of many tables (x, y | Z): floats (tables × 3) and ints (tables × 9)."""
+
+    floats: NDArray[np.float64]
+    ints: NDArray[np.int64]
+
+    @classmethod
+    def zeros(cls, n: int) -> TableStatistics:
+        """Room for n tables."""
+        return cls(np.zeros((n, 3)), np.zeros((n, 9), dtype=np.int64))
+
+    @classmethod
+    def concatenate(cls, parts: list[TableStatistics]) -> TableStatistics:
+        """The tables of all parts, in order."""
+        if not parts:
+            return cls.zeros(0)
+        return cls(
+            np.concatenate([part.floats for part in parts]),
+            np.concatenate([part.ints for part in parts]),
+        )
+
+    @property
+    def g(self) -> NDArray[np.float64]:
+        """2 Σ O ln(O/E)."""
+        return self.floats[:, 0]
+
+    @property
+    def x2(self) -> NDArray[np.float64]:
+        """Σ (O−E)²/E over cells with E > 0."""
+        return self.floats[:, 1]
+
+    @property
+    def v_denominator(self) -> NDArray[np.float64]:
+        """Σₛ nₛ (min(rₛ, cₛ) − 1) over strata with df > 0."""
+        return self.floats[:, 2]
+
+    @property
+    def n(self) -> NDArray[np.int64]:
+        """Rows counted."""
+        return self.ints[:, 0]
+
+    @property
+    def df_adjusted(self) -> NDArray[np.int64]:
+        """Σₛ (non-empty rows − 1)(non-empty columns − 1)."""
+        return self.ints[:, 1]
+
+    @property
+    def seen_x(self) -> NDArray[np.int64]:
+        """Levels of x seen."""
+        return self.ints[:, 2]
+
+    @property
+    def seen_y(self) -> NDArray[np.int64]:
+        """Levels of y seen."""
+        return self.ints[:, 3]
+
+    @property
+    def seen_strata(self) -> NDArray[np.int64]:
+        """Configurations of Z seen."""
+        return self.ints[:, 4]
+
+    @property
+    def cells_xyz(self) -> NDArray[np.int64]:
+        """Non-empty cells of the table."""
+        return self.ints[:, 5]
+
+    @property
+    def cells_xz(self) -> NDArray[np.int64]:
+        """Non-empty cells of the margin of x and Z."""
+        return self.ints[:, 6]
+
+    @property
+    def cells_yz(self) -> NDArray[np.int64]:
+        """Non-empty cells of the margin of y and Z."""
+        return self.ints[:, 7]
+
+    @property
+    def seen_z(self) -> NDArray[np.int64]:
+        """∏ levels seen over the variables of Z (1 without Z)."""
+        return self.ints[:, 8]

@@ -1,0 +1,18 @@
+"""The kernel in Python and NumPy: oracle of the tests, and what runs without a compiler."""
+
+from gml.kernel.reference.counting import CodedData, exact_dot, group_rows
+from gml.kernel.reference.csv_reader import read_csv
+from gml.kernel.reference.permutation import permutation_exceedances
+from gml.kernel.reference.statistics import log_bayes_factor, table_statistics_of
+from gml.kernel.reference.tail import log_chi2_upper
+
+__all__ = [
+    "CodedData",
+    "exact_dot",
+    "group_rows",
+    "log_bayes_factor",
+    "log_chi2_upper",
+    "permutation_exceedances",
+    "read_csv",
+    "table_statistics_of",
+]

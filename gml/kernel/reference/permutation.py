@@ -1,0 +1,141 @@
+"""Monte Carlo over tables with fixed stratum margins, all replicates of a chunk at once.
+
+Draw d of replicate r uses the uniform number of counter r·draws + d under the key (a SplitMix64
+finaliser applied twice), and a hypergeometric cell is found by inversion outwards from its mode:
+the compiled kernel does the same, number for number.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.kernel.reference.statistics import divergence
+
+_log_factorial = np.frompyfunc(lambda k: math.lgamma(k + 1.0), 1, 1)
+
+
+def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _uniform(key: tuple[int, int], counters: NDArray[np.uint64]) -> NDArray[np.float64]:
+    z = _mix(counters * np.uint64(0x9E3779B97F4A7C15) + np.uint64(key[0]))
+    return (_mix(z ^ np.uint64(key[1])) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _log_factorials(k: NDArray[np.int64]) -> NDArray[np.float64]:
+    values, inverse = np.unique(k, return_inverse=True)
+    found: NDArray[np.float64] = _log_factorial(values).astype(np.float64)
+    return found[inverse]
+
+
+def _hypergeometric(
+    u: NDArray[np.float64],
+    total: NDArray[np.int64],
+    marked: NDArray[np.int64],
+    drawn: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    lowest = np.maximum(drawn - (total - marked), 0)
+    highest = np.minimum(drawn, marked)
+    mode = ((drawn + 1.0) * (marked + 1.0) / (total + 2.0)).astype(np.int64)
+    mode = np.clip(mode, lowest, highest)
+    at_mode = np.exp(
+        _log_factorials(marked)
+        - _log_factorials(mode)
+        - _log_factorials(marked - mode)
+        + _log_factorials(total - marked)
+        - _log_factorials(drawn - mode)
+        - _log_factorials(total - marked - drawn + mode)
+        - _log_factorials(total)
+        + _log_factorials(drawn)
+        + _log_factorials(total - drawn)
+    )
+    result: NDArray[np.int64] = mode.copy()
+    unmarked_left = (total - marked - drawn).astype(np.float64)
+    down, up = mode.copy(), mode.copy()
+    p_down, p_up = at_mode.copy(), at_mode.copy()
+    u = u - at_mode
+    open_ = (u >= 0) & (lowest < highest)
+    while open_.any():
+        step = open_ & (down > lowest)
+        k = down[step].astype(np.float64)
+        p_down[step] *= (
+            k * (unmarked_left[step] + k) / ((marked[step] - k + 1) * (drawn[step] - k + 1))
+        )
+        down[step] -= 1
+        u[step] -= p_down[step]
+        done = step & (u < 0)
+        result[done] = down[done]
+        open_ &= ~done
+        step = open_ & (up < highest)
+        k = up[step].astype(np.float64)
+        p_up[step] *= (
+            (marked[step] - k) * (drawn[step] - k) / ((k + 1) * (unmarked_left[step] + k + 1))
+        )
+        up[step] += 1
+        u[step] -= p_up[step]
+        done = step & (u < 0)
+        result[done] = up[done]
+        open_ &= ~done
+        open_ &= (down > lowest) | (up < highest)
+    return result
+
+
+def permutation_exceedances(
+    table: NDArray[np.int64], threshold: float, key: tuple[int, int], first: int, last: int
+) -> int:
+    """Replicates first..last-1 whose G reaches the threshold."""
+    margins = []
+    draws = 0
+    for stratum in table:
+        rows, columns = stratum.sum(1), stratum.sum(0)
+        rows, columns = rows[rows > 0], columns[columns > 0]
+        if len(rows) > 1 and len(columns) > 1:
+            margins.append((rows, columns))
+            draws += (len(rows) - 1) * (len(columns) - 1)
+    replicates = np.arange(first, last, dtype=np.uint64)
+    counters = replicates * np.uint64(draws)
+    g = np.zeros(len(replicates))
+    for rows, columns in margins:
+        drawn, counters = _draw_tables(rows, columns, key, counters)
+        n = int(rows.sum())
+        product = rows[:, None].astype(float) * columns[None, :].astype(float)
+        t = (drawn.astype(float) * n - product) / product
+        half = np.zeros(len(g))
+        for a in range(len(rows)):
+            for b in range(len(columns)):
+                half += product[a, b] / n * divergence(t[:, a, b])
+        g += 2 * half
+    return int(np.count_nonzero(g >= threshold))
+
+
+def _draw_tables(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    key: tuple[int, int],
+    counters: NDArray[np.uint64],
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    size = len(counters)
+    tables = np.empty((size, len(rows), len(columns)), dtype=np.int64)
+    left = np.tile(columns, (size, 1))
+    remaining = int(rows.sum())
+    for a in range(len(rows) - 1):
+        in_row = np.full(size, rows[a])
+        pool = np.full(size, remaining)
+        for b in range(len(columns) - 1):
+            count = _hypergeometric(_uniform(key, counters), pool, left[:, b], in_row)
+            counters = counters + np.uint64(1)
+            tables[:, a, b] = count
+            in_row = in_row - count
+            pool = pool - left[:, b]
+            left[:, b] -= count
+        tables[:, a, -1] = in_row
+        left[:, -1] -= in_row
+        remaining -= int(rows[a])
+    tables[:, -1, :] = left
+    return tables, counters

@@ -1,0 +1,191 @@
+#include "permutation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "statistics.h"
+
+#define MAX_LOG_FACTORIALS (INT64_C(1) << 20)
+
+/* Finaliser of SplitMix64 (Steele, Lea & Flood 2014). */
+static inline uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+/* Uniform on [0, 1), a function of key and counter alone. */
+static inline double uniform(const uint64_t key[2], uint64_t counter)
+{
+    uint64_t z = mix(counter * UINT64_C(0x9E3779B97F4A7C15) + key[0]);
+    return (double)(mix(z ^ key[1]) >> 11) * 0x1p-53;
+}
+
+typedef struct {
+    double *table;
+    int64_t size;
+} log_factorials;
+
+static inline double log_factorial(const log_factorials *known, int64_t k)
+{
+    return k < known->size ? known->table[k] : lgamma((double)k + 1);
+}
+
+/* Number of marked among `drawn` of `total` balls, `marked` of them marked: inversion outwards
+   from the mode, downwards and upwards in turn. */
+static int64_t hypergeometric(double u, int64_t total, int64_t marked, int64_t drawn,
+                              const log_factorials *known)
+{
+    int64_t lowest = drawn - (total - marked) > 0 ? drawn - (total - marked) : 0;
+    int64_t highest = drawn < marked ? drawn : marked;
+    if (lowest == highest)
+        return lowest;
+    int64_t mode = (int64_t)(((double)drawn + 1) * ((double)marked + 1) / ((double)total + 2));
+    if (mode < lowest)
+        mode = lowest;
+    if (mode > highest)
+        mode = highest;
+    double at_mode = exp(log_factorial(known, marked) - log_factorial(known, mode) -
+                         log_factorial(known, marked - mode) +
+                         log_factorial(known, total - marked) -
+                         log_factorial(known, drawn - mode) -
+                         log_factorial(known, total - marked - drawn + mode) -
+                         log_factorial(known, total) + log_factorial(known, drawn) +
+                         log_factorial(known, total - drawn));
+    double unmarked_left = (double)(total - marked - drawn);
+    int64_t down = mode, up = mode;
+    double p_down = at_mode, p_up = at_mode;
+    u -= at_mode;
+    while (u >= 0 && (down > lowest || up < highest)) {
+        if (down > lowest) {
+            double k = (double)down;
+            p_down *= k * (unmarked_left + k) / (((double)marked - k + 1) * ((double)drawn - k + 1));
+            down--;
+            u -= p_down;
+            if (u < 0)
+                return down;
+        }
+        if (up < highest) {
+            double k = (double)up;
+            p_up *= ((double)marked - k) * ((double)drawn - k) / ((k + 1) * (unmarked_left + k + 1));
+            up++;
+            u -= p_up;
+            if (u < 0)
+                return up;
+        }
+    }
+    return mode;
+}
+
+/* A table with the given margins. Cells are drawn row by row; what remains of a row goes to the
+   last column, what remains of the columns to the last row. */
+static uint64_t draw_table(const int64_t *row_totals, const int64_t *column_totals, size_t rows,
+                           size_t columns, int64_t n, const uint64_t key[2], uint64_t counter,
+                           const log_factorials *known, int64_t *left, int64_t *table)
+{
+    memcpy(left, column_totals, columns * sizeof *left);
+    int64_t remaining = n; /* in rows a.. */
+    for (size_t a = 0; a + 1 < rows; a++) {
+        int64_t in_row = row_totals[a], pool = remaining;
+        for (size_t b = 0; b + 1 < columns; b++) {
+            int64_t count =
+                hypergeometric(uniform(key, counter++), pool, left[b], in_row, known);
+            table[a * columns + b] = count;
+            in_row -= count;
+            pool -= left[b];
+            left[b] -= count;
+        }
+        table[a * columns + columns - 1] = in_row;
+        left[columns - 1] -= in_row;
+        remaining -= row_totals[a];
+    }
+    memcpy(table + (rows - 1) * columns, left, columns * sizeof *left);
+    return counter;
+}
+
+typedef struct {
+    size_t rows, columns;
+    int64_t n;
+    int64_t *row_totals, *column_totals; /* without the empty ones */
+} margins;
+
+/* Strata in which the margins leave a choice; returns how many, and draws per replicate. */
+static size_t find_margins(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                           margins *free_strata, int64_t *totals, uint64_t *draws, int64_t *largest)
+{
+    size_t kept = 0;
+    *draws = 0;
+    *largest = 0;
+    for (size_t s = 0; s < strata; s++) {
+        const int64_t *stratum = table + s * rows * columns;
+        margins *m = &free_strata[kept];
+        m->row_totals = totals + kept * (rows + columns);
+        m->column_totals = m->row_totals + rows;
+        m->rows = m->columns = 0;
+        m->n = 0;
+        for (size_t a = 0; a < rows; a++) {
+            int64_t total = 0;
+            for (size_t b = 0; b < columns; b++)
+                total += stratum[a * columns + b];
+            if (total)
+                m->row_totals[m->rows++] = total;
+            m->n += total;
+        }
+        for (size_t b = 0; b < columns; b++) {
+            int64_t total = 0;
+            for (size_t a = 0; a < rows; a++)
+                total += stratum[a * columns + b];
+            if (total)
+                m->column_totals[m->columns++] = total;
+        }
+        if (m->rows < 2 || m->columns < 2)
+            continue;
+        *draws += (m->rows - 1) * (m->columns - 1);
+        if (m->n > *largest)
+            *largest = m->n;
+        kept++;
+    }
+    return kept;
+}
+
+int64_t permutation_exceedances(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                                double threshold, const uint64_t key[2], int64_t first,
+                                int64_t last)
+{
+    int64_t exceeding = -1, largest;
+    uint64_t draws;
+    log_factorials known = {NULL, 0};
+    margins *free_strata = malloc((strata + 1) * sizeof *free_strata);
+    int64_t *totals = malloc((strata + 1) * (rows + columns) * sizeof *totals);
+    int64_t *drawn = malloc((rows * columns + columns) * sizeof *drawn);
+    if (free_strata == NULL || totals == NULL || drawn == NULL)
+        goto done;
+    size_t kept = find_margins(table, strata, rows, columns, free_strata, totals, &draws, &largest);
+    known.size = largest < MAX_LOG_FACTORIALS ? largest + 1 : MAX_LOG_FACTORIALS;
+    known.table = malloc((size_t)known.size * sizeof *known.table);
+    if (known.table == NULL)
+        goto done;
+    for (int64_t k = 0; k < known.size; k++)
+        known.table[k] = lgamma((double)k + 1);
+    exceeding = 0;
+    int64_t *left = drawn + rows * columns;
+    for (int64_t r = first; r < last; r++) {
+        uint64_t counter = (uint64_t)r * draws;
+        double g = 0;
+        for (size_t s = 0; s < kept; s++) {
+            const margins *m = &free_strata[s];
+            counter = draw_table(m->row_totals, m->column_totals, m->rows, m->columns, m->n, key,
+                                 counter, &known, left, drawn);
+            g += g_of_stratum(drawn, m->rows, m->columns, m->row_totals, m->column_totals, m->n);
+        }
+        exceeding += g >= threshold;
+    }
+done:
+    free(known.table);
+    free(drawn);
+    free(totals);
+    free(free_strata);
+    return exceeding;
+}

@@ -1,0 +1,193 @@
+#include "statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* O n - R C, exact in 128 bits: the sign and size of a small deviation survive. */
+static inline double deviation(int64_t observed, int64_t n, int64_t row, int64_t column)
+{
+    return (double)((__int128)observed * n - (__int128)row * column);
+}
+
+/* (1+t) ln(1+t) - t without cancellation, t >= -1. */
+static inline double divergence(double t)
+{
+    if (fabs(t) < 0.125) {
+        /* sum over k >= 2 of (-1)^k t^k / (k (k-1)) */
+        double power = t * t, sum = power / 2;
+        for (int k = 3; k < 40; k++) {
+            power *= -t;
+            double next = sum + power / ((double)k * (k - 1));
+            if (next == sum)
+                break;
+            sum = next;
+        }
+        return sum;
+    }
+    return t <= -1 ? 1.0 : (1 + t) * log1p(t) - t;
+}
+
+/* Since sum O = sum E, G/2 = sum E ((1+t) ln(1+t) - t) with t = (O-E)/E: no term is negative. */
+double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int64_t *row_totals,
+                    const int64_t *column_totals, int64_t n)
+{
+    double half = 0;
+    for (size_t a = 0; a < rows; a++) {
+        if (row_totals[a] == 0)
+            continue;
+        for (size_t b = 0; b < columns; b++) {
+            if (column_totals[b] == 0)
+                continue;
+            double product = (double)row_totals[a] * (double)column_totals[b];
+            double t = deviation(table[a * columns + b], n, row_totals[a], column_totals[b]) / product;
+            half += product / (double)n * divergence(t);
+        }
+    }
+    return 2 * half;
+}
+
+int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                        table_statistics *out)
+{
+    memset(out, 0, sizeof *out);
+    int64_t *totals = calloc(2 * (rows + columns), sizeof *totals);
+    if (totals == NULL)
+        return 0;
+    int64_t *row_totals = totals, *column_totals = totals + rows;
+    int64_t *all_rows = column_totals + columns, *all_columns = all_rows + rows;
+    for (size_t s = 0; s < strata; s++) {
+        const int64_t *stratum = table + s * rows * columns;
+        memset(totals, 0, (rows + columns) * sizeof *totals);
+        int64_t n = 0, cells = 0;
+        for (size_t a = 0; a < rows; a++)
+            for (size_t b = 0; b < columns; b++) {
+                int64_t count = stratum[a * columns + b];
+                row_totals[a] += count;
+                column_totals[b] += count;
+                cells += count != 0;
+            }
+        int64_t seen_rows = 0, seen_columns = 0;
+        for (size_t a = 0; a < rows; a++) {
+            n += row_totals[a];
+            seen_rows += row_totals[a] != 0;
+            all_rows[a] += row_totals[a];
+        }
+        if (n == 0)
+            continue;
+        for (size_t b = 0; b < columns; b++) {
+            seen_columns += column_totals[b] != 0;
+            all_columns[b] += column_totals[b];
+        }
+        out->n += n;
+        out->seen_strata++;
+        out->cells_xyz += cells;
+        out->cells_xz += seen_rows;
+        out->cells_yz += seen_columns;
+        int64_t df = (seen_rows - 1) * (seen_columns - 1);
+        if (df == 0)
+            continue;
+        out->df_adjusted += df;
+        int64_t smaller = seen_rows < seen_columns ? seen_rows : seen_columns;
+        out->v_denominator += (double)n * (double)(smaller - 1);
+        out->g += g_of_stratum(stratum, rows, columns, row_totals, column_totals, n);
+        for (size_t a = 0; a < rows; a++) {
+            if (row_totals[a] == 0)
+                continue;
+            for (size_t b = 0; b < columns; b++) {
+                if (column_totals[b] == 0)
+                    continue;
+                double d = deviation(stratum[a * columns + b], n, row_totals[a], column_totals[b]);
+                out->x2 += d * d / ((double)row_totals[a] * (double)column_totals[b] * (double)n);
+            }
+        }
+    }
+    for (size_t a = 0; a < rows; a++)
+        out->seen_x += all_rows[a] != 0;
+    for (size_t b = 0; b < columns; b++)
+        out->seen_y += all_columns[b] != 0;
+    free(totals);
+    return 1;
+}
+
+int64_t seen_configurations(const int64_t *table, size_t strata, size_t cells,
+                            const uint32_t *n_levels, size_t n_columns)
+{
+    size_t all_levels = 1;
+    for (size_t k = 0; k < n_columns; k++)
+        all_levels += n_levels[k];
+    unsigned char *seen = calloc(all_levels, 1);
+    if (seen == NULL)
+        return -1;
+    for (size_t s = 0; s < strata; s++) {
+        const int64_t *stratum = table + s * cells;
+        size_t c = 0;
+        while (c < cells && stratum[c] == 0)
+            c++;
+        if (c == cells)
+            continue;
+        size_t rest = s, base = all_levels;
+        for (size_t k = n_columns; k-- > 0;) {
+            base -= n_levels[k];
+            seen[base + rest % n_levels[k]] = 1;
+            rest /= n_levels[k];
+        }
+    }
+    int64_t product = 1;
+    size_t base = 1;
+    for (size_t k = 0; k < n_columns; k++) {
+        int64_t levels = 0;
+        for (uint32_t level = 0; level < n_levels[k]; level++)
+            levels += seen[base + level];
+        product *= levels;
+        base += n_levels[k];
+    }
+    free(seen);
+    return product;
+}
+
+/* ln Gamma(n + alpha) - ln Gamma(alpha); exact sum of logarithms where n is small. */
+static double log_rising(double alpha, int64_t n)
+{
+    if (n == 0)
+        return 0;
+    if (n < 16) {
+        double sum = 0;
+        for (int64_t k = 0; k < n; k++)
+            sum += log(alpha + (double)k);
+        return sum;
+    }
+    return lgamma(alpha + (double)n) - lgamma(alpha);
+}
+
+double log_bayes_factor(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                        int64_t seen_x, int64_t seen_y, double alpha)
+{
+    double total = 0;
+    int64_t *column_totals = malloc((columns + 1) * sizeof *column_totals);
+    if (column_totals == NULL)
+        return NAN;
+    for (size_t s = 0; s < strata; s++) {
+        const int64_t *stratum = table + s * rows * columns;
+        double cells = 0, margins = 0;
+        int64_t n = 0;
+        memset(column_totals, 0, columns * sizeof *column_totals);
+        for (size_t a = 0; a < rows; a++) {
+            int64_t row_total = 0;
+            for (size_t b = 0; b < columns; b++) {
+                int64_t count = stratum[a * columns + b];
+                row_total += count;
+                column_totals[b] += count;
+                cells += log_rising(alpha, count);
+            }
+            margins += log_rising(alpha * (double)seen_y, row_total);
+            n += row_total;
+        }
+        for (size_t b = 0; b < columns; b++)
+            margins += log_rising(alpha * (double)seen_x, column_totals[b]);
+        if (n)
+            total += cells - margins + log_rising(alpha * (double)seen_x * (double)seen_y, n);
+    }
+    free(column_totals);
+    return total;
+}

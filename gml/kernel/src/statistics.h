@@ -1,0 +1,36 @@
+/* Test statistics of stratified two-way tables. */
+#ifndef GML_STATISTICS_H
+#define GML_STATISTICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    double g;             /* 2 sum O ln(O/E) over the strata */
+    double x2;            /* sum (O-E)^2/E over cells with E > 0 */
+    double v_denominator; /* sum n_s (min(r_s, c_s) - 1) over strata with df > 0 */
+    int64_t n;
+    int64_t df_adjusted;  /* sum (non-empty rows - 1)(non-empty columns - 1) */
+    int64_t seen_x, seen_y;
+    int64_t seen_strata;
+    int64_t cells_xyz, cells_xz, cells_yz; /* non-empty cells of the table and its margins */
+} table_statistics;
+
+/* table[s][x][y] */
+int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                        table_statistics *out);
+
+/* Product, over the conditioning columns, of the numbers of levels seen; the last column varies
+   fastest over the strata. Returns -1 when memory ran out. */
+int64_t seen_configurations(const int64_t *table, size_t strata, size_t cells,
+                            const uint32_t *n_levels, size_t n_columns);
+
+/* ln of the Bayes factor BDeu(x | y, Z) - BDeu(x | Z); alpha = prior count of one cell. */
+double log_bayes_factor(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                        int64_t seen_x, int64_t seen_y, double alpha);
+
+/* G of one stratum's table with its margins. */
+double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int64_t *row_totals,
+                    const int64_t *column_totals, int64_t n);
+
+#endif

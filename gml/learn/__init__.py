@@ -1,0 +1,1 @@
+"""Learners: functions from counts, a test or a score to a graph."""

@@ -1,0 +1,107 @@
+"""Warnings and progress: the one place through which the library talks while it works.
+
+The library warns with Python's `warnings`; the command line installs a reporter that writes to
+standard error instead.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gml.errors import GmlWarning
+
+_QUIET_SECONDS = 1.0
+_REDRAW_SECONDS = 0.1
+_BAR_WIDTH = 30
+
+
+class Reporter:
+    """What a library user gets: warnings, and no progress."""
+
+    def warn(self, message: str) -> None:
+        """Report something the user should know."""
+        warnings.warn(message, GmlWarning, stacklevel=3)
+
+    def note(self, message: str) -> None:
+        """Report a detail, for those who asked for details."""
+
+    def advance(self, what: str, done: int, total: int | None) -> None:
+        """Report how far the work is; `total` None when unknown."""
+
+    def finish(self) -> None:
+        """Clear the progress display."""
+
+
+class StderrReporter(Reporter):
+    """What the command line gives: one-line warnings, and a bar on a terminal after a second."""
+
+    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        self._quiet = quiet
+        self._verbose = verbose
+        self._bar = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._started = time.monotonic()
+        self._drawn = 0.0
+        self._visible = False
+
+    def warn(self, message: str) -> None:
+        """Write `gml: warning: …`."""
+        if not self._quiet:
+            self.finish()
+            sys.stderr.write(f"gml: warning: {message}\n")
+            sys.stderr.flush()
+
+    def note(self, message: str) -> None:
+        """Write `gml: …` under --verbose."""
+        if self._verbose and not self._quiet:
+            self.finish()
+            sys.stderr.write(f"gml: {message}\n")
+
+    def advance(self, what: str, done: int, total: int | None) -> None:
+        """Draw the bar, at most ten times a second and not within the first second."""
+        now = time.monotonic()
+        if not self._bar or now - self._started < _QUIET_SECONDS:
+            return
+        if now - self._drawn < _REDRAW_SECONDS:
+            return
+        self._drawn = now
+        self._visible = True
+        if total:
+            share = min(1.0, done / total)
+            filled = int(share * _BAR_WIDTH)
+            bar = "#" * filled + "." * (_BAR_WIDTH - filled)
+            text = f"{what} [{bar}] {share:4.0%}"
+        else:
+            text = f"{what} {done:,}"
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+    def finish(self) -> None:
+        """Remove the bar from the terminal."""
+        if self._visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._visible = False
+
+
+_current: Reporter = Reporter()
+
+
+def reporter() -> Reporter:
+    """Return the reporter in force."""
+    return _current
+
+
+@contextmanager
+def reporting_to(new: Reporter) -> Iterator[Reporter]:
+    """Use another reporter within a block."""
+    global _current
+    previous, _current = _current, new
+    try:
+        yield new
+    finally:
+        new.finish()
+        _current = previous

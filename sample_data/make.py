@@ -1,0 +1,182 @@
+"""Make the sample data: small networks with published parameters, sampled with a fixed seed.
+
+asia: Lauritzen & Spiegelhalter 1988, J. R. Statist. Soc. B 50:157-224.
+cancer: Korb & Nicholson 2010, Bayesian Artificial Intelligence, section 2.2.
+survey: Scutari & Denis 2014, Bayesian Networks: With Examples in R, chapter 1.
+admissions: Bickel, Hammel & O'Connell 1975, Science 187:398-404 (counts by department).
+
+    python sample_data/make.py [FOLDER]
+
+The standard library's generator makes the same files on every machine and version.
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+import sys
+from pathlib import Path
+
+YES_NO = ("yes", "no")
+Node = tuple[tuple[str, ...], tuple[str, ...], dict[tuple[str, ...], tuple[float, ...]]]
+
+ASIA: dict[str, Node] = {
+    "asia": (YES_NO, (), {(): (0.01, 0.99)}),
+    "tub": (YES_NO, ("asia",), {("yes",): (0.05, 0.95), ("no",): (0.01, 0.99)}),
+    "smoke": (YES_NO, (), {(): (0.5, 0.5)}),
+    "lung": (YES_NO, ("smoke",), {("yes",): (0.1, 0.9), ("no",): (0.01, 0.99)}),
+    "bronc": (YES_NO, ("smoke",), {("yes",): (0.6, 0.4), ("no",): (0.3, 0.7)}),
+    "either": (
+        YES_NO,
+        ("lung", "tub"),
+        {
+            ("yes", "yes"): (1.0, 0.0),
+            ("yes", "no"): (1.0, 0.0),
+            ("no", "yes"): (1.0, 0.0),
+            ("no", "no"): (0.0, 1.0),
+        },
+    ),
+    "xray": (YES_NO, ("either",), {("yes",): (0.98, 0.02), ("no",): (0.05, 0.95)}),
+    "dysp": (
+        YES_NO,
+        ("bronc", "either"),
+        {
+            ("yes", "yes"): (0.9, 0.1),
+            ("yes", "no"): (0.8, 0.2),
+            ("no", "yes"): (0.7, 0.3),
+            ("no", "no"): (0.1, 0.9),
+        },
+    ),
+}
+
+CANCER: dict[str, Node] = {
+    "Pollution": (("low", "high"), (), {(): (0.9, 0.1)}),
+    "Smoker": (("True", "False"), (), {(): (0.3, 0.7)}),
+    "Cancer": (
+        ("True", "False"),
+        ("Pollution", "Smoker"),
+        {
+            ("low", "True"): (0.03, 0.97),
+            ("high", "True"): (0.05, 0.95),
+            ("low", "False"): (0.001, 0.999),
+            ("high", "False"): (0.02, 0.98),
+        },
+    ),
+    "Xray": (
+        ("positive", "negative"),
+        ("Cancer",),
+        {("True",): (0.9, 0.1), ("False",): (0.2, 0.8)},
+    ),
+    "Dyspnoea": (
+        ("True", "False"),
+        ("Cancer",),
+        {("True",): (0.65, 0.35), ("False",): (0.3, 0.7)},
+    ),
+}
+
+SURVEY: dict[str, Node] = {
+    "Age": (("young", "adult", "old"), (), {(): (0.3, 0.5, 0.2)}),
+    "Sex": (("M", "F"), (), {(): (0.6, 0.4)}),
+    "Education": (
+        ("high", "uni"),
+        ("Age", "Sex"),
+        {
+            ("young", "M"): (0.75, 0.25),
+            ("adult", "M"): (0.72, 0.28),
+            ("old", "M"): (0.88, 0.12),
+            ("young", "F"): (0.64, 0.36),
+            ("adult", "F"): (0.70, 0.30),
+            ("old", "F"): (0.90, 0.10),
+        },
+    ),
+    "Occupation": (
+        ("emp", "self"),
+        ("Education",),
+        {("high",): (0.96, 0.04), ("uni",): (0.92, 0.08)},
+    ),
+    "Residence": (
+        ("small", "big"),
+        ("Education",),
+        {("high",): (0.25, 0.75), ("uni",): (0.2, 0.8)},
+    ),
+    "Travel": (
+        ("car", "train", "other"),
+        ("Occupation", "Residence"),
+        {
+            ("emp", "small"): (0.48, 0.42, 0.10),
+            ("self", "small"): (0.56, 0.36, 0.08),
+            ("emp", "big"): (0.58, 0.24, 0.18),
+            ("self", "big"): (0.70, 0.21, 0.09),
+        },
+    ),
+}
+
+ADMISSIONS = {
+    "A": ((512, 313), (89, 19)),
+    "B": ((353, 207), (17, 8)),
+    "C": ((120, 205), (202, 391)),
+    "D": ((138, 279), (131, 244)),
+    "E": ((53, 138), (94, 299)),
+    "F": ((22, 351), (24, 317)),
+}
+
+
+def sample(network: dict[str, Node], n: int, seed: int) -> list[list[str]]:
+    """Draw rows by forward sampling; nodes stand after their parents."""
+    draw = random.Random(seed).random
+    rows = []
+    for _ in range(n):
+        row: dict[str, str] = {}
+        for name, (levels, parents, table) in network.items():
+            u = draw()
+            for level, p in zip(levels, table[tuple(row[q] for q in parents)], strict=True):
+                u -= p
+                if u < 0:
+                    break
+            row[name] = level
+        rows.append(list(row.values()))
+    return rows
+
+
+def with_gaps(rows: list[list[str]], rate: float, seed: int) -> list[list[str]]:
+    """Blank cells completely at random."""
+    draw = random.Random(seed).random
+    return [[("" if draw() < rate else cell) for cell in row] for row in rows]
+
+
+def write_csv(path: Path, header: list[str], rows: list[list[str]]) -> None:
+    """Write a table."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def write_dot(path: Path, network: dict[str, Node]) -> None:
+    """Write the network's graph."""
+    lines = ["digraph {", *(f"  {name};" for name in network)]
+    for name, (_, parents, _) in network.items():
+        lines += [f"  {parent} -> {name};" for parent in parents]
+    path.write_text("\n".join([*lines, "}"]) + "\n", encoding="utf-8")
+
+
+def main(folder: Path) -> None:
+    """Write all files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_csv(folder / "asia.csv", list(ASIA), sample(ASIA, 5000, seed=1988))
+    write_csv(folder / "cancer.csv", list(CANCER), sample(CANCER, 2000, seed=2010))
+    survey = with_gaps(sample(SURVEY, 1000, seed=2014), rate=0.05, seed=2)
+    write_csv(folder / "survey_missing.csv", list(SURVEY), survey)
+    admissions = [
+        [department, gender, answer, str(count)]
+        for department, by_gender in ADMISSIONS.items()
+        for gender, counts in zip(("Male", "Female"), by_gender, strict=True)
+        for answer, count in zip(("Admitted", "Rejected"), counts, strict=True)
+    ]
+    write_csv(folder / "admissions.csv", ["Dept", "Gender", "Admit", "Freq"], admissions)
+    write_dot(folder / "asia.dot", ASIA)
+    write_dot(folder / "cancer.dot", CANCER)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)
