@@ -17,10 +17,10 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     An existing file keeps its permissions, and stays as it was when anything fails. A link is
     followed. What is not a regular file (a device, a named pipe) is written to directly.
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        _write_through(target, content)
+    if Path(path).exists() and not Path(path).is_file():
+        _write_through(Path(path), content)
         return
+    target = Path(os.path.realpath(path))
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     except OSError as error:

@@ -203,8 +203,6 @@ def _implied(path: str) -> tuple[Callable[[Sequence[str]], list[Question]], Choi
     claim_standard_input(path)
     graph = read_graph(path)
     questions = implied_independences(graph)
-    if not questions:
-        reporter().warn("the graph implies no independence: every pair has an edge")
 
     def used(names: Sequence[str]) -> Sequence[str]:
         for name in graph.names:
@@ -213,6 +211,8 @@ def _implied(path: str) -> tuple[Callable[[Sequence[str]], list[Question]], Choi
         ignored = [name for name in names if name not in graph.names]
         if ignored:
             reporter().warn(f"not in the graph, ignored: {listing(ignored)}")
+        if not questions:
+            reporter().warn("the graph implies no independence: every pair has an edge")
         return graph.names
 
     return lambda names: questions, used

@@ -89,8 +89,12 @@ def run(args: list[str]) -> int:
     """Run the command line and return its exit code."""
     debug = "--debug" in args
     try:
-        result: Any = cli.main(args=args, prog_name="gml", standalone_mode=False)
+        # click's own main would print a line of its own on an interrupt.
+        with cli.make_context("gml", list(args)) as context:
+            result: Any = cli.invoke(context)
         return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help() if error.ctx else "", err=True)
         return 2

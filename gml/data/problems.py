@@ -45,9 +45,7 @@ def explain_problem(
     if problem.status == UNTERMINATED:
         return DataError(f"{cell}: a quote opens here and is never closed")
     if problem.status == FIELD_TOO_LONG:
-        return DataError(
-            f"{cell}: a field of more than 1 MiB, starting {value}; is a quote left open?"
-        )
+        return DataError(f"{cell}: a field of more than 1 MiB; is a quote left open?")
     if problem.status == RECORD_TOO_LONG:
         return DataError(f"{place}: a record of more than 64 MiB; is a quote left open?")
     if problem.status == UNDECLARED:

@@ -10,10 +10,9 @@ import hashlib
 import io
 import os
 import sys
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from gml.errors import DataError, UsageError
 from gml.kernel.layout import BLOCK_BYTES
@@ -207,5 +206,39 @@ def _zstd(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
         import zstandard
     except ImportError:
         raise DataError(f"{name}: reading zstd needs an extra: pip install 'gml[zstd]'") from None
-    make = cast("Callable[..., io.RawIOBase]", zstandard.ZstdDecompressor().stream_reader)
-    return io.BufferedReader(make(stream, read_across_frames=True)), (zstandard.ZstdError,)
+    frames = _ZstdFrames(stream, zstandard.ZstdDecompressor())
+    return io.BufferedReader(frames, BLOCK_BYTES), (EOFError, zstandard.ZstdError)
+
+
+class _ZstdFrames(io.RawIOBase):
+    """Zstandard frames one after the other; unlike the package's reader it notices a cut file."""
+
+    def __init__(self, stream: io.BufferedReader[_Raw], decompressor: Any) -> None:
+        self._stream = stream
+        self._decompressor = decompressor
+        self._frame: Any = None
+        self._input = b""
+        self._output = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        view = memoryview(cast(bytearray, buffer)).cast("B")
+        while not self._output:
+            self._input = self._input or self._stream.read(BLOCK_BYTES // 8)
+            if not self._input:
+                if self._frame is not None:
+                    raise EOFError("the file ends within a frame")
+                return 0
+            if self._frame is None:
+                self._frame = self._decompressor.decompressobj()
+            self._output = self._frame.decompress(self._input)
+            self._input = b""
+            if self._frame.eof:
+                self._input = self._frame.unused_data
+                self._frame = None
+        part = self._output[: len(view)]
+        self._output = self._output[len(part) :]
+        view[: len(part)] = part
+        return len(part)

@@ -47,17 +47,25 @@ class CodedData:
     def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
         """Statistics of the pair tables, one row of TableStatistics each."""
         starts = 2 * np.arange(len(pairs) + 1, dtype=np.int64)
-        return self.set_statistics(np.ascontiguousarray(pairs).reshape(-1), starts)
+        return self._statistics(np.ascontiguousarray(pairs).reshape(-1), starts, limit=None)
 
     def set_statistics(
         self, members: NDArray[np.int32], starts: NDArray[np.int64]
     ) -> TableStatistics:
-        """Statistics of tables (x, y | Z); members[starts[k]:starts[k+1]] = *Z, x, y."""
+        """Statistics of tables (x, y | Z); members[starts[k]:starts[k+1]] = *Z, x, y.
+
+        A set whose dense table would have over DENSE_CELLS cells is left out: its n is -1.
+        """
+        return self._statistics(members, starts, limit=DENSE_CELLS)
+
+    def _statistics(
+        self, members: NDArray[np.int32], starts: NDArray[np.int64], *, limit: int | None
+    ) -> TableStatistics:
         out = TableStatistics.zeros(len(starts) - 1)
         for k in range(len(starts) - 1):
             members_k = members[starts[k] : starts[k + 1]]
             shape = [self.n_levels[j] for j in members_k]
-            if len(shape) > 2 and math.prod(shape) > DENSE_CELLS:
+            if limit is not None and math.prod(shape) > limit:
                 out.n[k] = -1
                 continue
             table = self.count(members_k).reshape(shape)

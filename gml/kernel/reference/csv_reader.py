@@ -187,9 +187,9 @@ def _store_record(
     for j, text in enumerate(record):
         field = text.encode("latin-1")
         if len(field) > dialect.field_limit:
-            raise CsvProblem(FIELD_TOO_LONG, line, j, 0, field[:64])
+            raise CsvProblem(FIELD_TOO_LONG, line, j, 0, b"")
         if unterminated and j == len(record) - 1:
-            raise CsvProblem(UNTERMINATED, line, j, 0, field[:64])
+            raise CsvProblem(UNTERMINATED, line, j, 0, b"")
         if j < len(columns):
             problem = columns[j].store(field)
             if problem is not None:

@@ -48,7 +48,7 @@ def _log_factor(a: float, x: float) -> float:
 
 def _log_upper(statistic: float, df: float) -> float:
     a, x = df / 2, statistic / 2
-    if not df > 0 or not statistic > 0:
+    if not df > 0 or not x > 0:
         return 0.0
     if math.isinf(x):
         return -math.inf

@@ -490,7 +490,7 @@ int csv_declare(csv_reader *reader, size_t j, const unsigned char *label, size_t
 static inline int store(csv_reader *reader, size_t j, const unsigned char *text, size_t length)
 {
     if (length > reader->field_limit)
-        return fail(reader, CSV_FIELD_TOO_LONG, j, text, length);
+        return fail(reader, CSV_FIELD_TOO_LONG, j, NULL, 0);
     if (j >= reader->n_columns)
         return 1;
     csv_column *column = &reader->columns[j];
@@ -602,15 +602,12 @@ static int read_quoted(csv_reader *reader, const unsigned char *open, const unsi
         if (close == NULL) {
             /* Every doubled quote halves: past twice the limit the text is over it for sure. */
             if ((size_t)(end - open) > 2 * reader->field_limit + 2)
-                return fail(reader, CSV_FIELD_TOO_LONG, j, open + 1, (size_t)(end - open - 1)),
-                       QUOTED_FAILED;
+                return fail(reader, CSV_FIELD_TOO_LONG, j, NULL, 0), QUOTED_FAILED;
             if (!final)
                 return QUOTED_INCOMPLETE;
             if (reader->scratch_size + (size_t)(end - from) > reader->field_limit)
-                return fail(reader, CSV_FIELD_TOO_LONG, j, open + 1, (size_t)(end - open - 1)),
-                       QUOTED_FAILED;
-            return fail(reader, CSV_UNTERMINATED, j, open + 1, (size_t)(end - open - 1)),
-                   QUOTED_FAILED;
+                return fail(reader, CSV_FIELD_TOO_LONG, j, NULL, 0), QUOTED_FAILED;
+            return fail(reader, CSV_UNTERMINATED, j, NULL, 0), QUOTED_FAILED;
         }
         if (close + 1 == end && !final)
             return QUOTED_INCOMPLETE;
@@ -628,8 +625,7 @@ static int read_quoted(csv_reader *reader, const unsigned char *open, const unsi
         tail++;
     if (tail == end && !final) {
         if ((size_t)(end - open) > 2 * reader->field_limit + 2)
-            return fail(reader, CSV_FIELD_TOO_LONG, j, open + 1, (size_t)(end - open - 1)),
-                   QUOTED_FAILED;
+            return fail(reader, CSV_FIELD_TOO_LONG, j, NULL, 0), QUOTED_FAILED;
         return QUOTED_INCOMPLETE;
     }
     if (in_scratch || tail > close + 1) {
@@ -773,11 +769,11 @@ feed(csv_reader *reader, const unsigned char *block, size_t size, int final, fin
     if (!final) {
     incomplete:
         if ((size_t)(end - field) > 2 * reader->field_limit + 2) {
-            fail(reader, CSV_FIELD_TOO_LONG, j, field, (size_t)(end - field));
+            fail(reader, CSV_FIELD_TOO_LONG, j, NULL, 0);
             return 0;
         }
         if ((size_t)(end - record) > reader->record_limit)
-            fail(reader, CSV_RECORD_TOO_LONG, j, field, (size_t)(end - field));
+            fail(reader, CSV_RECORD_TOO_LONG, 0, NULL, 0);
         return (size_t)(record - block);
     }
     if (field == end && j == 0)

@@ -54,7 +54,7 @@ static double log_factor(double a, double x)
 double log_chi2_upper(double statistic, double df)
 {
     double a = df / 2, x = statistic / 2;
-    if (!(df > 0) || !(statistic > 0))
+    if (!(df > 0) || !(x > 0))
         return 0.0;
     if (isinf(x))
         return -INFINITY;

@@ -1,0 +1,5 @@
+"""python -m gml.cli"""
+
+from gml.cli.main import main
+
+main()

@@ -1,0 +1,54 @@
+"""What the tests share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+settings.register_profile("default", deadline=None, print_blob=True)
+settings.load_profile("default")
+
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+@pytest.fixture(scope="session")
+def sample_data() -> Path:
+    """The sample data of the repository."""
+    return ROOT / "sample_data"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Reference data that a checkout may have beside it."""
+    if not SHARED.is_dir():
+        pytest.skip("no shared data beside the checkout")
+    return SHARED
+
+
+@pytest.fixture
+def gml(tmp_path: Path) -> Run:
+    """Run the real command in a scratch folder; returns the finished process."""
+
+    def run(
+        *args: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        environment = {**os.environ, **(env or {})}
+        return subprocess.run(
+            [sys.executable, "-m", "gml.cli", *map(str, args)],
+            input=stdin,
+            capture_output=True,
+            cwd=tmp_path,
+            env=environment,
+            timeout=120,
+        )
+
+    return run

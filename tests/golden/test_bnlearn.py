@@ -1,0 +1,78 @@
+"""Reference runs of R's bnlearn 4.9: 23 tests, two statistics, two df rules; Chow–Liu trees."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import gml
+from gml.independence.contingency import ChiSquaredTest
+
+DATA = Path(__file__).parent / "data"
+GOLDEN = json.loads((DATA / "bnlearn.json").read_text())
+RULES = {
+    "mi": ("g", "full"),
+    "mi-adf": ("g", "adjusted"),
+    "x2": ("chi2", "full"),
+    "x2-adf": ("chi2", "adjusted"),
+}
+
+
+@functools.cache
+def counter(name):
+    return gml.MemoryCounter(gml.read(DATA / f"{name}.csv.gz"))
+
+
+def label(case):
+    return f"{case['data'].split('_')[0]}-{case['x']}-{case['y']}-{'.'.join(case['z'])}"
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("case", GOLDEN["ci_tests"], ids=label)
+def test_independence(case, rule):
+    engine = counter(case["data"])
+    at = engine.dataset.index
+    statistic, df = RULES[rule]
+    test = ChiSquaredTest(engine, statistic=statistic, df=df)
+    found = test(at(case["x"]), at(case["y"]), tuple(map(at, case["z"])))
+    expected = case[rule]
+    assert found.statistic == pytest.approx(expected["statistic"], rel=1e-9)
+    assert found.df == expected["df"]
+    cells = math.prod(
+        len(engine.variables[at(name)].levels) for name in (case["x"], case["y"], *case["z"])
+    )
+    if rule.endswith("adf") and found.n < 5 * cells:
+        assert expected["p"] in (1, pytest.approx(math.exp(found.log_p), rel=1e-9))
+        return
+    if expected["p"] > 0:
+        assert math.exp(found.log_p) == pytest.approx(expected["p"], rel=1e-9)
+    else:
+        assert found.log_p < math.log(1e-300)
+
+
+def test_there_are_23_cases():
+    assert len(GOLDEN["ci_tests"]) == 23
+
+
+@pytest.mark.parametrize("case", GOLDEN["chow_liu"], ids=lambda case: case["data"])
+def test_chow_liu(case):
+    result = gml.chow_liu(counter(case["data"]), directed=False)
+    names = result.graph.names
+    found = {frozenset((names[e.source], names[e.target])): e.attributes["mi"] for e in result.graph.edges()}
+    expected = {frozenset((e["a"], e["b"])): e["mi_nats"] for e in case["edges"]}
+    assert found.keys() == expected.keys()
+    for edge, mi in expected.items():
+        assert found[edge] == pytest.approx(mi, rel=1e-9)
+    assert result.total_mi == pytest.approx(case["total_mi_nats"], rel=1e-12)
+
+
+def test_the_copy_is_what_the_collection_says(shared):
+    original = json.loads((shared / "golden/golden.json").read_text())
+    for case, source in zip(GOLDEN["ci_tests"], original["ci_tests"], strict=True):
+        assert case == {key: source[key] for key in case}
+    for case, source in zip(GOLDEN["chow_liu"], original["chow_liu"], strict=True):
+        assert case == {key: source[key] for key in case}

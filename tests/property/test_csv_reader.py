@@ -1,0 +1,195 @@
+"""The compiled CSV reader agrees with the csv module on every input, valid or broken."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gml.kernel import layout, reference
+from gml.kernel.layout import (
+    CODES8,
+    NUMBERS,
+    SKIP,
+    ColumnSpec,
+    CsvDialect,
+    CsvProblem,
+)
+
+compiled = pytest.importorskip("gml.kernel._kernel")
+
+
+class Trickle:
+    """A source that hands out its bytes in pieces of given sizes."""
+
+    def __init__(self, content: bytes, sizes: list[int]) -> None:
+        self._stream = io.BytesIO(content)
+        self._sizes = sizes or [1 << 20]
+        self._turn = 0
+
+    def readinto(self, buffer: memoryview) -> int:
+        size = self._sizes[self._turn % len(self._sizes)]
+        self._turn += 1
+        piece = self._stream.read(min(size, len(buffer)))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def outcome(kernel, content, specs, dialect, sizes, start=b""):
+    """What a kernel makes of the content, in a form that can be compared."""
+    try:
+        result = kernel.read_csv(Trickle(content, sizes), start, 2, specs, dialect)
+    except CsvProblem as problem:
+        return ("problem", *problem.args)
+    columns = []
+    for column in result.columns:
+        cells = None if column.cells is None else column.cells.tolist()
+        dtype = None if column.cells is None else column.cells.dtype.str
+        columns.append((column.kind, column.labels, dtype, repr(cells)))
+    return ("read", result.n_rows, columns)
+
+
+HOSTILE = st.lists(
+    st.sampled_from(
+        [
+            b",", b";", b"\n", b"\r", b"\r\n", b'"', b'""', b"a", b"b", b" ", b"NA", b"?", b"1", b"2.5",
+            b"-3e2", b".", b"1e999", b"\x00", b"\xff", b"\xc3\xa9", b"\xed\xa0\x80", b"\xf0\x9f\x8c\xb3",
+            b"xxxxxxxxxxxxxxxx", b"yyyyyyyyyyyyyyyyyyyyyyyyy", b'"a,b"', b'"x\ny"', b'"q""q"', b",,",
+        ]
+    ),
+    max_size=60,
+).map(b"".join)  # fmt: skip
+
+TABLE_CELL = st.one_of(
+    st.sampled_from(["", "NA", "?", " NA ", "a", "b", "1", "01", "1.0", '5\'9"', "é", "x,y", "p\nq", "\r"]),
+    st.text(alphabet=st.characters(codec="utf-8"), max_size=30),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+)  # fmt: skip
+
+SPEC = st.one_of(
+    st.just(ColumnSpec(SKIP)),
+    st.integers(1, 6).map(lambda k: ColumnSpec(CODES8, k)),
+    st.just(ColumnSpec(CODES8, 65535)),
+    st.integers(1, 4).map(lambda k: ColumnSpec(CODES8, k, numbers_on_overflow=True)),
+    st.just(ColumnSpec(CODES8, 255, ("a", "b", "NA", "1"))),
+    st.just(ColumnSpec(NUMBERS)),
+)
+
+DIALECT = st.builds(
+    CsvDialect,
+    st.sampled_from([",", ";", "\t"]),
+    st.sampled_from([".", ","]),
+    st.sampled_from([("", "NA", "?"), (), ("1",), (" a ",)]),
+    st.sampled_from([4, 20, 1 << 20]),
+)
+
+SIZES = st.lists(st.integers(1, 200), max_size=5)
+
+
+@settings(max_examples=1500)
+@given(HOSTILE, st.lists(SPEC, min_size=1, max_size=4), DIALECT, SIZES)
+@example(b'"a"\r\n"b"', [ColumnSpec(CODES8)], CsvDialect(",", ".", ()), [4])
+@example(b"a" * 63 + b"\r\nb\n", [ColumnSpec(CODES8)], CsvDialect(",", ".", ()), [])
+@example(b'"' + b"a" * 61 + b'"\r\nb\n', [ColumnSpec(CODES8)], CsvDialect(",", ".", ()), [])
+@example(b'"' + b"a" * 62 + b'"\r\nb\n', [ColumnSpec(CODES8)], CsvDialect(",", ".", ()), [])
+@example(b'"' + b"a" * 63 + b'"\r\nb\n', [ColumnSpec(CODES8)], CsvDialect(",", ".", ()), [])
+@example(b'"x""y"\r\nb\n', [ColumnSpec(CODES8)], CsvDialect(",", ".", ()), [])
+@example(b'a\n"', [ColumnSpec(CODES8)], CsvDialect(",", ".", ()), [])
+@example(b'""', [ColumnSpec(CODES8)], CsvDialect(",", ".", ()), [])
+def test_hostile_bytes(content, specs, dialect, sizes):
+    expected = outcome(reference, content, specs, dialect, [])
+    for level in ("portable", "avx2"):
+        before = compiled.instructions()
+        compiled.limit_instructions(level)
+        try:
+            assert outcome(compiled, content, specs, dialect, sizes) == expected
+            assert outcome(compiled, content[5:], specs, dialect, sizes, content[:5]) == expected
+        finally:
+            compiled.limit_instructions(before)
+
+
+@settings(max_examples=300)
+@given(
+    st.integers(1, 5).flatmap(
+        lambda width: st.tuples(
+            st.lists(st.lists(TABLE_CELL, min_size=width, max_size=width), max_size=30),
+            st.lists(SPEC, min_size=width, max_size=width),
+        )
+    ),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from([0, 1]),
+    SIZES,
+)
+def test_written_tables(table, line_end, quoting, sizes):
+    import csv
+
+    rows, specs = table
+    text = io.StringIO()
+    csv.writer(text, lineterminator=line_end, quoting=quoting).writerows(rows)
+    content = text.getvalue().encode("utf-8")
+    dialect = CsvDialect(",", ".", ("", "NA", "?"))
+    expected = outcome(reference, content, specs, dialect, [])
+    assert outcome(compiled, content, specs, dialect, sizes) == expected
+
+
+def test_values_come_back_byte_for_byte():
+    rows = [["1", "01", "1.0"], ["x y", "é", "None"], ["TRUE", " a", "a "]]
+    content = "".join(",".join(row) + "\n" for row in rows).encode()
+    specs = [ColumnSpec(CODES8)] * 3
+    for kernel in (compiled, reference):
+        result = kernel.read_csv(Trickle(content, []), b"", 2, specs, CsvDialect(",", ".", ()))
+        for j, column in enumerate(result.columns):
+            assert [column.labels[code] for code in column.cells] == [row[j] for row in rows]
+
+
+@pytest.mark.parametrize("kernel", [compiled, reference], ids=["compiled", "reference"])
+@pytest.mark.parametrize("n_labels", [254, 255, 256, 257, 1000])
+def test_codes_widen_past_255_levels(kernel, n_labels):
+    values = [f"v{i}" for i in range(n_labels)]
+    content = "\n".join([*values, "", '""', *reversed(values)]).encode()
+    specs = [ColumnSpec(CODES8, 65535)]
+    result = kernel.read_csv(Trickle(content, []), b"", 2, specs, CsvDialect(",", ".", ("",)))
+    (column,) = result.columns
+    assert column.cells.dtype == (np.uint8 if n_labels <= 255 else np.uint16)
+    missing = np.iinfo(column.cells.dtype).max
+    expected = [*range(n_labels), missing, *reversed(range(n_labels))]
+    assert column.cells.tolist() == expected
+
+
+@pytest.mark.parametrize("kernel", [compiled, reference], ids=["compiled", "reference"])
+def test_numeric_column_turns_into_numbers_when_labels_run_out(kernel):
+    numbers = [i / 7 for i in range(70000)]
+    content = "".join(f"{x!r}\n" for x in numbers).encode() + b"NA\n"
+    specs = [ColumnSpec(CODES8, 65535, numbers_on_overflow=True)]
+    result = kernel.read_csv(Trickle(content, []), b"", 2, specs, CsvDialect(",", ".", ("NA",)))
+    (column,) = result.columns
+    assert column.kind == NUMBERS
+    assert column.cells[:-1].tolist() == numbers
+    assert np.isnan(column.cells[-1])
+
+
+@pytest.mark.parametrize("kernel", [compiled, reference], ids=["compiled", "reference"])
+def test_one_enormous_field_is_refused_without_being_kept(kernel):
+    content = b'a\n"' + b"x" * (3 << 20)
+    with pytest.raises(CsvProblem) as caught:
+        kernel.read_csv(
+            Trickle(content, []), b"", 2, [ColumnSpec(CODES8)], CsvDialect(",", ".", ())
+        )
+    assert caught.value.status == layout.FIELD_TOO_LONG
+    assert caught.value.line == 3
+
+
+@given(st.text(alphabet="0123456789.,eE+- x", max_size=25), st.sampled_from([".", ","]))
+@example("9007199254740993", ".")
+@example("179769313486231570814527423731704356798070e-5", ".")
+@example("0.1e-320", ".")
+def test_numbers_are_read_as_python_reads_them(text, decimal):
+    content = b'"' + text.encode() + b'"\n'
+    specs = [ColumnSpec(NUMBERS)]
+    dialect = CsvDialect("\t", decimal, ())
+    assert outcome(compiled, content, specs, dialect, []) == outcome(
+        reference, content, specs, dialect, []
+    )

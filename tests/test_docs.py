@@ -1,0 +1,101 @@
+"""The documentation is true: examples run, the reference is current, links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.util
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import gml
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
+
+
+def script(name):
+    """Import a script of docs/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def module_names():
+    for info in pkgutil.walk_packages(gml.__path__, "gml."):
+        if not info.name.endswith(("__main__", "_kernel")):
+            yield info.name
+    yield "gml"
+
+
+@pytest.mark.parametrize("name", sorted(module_names()))
+def test_docstring_examples(name, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+def test_reference_is_current():
+    expected = script("make_reference").reference()
+    assert (ROOT / "docs/commands.md").read_text() == expected, "run make docs"
+
+
+def test_every_command_has_help_and_examples():
+    import click
+
+    from gml.cli.main import COMMANDS, cli
+
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command.help
+        assert "Examples:" in command.epilog
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_console_examples(page):
+    text = page.read_text()
+    assert script("run_examples").refreshed(text) == text, "run make docs"
+
+
+def test_there_are_console_examples():
+    assert "```console\n$ gml" in (ROOT / "README.md").read_text()
+
+
+def test_python_example_of_the_readme(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("7 ")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_sample_data_is_what_the_script_makes(tmp_path):
+    spec = importlib.util.spec_from_file_location("make", ROOT / "sample_data/make.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main(tmp_path)
+    made = sorted(path.name for path in tmp_path.iterdir())
+    assert made
+    for name in made:
+        assert (tmp_path / name).read_bytes() == (ROOT / "sample_data" / name).read_bytes()
+
+
+def test_version_is_the_same_everywhere():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == gml.__version__
+    assert f"## {gml.__version__}" in (ROOT / "CHANGELOG.md").read_text()

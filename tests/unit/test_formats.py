@@ -1,0 +1,325 @@
+"""Graph files: identity of write and read, nasty names, foreign files."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gml.errors import GraphError, UsageError
+from gml.formats.dot import dump_dot, load_dot
+from gml.formats.graphml import dump_graphml, load_graphml
+from gml.formats.graphs import parse_graph, read_graph, write_graph
+from gml.formats.json_graph import dump_json, load_json
+from gml.formats.text_graph import dump_text
+from gml.graph.graph import EDGE_TYPES, Graph
+
+NASTY = [
+    'a"b', "a:b", "<b>", "", "two\nlines", "é日🌳", "x" * 10_000, "back\\slash", "ends\\", '\\"', "a,b",
+    "a->b", "node", "graph", "{", "}", " ", "-1", "1e5", "&amp;", "]]>", "tab\there", "cr\rhere", "\\n", "%s",
+    "//", "/*", "#", "'",
+]  # fmt: skip
+
+
+def random_graph(rng, names):
+    kind = rng.choice(["dag", "undirected", "pdag", "pag"])
+    types = {"dag": ["-->"], "undirected": ["---"], "pdag": ["-->", "---"], "pag": list(EDGE_TYPES)}
+    edges = []
+    for i in range(len(names)):
+        for j in range(i + 1, len(names)):
+            if rng.random() < 0.4:
+                extra = {"mi": float(rng.normal())} if rng.random() < 0.7 else {}
+                if rng.random() < 0.2:
+                    extra["count"] = int(rng.integers(100))
+                edges.append((names[i], str(rng.choice(types[kind])), names[j], extra))
+    used = {edge[1] for edge in edges}
+    if kind == "pdag" and used <= {"---"}:
+        kind = "cpdag"
+    if not edges:
+        kind = "dag"
+    levels = {name: (name, "other") for name in names if rng.random() < 0.5}
+    learning = {"command": "test", "rows": 5, "options": {"root": names[0]}} if rng.random() < 0.5 else {}
+    return Graph.from_edges(names, edges, kind=str(kind), levels=levels, learning=learning)
+
+
+NAMES = st.lists(
+    st.one_of(st.sampled_from(NASTY), st.text(alphabet=st.characters(codec="utf-8"), max_size=12)),
+    min_size=1, max_size=7, unique=True,
+)  # fmt: skip
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 2**32 - 1), NAMES)
+def test_json_identity(seed, names):
+    graph = random_graph(np.random.default_rng(seed), names)
+    assert load_json(dump_json(graph), "t") == graph
+    assert parse_graph(dump_json(graph), "t") == graph
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 2**32 - 1), NAMES)
+def test_dot_identity(seed, names):
+    graph = random_graph(np.random.default_rng(seed), names)
+    if any("\0" in name for name in names):
+        with pytest.raises(GraphError, match="null character"):
+            dump_dot(graph)
+        return
+    back = parse_graph(dump_dot(graph), "t")
+    assert back.names == graph.names
+    assert back.kind == graph.kind
+    np.testing.assert_array_equal(back.marks, graph.marks)
+    assert back.attributes == graph.attributes
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 2**32 - 1), NAMES)
+def test_graphml_identity(seed, names):
+    graph = random_graph(np.random.default_rng(seed), names)
+    try:
+        text = dump_graphml(graph)
+    except GraphError as error:
+        assert "control character" in str(error)
+        assert any(ord(c) < 32 or c in "\ufffe\uffff" for name in names for c in name)
+        return
+    assert parse_graph(text, "t") == graph
+
+
+def test_nasty_names_all_at_once(tmp_path):
+    edges = [(a, "-->", b) for a, b in zip(NASTY, NASTY[1:], strict=False)]
+    graph = Graph.from_edges(NASTY, edges)
+    for suffix in ("dot", "json", "graphml"):
+        write_graph(graph, tmp_path / f"g.{suffix}")
+        assert read_graph(tmp_path / f"g.{suffix}") == graph
+
+
+@pytest.mark.parametrize("name", ["\x01", "\x1b", "\x00", "\ufffe"])
+def test_graphml_refuses_what_xml_cannot_hold(name):
+    with pytest.raises(GraphError, match="control character"):
+        dump_graphml(Graph.from_edges([name], []))
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_reads_our_dot():
+    edges = [(a, "o->", b, {"mi": 1e-7}) for a, b in zip(NASTY, NASTY[1:], strict=False)]
+    text = dump_dot(Graph.from_edges(NASTY, edges))
+    done = subprocess.run(["dot", "-Tdot"], input=text.encode(), capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == b""
+
+
+def test_dot_text():
+    graph = Graph.from_edges(
+        ["A", 'b"'],
+        [("A", "-->", 'b"', {"mi": 0.25})],
+    )
+    assert dump_dot(graph) == (
+        'digraph {\n  graph [kind="dag"];\n  "A";\n  "b\\"";\n  "A" -> "b\\"" [mi=0.25];\n}\n'
+    )
+
+
+def shape(graph):
+    return {(graph.names[e.source], e.type, graph.names[e.target]) for e in graph.edges()}
+
+
+@pytest.mark.parametrize(
+    "text,edges",
+    [
+        ("digraph { a -> b -> c }", {("a", "-->", "b"), ("b", "-->", "c")}),
+        ("digraph G { a -> {b c} }", {("a", "-->", "b"), ("a", "-->", "c")}),
+        ("digraph { {a b} -> subgraph s { c; d } }",
+         {("a", "-->", "c"), ("a", "-->", "d"), ("b", "-->", "c"), ("b", "-->", "d")}),
+        ("strict DiGraph \"x\" { a -> b; a -> b }", {("a", "-->", "b")}),
+        ("graph { a -- b -- c }", {("a", "---", "b"), ("b", "---", "c")}),
+        ("digraph { a -> b; b -> a }", {("a", "---", "b")}),
+        ("digraph { a:port:ne -> b:s [label=<x <b>y</b> z>, weight=2]; }", {("a", "-->", "b")}),
+        ("// c\n# line\ndigraph { /* x -> y */ a -> b // tail\n }", {("a", "-->", "b")}),
+        ("digraph { node [shape=box]; edge [dir=none]; a -> b; c -> d [dir=forward] }",
+         {("a", "---", "b"), ("c", "-->", "d")}),
+        ("digraph { subgraph { edge [dir=back]; a -> b } c -> d }", {("b", "-->", "a"), ("c", "-->", "d")}),
+        ("digraph { a -> b [dir=both, arrowtail=odot] }", {("a", "o->", "b")}),
+        ("digraph { a -> b [dir=both arrowtail=odot arrowhead=odot]; }", {("a", "o-o", "b")}),
+        ("digraph { a -> b [dir=both arrowtail=odot arrowhead=none]; }", {("a", "o--", "b")}),
+        ("digraph { a -> b [dir=both] }", {("a", "<->", "b")}),
+        ("digraph { a -> b [arrowhead=vee] }", {("a", "-->", "b")}),
+        ('digraph { "a" + "b" -> "c\\\nd" }', {("ab", "-->", "cd")}),
+        ("digraph { rankdir=LR; size=\"4,4\"; 1 -> -.5 -> é_1 }", {("1", "-->", "-.5"), ("-.5", "-->", "é_1")}),
+        ("digraph { \"a\\nb\" -> c }", {("a\\nb", "-->", "c")}),
+        ("\ufeffdigraph{a->b}", {("a", "-->", "b")}),
+    ],
+)  # fmt: skip
+def test_dot_as_people_write_it(text, edges, tmp_path):
+    path = tmp_path / "g.txt"
+    path.write_text(text, encoding="utf-8")
+    assert shape(read_graph(path)) == edges
+
+
+def test_dot_kind_and_attributes():
+    assert load_dot("graph { a; b; c }", "t").kind == "undirected"
+    graph = load_dot('digraph { a -> b [mi="1e-05", note="x y"] }', "t")
+    assert graph.attributes[0, 1] == {"mi": 1e-05, "note": "x y"}
+
+
+@pytest.mark.parametrize(
+    "text,message",
+    [
+        ("digraph { a -> }", "line 1: '}' where a node should be"),
+        ("digraph { a -- b }", "'--' where '->' of a digraph should be"),
+        ("digraph {\n a -> b\n", "the file ends where '}' should be"),
+        ("digraph { a -> b } trailing", "where the end of the file should be"),
+        ("digraph { a [x= }", "where a value should be"),
+        ("digraph { a -> b; b -> c; c -> a }", "cycle: 'a' -> 'b' -> 'c' -> 'a'"),
+        ("digraph { a -> a }", "edge to itself"),
+        ('digraph { "a }', "cannot read"),
+        ("digraph { a [label=<b }", "HTML string is never closed"),
+        ("digraph " + "{" * 300, "nested more than 200 deep"),
+        ("", "the file is empty"),
+        ("hello", "not a graph file"),
+        ("network unknown {\n}", "BIF files are not read yet"),
+        ("net\n{\n}", "NET files are not read yet"),
+        ("<?xml version='1.0'?><BIF></BIF>", "XMLBIF files are not read yet"),
+        ("<html></html>", "not GraphML"),
+        ("<graphml><graph>", "cannot be read as GraphML"),
+        ("{", "not a JSON file"),
+        ("[]", "not a graph file"),
+        ("{}", '"nodes" is missing'),
+        ('{"nodes": [{}]}', 'a node has no "id"'),
+        ('{"nodes": [{"id": "a"}], "edges": [{}]}', 'an edge has no "source"'),
+        ('{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "z"}]}', "node 'z' not found"),
+        ('{"nodes": [{"id": "a", "levels": "x"}]}', "levels of 'a'"),
+        ('{"nodes": 3}', '"nodes" is missing'),
+        ('{"nodes": [], "graph": 1}', '"graph" is not an object'),
+        ('{"nodes": [], "edges": 1}', '"edges" is not a list'),
+    ],
+)  # fmt: skip
+def test_bad_files(text, message):
+    with pytest.raises(GraphError) as caught:
+        parse_graph(text, "file")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("file: ")
+
+
+def test_json_is_what_networkx_reads(sample_data):
+    import networkx as nx
+
+    graph = Graph.from_edges("AB", [("A", "-->", "B", {"mi": 0.5})], levels={"A": ("x",)})
+    content = json.loads(dump_json(graph))
+    other = nx.node_link_graph(content, edges="edges")
+    assert other.is_directed()
+    assert other.edges["A", "B"] == {"type": "-->", "mi": 0.5}
+    assert content["graph"] == {"schema": "gml/1", "kind": "dag"}
+    undirected = json.loads(dump_json(Graph.from_edges("AB", [("A", "---", "B")])))
+    assert undirected["directed"] is False
+
+
+@pytest.mark.parametrize("key", ["edges", "links"])
+def test_json_as_networkx_writes_it(key):
+    import networkx as nx
+
+    other = nx.DiGraph([("x", "y"), ("y", 3)])
+    text = json.dumps(nx.node_link_data(other, edges=key))
+    graph = parse_graph(text, "t")
+    assert shape(graph) == {("x", "-->", "y"), ("y", "-->", "3")}
+    text = json.dumps(nx.node_link_data(nx.Graph([("x", "y")]), edges=key))
+    assert parse_graph(text, "t").kind == "undirected"
+
+
+def test_a_model_is_accepted_as_a_graph():
+    text = json.dumps(
+        {
+            "directed": True,
+            "multigraph": False,
+            "graph": {"schema": "gml/1", "kind": "dag"},
+            "nodes": [
+                {"id": "A", "levels": ["x", "y"], "parents": [], "cpt": [[0.5, 0.5]]},
+                {"id": "B", "levels": ["x", "y"], "parents": ["A"], "cpt": [[1, 0], [0, 1]]},
+            ],
+            "edges": [{"source": "A", "target": "B", "type": "-->"}],
+        }
+    )
+    assert shape(parse_graph(text, "t")) == {("A", "-->", "B")}
+
+
+YED = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+  <key for="node" id="d6" yfiles.type="nodegraphics"/>
+  <key for="edge" id="d10" yfiles.type="edgegraphics"/>
+  <graph edgedefault="directed" id="G">
+    <node id="n0"><data key="d6"><y:ShapeNode><y:NodeLabel>Rain</y:NodeLabel></y:ShapeNode></data></node>
+    <node id="n1"><data key="d6"><y:ShapeNode><y:NodeLabel>Wet grass</y:NodeLabel></y:ShapeNode></data></node>
+    <edge id="e0" source="n0" target="n1"><data key="d10"><y:PolyLineEdge>
+      <y:Arrows source="none" target="standard"/></y:PolyLineEdge></data></edge>
+  </graph>
+</graphml>
+"""
+
+IGRAPH = """<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<!-- Created by igraph -->
+  <key id="v_name" for="node" attr.name="name" attr.type="string"/>
+  <key id="e_weight" for="edge" attr.name="weight" attr.type="double"/>
+  <graph id="G" edgedefault="undirected">
+    <node id="n0"><data key="v_name">smoke</data></node>
+    <node id="n1"><data key="v_name">lung</data></node>
+    <edge source="n0" target="n1"><data key="e_weight">0.5</data></edge>
+  </graph>
+</graphml>
+"""
+
+
+def test_graphml_from_yed_and_igraph():
+    assert shape(parse_graph(YED, "t")) == {("Rain", "-->", "Wet grass")}
+    graph = parse_graph(IGRAPH, "t")
+    assert shape(graph) == {("smoke", "---", "lung")}
+    assert graph.kind == "undirected"
+    assert graph.attributes[0, 1] == {"weight": 0.5}
+
+
+def test_graphml_from_networkx():
+    import networkx as nx
+
+    out = io.BytesIO()
+    nx.write_graphml(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")]), out)
+    assert shape(parse_graph(out.getvalue().decode(), "t")) == {("a", "---", "b"), ("b", "-->", "c")}
+
+
+@pytest.mark.parametrize("format_", ["dot", "json", "graphml"])
+def test_a_thousand_nodes(format_, tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"node {i}" for i in range(1000)]
+    pairs = {tuple(sorted(rng.integers(0, 1000, 2).tolist())) for _ in range(3050)}
+    edges = [(names[a], "-->", names[b]) for a, b in sorted(pairs) if a != b][:3000]
+    graph = Graph.from_edges(names, edges)
+    write_graph(graph, tmp_path / f"g.{format_}")
+    assert read_graph(tmp_path / f"g.{format_}") == graph
+
+
+def test_text():
+    graph = Graph.from_edges("ABC", [("A", "-->", "B", {"mi": 0.123456789})])
+    assert dump_text(graph) == "dag, 3 nodes, 1 edge\nA --> B  mi 0.123457\nC  (no edges)\n"
+
+
+def test_suffix_picks_the_format(tmp_path):
+    graph = Graph.from_edges("A", [])
+    with pytest.raises(UsageError, match="does not tell its format"):
+        write_graph(graph, tmp_path / "g.foo")
+    write_graph(graph, tmp_path / "g.foo", format="json")
+    assert read_graph(tmp_path / "g.foo") == graph
+    with pytest.raises(GraphError, match="No such file"):
+        read_graph(tmp_path / "none")
+
+
+def test_latin1_xml(tmp_path):
+    text = IGRAPH.replace("UTF-8", "ISO-8859-1").replace("smoke", "fumée")
+    (tmp_path / "g.xml").write_bytes(text.encode("latin-1"))
+    assert "fumée" in read_graph(tmp_path / "g.xml").names
+
+
+def test_load_graphml_bad_marks_fall_back():
+    text = dump_graphml(Graph.from_edges("AB", [("A", "-->", "B")])).replace(">arrow<", ">spear<")
+    assert shape(load_graphml(text, "t")) == {("A", "-->", "B")}

@@ -1,0 +1,162 @@
+"""The graph type, orders and spanning trees."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gml.errors import GraphError
+from gml.graph.graph import EDGE_TYPES, Graph, Mark
+from gml.graph.order import topological_order
+from gml.graph.spanning import direct_away, spanning_forest
+from gml.independence.implied import implied_independences
+
+
+@pytest.mark.parametrize("type_", EDGE_TYPES)
+def test_marks_of_each_type(type_):
+    graph = Graph.from_edges("AB", [("B", type_, "A")])
+    tail, head = EDGE_TYPES[type_]
+    assert (graph.marks[0, 1], graph.marks[1, 0]) == (tail, head)
+    (edge,) = graph.edges()
+    symmetric = tail == head
+    assert (edge.source, edge.type, edge.target) == ((0, type_, 1) if symmetric else (1, type_, 0))
+
+
+@pytest.mark.parametrize(
+    "edges,kind",
+    [
+        ([], "dag"),
+        ([("A", "-->", "B")], "dag"),
+        ([("A", "---", "B")], "undirected"),
+        ([("A", "-->", "B"), ("B", "---", "C")], "pdag"),
+        ([("A", "<->", "B")], "pag"),
+        ([("A", "o->", "B")], "pag"),
+        ([("A", "o-o", "B"), ("B", "-->", "C")], "pag"),
+    ],
+)
+def test_kind_follows_from_the_edges(edges, kind):
+    assert Graph.from_edges("ABC", edges).kind == kind
+
+
+@pytest.mark.parametrize(
+    "edges,kind,message",
+    [
+        ([("A", "-->", "B"), ("B", "-->", "C"), ("C", "-->", "A")], None, "'A' -> 'B' -> 'C' -> 'A'"),
+        ([("A", "-->", "A")], None, "edge to itself"),
+        ([("A", "-->", "B"), ("B", "-->", "A")], None, "two edges between 'B' and 'A'"),
+        ([("A", "-->", "Z")], None, "node 'Z' not found"),
+        ([("A", "->", "B")], None, "edge type '->' is not one of"),
+        ([("A", "---", "B")], "dag", "not a dag"),
+        ([("A", "-->", "B")], "undirected", "not a undirected"),
+        ([], "tree", "kind 'tree' is not one of"),
+    ],
+)  # fmt: skip
+def test_bad_graphs(edges, kind, message):
+    with pytest.raises(GraphError, match=message):
+        Graph.from_edges("ABC", edges, kind=kind)
+
+
+def test_node_twice():
+    with pytest.raises(GraphError, match="node 'A' is there twice"):
+        Graph.from_edges("ABA", [])
+
+
+def test_cycle_is_named_whatever_the_order_of_nodes():
+    arrows = [("D", "-->", "B"), ("B", "-->", "C"), ("C", "-->", "D"), ("A", "-->", "B"), ("C", "-->", "E")]
+    for names in itertools.permutations("ABCDE"):
+        with pytest.raises(GraphError, match="'B' -> 'C' -> 'D' -> 'B'$"):
+            Graph.from_edges(names, arrows)
+
+
+def test_parents_and_topological_order():
+    graph = Graph.from_edges("DCBA", [("A", "-->", "D"), ("C", "-->", "D"), ("B", "-->", "C")])
+    assert [graph.names[i] for i in graph.parents(0)] == ["C", "A"]
+    assert [graph.names[i] for i in topological_order(graph)] == ["A", "B", "C", "D"]
+    with pytest.raises(GraphError, match="a DAG is needed"):
+        topological_order(Graph.from_edges("AB", [("A", "---", "B")]))
+
+
+def test_implied_independences_of_asia(sample_data):
+    from gml.formats.graphs import read_graph
+
+    graph = read_graph(sample_data / "asia.dot")
+    implied = implied_independences(graph)
+    assert len(implied) == 8 * 7 // 2 - 8
+    assert ("bronc", "lung", ("smoke",)) in implied
+    assert ("asia", "smoke", ()) in implied
+
+
+def test_implied_pairs_are_d_separated():
+    """Against networkx's d-separation on random DAGs."""
+    import networkx as nx
+
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        names = [f"v{k}" for k in rng.permutation(7)]
+        order = rng.permutation(7)
+        edges = [
+            (names[order[i]], "-->", names[order[j]])
+            for i, j in itertools.combinations(range(7), 2)
+            if rng.random() < 0.35
+        ]
+        graph = Graph.from_edges(names, edges)
+        other = nx.DiGraph([(a, b) for a, _, b in edges])
+        other.add_nodes_from(names)
+        implied = implied_independences(graph)
+        assert len(implied) == 21 - len(edges)
+        for u, v, given_ in implied:
+            assert nx.is_d_separator(other, {u}, {v}, set(given_))
+
+
+def kruskal(n, rows, columns, keys):
+    parent = list(range(n))
+
+    def find(i):
+        while parent[i] != i:
+            i = parent[i]
+        return i
+
+    chosen = []
+    for k in sorted(range(len(keys)), key=lambda k: (-keys[k], k)):
+        a, b = find(rows[k]), find(columns[k])
+        if a != b:
+            parent[a] = b
+            chosen.append(k)
+    return sorted(chosen)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 9), st.floats(0, 1))
+def test_spanning_forest_is_kruskals(seed, n, share):
+    rng = np.random.default_rng(seed)
+    rows, columns = np.triu_indices(n, 1)
+    keep = rng.random(len(rows)) < share
+    rows, columns = rows[keep], columns[keep]
+    keys = rng.integers(-3, 4, len(rows))
+    found = spanning_forest(n, rows, columns, keys)
+    assert found.tolist() == kruskal(n, rows, columns, keys)
+
+
+def test_direct_away_covers_every_component():
+    assert direct_away(5, [(3, 4), (0, 1)], [1, 0, 2, 3, 4]) == [(1, 0), (3, 4)]
+
+
+def test_to_networkx():
+    graph = Graph.from_edges("AB", [("A", "-->", "B", {"mi": 0.5})], levels={"A": ("x", "y")})
+    other = graph.to_networkx()
+    assert other.is_directed()
+    assert other.edges["A", "B"] == {"type": "-->", "mi": 0.5}
+    assert other.nodes["A"]["levels"] == ["x", "y"]
+    assert not Graph.from_edges("AB", [("A", "---", "B")]).to_networkx().is_directed()
+
+
+def test_equality_sees_marks_and_attributes():
+    one = Graph.from_edges("AB", [("A", "-->", "B", {"mi": 0.5})])
+    assert one == Graph.from_edges("AB", [("A", "-->", "B", {"mi": 0.5})])
+    assert one != Graph.from_edges("AB", [("A", "-->", "B", {"mi": 0.25})])
+    assert one != Graph.from_edges("AB", [("B", "-->", "A", {"mi": 0.5})])
+    assert one != "a graph"
+    assert Mark(one.marks[0, 1]) is Mark.ARROW
