@@ -1,6 +1,6 @@
 """Write docs/commands.md: the command reference, from what --help prints.
 
-    python docs/make_reference.py          # or: make docs
+python docs/make_reference.py          # or: make docs
 """
 
 from __future__ import annotations

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
 from pathlib import Path
 
 from gml.errors import OutputError, UsageError
+
+# Opening these anew would truncate what they lead to.
+_OPEN_FILE = r"/dev/std(out|err)|(?:/dev|/proc/self)/fd/(\d+)"
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -17,7 +21,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     An existing file keeps its permissions, and stays as it was when anything fails. A link is
     followed. What is not a regular file (a device, a named pipe) is written to directly.
     """
-    if Path(path).exists() and not Path(path).is_file():
+    if is_special(path):
         _write_through(Path(path), content)
         return
     target = Path(os.path.realpath(path))
@@ -40,11 +44,23 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         raise
 
 
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a device, a pipe, a folder or an open file, which no rename can make."""
+    if re.fullmatch(_OPEN_FILE, str(path)):
+        return True
+    return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
+
+
 def _write_through(target: Path, content: bytes) -> None:
-    if target.is_dir():
+    if os.path.isdir(target):  # noqa: PTH112
         raise UsageError(f"cannot write {str(target)!r}: it is a folder")
+    already_open = re.fullmatch(_OPEN_FILE, str(target))
     try:
-        with target.open("wb", buffering=0) as file:
+        if already_open:
+            descriptor = os.dup(int(already_open[2] or {"out": 1, "err": 2}[already_open[1]]))
+        else:
+            descriptor = os.open(target, os.O_WRONLY)
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
             view = memoryview(content)
             while view:
                 view = view[file.write(view) :]

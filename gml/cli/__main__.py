@@ -1,5 +1,5 @@
 """python -m gml.cli"""
 
-from gml.cli.main import main
+from gml.cli.entry import main
 
 main()

@@ -15,6 +15,7 @@ from gml.cli.options import (
     claim_standard_input,
     common_options,
     data_options,
+    finite,
     probability,
     seed_option,
     was_given,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Question = tuple[str, str, tuple[str, ...]]
 
 _TESTS = ["g", "chi2", "mi-threshold", "bayes", "permutation", "fisher-z"]
+_ON_LEVELS = ("g", "chi2", "mi-threshold", "bayes", "permutation")
 _OPTIONS_OF = {
     "df": ("g", "chi2"),
     "permutations": ("permutation",),
@@ -38,7 +40,11 @@ _OPTIONS_OF = {
     "log_bf": ("bayes",),
     "alpha": ("g", "chi2", "permutation", "fisher-z"),
     "adjust": ("g", "chi2", "permutation", "fisher-z"),
-    "min_per_cell": ("g", "chi2", "mi-threshold", "bayes", "permutation"),
+    "min_per_cell": _ON_LEVELS,
+    "bins": _ON_LEVELS,
+    "discretize": _ON_LEVELS,
+    "cut": _ON_LEVELS,
+    "levels": _ON_LEVELS,
 }
 
 
@@ -97,18 +103,22 @@ _OPTIONS_OF = {
     show_default=True,
     help="Tables drawn by --test permutation.",
 )
-@click.option("--ess", type=float, default=1.0, show_default=True, help="Of --test bayes.")
+@click.option(
+    "--ess", type=float, default=1.0, show_default=True, callback=finite, help="Of --test bayes."
+)
 @click.option(
     "--log-bf",
     type=float,
     default=0.0,
     show_default=True,
+    callback=finite,
     help="--test bayes: dependent above this.",
 )
 @click.option(
     "--min-per-cell",
     type=click.FloatRange(min=0),
     default=0.0,
+    callback=finite,
     help="Insufficient with fewer rows than this a cell; off.",
 )
 @click.option(
@@ -202,12 +212,13 @@ def _implied(path: str) -> tuple[Callable[[Sequence[str]], list[Question]], Choi
 
     claim_standard_input(path)
     graph = read_graph(path)
+    where = "standard input" if path == "-" else path
     questions = implied_independences(graph)
 
     def used(names: Sequence[str]) -> Sequence[str]:
         for name in graph.names:
             if name not in names:
-                raise GraphError(f"{path}: {unknown_name('column', name, names)}")
+                raise GraphError(f"{where}: {unknown_name('column', name, names)}")
         ignored = [name for name in names if name not in graph.names]
         if ignored:
             reporter().warn(f"not in the graph, ignored: {listing(ignored)}")
@@ -252,11 +263,9 @@ def _report(
                 "df_rule": getattr(test, "df_rule", None),
                 "statistic": result.statistic,
                 "df": _whole(result.df),
-                "p_value": None if result.log_p is None else math.exp(result.log_p),
+                "p_value": _probability(result.log_p),
                 "log10_p": None if result.log_p is None else result.log_p / math.log(10) + 0.0,
-                "p_adjusted": None
-                if adjust == "none" or log_adjusted is None
-                else math.exp(log_adjusted),
+                "p_adjusted": None if adjust == "none" else _probability(log_adjusted),
                 "mi": result.mi,
                 "cramers_v": result.cramers_v,
                 "n": result.n,
@@ -265,6 +274,11 @@ def _report(
             }
         )
     return rows
+
+
+def _probability(log_p: float | None) -> float | None:
+    """p to the 15 digits that its logarithm holds, so that 1/200 is 0.005."""
+    return None if log_p is None else float(f"{math.exp(log_p):.15g}")
 
 
 def _whole(number: float | None) -> int | float | None:

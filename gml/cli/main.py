@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import traceback
 from typing import Any, NoReturn
@@ -11,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from gml import __version__
+from gml.cli.output import abandon_standard_output, write_standard_output
 from gml.errors import GmlError, unknown_name
 
 COMMANDS = {
@@ -49,7 +51,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
         return
     from gml import kernel
 
-    click.echo(f"gml {__version__} (kernel: {kernel.description()})")
+    text = f"gml {__version__} (kernel: {kernel.description()})\n"
+    write_standard_output(text.encode())
     ctx.exit()
 
 
@@ -88,6 +91,7 @@ def main(args: list[str] | None = None) -> NoReturn:
 def run(args: list[str]) -> int:
     """Run the command line and return its exit code."""
     debug = "--debug" in args
+    _open_closed_streams()
     try:
         # click's own main would print a line of its own on an interrupt.
         with cli.make_context("gml", list(args)) as context:
@@ -110,11 +114,15 @@ def run(args: list[str]) -> int:
         return _fail("interrupted", 130)
     except BrokenPipeError:
         # Whoever read the output has seen enough.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
+        abandon_standard_output()
         return 0
     except MemoryError:
         return _fail("out of memory", 4)
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:
+            # Input and files have handlers of their own; this is a help text that found no room.
+            abandon_standard_output()
+            return _fail(f"cannot write to standard output: {error.strerror}", 4)
         if debug:
             traceback.print_exc()
         return _fail(
@@ -124,8 +132,21 @@ def run(args: list[str]) -> int:
         )
 
 
+def _open_closed_streams() -> None:
+    """Replace the None that Python has for a stream that the caller closed.
+
+    Reading finds nothing, warnings go nowhere, and writing a result fails as it should.
+    """
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
 def _one_line(message: str) -> str:
-    return " ".join(message.split())
+    return re.sub(r"\s*[\r\n]+\s*", " ", message)
 
 
 def _fail(message: str, code: int) -> int:

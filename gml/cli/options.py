@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _RUNTIME_OPTIONS = {"threads", "max_memory", "output", "format_", "quiet", "verbose", "debug"}
+_LARGEST = 1e300
 _PATHS = {"data_path", "levels", "implied"}
 
 
@@ -207,6 +208,8 @@ def _data_request(
         column, equals, how = item.rpartition("=")
         if not equals:
             raise UsageError(f"--cut {item!r}: write COLUMN=quantile:5, =width:4 or =0,10,20")
+        if column in cuts:
+            raise UsageError(f"--cut names {column!r} twice")
         cuts[column] = parse_binning(how)
     options = ReadOptions(
         delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
@@ -217,6 +220,13 @@ def _data_request(
     )
     budget = None if max_memory is None else parse_size(max_memory)
     return DataRequest(data_path, options, threads, budget)
+
+
+def finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """Check that an option is a finite number."""
+    if not -_LARGEST <= value <= _LARGEST:
+        raise click.BadParameter("is not a finite number", ctx, param)
+    return value
 
 
 def probability(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:

@@ -28,11 +28,15 @@ def write_standard_output(content: bytes) -> None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # What Python still holds for the closed pipe must not be complained about at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        abandon_standard_output()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        abandon_standard_output()
         raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+
+
+def abandon_standard_output() -> None:
+    """Let what Python still holds for a broken stream go nowhere, without a complaint at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,12 @@ class _Output:
 
     def _send(self, text: str) -> None:
         content = text.encode("utf-8")
-        if self.path is None or self.path == "-":
+        if self.path in (None, "-", "/dev/stdout"):
             write_standard_output(content)
         else:
             from gml.atomic import write_whole
 
-            write_whole(self.path, content)
+            write_whole(str(self.path), content)
 
 
 class GraphOutput(_Output):
@@ -108,11 +112,12 @@ def _output(
     )
     @functools.wraps(function)
     def wrapper(*args: Any, output: str | None, format_: str | None, **kwargs: Any) -> Any:
+        from gml.atomic import is_special
         from gml.formats.suffixes import format_of
 
         if format_ is None:
-            on_screen = output is None or output == "-" or output.startswith("/dev/")
-            format_ = default if on_screen else format_of(output or "", suffixes)
+            special = output is None or output == "-" or is_special(output)
+            format_ = default if special else format_of(output or "", suffixes)
         return function(*args, out=kind(output, format_), **kwargs)
 
     return wrapper  # type: ignore[return-value]

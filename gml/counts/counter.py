@@ -55,26 +55,13 @@ class Moments:
     """Means and exact cross-products about the mean of numeric columns.
 
     `cross[i][j]` is the integer n·Σ(qᵢ−q̄ᵢ)(qⱼ−q̄ⱼ) of the fixed-point columns qᵢ = xᵢ·2^scale[i]
-    (less a centre); correlations follow from it without rounding before the last step.
+    (less a centre), exact.
     """
 
     n: int
     means: tuple[float, ...]
     cross: tuple[tuple[int, ...], ...]
     scales: tuple[int, ...]
-
-    def correlation(self) -> NDArray[np.float64]:
-        """Return the correlation matrix; rows of constant columns are 0."""
-        size = len(self.cross)
-        roots = [np.sqrt(float(self.cross[i][i])) for i in range(size)]
-        result = np.eye(size)
-        for i in range(size):
-            for j in range(size):
-                if i != j and roots[i] and roots[j]:
-                    result[i, j] = float(self.cross[i][j]) / roots[i] / roots[j]
-                elif not roots[i] or not roots[j]:
-                    result[i, j] = 0.0
-        return result
 
 
 class Counter(Protocol):

@@ -43,7 +43,7 @@ class MemoryCounter:
     >>> import gml
     >>> counter = MemoryCounter(gml.read("sample_data/asia.csv", columns=("smoke", "lung")))
     >>> [counts.table.tolist() for counts in counter.tables([TableSet((0, 1))])]
-    [[[[2463, 33], [2262, 242]]]]
+    [[[[2475, 26], [2268, 231]]]]
     """
 
     def __init__(
@@ -70,7 +70,9 @@ class MemoryCounter:
     @property
     def missing(self) -> bool:
         """Whether some tables leave rows out because a value is missing."""
-        return any(missing_mask(column).any() for column in self.dataset.columns)
+        weights = self.dataset.weights
+        counted: slice | NDArray[np.bool_] = slice(None) if weights is None else weights > 0
+        return any(missing_mask(column)[counted].any() for column in self.dataset.columns)
 
     # ------------------------------------------------------------------ tables
 
@@ -143,10 +145,10 @@ class MemoryCounter:
             starts = np.concatenate([[0], np.cumsum(lengths[start:stop])]).astype(np.int64)
             found: TableStatistics = data.set_statistics(flat, starts)
             for k in np.flatnonzero(found.n < 0):
-                self._fill_sparse(found, int(k), sets[start + int(k)])
+                self._fill_large(data, found, int(k), sets[start + int(k)])
             return found
 
-        return self._in_chunks(chunk, len(sets))
+        return self._in_chunks(chunk, len(sets), self._threads)
 
     def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
         """Statistics of many pairs (pairs × 2 column positions)."""
@@ -156,10 +158,14 @@ class MemoryCounter:
         swap = rank[pairs[:, 0]] > rank[pairs[:, 1]]
         pairs = np.where(swap[:, None], pairs[:, ::-1], pairs)
         levels = np.array([self._n_levels(j) for j in range(len(self._rank))], dtype=np.int64)
+        threads = self._threads
         if len(pairs):
             cells = levels[pairs[:, 0]] * levels[pairs[:, 1]]
             largest = int(np.argmax(cells))
-            self._require(8 * int(cells[largest]), pairs[largest].tolist())
+            size = 8 * int(cells[largest])
+            self._require(size, pairs[largest].tolist())
+            # Every thread holds a table of its own.
+            threads = max(1, min(threads, self._budget // max(size, 1)))
         data = self._data(len(pairs))
 
         def chunk(start: int, stop: int) -> TableStatistics:
@@ -167,29 +173,28 @@ class MemoryCounter:
             found: TableStatistics = data.pair_statistics(part)
             return found
 
-        return self._in_chunks(chunk, len(pairs))
+        return self._in_chunks(chunk, len(pairs), threads)
 
-    def _fill_sparse(self, found: TableStatistics, k: int, members: list[int]) -> None:
-        counts = self._table(None, TableSet(tuple(members[-2:]), tuple(members[:-2])))
+    def _fill_large(self, data: Any, found: TableStatistics, k: int, members: list[int]) -> None:
+        """Statistics of a table that the kernel left out for its size."""
+        counts = self._table(data, TableSet(tuple(members[-2:]), tuple(members[:-2])))
         one = kernel.active().table_statistics_of(counts.table)
         found.floats[k] = one.floats[0]
         found.ints[k] = one.ints[0]
-        seen = math.prod(len(np.unique(column)) for column in counts.configs.T)
-        # Past 2^62 configurations a test is insufficient or its p-value 1 either way.
-        found.seen_z[k] = min(seen, 1 << 62)
+        found.seen_z[k] = math.prod(float(len(np.unique(column))) for column in counts.configs.T)
 
     def _in_chunks(
-        self, chunk: Callable[[int, int], TableStatistics], size: int
+        self, chunk: Callable[[int, int], TableStatistics], size: int, threads: int
     ) -> TableStatistics:
-        step = max(_MIN_CHUNK, min(2048, -(-size // (4 * self._threads))))
+        step = max(_MIN_CHUNK, min(2048, -(-size // (4 * threads))))
         bounds = [(start, min(start + step, size)) for start in range(0, size, step)]
-        if self._threads == 1 or len(bounds) < 2:
+        if threads == 1 or len(bounds) < 2:
             parts = []
             for start, stop in bounds:
                 parts.append(chunk(start, stop))
                 reporter().advance("counting", stop, size)
             return TableStatistics.concatenate(parts)
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             parts = []
             for (_, stop), part in zip(
                 bounds, pool.map(lambda bound: chunk(*bound), bounds), strict=True

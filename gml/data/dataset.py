@@ -184,7 +184,7 @@ class Dataset:
         return pd.DataFrame(content)
 
 
-def integer_weights(values: NDArray[Any]) -> NDArray[np.int64]:
+def integer_weights(values: NDArray[Any], where: str = "weights") -> NDArray[np.int64]:
     """Check that weights are non-negative integer counts."""
     numbers = np.asarray(values, dtype=np.float64)
     bad = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2.0**53))
@@ -192,8 +192,8 @@ def integer_weights(values: NDArray[Any]) -> NDArray[np.int64]:
         row = int(np.argmax(bad))
         shown = "missing" if np.isnan(numbers[row]) else f"{numbers[row]:g}"
         raise DataError(
-            f"weights are counts, non-negative integers: data row {row + 1} has {shown}"
+            f"{where}: weights are counts, non-negative integers: data row {row + 1} has {shown}"
         )
     if numbers.sum() >= 2.0**53:
-        raise DataError("the weights add up to more than 2^53")
+        raise DataError(f"{where}: the weights add up to more than 2^53")
     return numbers.astype(np.int64)

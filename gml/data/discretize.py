@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.dataset import MAX_LEVELS
 from gml.errors import UsageError
 
 
@@ -35,7 +36,8 @@ class Binning:
             return ()
         if self.method == "width":
             low, high = float(values[0]), float(values[-1])
-            edges = [low + (high - low) * i / self.bins for i in range(1, self.bins)]
+            shares = [i / self.bins for i in range(1, self.bins)]
+            edges = [low * (1 - share) + high * share for share in shares]
             return tuple(sorted({edge for edge in edges if low < edge <= high}))
         below = np.cumsum(counts)
         n = int(below[-1])
@@ -52,7 +54,7 @@ def parse_binning(text: str) -> Binning:
     try:
         if colon:
             bins = int(number)
-            if method not in ("quantile", "width") or bins < 2:
+            if method not in ("quantile", "width") or not 2 <= bins <= MAX_LEVELS:
                 raise ValueError
             return Binning(method, bins)
         cuts = tuple(float(cut) for cut in text.split(","))

@@ -25,6 +25,10 @@ def order_levels(labels: Sequence[str], *, decimal: str = ".") -> tuple[str, ...
     if len(set(values.values())) == len(values):
         return tuple(sorted(labels, key=lambda label: values[label]))
     # Equal as doubles may still differ as decimals.
-    from decimal import Decimal
+    from decimal import Decimal, InvalidOperation
 
-    return tuple(sorted(labels, key=lambda label: (Decimal(plain[label]), label)))
+    try:
+        return tuple(sorted(labels, key=lambda label: (Decimal(plain[label]), label)))
+    except InvalidOperation:
+        # Exponents of twenty digits: infinite or zero for every purpose.
+        return tuple(sorted(labels, key=lambda label: (values[label], label)))

@@ -14,7 +14,7 @@ NA_LEVEL = "NA"
 
 
 def apply_missing_policy(dataset: Dataset, policy: str, where: str) -> Dataset:
-    """Treat the missing cells of all columns; rows with weight 0 do not matter."""
+    """Treat the missing cells of all columns."""
     if policy == "available":
         return dataset
     missing = [missing_mask(column) for column in dataset.columns]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gml.data.dataset import MAX_LEVELS
 from gml.data.discretize import Binning
-from gml.data.schema import Schema
+from gml.data.schema import Schema, is_text
 from gml.errors import UsageError
 
 DEFAULT_NA = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
@@ -45,8 +45,10 @@ class ReadOptions:
             raise UsageError("the delimiter is one ASCII character, not a quote or a line end")
         if self.decimal not in (".", ","):
             raise UsageError("the decimal mark is '.' or ','")
-        if self.bins is not None and self.bins < 2:
-            raise UsageError("--bins is at least 2")
+        if self.bins is not None and not 2 <= self.bins <= MAX_LEVELS:
+            raise UsageError(f"--bins is between 2 and {MAX_LEVELS}")
+        if any(not is_text(token) for token in self.na or ()):
+            raise UsageError("a missing token is not valid text")
         if not 1 <= self.max_levels <= MAX_LEVELS:
             raise UsageError(f"--max-levels is between 1 and {MAX_LEVELS}")
 
@@ -56,6 +58,10 @@ class ReadOptions:
         if self.na is not None:
             return self.na
         return DEFAULT_NA if self.schema.na is None else self.schema.na
+
+    def declared_levels(self, name: str) -> tuple[str, ...] | None:
+        """The levels of a column that the schema declares, unless the column is to be cut."""
+        return None if name in self.cuts else self.schema.levels.get(name)
 
     def binning(self, name: str) -> Binning | None:
         """How a column is to be cut, if it is asked for by name."""

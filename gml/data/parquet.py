@@ -4,32 +4,61 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gml.data.options import ReadOptions
+from gml.data.problems import undeclared
 from gml.errors import DataError, quote
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
 
 _MAGIC = b"PAR1"
+_MOST_ENTRIES = 100_000
 Loader = Callable[[Sequence[ColumnSpec]], tuple[list[CsvColumn], str | None]]
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a Parquet file, or a folder that holds some."""
-    place = Path(path)
-    if place.is_dir():
-        return any(place.rglob("*.parquet"))
-    if not place.is_file():
+    if os.path.isdir(path):  # noqa: PTH112 (answers False where Path raises)
+        return bool(_files(path))
+    try:
+        with Path(path).open("rb") as file:
+            if file.read(4) != _MAGIC:
+                return False
+            file.seek(-4, os.SEEK_END)
+            return file.read() == _MAGIC
+    except OSError:
+        # Whoever opens it to read will say what is wrong; a pipe is no Parquet file.
         return False
-    with place.open("rb") as file:
-        if file.read(4) != _MAGIC:
-            return False
-        file.seek(-4, os.SEEK_END)
-        return file.read() == _MAGIC
+
+
+def _files(path: str | os.PathLike[str]) -> list[str]:
+    """The Parquet files of a folder and the folders in it, by name."""
+    if not os.path.isdir(path):  # noqa: PTH112
+        return [str(path)]
+    found: list[str] = []
+    entries = 0
+    for folder, _, names in os.walk(path):
+        entries += len(names) + 1
+        if entries > _MOST_ENTRIES:
+            raise DataError(f"{path}: a folder of more than {_MOST_ENTRIES} files")
+        found += [str(Path(folder) / name) for name in names if name.endswith(".parquet")]
+    return sorted(found)
+
+
+@contextmanager
+def _arrow_errors(where: str) -> Iterator[None]:
+    """Turn what pyarrow raises into an error that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{where}: {error}") from None
 
 
 def read_parquet_columns(
@@ -42,16 +71,19 @@ def read_parquet_columns(
         raise DataError(
             f"{path}: reading Parquet needs an extra: pip install 'gml[parquet]'"
         ) from None
-    table = pyarrow.dataset.dataset(path, format="parquet")
-    names = list(table.schema.names)
+    with _arrow_errors(str(path)):
+        table = pyarrow.dataset.dataset(_files(path), format="parquet")
+        names = list(table.schema.names)
 
     def load(specs: Sequence[ColumnSpec]) -> tuple[list[CsvColumn], str | None]:
-        builders = [_Column(name, spec, options) for name, spec in zip(names, specs, strict=True)]
-        wanted = [b for b in builders if b.spec.kind != SKIP]
-        # Duplicate names cannot be asked for by name; choose_columns has refused them.
-        for batch in table.to_batches(columns=[b.name for b in wanted]):
-            for builder, values in zip(wanted, batch.columns, strict=True):
-                builder.append(values)
+        builders = [
+            _Column(name, spec, options, str(path)) for name, spec in zip(names, specs, strict=True)
+        ]
+        wanted = [builder for builder in builders if builder.spec.kind != SKIP]
+        with _arrow_errors(str(path)):
+            for batch in table.to_batches(columns=[builder.name for builder in wanted]):
+                for builder, values in zip(wanted, batch.columns, strict=True):
+                    builder.append(values)
         return [b.result() for b in builders], _digest(path) if options.digest else None
 
     return names, load
@@ -59,11 +91,9 @@ def read_parquet_columns(
 
 def _digest(path: str | os.PathLike[str]) -> str:
     """Hash of the file; of a folder, of its files in order of their names."""
-    place = Path(path)
-    files = sorted(place.rglob("*.parquet")) if place.is_dir() else [place]
     digest = hashlib.sha256()
-    for name in files:
-        with name.open("rb") as file:
+    for name in _files(path):
+        with Path(name).open("rb") as file:
             while block := file.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
@@ -72,9 +102,10 @@ def _digest(path: str | os.PathLike[str]) -> str:
 class _Column:
     """Codes of one column, batch by batch."""
 
-    def __init__(self, name: str, spec: ColumnSpec, options: ReadOptions) -> None:
+    def __init__(self, name: str, spec: ColumnSpec, options: ReadOptions, where: str) -> None:
         self.name = name
         self.spec = spec
+        self.where = f"{where}: column {quote(name)}"
         self.na = {token.strip(" ") for token in options.na_tokens}
         self.codes: dict[str, int] = {label: code for code, label in enumerate(spec.declared or ())}
         self.parts: list[Any] = []
@@ -86,34 +117,48 @@ class _Column:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        if pa.types.is_nested(values.type):
+            raise DataError(f"{self.where}: lists and structures are not labels")
         numeric = pa.types.is_floating(values.type) or pa.types.is_integer(values.type)
-        if self.spec.kind == NUMBERS or (self.spec.numbers_on_overflow and numeric):
-            try:
-                numbers = pc.cast(values, pa.float64())
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                raise DataError(f"column {quote(self.name)}: {error}") from None
-            cells = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
-            self.numbers.append(np.where(np.isfinite(cells), cells, np.nan))
-        if self.spec.kind == NUMBERS or self.overflow:
-            return
         if not pa.types.is_dictionary(values.type):
             values = pc.dictionary_encode(values)
-        lookup = np.array(
-            [self._code(value) for value in values.dictionary.to_pylist()] + [-1], dtype=np.int64
-        )
-        indices = values.indices.fill_null(len(lookup) - 1).to_numpy(zero_copy_only=False)
-        self.parts.append(lookup[indices])
+        indices = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        found = values.dictionary.to_pylist()
+        if self.spec.kind == NUMBERS or (self.spec.numbers_on_overflow and numeric):
+            self.numbers.append(self._lookup(indices, found, self._number, np.nan))
+        if self.spec.kind != NUMBERS and not self.overflow:
+            self.parts.append(self._lookup(indices, found, self._code, -1))
+
+    def _lookup(
+        self, indices: Any, found: list[Any], convert: Callable[[Any], float], missing: float
+    ) -> Any:
+        """Cells by way of the values that occur; a dictionary may hold more."""
+        dtype = np.float64 if missing != missing else np.int64
+        table = np.full(len(found) + 1, missing, dtype=dtype)
+        for k in np.unique(indices).tolist():
+            if k >= 0 and found[k] is not None:
+                table[k] = convert(found[k])
+        return table[indices]
+
+    def _number(self, value: Any) -> float:
+        if _label(value).strip(" ") in self.na:
+            return float("nan")
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = float("inf")
+        if not np.isfinite(number):
+            raise DataError(f"{self.where}: {quote(_label(value))} is not a number")
+        return number
 
     def _code(self, value: Any) -> int:
-        if value is None:
-            return -1
         label = _label(value)
         if label in self.codes:
             return self.codes[label]
         if label.strip(" ") in self.na:
             return -1
         if self.spec.declared is not None:
-            raise DataError(f"column {quote(self.name)}: value {quote(label)} is not declared")
+            raise DataError(f"{self.where}: {undeclared(label, self.spec.declared)}")
         if len(self.codes) >= self.spec.max_levels:
             self.overflow = True
             return -1
@@ -139,4 +184,6 @@ def _label(value: Any) -> str:
     """A value as it would stand in a CSV file."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
     return value if isinstance(value, str) else str(value)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gml.data.options import ReadOptions
-from gml.errors import DataError, listing, quote
+from gml.errors import DataError, quote, unknown_name
 from gml.kernel.layout import (
     BAD_UTF8,
     FIELD_TOO_LONG,
+    NOT_A_COUNT,
     NOT_A_NUMBER,
     RAGGED,
     RECORD_TOO_LONG,
@@ -24,7 +24,6 @@ def explain_problem(
     where: str,
     names: Sequence[str],
     specs: Sequence[ColumnSpec],
-    options: ReadOptions,
 ) -> Exception:
     """Turn the kernel's finding into an error with file, line, column, value and advice."""
     column = names[problem.column] if problem.column < len(names) else str(problem.column + 1)
@@ -38,9 +37,9 @@ def explain_problem(
             "quote fields that hold the delimiter"
         )
     if problem.status == BAD_UTF8:
-        bad = next((b for b in problem.value if b >= 0x80), 0)
         return DataError(
-            f"{cell}: byte 0x{bad:02x} in {value} is not UTF-8; try --encoding cp1252 or latin-1"
+            f"{cell}: byte 0x{_bad_byte(problem.value):02x} in {value} is not UTF-8; "
+            "try --encoding cp1252 or latin-1"
         )
     if problem.status == UNTERMINATED:
         return DataError(f"{cell}: a quote opens here and is never closed")
@@ -50,11 +49,24 @@ def explain_problem(
         return DataError(f"{place}: a record of more than 64 MiB; is a quote left open?")
     if problem.status == UNDECLARED:
         declared = specs[problem.column].declared or ()
-        return DataError(
-            f"{cell}: value {value} is not declared; the levels are {listing(declared)}"
-        )
+        bad = problem.value.decode("utf-8", "replace")
+        return DataError(f"{place}: column {quote(column)}: {undeclared(bad, declared)}")
     if problem.status == NOT_A_NUMBER:
-        role = "weights are counts, and " if column == options.weights else ""
         hint = "; say --decimal , for a decimal comma" if b"," in problem.value else ""
-        return DataError(f"{cell}: {role}{value} is not a number{hint}")
+        return DataError(f"{cell}: {value} is not a number{hint}")
+    if problem.status == NOT_A_COUNT:
+        return DataError(f"{cell}: {value}, but weights are counts: non-negative integers")
     return MemoryError()
+
+
+def undeclared(value: str, declared: Sequence[str]) -> str:
+    """Say that a value is not among the declared levels, the nearest first."""
+    return unknown_name("declared level", value, declared)
+
+
+def _bad_byte(value: bytes) -> int:
+    try:
+        value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return value[error.start]
+    return 0

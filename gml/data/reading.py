@@ -76,7 +76,7 @@ def read_dataset(
 
         if is_parquet(path):
             names, load = read_parquet_columns(path, options)
-            chosen = choose_columns(names, options, used)
+            chosen = choose_columns(names, options, used, str(path))
             specs = _specs(names, chosen, options, numeric)
             columns, digest = load(specs)
             return _build(columns, names, chosen, options, numeric, str(path), digest)
@@ -85,18 +85,23 @@ def read_dataset(
             source.transcode(options.encoding)
         delimiter = options.delimiter or _default_delimiter(path)
         header = read_header(source, source.name, delimiter)
-        chosen = choose_columns(header.names, options, used)
+        chosen = choose_columns(header.names, options, used, source.name)
         specs = _specs(header.names, chosen, options, numeric)
-        columns = _read_cells(source, header, specs, delimiter, options)
+        dialect = CsvDialect(delimiter, options.decimal, options.na_tokens)
+        columns = _read_cells(source, header, specs, dialect)
         return _build(columns, header.names, chosen, options, numeric, source.name, source.digest())
 
 
 def _default_delimiter(path: str | os.PathLike[str]) -> str:
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
-    return "\t" if ".tsv" in suffixes or ".tab" in suffixes else ","
+    place = Path(path)
+    if place.suffix.lower() in (".gz", ".bz2", ".xz", ".zst"):
+        place = place.with_suffix("")
+    return "\t" if place.suffix.lower() in (".tsv", ".tab") else ","
 
 
-def choose_columns(names: Sequence[str], options: ReadOptions, used: Choice | None) -> list[int]:
+def choose_columns(
+    names: Sequence[str], options: ReadOptions, used: Choice | None, where: str
+) -> list[int]:
     """Return the positions of the columns used, in the order asked for or of the file."""
     for name in (*(options.columns or ()), *options.exclude, *options.cuts):
         if name not in names:
@@ -114,16 +119,19 @@ def choose_columns(names: Sequence[str], options: ReadOptions, used: Choice | No
             if name not in left:
                 raise UsageError(f"column {quote(name)} is left out by the options")
     repeated = [name for name, times in Multiset(wanted).items() if times > 1]
-    if "" in wanted:
-        raise DataError(
-            "a column without a name is in use; choose others with --columns or --exclude '\"\"'"
-        )
     if options.columns is not None and repeated:
         raise UsageError(f"--columns names {listing(repeated)} twice")
-    twice = [name for name, times in Multiset(names).items() if times > 1 and name in wanted]
+    read = {*wanted, *([] if options.weights is None else [options.weights])}
+    if "" in read:
+        raise DataError(
+            f"{where}: a column without a name is in use; choose others with --columns or "
+            "--exclude '\"\"'"
+        )
+    twice = [name for name, times in Multiset(names).items() if times > 1 and name in read]
     if twice:
         raise DataError(
-            f"the header has {listing(twice)} more than once; choose other columns with --columns"
+            f"{where}: the header has {listing(twice)} more than once; choose other columns with "
+            "--columns"
         )
     if not wanted:
         raise UsageError("no columns are left")
@@ -138,30 +146,26 @@ def _specs(
         name = names[j]
         if numeric:
             specs[j] = ColumnSpec(NUMBERS)
-        elif name in options.schema.levels and name not in options.cuts:
-            declared = options.schema.levels[name]
+        elif (declared := options.declared_levels(name)) is not None:
             specs[j] = ColumnSpec(CODES8, MAX_LEVELS, declared)
-        elif options.bins is not None or options.binning(name) is not None:
+        elif options.binning(name) is not None:
+            specs[j] = ColumnSpec(NUMBERS)
+        elif options.bins is not None:
             specs[j] = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
         else:
             specs[j] = ColumnSpec(CODES8, options.max_levels)
     if options.weights is not None:
-        specs[names.index(options.weights)] = ColumnSpec(NUMBERS)
+        specs[names.index(options.weights)] = ColumnSpec(NUMBERS, counts=True)
     return specs
 
 
 def _read_cells(
-    source: ByteSource,
-    header: Header,
-    specs: list[ColumnSpec],
-    delimiter: str,
-    options: ReadOptions,
+    source: ByteSource, header: Header, specs: list[ColumnSpec], dialect: CsvDialect
 ) -> list[CsvColumn]:
-    dialect = CsvDialect(delimiter, options.decimal, options.na_tokens)
     try:
         result = kernel.active().read_csv(source, header.rest, header.next_line, specs, dialect)
     except CsvProblem as problem:
-        raise explain_problem(problem, source.name, header.names, specs, options) from None
+        raise explain_problem(problem, source.name, header.names, specs) from None
     columns: list[CsvColumn] = result.columns
     return columns
 
@@ -179,7 +183,7 @@ def _build(
     if options.weights is not None:
         cells = columns[names.index(options.weights)].cells
         assert cells is not None
-        weights = integer_weights(cells)
+        weights = integer_weights(cells, where)
     _refuse_identifiers(columns, names, chosen, options, where)
     variables: list[Variable] = []
     coded: list[NDArray[Any]] = []
@@ -194,6 +198,8 @@ def _build(
         variables.append(Variable(name, levels))
         coded.append(codes)
     dataset = Dataset(tuple(variables), tuple(coded), weights, digest)
+    if weights is not None and not weights.all():
+        dataset = dataset.rows(weights > 0)
     return apply_missing_policy(dataset, options.missing, where)
 
 
@@ -211,9 +217,8 @@ def _refuse_identifiers(
         if column.kind == OVERFLOW:
             too_many.append(name)
         elif column.kind != NUMBERS and len(column.labels) > options.max_levels:
-            cut = options.binning(name) is not None or options.bins is not None
-            declared = name in options.schema.levels
-            if not declared and not (cut and _numbers(column.labels, options.decimal) is not None):
+            declared = options.declared_levels(name) is not None
+            if not declared and _numbers_to_cut(column.labels, options) is None:
                 too_many.append(name)
     if too_many:
         record = ",".join(_csv_field(name) for name in too_many)
@@ -230,10 +235,12 @@ def _csv_field(name: str) -> str:
     return name
 
 
-def _numbers(labels: Sequence[str], decimal: str) -> NDArray[np.float64] | None:
-    """Return the numbers that the labels spell, or None if one of them is no number."""
-    values = [parse_number(label.encode(), decimal) for label in labels]
-    if None in values:
+def _numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.float64] | None:
+    """Return the numbers that the labels spell, if --bins asks to cut that many."""
+    if options.bins is None or len(labels) <= options.bins:
+        return None
+    values = [parse_number(label.encode(), options.decimal) for label in labels]
+    if None in values or len(set(values)) <= options.bins:
         return None
     return np.array(values, dtype=np.float64)
 
@@ -243,26 +250,16 @@ def _code_column(
 ) -> tuple[tuple[str, ...], NDArray[Any]]:
     """Levels in order, and the codes of the cells."""
     assert column.cells is not None
-    binning = options.binning(name)
+    binning = options.binning(name) or Binning(options.discretize, options.bins or 0)
     if column.kind == NUMBERS:
-        if binning is None:
-            assert options.bins is not None
-            binning = Binning(options.discretize, options.bins)
         return _cut_numbers(column.cells, binning, weights)
-    if binning is not None or (options.bins is not None and len(column.labels) > options.bins):
-        values = _numbers(column.labels, options.decimal)
-        if values is not None and name not in options.schema.levels:
-            if binning is None:
-                assert options.bins is not None
-                binning = Binning(options.discretize, options.bins)
-            lookup = np.append(values, np.nan)
-            codes = np.where(missing_mask(column.cells), len(values), column.cells)
-            return _cut_numbers(lookup[codes], binning, weights)
-        if binning is not None:
-            bad = [v for v in column.labels if parse_number(v.encode(), options.decimal) is None]
-            raise DataError(f"column {quote(name)} cannot be cut: {quote(bad[0])} is not a number")
-    if name in options.schema.levels:
+    if options.declared_levels(name) is not None:
         return tuple(column.labels), column.cells
+    values = _numbers_to_cut(column.labels, options)
+    if values is not None:
+        lookup = np.append(values, np.nan)
+        codes = np.where(missing_mask(column.cells), len(values), column.cells)
+        return _cut_numbers(lookup[codes], binning, weights)
     levels = order_levels(column.labels, decimal=options.decimal)
     return levels, _recode(column.cells, column.labels, levels)
 

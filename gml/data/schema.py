@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,7 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
         content = json.loads(Path(path).read_bytes())
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not a JSON file: {error}") from None
     return parse_schema(content, str(path))
 
@@ -62,6 +63,8 @@ def _levels(value: Any, where: str) -> tuple[str, ...]:
         raise DataError(f"{where}: levels are not a list of strings")
     if len(set(value)) != len(value):
         raise DataError(f"{where}: a level is declared twice")
+    if not all(map(is_text, value)):
+        raise DataError(f"{where}: a level is not valid text")
     if not 1 <= len(value) <= MAX_LEVELS:
         raise DataError(f"{where}: {len(value)} levels; there can be 1 to {MAX_LEVELS}")
     return tuple(value)
@@ -73,7 +76,20 @@ def _cuts(value: Any, where: str) -> tuple[float, ...]:
     )
     if not numbers:
         raise DataError(f"{where}: cuts are not a list of numbers")
-    cuts = tuple(float(cut) for cut in value)
-    if not cuts or any(low >= high for low, high in itertools.pairwise(cuts)):
-        raise DataError(f"{where}: cuts are not strictly increasing")
+    try:
+        cuts = tuple(float(cut) for cut in value)
+    except OverflowError:
+        cuts = (math.inf,)
+    rising = all(low < high for low, high in itertools.pairwise(cuts))
+    if not cuts or not rising or not all(map(math.isfinite, cuts)):
+        raise DataError(f"{where}: cuts are not finite and strictly increasing")
     return cuts
+
+
+def is_text(value: str) -> bool:
+    """Whether a string can be written as UTF-8 (half a surrogate pair cannot)."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -18,6 +18,8 @@ from gml.errors import DataError, UsageError
 from gml.kernel.layout import BLOCK_BYTES
 from gml.progress import reporter
 
+STANDARD_INPUT = "standard input"
+_MAGIC_BYTES = 16
 _Stream = tuple[io.BufferedIOBase, tuple[type[Exception], ...]]
 """Where the bytes come from, and what it raises when they are damaged."""
 
@@ -39,10 +41,9 @@ class _Raw(io.RawIOBase):
 
     def readinto(self, buffer: object, /) -> int:
         view = memoryview(cast(bytearray, buffer)).cast("B")
-        try:
-            got: int = self._file.readinto(view) or 0  # type: ignore[attr-defined]
-        except OSError as error:
-            raise DataError(f"{self._name}: cannot be read: {error.strerror}") from None
+        got = self._read_some(view)
+        while 0 < got + self._done < _MAGIC_BYTES and (more := self._read_some(view[got:])):
+            got += more
         if self._hash is not None and self._worker is not None and got:
             if self._pending is not None:
                 self._pending.result()
@@ -50,6 +51,12 @@ class _Raw(io.RawIOBase):
         self._done += got
         reporter().advance(f"reading {self._name}", self._done, self._size)
         return got
+
+    def _read_some(self, view: memoryview) -> int:
+        try:
+            return self._file.readinto(view) or 0  # type: ignore[attr-defined]
+        except OSError as error:
+            raise DataError(f"{self._name}: cannot be read: {error.strerror}") from None
 
     def digest(self) -> str | None:
         """Hash of the whole input; what nobody asked for yet is read now."""
@@ -65,7 +72,7 @@ class _Raw(io.RawIOBase):
     def close(self) -> None:
         if self._worker is not None:
             self._worker.shutdown()
-        if self._file is not sys.stdin.buffer:
+        if self._name != STANDARD_INPUT:
             self._file.close()
         super().close()
 
@@ -78,6 +85,7 @@ class ByteSource:
         self._stream, self._damage = stream
         self.name = name
         self._decoder: codecs.IncrementalDecoder | None = None
+        self._encoding = "utf-8"
         self._decoded = b""
         self._line = 1
         self._after_return = False
@@ -92,6 +100,7 @@ class ByteSource:
             raise UsageError(f"unknown encoding {encoding!r}") from None
         if info.name not in ("utf-8", "utf-8-sig", "ascii"):
             self._decoder = info.incrementaldecoder()
+            self._encoding = encoding
 
     def readinto(self, buffer: memoryview, /) -> int:
         """Fill the buffer as far as possible; 0 at the end."""
@@ -113,13 +122,15 @@ class ByteSource:
         state = self._decoder.getstate()
         try:
             text = self._decoder.decode(block, final)
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
+            if not isinstance(error, UnicodeDecodeError):
+                raise DataError(f"{self.name}: {error}; name the right --encoding") from None
             self._decoder.setstate(state)
             before = self._decoder.decode(block[: max(0, error.start - len(state[0]))])
             line = self._line + self._count_lines(before)
             byte = error.object[error.start]
             raise DataError(
-                f"{self.name}: line {line}: byte 0x{byte:02x} is not {error.encoding}; "
+                f"{self.name}: line {line}: byte 0x{byte:02x} is not {self._encoding}; "
                 "name the right --encoding"
             ) from None
         self._line += self._count_lines(text)
@@ -158,7 +169,7 @@ class ByteSource:
 
 def open_source(path: str | os.PathLike[str], *, digest: bool = False) -> ByteSource:
     """Open a file, or standard input for `-`."""
-    name = "standard input" if str(path) == "-" else str(path)
+    name = STANDARD_INPUT if str(path) == "-" else str(path)
     if str(path) == "-":
         file, size = sys.stdin.buffer, None
     else:
@@ -180,7 +191,7 @@ def open_source(path: str | os.PathLike[str], *, digest: bool = False) -> ByteSo
 
 
 def _decompressor(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
-    start = stream.peek(16)[:16]
+    start = stream.peek(_MAGIC_BYTES)[:_MAGIC_BYTES]
     if start.startswith(b"\x1f\x8b"):
         import gzip
         import zlib

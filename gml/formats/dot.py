@@ -8,19 +8,20 @@ comments, ports, HTML strings. Two arrows a -> b and b -> a make one undirected 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from gml.errors import GraphError, quote
-from gml.formats.merging import merge_edges
+from gml.formats.merging import decode_list, merge_edges, scalar
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
 
 _SHAPES = {Mark.TAIL: "none", Mark.ARROW: "normal", Mark.CIRCLE: "odot"}
 _MARK_ATTRIBUTES = ("dir", "arrowhead", "arrowtail")
 _NUMERAL = re.compile(r"-?(\.\d+|\d+(\.\d*)?)")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 # ---------------------------------------------------------------------- writing
@@ -54,7 +55,7 @@ def _identifier(key: str) -> str:
 
 
 def _value(value: Any) -> str:
-    text = repr(value) if isinstance(value, float) else str(value)
+    text = repr(value) if isinstance(value, float) else str(scalar(value))
     return text if _NUMERAL.fullmatch(text) else _quoted(text)
 
 
@@ -209,7 +210,7 @@ class _Parser:
         while not self.is_mark("}"):
             if self.at >= len(self.tokens):
                 raise self.fail("'}'")
-            if self.is_mark(";", ","):
+            if self.is_mark(";"):
                 self.at += 1
                 continue
             self.statement(scope, depth)
@@ -257,7 +258,7 @@ class _Parser:
                     self.edges.append((source, target, merged))
 
     def endpoint(self, scope: _Scope, depth: int) -> list[str]:
-        """Read a node with its port, or a subgraph, and return the nodes in it."""
+        """Read nodes with their ports, or a subgraph, and return the nodes in it."""
         if self.is_word("subgraph") or self.is_mark("{"):
             if self.is_word("subgraph"):
                 self.at += 1
@@ -267,6 +268,14 @@ class _Parser:
             self.body(inner, depth + 1)
             scope.nodes.update(inner.nodes)
             return list(inner.nodes)
+        names = [self.node(scope)]
+        while self.is_mark(","):
+            self.at += 1
+            names.append(self.node(scope))
+        return names
+
+    def node(self, scope: _Scope) -> str:
+        """Read a node with its port."""
         name = self.identifier("a node")
         for _ in range(2):
             if self.is_mark(":"):
@@ -274,7 +283,7 @@ class _Parser:
                 self.identifier("a port")
         self.nodes.setdefault(name)
         scope.nodes.setdefault(name)
-        return [name]
+        return name
 
     def attributes(self) -> dict[str, str]:
         """Read [key=value, …] lists."""
@@ -330,7 +339,10 @@ def _shape(name: str) -> Mark:
 
 
 def _number(text: str) -> Any:
-    """Return a number where the text is one."""
-    if not _NUMBER.fullmatch(text):
+    """Return a number where the text is one, a list where it is one in JSON."""
+    if text.startswith("["):
+        return decode_list(text)
+    if not _NUMBER.fullmatch(text) or len(text) > 300:
         return text
-    return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+    number = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+    return number if math.isfinite(number) else text

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from typing import Any
 
 from gml.errors import GraphError, quote
-from gml.formats.merging import merge_edges
+from gml.formats.merging import decode_list, merge_edges, scalar
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
+from gml.progress import reporter
 
 _MARK_NAMES = {Mark.TAIL: "tail", Mark.ARROW: "arrow", Mark.CIRCLE: "circle"}
 _MARKS: dict[Any, Mark] = {name: mark for mark, name in _MARK_NAMES.items()}
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_OWN = ("mark_source", "mark_target", "id")
 
 
 def dump_graphml(graph: Graph) -> str:
     """Return GraphML text."""
     import networkx as nx
 
-    for name in graph.names:
-        if _FORBIDDEN.search(name):
+    texts = [value for edge in graph.edges() for value in edge.attributes.values()]
+    for text in (*graph.names, *texts):
+        if isinstance(text, str) and _FORBIDDEN.search(text):
             raise GraphError(
-                f"GraphML cannot hold the control character in {quote(name)}; write JSON instead"
+                f"GraphML cannot hold the control character in {quote(text)}; write JSON instead"
             )
     result = nx.Graph() if graph.kind == "undirected" else nx.DiGraph()
     result.graph["schema"] = "gml/1"
@@ -35,7 +37,7 @@ def dump_graphml(graph: Graph) -> str:
         result.add_node(name, **extra)
     for edge in graph.edges():
         source_mark, target_mark = EDGE_TYPES[edge.type]
-        extra = {key: value for key, value in edge.attributes.items() if value is not None}
+        extra = {key: scalar(v) for key, v in edge.attributes.items() if v is not None}
         result.add_edge(
             graph.names[edge.source],
             graph.names[edge.target],
@@ -53,16 +55,20 @@ def load_graphml(text: str, where: str) -> Graph:
     import networkx as nx
 
     try:
-        # Without its declaration the text is what the declaration said.
-        found = nx.parse_graphml(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), node_type=str)
+        with warnings.catch_warnings(record=True) as complaints:
+            warnings.simplefilter("always")
+            # Without its declaration the text is what the declaration said.
+            found = nx.parse_graphml(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), node_type=str)
     except (ET.ParseError, nx.NetworkXError, KeyError, ValueError, TypeError) as error:
         raise GraphError(f"{where}: cannot be read as GraphML: {error}") from None
+    for complaint in complaints:
+        reporter().warn(f"{where}: {complaint.message}")
     names = _names(found)
-    levels = {
-        names[node]: tuple(json.loads(data["levels"]))
-        for node, data in found.nodes(data=True)
-        if isinstance(data.get("levels"), str) and data["levels"].startswith("[")
-    }
+    levels = {}
+    for node, data in found.nodes(data=True):
+        declared = decode_list(str(data.get("levels", "")))
+        if isinstance(declared, list) and all(isinstance(level, str) for level in declared):
+            levels[names[node]] = tuple(declared)
     plain = Mark.ARROW if found.is_directed() else Mark.TAIL
     edges = merge_edges(
         (
@@ -70,24 +76,36 @@ def load_graphml(text: str, where: str) -> Graph:
             _MARKS.get(data.get("mark_source"), Mark.TAIL),
             names[target],
             _MARKS.get(data.get("mark_target"), plain),
-            {key: value for key, value in data.items() if key not in _OWN},
+            {
+                key: decode_list(v) if isinstance(v, str) and v.startswith("[") else v
+                for key, v in data.items()
+            },
         )
         for source, target, data in found.edges(data=True)
     )
     kind = found.graph.get("kind")
+    kind = None if kind is None else str(kind)
     if kind is None and not found.is_directed():
         kind = "undirected"
-    learning = found.graph.get("learning")
+    learning = _json_object(found.graph.get("learning"))
     try:
         return Graph.from_edges(
             names.values(),
             edges,
             kind=kind,
             levels=levels,
-            learning=json.loads(learning) if isinstance(learning, str) else {},
+            learning=learning,
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
+
+
+def _json_object(text: Any) -> dict[str, Any]:
+    try:
+        value = json.loads(text) if isinstance(text, str) else {}
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _names(found: Any) -> dict[str, str]:

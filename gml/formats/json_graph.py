@@ -70,6 +70,8 @@ def load_json(text: str, where: str) -> Graph:
     plain = "-->" if content.get("directed", True) else "---"
     edges = [_read_edge(link, plain, where) for link in links]
     kind = about.get("kind")
+    if kind is not None and not isinstance(kind, str):
+        raise GraphError(f'{where}: "kind" is not a string')
     if kind is None and not content.get("directed", True):
         kind = "undirected"
     learning = about.get("learning", {})
@@ -104,7 +106,7 @@ def _read_nodes(nodes: list[Any], where: str) -> tuple[list[str], dict[str, tupl
 def _read_edge(link: Any, plain: str, where: str) -> tuple[str, str, str, dict[str, Any]]:
     if not isinstance(link, dict) or "source" not in link or "target" not in link:
         raise GraphError(f'{where}: an edge has no "source" or "target"')
-    attributes = {
-        key: value for key, value in link.items() if key not in ("source", "target", "type", "key")
-    }
-    return str(link["source"]), link.get("type", plain), str(link["target"]), attributes
+    type_ = link.get("type", plain)
+    if not isinstance(type_, str):
+        raise GraphError(f'{where}: the "type" of an edge is not a string')
+    return str(link["source"]), type_, str(link["target"]), link

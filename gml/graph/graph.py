@@ -39,6 +39,12 @@ EDGE_TYPES: dict[str, tuple[Mark, Mark]] = {
     "o-o": (Mark.CIRCLE, Mark.CIRCLE),
     "o--": (Mark.CIRCLE, Mark.TAIL),
 }
+RESERVED = frozenset(
+    {
+        *("source", "target", "type", "key", "id", "mark_source", "mark_target"),
+        *("dir", "arrowhead", "arrowtail"),
+    }
+)
 _TYPE_OF = {marks: name for name, marks in EDGE_TYPES.items()}
 
 
@@ -102,7 +108,8 @@ class Graph:
     ) -> Graph:
         """Build a graph from (source, type, target[, attributes]); the kind follows from the edges.
 
-        A kind that the edges contradict, a cycle of arrows, a loop and a second edge between two
+        Attributes by which formats write the edge itself (`RESERVED`) are left out. A kind that the
+        edges contradict, a cycle of arrows, a loop and a second edge between two
         nodes are errors.
         """
         names = tuple(names)
@@ -126,8 +133,9 @@ class Graph:
             if marks[i, j]:
                 raise GraphError(f"there are two edges between {quote(source)} and {quote(target)}")
             marks[j, i], marks[i, j] = EDGE_TYPES[type_]
-            if rest and rest[0]:
-                attributes[min(i, j), max(i, j)] = dict(rest[0])
+            kept = {k: v for k, v in (rest[0] if rest else {}).items() if k not in RESERVED}
+            if kept:
+                attributes[min(i, j), max(i, j)] = kept
         implied = implied_kind(names, marks)
         if kind is None:
             kind = implied
@@ -208,19 +216,19 @@ class Graph:
 
 
 def implied_kind(names: tuple[str, ...], marks: NDArray[np.uint8]) -> str:
-    """Return the narrowest kind that the marks allow."""
-    present = marks > 0
-    arrows = marks == Mark.ARROW
-    if (marks == Mark.CIRCLE).any() or (arrows & arrows.T).any():
-        return "pag"
-    directed = arrows & (marks.T == Mark.TAIL)
-    if not directed.any():
-        return "undirected" if present.any() else "dag"
+    """Return the narrowest kind that the marks allow; a cycle of arrows is an error."""
     from gml.graph.order import find_cycle
 
-    cycle = find_cycle(names, directed)
+    present = marks > 0
+    arrows = marks == Mark.ARROW
+    directed = arrows & (marks.T == Mark.TAIL)
+    cycle = find_cycle(names, directed) if directed.any() else None
     if cycle is not None:
         raise GraphError("the graph has a cycle: " + " -> ".join(quote(name) for name in cycle))
+    if (marks == Mark.CIRCLE).any() or (arrows & arrows.T).any():
+        return "pag"
+    if not directed.any():
+        return "undirected" if present.any() else "dag"
     return "dag" if np.array_equal(directed | directed.T, present) else "pdag"
 
 

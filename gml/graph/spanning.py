@@ -13,7 +13,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def spanning_forest(
-    n_nodes: int, rows: NDArray[np.int64], columns: NDArray[np.int64], keys: NDArray[np.int64]
+    n_nodes: int, rows: NDArray[np.int64], columns: NDArray[np.int64], keys: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """Return the positions of the edges of the maximum spanning forest.
 
@@ -24,7 +24,7 @@ def spanning_forest(
     --------
     >>> import numpy as np
     >>> rows, columns = np.array([0, 0, 1]), np.array([1, 2, 2])
-    >>> spanning_forest(3, rows, columns, np.array([1, 5, 5])).tolist()
+    >>> spanning_forest(3, rows, columns, np.array([1.0, 5.0, 5.0])).tolist()
     [1, 2]
     """
     order = np.argsort(-keys, kind="stable")

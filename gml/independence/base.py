@@ -13,13 +13,16 @@ INDEPENDENT = "independent"
 DEPENDENT = "dependent"
 INSUFFICIENT = "insufficient"
 
+# p = α counts as dependent, and the logarithm of m·p/m may miss it in the last bit.
+_TIE = 1e-12
+
 
 @dataclass(frozen=True)
 class CIResult:
     """Outcome of one test; None where a quantity does not apply.
 
     `log_p` is the natural logarithm of the p-value; `sufficient` is False when the data cannot
-    tell.
+    tell, `varies` is False when x or y has one level only.
     """
 
     statistic: float
@@ -29,6 +32,7 @@ class CIResult:
     n: int
     cramers_v: float | None = None
     sufficient: bool = True
+    varies: bool = True
 
 
 class CITest(Protocol):
@@ -71,4 +75,4 @@ class PValueTest(SingleTest):
         if not result.sufficient or result.log_p is None:
             return INSUFFICIENT
         decisive = result.log_p if log_p is None else log_p
-        return DEPENDENT if decisive <= math.log(alpha) else INDEPENDENT
+        return DEPENDENT if decisive <= math.log(alpha) + _TIE else INDEPENDENT

@@ -8,7 +8,11 @@ symmetric in x and y (Heckerman, Geiger & Chickering 1995). Dependent iff ln BF 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Counter, Triple, tables_of
@@ -26,8 +30,10 @@ class BayesFactorTest(SingleTest):
     def __init__(
         self, counter: Counter, *, ess: float = 1.0, log_bf: float = 0.0, min_per_cell: float = 0
     ) -> None:
-        if not ess > 0:
-            raise UsageError("--ess is positive")
+        if not 0 < ess < math.inf:
+            raise UsageError("--ess is positive and finite")
+        if not math.isfinite(log_bf):
+            raise UsageError("--log-bf is a finite number")
         self._counter = counter
         self._ess = ess
         self._threshold = log_bf
@@ -44,7 +50,7 @@ class BayesFactorTest(SingleTest):
             log_bf = 0.0
             if seen_x > 1 and seen_y > 1:
                 alpha = self._ess / (float(seen_x) * seen_y * float(found.seen_z[k]))
-                log_bf = kernel.active().log_bayes_factor(counts.table, seen_x, seen_y, alpha)
+                log_bf = kernel.active().log_bayes_factor(_seen_levels(counts.table), alpha)
             results.append(
                 describe(found, k, sufficient=bool(sufficient[k]), statistic=float(log_bf))
             )
@@ -54,4 +60,12 @@ class BayesFactorTest(SingleTest):
         """Dependent iff ln BF exceeds the threshold."""
         if not result.sufficient:
             return INSUFFICIENT
+        if not result.varies:
+            return INDEPENDENT
         return DEPENDENT if result.statistic > self._threshold else INDEPENDENT
+
+
+def _seen_levels(table: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leave out the levels that no row has."""
+    rows, columns = table.any(axis=(0, 2)), table.any(axis=(0, 1))
+    return np.ascontiguousarray(table[:, rows][:, :, columns])

@@ -30,14 +30,13 @@ from gml.independence.base import (
 )
 
 DF_RULES = ("full", "adjusted")
+STATISTICS = ("g", "chi2")
 
 
 def full_df(found: TableStatistics) -> NDArray[np.float64]:
     """Return (r_x−1)(r_y−1)∏r_Z over the levels seen."""
     product: NDArray[np.float64] = (
-        np.maximum(found.seen_x - 1.0, 0)
-        * np.maximum(found.seen_y - 1.0, 0)
-        * found.seen_z.astype(np.float64)
+        np.maximum(found.seen_x - 1.0, 0) * np.maximum(found.seen_y - 1.0, 0) * found.seen_z
     )
     return product
 
@@ -45,7 +44,7 @@ def full_df(found: TableStatistics) -> NDArray[np.float64]:
 def is_sufficient(found: TableStatistics, min_per_cell: float) -> NDArray[np.bool_]:
     """Return which tables can answer at all."""
     vary = (found.seen_x > 1) & (found.seen_y > 1)
-    cells = found.seen_x * found.seen_y * found.seen_z.astype(np.float64)
+    cells = found.seen_x * found.seen_y * found.seen_z
     usable: NDArray[np.bool_] = (
         (found.n > 0) & ~((found.df_adjusted == 0) & vary) & (found.n >= min_per_cell * cells)
     )
@@ -75,6 +74,7 @@ def describe(
         # Rounding must not push a perfect association over 1.
         cramers_v=min(1.0, math.sqrt(float(found.x2[k]) / below)) if below else None,
         sufficient=sufficient,
+        varies=bool(found.seen_x[k] > 1 and found.seen_y[k] > 1),
     )
 
 
@@ -86,6 +86,8 @@ class ChiSquaredTest(PValueTest):
     ) -> None:
         if df not in DF_RULES:
             raise UsageError(f"df is one of {', '.join(DF_RULES)}")
+        if statistic not in STATISTICS:
+            raise UsageError(f"the statistic is one of {', '.join(STATISTICS)}")
         self.name = statistic
         self.df_rule = df
         self._counter = counter

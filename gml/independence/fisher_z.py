@@ -1,24 +1,26 @@
 """Fisher's z test of a partial correlation (Fisher 1915; Anderson 2003, section 4.3).
 
 z = √(n−|Z|−3)·atanh r, two-sided against the normal distribution; its square against χ² with one
-degree of freedom gives the same p-value and its logarithm. I = −½ ln(1−r²). A constant column is
-independent of everything. |r| = 1 or a singular correlation matrix is an error.
+degree of freedom gives the same p-value and its logarithm. I = −½ ln(1−r²). Z is eliminated from
+the exact integer cross-products by Bareiss' fraction-free scheme (1968): no cancellation comes near
+r, however collinear the columns are. A constant column is independent of everything. A column that
+is a linear function of others, up to the precision of the numbers themselves, is an error.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Counter, Triple
 from gml.errors import DataError, listing
 from gml.independence.base import CIResult, PValueTest
 
-_SINGULAR = 1e-12
+_SINGULAR_BITS = 94
 
 
 class FisherZTest(PValueTest):
@@ -45,38 +47,58 @@ class FisherZTest(PValueTest):
         varying = [k for k in range(len(columns)) if moments.cross[k][k]]
         if size not in varying or size + 1 not in varying:
             return CIResult(0.0, None, 0.0, 0.0, n)
-        correlation = moments.correlation()[np.ix_(varying, varying)]
-        r = partial_correlation(correlation, [names[columns[k]] for k in varying])
-        z = math.sqrt(n - size - 3) * math.atanh(r)
+        chosen = [[moments.cross[i][j] for j in varying] for i in varying]
+        left = partial_cross_products(chosen, [names[columns[k]] for k in varying])
+        z = math.sqrt(n - size - 3) * left.atanh_r
         log_p = kernel.active().log_chi2_upper(np.array([z * z]), np.array([1.0]))
-        return CIResult(z, None, float(log_p[0]), -0.5 * math.log1p(-r * r), n)
+        return CIResult(z, None, float(log_p[0]), -0.5 * math.log(left.rest), n)
 
 
-def partial_correlation(correlation: NDArray[np.float64], names: Sequence[str]) -> float:
-    """Correlation of the last two variables given the others, by elimination in order.
+class PartialProducts(NamedTuple):
+    """What is left of two variables given others: atanh of their correlation, and 1 − r²."""
+
+    atanh_r: float
+    rest: float
+
+
+def partial_cross_products(cross: Sequence[Sequence[int]], names: Sequence[str]) -> PartialProducts:
+    """Eliminate all but the last two variables from integer cross-products.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> correlation = np.array([[1, 0.5, 0.5], [0.5, 1, 0.4], [0.5, 0.4, 1]])
-    >>> round(partial_correlation(correlation, "zxy"), 6)
-    0.2
+    >>> left = partial_cross_products([[4, 2, 2], [2, 4, 1], [2, 1, 4]], "zxy")
+    >>> left.atanh_r, left.rest
+    (0.0, 1.0)
     """
-    matrix = np.array(correlation, dtype=np.float64)
+    matrix = [list(row) for row in cross]
     size = len(matrix)
+    before = 1
     for k in range(size - 2):
-        _require_regular(matrix[k, k], names[: k + 1])
-        matrix[k + 1 :, k + 1 :] -= np.outer(matrix[k + 1 :, k], matrix[k, k + 1 :]) / matrix[k, k]
+        pivot = matrix[k][k]
+        _require_regular(pivot, before * cross[k][k], names[: k + 1])
+        for i in range(k + 1, size):
+            for j in range(k + 1, size):
+                # Bareiss: the division leaves no remainder
+                matrix[i][j] = (matrix[i][j] * pivot - matrix[i][k] * matrix[k][j]) // before
+        before = pivot
     for k in (size - 2, size - 1):
-        _require_regular(matrix[k, k], [*names[: size - 2], names[k]])
-    r = float(matrix[-2, -1] / math.sqrt(matrix[-2, -2] * matrix[-1, -1]))
-    _require_regular(1 - r * r, names)
-    return r
+        _require_regular(matrix[k][k], before * cross[k][k], [*names[: size - 2], names[k]])
+    xx, xy, yy = matrix[-2][-2], matrix[-2][-1], matrix[-1][-1]
+    _require_regular(xx * yy - xy * xy, xx * yy, names)
+    rest = (xx * yy - xy * xy) / (xx * yy)
+    size_of_r = math.sqrt((xy * xy) / (xx * yy))
+    atanh_r = math.log1p(size_of_r) - 0.5 * math.log(rest)
+    if size_of_r < 0.5:
+        atanh_r = math.atanh(size_of_r)
+    return PartialProducts(math.copysign(atanh_r, xy) if xy else 0.0, rest)
 
 
-def _require_regular(left: float, names: Sequence[str]) -> None:
-    """Refuse to go on when a variable has no variance left given the others."""
-    if left <= _SINGULAR:
+def _require_regular(left: int, whole: int, names: Sequence[str]) -> None:
+    """Refuse to go on when a variable has no variance left given the others.
+
+    Numbers of 53 bits that lie on a line leave up to 2⁻¹⁰⁰ of their variance beside it.
+    """
+    if left << _SINGULAR_BITS <= whole:
         raise DataError(
             f"the correlations of {listing(names)} are perfect: one of these columns is a linear "
             "function of the others; leave one out"

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from gml.errors import UsageError
+
 METHODS = ("none", "bonferroni", "holm", "bh", "by")
 
 
@@ -22,6 +24,8 @@ def adjust(log_p: Sequence[float | None], method: str) -> list[float | None]:
     >>> [None if v is None else round(math.exp(v), 6) for v in adjusted]
     [0.02, 0.04, None]
     """
+    if method not in METHODS:
+        raise UsageError(f"{method!r} is not one of {', '.join(METHODS)}")
     if method == "none":
         return list(log_p)
     present = [(value, k) for k, value in enumerate(log_p) if value is not None]

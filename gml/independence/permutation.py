@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.counts.resources import available_threads
-from gml.errors import UsageError
+from gml.errors import CannotAnswer, UsageError
 from gml.independence.base import INSUFFICIENT, CIResult, PValueTest
 from gml.independence.contingency import describe, is_sufficient
 from gml.progress import reporter
 
 _SLACK = 1e-9
 _CHUNK = 250
+_MOST_ROWS = 1 << 32
 
 
 class PermutationTest(PValueTest):
@@ -59,6 +60,10 @@ class PermutationTest(PValueTest):
         results = []
         for k, counts in enumerate(self._counter.tables(sets)):
             log_p, g = 0.0, float(found.g[k])
+            if found.n[k] > _MOST_ROWS:
+                raise CannotAnswer(
+                    f"{found.n[k]} rows are too many to permute, and enough for --test g"
+                )
             if sufficient[k] and found.df_adjusted[k] > 0:
                 members = (*sets[k].axes, *sets[k].given)
                 key = self._key([self._counter.variables[j].name for j in members])

@@ -50,7 +50,7 @@ cdef extern from "csv_reader.h":
     csv_reader *csv_new(size_t, unsigned char, unsigned char, uint64_t, size_t, size_t)
     void csv_free(csv_reader *)
     int csv_add_na(csv_reader *, const unsigned char *, size_t)
-    int csv_set_column(csv_reader *, size_t, int, uint32_t, int, int)
+    int csv_set_column(csv_reader *, size_t, int, uint32_t, int, int, int)
     int csv_declare(csv_reader *, size_t, const unsigned char *, size_t)
     size_t csv_feed(csv_reader *, const unsigned char *, size_t, int) nogil
     int csv_finish(csv_reader *)
@@ -84,7 +84,7 @@ cdef extern from "statistics.h":
     int statistics_of_table(const int64_t *, size_t, size_t, size_t, table_statistics *) nogil
     int64_t seen_configurations(const int64_t *, size_t, size_t, const uint32_t *, size_t) nogil
     double c_log_bayes_factor "log_bayes_factor"(
-        const int64_t *, size_t, size_t, size_t, int64_t, int64_t, double) nogil
+        const int64_t *, size_t, size_t, size_t, double) nogil
 
 cdef extern from "tail.h":
     double c_log_chi2_upper "log_chi2_upper"(double, double) nogil
@@ -195,7 +195,7 @@ def read_csv(source, bytes start, first_line, list columns, dialect):
                 raise MemoryError
         for j, spec in enumerate(columns):
             if not csv_set_column(reader, j, spec.kind, spec.max_levels, spec.declared is not None,
-                                  spec.numbers_on_overflow):
+                                  spec.numbers_on_overflow, spec.counts):
                 raise MemoryError
             for label in spec.declared or ():
                 encoded = label.encode("utf-8")
@@ -346,7 +346,7 @@ cdef class CodedData:
                     done = _describe(tables + offsets[q], 1,
                                      self.columns[pairs[q, 0]].n_levels,
                                      self.columns[pairs[q, 1]].n_levels, &floats[q, 0], &ints[q, 0])
-                    ints[q, 8] = 1
+                    floats[q, 3] = 1
                 p += chunk
             free(tables)
         if not done:
@@ -364,15 +364,19 @@ cdef class CodedData:
         cdef int64_t[:, ::1] ints = out.ints
         cdef uint64_t cells, limit = DENSE_CELLS, rows, columns, room = 0
         cdef int64_t *table = NULL
-        cdef uint32_t n_levels[64]
+        cdef uint32_t *n_levels
+        cdef int64_t seen
         cdef const int32_t *first
         cdef int done = 1
+        n_levels = <uint32_t *>malloc((members.shape[0] + 1) * sizeof(uint32_t))
+        if n_levels == NULL:
+            raise MemoryError
         with nogil:
             for k in range(n_sets):
                 first = &members[starts[k]]
                 size = starts[k + 1] - starts[k]
                 cells = count_cells(&self.data, first, size)
-                if cells == 0 or cells > limit or size > 66:
+                if cells == 0 or cells > limit:
                     ints[k, 0] = -1
                     continue
                 if cells > room:
@@ -391,12 +395,14 @@ cdef class CodedData:
                                           &floats[k, 0], &ints[k, 0])
                 if not done:
                     break
-                ints[k, 8] = seen_configurations(table, cells // (rows * columns), rows * columns,
-                                                 n_levels, size - 2)
-                if ints[k, 8] < 0:
+                seen = seen_configurations(table, cells // (rows * columns), rows * columns,
+                                           n_levels, size - 2)
+                if seen < 0:
                     done = 0
                     break
+                floats[k, 3] = <double>seen
             free(table)
+            free(n_levels)
         if not done:
             raise MemoryError
         return out
@@ -437,14 +443,16 @@ def table_statistics_of(const int64_t[:, :, ::1] table):
     return out
 
 
-def log_bayes_factor(const int64_t[:, :, ::1] table, int64_t seen_x, int64_t seen_y, double alpha):
-    """ln of BDeu(x | y, Z) over BDeu(x | Z) with prior count `alpha` a cell."""
+def log_bayes_factor(const int64_t[:, :, ::1] table, double alpha):
+    """ln of BDeu(x | y, Z) over BDeu(x | Z) with prior count `alpha` a cell; seen levels only."""
     cdef double value
     if table.shape[0] == 0:
         return 0.0
     with nogil:
         value = c_log_bayes_factor(&table[0, 0, 0], table.shape[0], table.shape[1], table.shape[2],
-                                   seen_x, seen_y, alpha)
+                                   alpha)
+    if value != value:
+        raise MemoryError
     return value
 
 

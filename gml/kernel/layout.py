@@ -28,7 +28,8 @@ SKIP, CODES8, CODES16, NUMBERS, OVERFLOW = range(5)
     UNDECLARED,
     NOT_A_NUMBER,
     NO_MEMORY,
-) = range(9)
+    NOT_A_COUNT,
+) = range(10)
 
 
 class Source(Protocol):
@@ -46,6 +47,7 @@ class ColumnSpec:
     max_levels: int = 255
     declared: tuple[str, ...] | None = None
     numbers_on_overflow: bool = False
+    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class CsvProblem(Exception):
 
 @dataclass(frozen=True)
 class TableStatistics:
-    """Statistics of many tables (x, y | Z): floats (tables × 3) and ints (tables × 9)."""
+    """Statistics of many tables (x, y | Z): floats (tables × 4) and ints (tables × 8)."""
 
     floats: NDArray[np.float64]
     ints: NDArray[np.int64]
@@ -96,7 +98,7 @@ class TableStatistics:
     @classmethod
     def zeros(cls, n: int) -> TableStatistics:
         """Room for n tables."""
-        return cls(np.zeros((n, 3)), np.zeros((n, 9), dtype=np.int64))
+        return cls(np.zeros((n, 4)), np.zeros((n, 8), dtype=np.int64))
 
     @classmethod
     def concatenate(cls, parts: list[TableStatistics]) -> TableStatistics:
@@ -164,6 +166,6 @@ class TableStatistics:
         return self.ints[:, 7]
 
     @property
-    def seen_z(self) -> NDArray[np.int64]:
-        """∏ levels seen over the variables of Z (1 without Z)."""
-        return self.ints[:, 8]
+    def seen_z(self) -> NDArray[np.float64]:
+        """∏ levels seen over the variables of Z (1 without Z); may be astronomical."""
+        return self.floats[:, 3]

@@ -5,8 +5,9 @@ loglik(T) − loglik(empty) = n Σ_{(x,y) ∈ T} I(x; y) (their equation 10). TA
 Goldszmidt 1997) is the same with I(x; y | class), plus edges from the class to every attribute.
 
 `prune="bic"` maximises Σ (I − df·ln n/2n) over forests: Kruskal on the penalised weights, positive
-ones only. `prune="g"` keeps to pairs that the G test calls dependent. Miller–Madow corrects each
-entropy by (K−1)/2n, K the cells seen, hence I by −(K_xy − K_x − K_y + 1)/2n.
+ones only; df counts the levels seen, as the tests do. `prune="g"` keeps to pairs that the G test
+calls dependent. Miller–Madow corrects each entropy by (K−1)/2n, K the cells seen, hence I by
+−(K_xy − K_x − K_y + 1)/2n.
 
 Weights are compared as n·I rounded to 2⁻²⁰ nats; ties go by the pair of names, smaller first, in
 code point order. A column with one level seen stays isolated.
@@ -99,7 +100,7 @@ def chow_liu(
     rows, columns = (part.astype(np.int64) for part in np.triu_indices(len(nodes), 1))
     found = _statistics(counter, nodes[rows], nodes[columns], given)
     mi = _information(found, estimator)
-    keys = np.rint(_weights(found, mi, prune) * counter.n * _ROUNDING).astype(np.int64)
+    keys = np.rint(_weights(found, mi, prune) * counter.n * _ROUNDING)
     usable = (found.seen_x > 1) & (found.seen_y > 1)
     if prune == "bic":
         usable &= keys > 0

@@ -46,7 +46,11 @@ def test_commands_import_what_they_use(tmp_path, sample_data):
     (tmp_path / "small.csv").write_text("\n".join(lines) + "\n")
     path = str(tmp_path / "small.csv")
     heavy = {"pandas", "scipy", "networkx", "pyarrow", "pydot", "zstandard"}
-    for args in (["indtest", path, "smoke", "lung"], ["chowliu", path], ["chowliu", path, "-f", "json"]):
+    for args in (
+        ["indtest", path, "smoke", "lung"],
+        ["chowliu", path],
+        ["chowliu", path, "-f", "json"],
+    ):
         found = imported(f"from gml.cli.main import run\nassert run({args!r}) == 0")
         assert "numpy" in found
         assert not found & heavy, args
@@ -83,7 +87,13 @@ def test_unknown_command_and_option(gml):
 @pytest.mark.parametrize("command", ["chowliu", "indtest"])
 @pytest.mark.parametrize(
     "content,code",
-    [(b"", 3), (b"\n", 3), (b"smoke,lung\n", 4), (b"smoke,lung\nyes\n", 3), (b"smoke,lung\nyes,\xff\n", 3)],
+    [
+        (b"", 3),
+        (b"\n", 3),
+        (b"smoke,lung\n", 4),
+        (b"smoke,lung\nyes\n", 3),
+        (b"smoke,lung\nyes,\xff\n", 3),
+    ],
     ids=["empty", "blank", "header only", "ragged", "bytes"],
 )
 @pytest.mark.parametrize("way", ["file", "stdin"])
@@ -175,9 +185,7 @@ def test_chowliu_dot_bytes(gml, tmp_path):
     (tmp_path / "d.csv").write_text("B,A,C\n0,0,x\n0,0,y\n1,1,x\n1,1,y\n")
     done = gml("chowliu", "d.csv")
     before, number, after = re.split(rb"mi=(\d\.\d+)", done.stdout, maxsplit=1)
-    assert before == (
-        b'digraph {\n  graph [kind="dag"];\n  "B";\n  "A";\n  "C";\n  "A" -> "B" ['
-    )
+    assert before == (b'digraph {\n  graph [kind="dag"];\n  "B";\n  "A";\n  "C";\n  "A" -> "B" [')
     assert float(number) == pytest.approx(math.log(2), rel=1e-15)
     assert after == b'];\n  "A" -> "C" [mi=0.0];\n}\n'
     assert done.stderr == b""
@@ -187,7 +195,9 @@ def test_chowliu_dot_bytes(gml, tmp_path):
 def test_chowliu_json(gml, sample_data):
     import hashlib
 
-    done = gml("chowliu", sample_data / "asia.csv", "-f", "json", "--root", "lung", "--threads", "1")
+    done = gml(
+        "chowliu", sample_data / "asia.csv", "-f", "json", "--root", "lung", "--threads", "1"
+    )
     content = json.loads(done.stdout)
     assert content["directed"] is True
     assert content["multigraph"] is False
@@ -328,7 +338,9 @@ def test_expect(gml, sample_data, args, code):
 
 
 def test_implied(gml, sample_data, tmp_path):
-    done = gml("indtest", sample_data / "asia.csv", "--implied", sample_data / "asia.dot", "-f", "jsonl")
+    done = gml(
+        "indtest", sample_data / "asia.csv", "--implied", sample_data / "asia.dot", "-f", "jsonl"
+    )
     assert len(done.stdout.splitlines()) == 20
     piped = gml(
         "indtest", sample_data / "asia.csv", "--implied", "-", "-f", "jsonl",
@@ -373,7 +385,15 @@ def test_same_bytes_for_hash_seeds_threads_and_kernels_of_one_build(gml, sample_
 
 def test_without_the_compiled_kernel_the_answers_are_the_same(gml, sample_data):
     reference = {"GML_KERNEL": "reference"}
-    args = ["indtest", sample_data / "cancer.csv", "--all-pairs", "-f", "jsonl", "--test", "permutation"]
+    args = [
+        "indtest",
+        sample_data / "cancer.csv",
+        "--all-pairs",
+        "-f",
+        "jsonl",
+        "--test",
+        "permutation",
+    ]
     for command in (args, [*args[:-2]]):
         one, two = gml(*command).stdout, gml(*command, env=reference).stdout
         for a, b in zip(one.splitlines(), two.splitlines(), strict=True):
@@ -396,7 +416,9 @@ def test_shuffled_rows_and_columns_give_the_same_tree(gml, tmp_path, sample_data
     rng.shuffle(order)
     rng.shuffle(rows)
     table = [header, *rows]
-    (tmp_path / "s.csv").write_text("".join(",".join(row[j] for j in order) + "\n" for row in table))
+    (tmp_path / "s.csv").write_text(
+        "".join(",".join(row[j] for j in order) + "\n" for row in table)
+    )
 
     def edges(path):
         content = json.loads(gml("chowliu", path, "-f", "json").stdout)
@@ -443,7 +465,9 @@ def test_closed_pipe_ends_quietly_unless_the_answer_is_no(sample_data, expect, c
 
 def test_pipe_into_head(sample_data):
     command = f"{' '.join(GML)} chowliu {sample_data / 'asia.csv'} | head -1"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, timeout=60)
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, timeout=60
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"digraph {\n", b"")
 
 
@@ -468,7 +492,9 @@ def test_failed_run_leaves_the_old_file_and_no_other(gml, tmp_path):
 
 def test_output_to_devices(gml, sample_data):
     assert gml("chowliu", sample_data / "asia.csv", "-o", "/dev/null").returncode == 0
-    assert gml("chowliu", sample_data / "asia.csv", "-o", "/dev/stdout").stdout.startswith(b"digraph")
+    assert gml("chowliu", sample_data / "asia.csv", "-o", "/dev/stdout").stdout.startswith(
+        b"digraph"
+    )
     assert gml("chowliu", sample_data / "asia.csv", "-o", "-").stdout.startswith(b"digraph")
 
 
@@ -544,6 +570,7 @@ def test_levels_file(gml, tmp_path):
     done = gml("chowliu", "d.csv", "--levels", "s.json", "-f", "json")
     assert json.loads(done.stdout)["nodes"][0] == {"id": "a", "levels": ["low", "mid", "high"]}
     (tmp_path / "d.csv").write_text("a,b\nlow,1\nhihg,2\n")
-    assert "line 3: column 'a': value 'hihg' is not declared" in error_line(
-        gml("chowliu", "d.csv", "--levels", "s.json"), 3
+    assert (
+        "line 3: column 'a': declared level 'hihg' not found; did you mean 'high'?"
+        in error_line(gml("chowliu", "d.csv", "--levels", "s.json"), 3)
     )

@@ -62,7 +62,10 @@ def test_there_are_23_cases():
 def test_chow_liu(case):
     result = gml.chow_liu(counter(case["data"]), directed=False)
     names = result.graph.names
-    found = {frozenset((names[e.source], names[e.target])): e.attributes["mi"] for e in result.graph.edges()}
+    found = {
+        frozenset((names[e.source], names[e.target])): e.attributes["mi"]
+        for e in result.graph.edges()
+    }
     expected = {frozenset((e["a"], e["b"])): e["mi_nats"] for e in case["edges"]}
     assert found.keys() == expected.keys()
     for edge, mi in expected.items():

@@ -21,7 +21,9 @@ def all_facts():
         path = SHARED / "data" / folder / "facts.json"
         if path.is_file():
             for facts in json.loads(path.read_text()):
-                yield pytest.param(SHARED / "data" / folder / facts["file"], facts, id=facts["file"])
+                yield pytest.param(
+                    SHARED / "data" / folder / facts["file"], facts, id=facts["file"]
+                )
 
 
 FACTS = list(all_facts())
@@ -87,9 +89,7 @@ def test_not_utf8_names_the_line(shared):
     bad = next(i for i, byte in enumerate(content) if byte >= 0x80)
     line = content.count(b"\n", 0, bad) + 1
     with pytest.raises(DataError, match=f"line {line}: .*not UTF-8"):
-        read_dataset(
-            path, ReadOptions(exclude=("",), missing="available", max_levels=MAX_LEVELS)
-        )
+        read_dataset(path, ReadOptions(exclude=("",), missing="available", max_levels=MAX_LEVELS))
 
 
 def test_identifiers_are_named_all_at_once(shared):

@@ -27,7 +27,6 @@ def offered_variants():
 VARIANTS = offered_variants()
 
 
-
 def random_columns(rng, n, n_levels, missing):
     columns = []
     for levels in n_levels:
@@ -90,9 +89,7 @@ def test_tables_agree_with_their_margins_and_with_sparse_counting(case, n_given)
     given_columns = tuple(range(1, len(columns)))[:n_given]
     wanted = TableSet((0,), given_columns)
     (counts,) = counter.tables([wanted])
-    sparse = counter._sparse_table(
-        wanted, [n_levels[j] for j in given_columns], [n_levels[0]]
-    )
+    sparse = counter._sparse_table(wanted, [n_levels[j] for j in given_columns], [n_levels[0]])
     assert_array_equal(counts.table, sparse.table)
     assert_array_equal(counts.configs, sparse.configs)
     assert counts.n_configs == sparse.n_configs == np.prod([n_levels[j] for j in given_columns])

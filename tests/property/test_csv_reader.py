@@ -76,6 +76,7 @@ SPEC = st.one_of(
     st.integers(1, 4).map(lambda k: ColumnSpec(CODES8, k, numbers_on_overflow=True)),
     st.just(ColumnSpec(CODES8, 255, ("a", "b", "NA", "1"))),
     st.just(ColumnSpec(NUMBERS)),
+    st.just(ColumnSpec(NUMBERS, counts=True)),
 )
 
 DIALECT = st.builds(

@@ -87,7 +87,9 @@ def test_chunks_add_up():
     table = np.array([[[10, 4, 3], [5, 9, 2]], [[1, 2, 3], [3, 2, 1]]])
     key = (1, 2)
     whole = compiled.permutation_exceedances(table, 3.0, key, 0, 1000)
-    parts = [compiled.permutation_exceedances(table, 3.0, key, a, a + 100) for a in range(0, 1000, 100)]
+    parts = [
+        compiled.permutation_exceedances(table, 3.0, key, a, a + 100) for a in range(0, 1000, 100)
+    ]
     assert whole == sum(parts)
     assert 0 < whole < 1000
 
@@ -118,7 +120,9 @@ def test_seed_and_names_decide_and_nothing_else():
     def p(order, names, threads, seed=0):
         columns = {"x": x, "y": y, "z": z}
         counter = MemoryCounter(
-            Dataset(tuple(Variable(n, levels) for n in names), tuple(columns[n][order] for n in names)),
+            Dataset(
+                tuple(Variable(n, levels) for n in names), tuple(columns[n][order] for n in names)
+            ),
             threads=threads,
         )
         at = {name: j for j, name in enumerate(names)}

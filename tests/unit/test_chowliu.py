@@ -146,7 +146,8 @@ def test_constant_columns_stay_alone():
 def test_declared_levels_that_nobody_has_do_not_matter():
     data = dependent_data(1, 300, [2, 3, 2])
     more = Dataset(
-        tuple(Variable(v.name, (*v.levels, "unseen", "never")) for v in data.variables), data.columns
+        tuple(Variable(v.name, (*v.levels, "unseen", "never")) for v in data.variables),
+        data.columns,
     )
     for prune in ("none", "bic", "g"):
         one, two = (gml.chow_liu(gml.MemoryCounter(d), prune=prune).graph for d in (data, more))
@@ -205,7 +206,11 @@ def test_tan_weighs_by_conditional_information():
     data = dependent_data(3, 400, [2, 3, 2, 3])
     counter = gml.MemoryCounter(data)
     graph = gml.chow_liu(counter, class_variable="v1", root="v3").graph
-    assert {graph.names[e.target] for e in graph.edges() if graph.names[e.source] == "v1"} == {"v0", "v2", "v3"}
+    assert {graph.names[e.target] for e in graph.edges() if graph.names[e.source] == "v1"} == {
+        "v0",
+        "v2",
+        "v3",
+    }
     assert graph.parents(3) == [1]
     by_hand = {}
     for a, b in [(0, 2), (0, 3), (2, 3)]:
@@ -219,7 +224,9 @@ def test_tan_weighs_by_conditional_information():
                 if c
             )
         by_hand[a, b] = total / data.n
-    chosen = [(min(e.source, e.target), max(e.source, e.target)) for e in graph.edges() if e.source != 1]
+    chosen = [
+        (min(e.source, e.target), max(e.source, e.target)) for e in graph.edges() if e.source != 1
+    ]
     assert set(chosen) == set(sorted(by_hand, key=by_hand.get)[1:])
     for e in graph.edges():
         if e.source != 1:
@@ -248,7 +255,10 @@ def test_bad_calls(options):
 
 def test_missing_values_and_no_rows_are_refused():
     data = dependent_data(0, 50, [2, 2])
-    gaps = Dataset(data.variables, (np.where(np.arange(50) < 3, 255, data.columns[0]).astype(np.uint8), data.columns[1]))
+    gaps = Dataset(
+        data.variables,
+        (np.where(np.arange(50) < 3, 255, data.columns[0]).astype(np.uint8), data.columns[1]),
+    )
     with pytest.raises(UsageError, match="different rows"):
         gml.chow_liu(gml.MemoryCounter(gaps))
     with pytest.raises(CannotAnswer, match="no rows"):

@@ -70,7 +70,10 @@ def test_places_that_cannot_be_written(tmp_path):
 
 def test_unknown_names_come_with_the_nearest():
     message = unknown_name("column", "smoek", ["asia", "smoke", "lung"])
-    assert message == "column 'smoek' not found; did you mean 'smoke'? there are 'smoke', 'asia', 'lung'"
+    assert (
+        message
+        == "column 'smoek' not found; did you mean 'smoke'? there are 'smoke', 'asia', 'lung'"
+    )
     assert "did you mean" not in unknown_name("column", "zzz", ["asia"])
     assert listing([str(i) for i in range(10)]).endswith("'7' and 2 more")
 

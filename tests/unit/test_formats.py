@@ -44,7 +44,9 @@ def random_graph(rng, names):
     if not edges:
         kind = "dag"
     levels = {name: (name, "other") for name in names if rng.random() < 0.5}
-    learning = {"command": "test", "rows": 5, "options": {"root": names[0]}} if rng.random() < 0.5 else {}
+    learning = (
+        {"command": "test", "rows": 5, "options": {"root": names[0]}} if rng.random() < 0.5 else {}
+    )
     return Graph.from_edges(names, edges, kind=str(kind), levels=levels, learning=learning)
 
 
@@ -285,7 +287,10 @@ def test_graphml_from_networkx():
 
     out = io.BytesIO()
     nx.write_graphml(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")]), out)
-    assert shape(parse_graph(out.getvalue().decode(), "t")) == {("a", "---", "b"), ("b", "-->", "c")}
+    assert shape(parse_graph(out.getvalue().decode(), "t")) == {
+        ("a", "---", "b"),
+        ("b", "-->", "c"),
+    }
 
 
 @pytest.mark.parametrize("format_", ["dot", "json", "graphml"])

@@ -66,7 +66,13 @@ def test_node_twice():
 
 
 def test_cycle_is_named_whatever_the_order_of_nodes():
-    arrows = [("D", "-->", "B"), ("B", "-->", "C"), ("C", "-->", "D"), ("A", "-->", "B"), ("C", "-->", "E")]
+    arrows = [
+        ("D", "-->", "B"),
+        ("B", "-->", "C"),
+        ("C", "-->", "D"),
+        ("A", "-->", "B"),
+        ("C", "-->", "E"),
+    ]
     for names in itertools.permutations("ABCDE"):
         with pytest.raises(GraphError, match="'B' -> 'C' -> 'D' -> 'B'$"):
             Graph.from_edges(names, arrows)

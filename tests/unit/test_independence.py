@@ -22,7 +22,8 @@ DISCRETE = ["g", "chi2", "mi-threshold", "bayes", "permutation"]
 
 def dataset(columns, n_levels, names="xyzuvw", weights=None):
     variables = tuple(
-        Variable(name, tuple(str(k) for k in range(r))) for name, r in zip(names, n_levels, strict=False)
+        Variable(name, tuple(str(k) for k in range(r)))
+        for name, r in zip(names, n_levels, strict=False)
     )
     return Dataset(variables, tuple(np.asarray(c, dtype=np.uint8) for c in columns), weights)
 
@@ -164,7 +165,12 @@ def test_order_of_arguments_rows_and_columns_is_irrelevant(name):
     n = 300
     if name == "fisher-z":
         z = rng.normal(size=n)
-        columns = [z + rng.normal(size=n), 2 * z + rng.standard_cauchy(size=n), z, rng.normal(size=n)]
+        columns = [
+            z + rng.normal(size=n),
+            2 * z + rng.standard_cauchy(size=n),
+            z,
+            rng.normal(size=n),
+        ]
         build = numbers
     else:
         columns = [rng.integers(0, 3, n) for _ in range(4)]
@@ -198,10 +204,15 @@ def test_tables_over_the_budget_are_refused_before_they_are_made():
     rng = np.random.default_rng(0)
     levels = tuple(str(i) for i in range(60_000))
     column = rng.integers(0, 60_000, 100).astype(np.uint16)
-    data = Dataset((Variable("x", levels), Variable("y", levels), Variable("z", ("a",))), (column, column, np.zeros(100, np.uint8)))
+    data = Dataset(
+        (Variable("x", levels), Variable("y", levels), Variable("z", ("a",))),
+        (column, column, np.zeros(100, np.uint8)),
+    )
     counter = gml.MemoryCounter(data, max_memory=1 << 20)
     for name in ("g", "bayes"):
-        with pytest.raises(CannotAnswer, match=r"the table of 'x', 'y' would take 26.8 GiB, more than"):
+        with pytest.raises(
+            CannotAnswer, match=r"the table of 'x', 'y' would take 26.8 GiB, more than"
+        ):
             TESTS[name](counter)(0, 1)
     with pytest.raises(CannotAnswer, match="more than --max-memory"):
         TESTS["g"](counter)(0, 1, (2,))

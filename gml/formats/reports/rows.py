@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gml.formats.json_graph import SCHEMA, encode
@@ -27,13 +27,9 @@ def as_jsonl(rows: Sequence[Row]) -> str:
 
 def as_csv(rows: Sequence[Row]) -> str:
     """A header and a row a result; lists are CSV records within a field, nothing for null."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    if rows:
-        writer.writerow(rows[0])
-    for row in rows:
-        writer.writerow([_cell(value) for value in row.values()])
-    return out.getvalue()
+    lines = [record(rows[0])] if rows else []
+    lines += [record([_cell(value) for value in row.values()]) for row in rows]
+    return "".join(line + "\n" for line in lines)
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
@@ -70,19 +66,17 @@ def as_text(rows: Sequence[Row]) -> str:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, list):
-        return list_record(value)
+        return record(value) if value else ""
     if value is None:
         return ""
     return repr(value) if isinstance(value, float) else value
 
 
-def list_record(values: Sequence[str]) -> str:
-    """Names as one CSV record, as the command line takes them."""
-    if not values:
-        return ""
+def record(values: Iterable[Any]) -> str:
+    """One CSV record without its line end; the writer quotes what is in its line terminator."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(values)
-    return out.getvalue()
+    csv.writer(out, lineterminator="\r\n").writerow(values)
+    return out.getvalue()[:-2]
 
 
 def _shown(value: Any) -> str:

@@ -72,10 +72,10 @@ class CodedData:
             one = table_statistics_of(table.reshape(-1, *shape[-2:]))
             out.floats[k] = one.floats[0]
             out.ints[k] = one.ints[0]
-            seen = 1
+            seen = 1.0
             for axis in range(len(shape) - 2):
                 others = tuple(a for a in range(len(shape)) if a != axis)
-                seen *= int(np.count_nonzero(table.sum(axis=others)))
+                seen *= np.count_nonzero(table.sum(axis=others))
             out.seen_z[k] = seen
         return out
 

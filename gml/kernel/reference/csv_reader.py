@@ -8,6 +8,7 @@ quote that is never closed is an error.
 from __future__ import annotations
 
 import csv
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from gml.kernel.layout import (
     CODES8,
     CODES16,
     FIELD_TOO_LONG,
+    NOT_A_COUNT,
     NOT_A_NUMBER,
     NUMBERS,
     OVERFLOW,
@@ -129,6 +131,8 @@ class _Column:
             except UnicodeDecodeError:
                 return BAD_UTF8
             return NOT_A_NUMBER
+        if self.spec.counts and not (0 <= value < 2**53 and value == math.floor(value)):
+            return NOT_A_COUNT
         self.cells.append(value)
         return None
 

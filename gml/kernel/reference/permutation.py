@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.reference.statistics import divergence
+from gml.kernel.reference.tail import deviance, stirling_error
 
-_log_factorial = np.frompyfunc(lambda k: math.lgamma(k + 1.0), 1, 1)
+_MAX_LOG_FACTORIALS = 1 << 20
+_HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -28,10 +30,54 @@ def _uniform(key: tuple[int, int], counters: NDArray[np.uint64]) -> NDArray[np.f
     return (_mix(z ^ np.uint64(key[1])) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def _log_factorials(k: NDArray[np.int64]) -> NDArray[np.float64]:
-    values, inverse = np.unique(k, return_inverse=True)
-    found: NDArray[np.float64] = _log_factorial(values).astype(np.float64)
-    return found[inverse]
+def _log_binomial(k: int, n: int, p: float, q: float) -> float:
+    """ln of the binomial density at k (Loader 2000)."""
+    if k == 0:
+        return n * (math.log1p(-p) if p < 0.5 else math.log(q))
+    if k == n:
+        return n * (math.log1p(-q) if q < 0.5 else math.log(p))
+    return (
+        stirling_error(n)
+        - stirling_error(k)
+        - stirling_error(n - k)
+        - deviance(k, n * p)
+        - deviance(n - k, n * q)
+        - _HALF_LOG_2PI
+        - 0.5 * (math.log(k) + math.log1p(-k / n))
+    )
+
+
+def _log_hypergeometric_at(k: int, total: int, marked: int, drawn: int) -> float:
+    if total < _MAX_LOG_FACTORIALS:
+        plus = (marked, total - marked, drawn, total - drawn)
+        minus = (k, marked - k, drawn - k, total - marked - drawn + k, total)
+        f = [math.lgamma(i + 1.0) for i in (*plus, *minus)]
+        return f[0] - f[4] - f[5] + f[1] - f[6] - f[7] - f[8] + f[2] + f[3]
+    p, q = drawn / total, (total - drawn) / total
+    return (
+        _log_binomial(k, marked, p, q)
+        + _log_binomial(drawn - k, total - marked, p, q)
+        - _log_binomial(drawn, total, p, q)
+    )
+
+
+def _log_hypergeometric(
+    k: NDArray[np.int64],
+    total: NDArray[np.int64],
+    marked: NDArray[np.int64],
+    drawn: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """ln P(k marked among `drawn` of `total`, `marked` of them marked), once per distinct case."""
+    cases, inverse = np.unique(
+        np.column_stack([k, total, marked, drawn]), axis=0, return_inverse=True
+    )
+    values = [
+        0.0
+        if min(drawn, marked) == max(drawn - (total - marked), 0)
+        else _log_hypergeometric_at(k, total, marked, drawn)
+        for k, total, marked, drawn in cases.tolist()
+    ]
+    return np.array(values)[inverse.reshape(-1)]
 
 
 def _hypergeometric(
@@ -44,17 +90,7 @@ def _hypergeometric(
     highest = np.minimum(drawn, marked)
     mode = ((drawn + 1.0) * (marked + 1.0) / (total + 2.0)).astype(np.int64)
     mode = np.clip(mode, lowest, highest)
-    at_mode = np.exp(
-        _log_factorials(marked)
-        - _log_factorials(mode)
-        - _log_factorials(marked - mode)
-        + _log_factorials(total - marked)
-        - _log_factorials(drawn - mode)
-        - _log_factorials(total - marked - drawn + mode)
-        - _log_factorials(total)
-        + _log_factorials(drawn)
-        + _log_factorials(total - drawn)
-    )
+    at_mode = np.exp(_log_hypergeometric(mode, total, marked, drawn))
     result: NDArray[np.int64] = mode.copy()
     unmarked_left = (total - marked - drawn).astype(np.float64)
     down, up = mode.copy(), mode.copy()
@@ -62,6 +98,7 @@ def _hypergeometric(
     u = u - at_mode
     open_ = (u >= 0) & (lowest < highest)
     while open_.any():
+        before = u.copy()
         step = open_ & (down > lowest)
         k = down[step].astype(np.float64)
         p_down[step] *= (
@@ -82,7 +119,7 @@ def _hypergeometric(
         done = step & (u < 0)
         result[done] = up[done]
         open_ &= ~done
-        open_ &= (down > lowest) | (up < highest)
+        open_ &= ((down > lowest) | (up < highest)) & (u != before)
     return result
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.layout import TableStatistics
+from gml.kernel.reference.tail import stirling_error
 
 _SERIES_TERMS = 40
 
@@ -75,19 +76,33 @@ def table_statistics_of(table: NDArray[np.int64]) -> TableStatistics:
     return out
 
 
-def _log_rising(alpha: float, n: int) -> float:
-    """ln Γ(n + α) − ln Γ(α)."""
-    if n < 16:
-        return sum(math.log(alpha + k) for k in range(n))
-    return math.lgamma(alpha + n) - math.lgamma(alpha)
+def _stirling_rest(n: int, a: float) -> float:
+    """What ln Γ(n+a) − ln Γ(a) has beside z ln z − z, z = n + a."""
+    if n == 0:
+        return 0.0
+    return stirling_error(n + a) - stirling_error(a) - 0.5 * math.log1p(n / a)
 
 
-def log_bayes_factor(table: NDArray[np.int64], seen_x: int, seen_y: int, alpha: float) -> float:
-    """ln of BDeu(x | y, Z) over BDeu(x | Z) with prior count `alpha` a cell."""
+def log_bayes_factor(table: NDArray[np.int64], alpha: float) -> float:
+    """ln of BDeu(x | y, Z) over BDeu(x | Z) with prior count `alpha` a cell; seen levels only.
+
+    With z = n + prior count, the parts z ln z of ln Γ(z_xy) + ln Γ(z) − ln Γ(z_x) − ln Γ(z_y) add
+    up to half the G of the table of z, and the parts z cancel: nothing of the size n ln n is
+    subtracted.
+    """
+    r, c = table.shape[1:]
     total = 0.0
     for stratum in table:
-        cells = sum(_log_rising(alpha, int(count)) for count in stratum.reshape(-1))
-        rows = sum(_log_rising(alpha * seen_y, int(count)) for count in stratum.sum(1))
-        columns = sum(_log_rising(alpha * seen_x, int(count)) for count in stratum.sum(0))
-        total += cells - rows - columns + _log_rising(alpha * seen_x * seen_y, int(stratum.sum()))
+        rows, columns, n = stratum.sum(1), stratum.sum(0), int(stratum.sum())
+        if n == 0:
+            continue
+        product = (rows[:, None] + alpha * c) * (columns[None, :] + alpha * r)
+        deviation = _deviation(stratum, rows[:, None], columns[None, :], n) + alpha * (
+            n + float(r) * c * stratum - float(r) * rows[:, None] - float(c) * columns[None, :]
+        )
+        total += float(np.sum(product / (n + alpha * r * c) * divergence(deviation / product)))
+        total += _stirling_rest(n, alpha * r * c)
+        total -= sum(_stirling_rest(int(k), alpha * c) for k in rows)
+        total -= sum(_stirling_rest(int(k), alpha * r) for k in columns)
+        total += sum(_stirling_rest(int(k), alpha) for k in stratum.reshape(-1))
     return total

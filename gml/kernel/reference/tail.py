@@ -32,7 +32,8 @@ def deviance(x: float, m: float) -> float:
     return total
 
 
-def _stirling_error(a: float) -> float:
+def stirling_error(a: float) -> float:
+    """ln Γ(a+1) − ((a + ½) ln a − a + ln √2π), a > 0."""
     if a < 15:
         return math.lgamma(a + 1) - (a + 0.5) * math.log(a) + a - _HALF_LOG_2PI
     s = 1 / (a * a)
@@ -43,7 +44,7 @@ def _stirling_error(a: float) -> float:
 
 
 def _log_factor(a: float, x: float) -> float:
-    return -_stirling_error(a) - deviance(a, x) - _HALF_LOG_2PI - 0.5 * math.log(a)
+    return -stirling_error(a) - deviance(a, x) - _HALF_LOG_2PI - 0.5 * math.log(a)
 
 
 def _log_upper(statistic: float, df: float) -> float:

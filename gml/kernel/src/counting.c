@@ -11,6 +11,8 @@
 #define BLOCK_WORDS 512
 /* A cell costs a mask scan of about 1/100 of what indexing a row costs. */
 #define POPCOUNT_CELLS 192
+/* Tables up to this size are counted four times side by side. */
+#define LANE_CELLS 4096
 #define MAX_CELLS (UINT64_C(1) << 40)
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -86,39 +88,37 @@ static int count_directly(const coded_data *data, const int32_t *set, size_t siz
                           int64_t *table)
 {
     uint32_t index[BLOCK_ROWS];
+    memset(table, 0, cells * sizeof *table);
+    if (data->weights != NULL || cells >= LANE_CELLS) {
+        for (size_t from = 0; from < data->n_rows; from += BLOCK_ROWS) {
+            size_t n = data->n_rows - from < BLOCK_ROWS ? data->n_rows - from : BLOCK_ROWS;
+            index_rows(data, set, size, from, n, cells, index);
+            for (size_t i = 0; i < n; i++)
+                if (index[i] != cells)
+                    table[index[i]] += data->weights == NULL ? 1 : data->weights[from + i];
+        }
+        return 1;
+    }
     /* Equal neighbours would wait for each other's store: four tables take turns. */
-    int lanes = data->weights == NULL && cells < 4096 ? 4 : 1;
-    int64_t *lane = calloc((size_t)lanes * (cells + 1), sizeof *lane);
+    int64_t *lane = calloc(4 * ((size_t)cells + 1), sizeof *lane);
     if (lane == NULL)
         return 0;
-    int64_t *lane1 = lane + (lanes > 1 ? 1 : 0) * ((size_t)cells + 1);
-    int64_t *lane2 = lane + (lanes > 1 ? 2 : 0) * ((size_t)cells + 1);
-    int64_t *lane3 = lane + (lanes > 1 ? 3 : 0) * ((size_t)cells + 1);
+    int64_t *lane1 = lane + cells + 1, *lane2 = lane1 + cells + 1, *lane3 = lane2 + cells + 1;
     for (size_t from = 0; from < data->n_rows; from += BLOCK_ROWS) {
         size_t n = data->n_rows - from < BLOCK_ROWS ? data->n_rows - from : BLOCK_ROWS;
         index_rows(data, set, size, from, n, cells, index);
-        if (data->weights != NULL) {
-            const int64_t *weights = data->weights + from;
-            for (size_t i = 0; i < n; i++)
-                lane[index[i]] += weights[i];
-        } else {
-            size_t i = 0;
-            for (; i + 4 <= n; i += 4) {
-                lane[index[i]]++;
-                lane1[index[i + 1]]++;
-                lane2[index[i + 2]]++;
-                lane3[index[i + 3]]++;
-            }
-            for (; i < n; i++)
-                lane[index[i]]++;
+        size_t i = 0;
+        for (; i + 4 <= n; i += 4) {
+            lane[index[i]]++;
+            lane1[index[i + 1]]++;
+            lane2[index[i + 2]]++;
+            lane3[index[i + 3]]++;
         }
+        for (; i < n; i++)
+            lane[index[i]]++;
     }
-    for (uint32_t c = 0; c < cells; c++) {
-        int64_t count = lane[c];
-        if (lanes > 1)
-            count += lane1[c] + lane2[c] + lane3[c];
-        table[c] = count;
-    }
+    for (uint32_t c = 0; c < cells; c++)
+        table[c] = lane[c] + lane1[c] + lane2[c] + lane3[c];
     free(lane);
     return 1;
 }

@@ -139,13 +139,14 @@ static int allocate_slots(csv_column *column, int bits)
 }
 
 int csv_set_column(csv_reader *reader, size_t j, int kind, uint32_t max_labels, int closed,
-                   int numbers_on_overflow)
+                   int numbers_on_overflow, int counts)
 {
     csv_column *column = &reader->columns[j];
     column->kind = kind;
     column->max_labels = max_labels;
     column->closed = closed;
     column->numbers_on_overflow = numbers_on_overflow;
+    column->counts = counts;
     if (kind == CSV_CODES8 || kind == CSV_CODES16)
         return allocate_slots(column, 5);
     return 1;
@@ -424,6 +425,8 @@ static int store_number(csv_reader *reader, size_t j, const unsigned char *text,
         return fail(reader, CSV_BAD_UTF8, j, text, length);
     else
         return fail(reader, CSV_NOT_A_NUMBER, j, text, length);
+    if (reader->columns[j].counts && !(*cell >= 0 && *cell < 0x1p53 && *cell == floor(*cell)))
+        return fail(reader, CSV_NOT_A_COUNT, j, text, length);
     return 1;
 }
 

@@ -28,6 +28,7 @@ enum csv_status {
     CSV_UNDECLARED = 6,
     CSV_NOT_A_NUMBER = 7,
     CSV_NO_MEMORY = 8,
+    CSV_NOT_A_COUNT = 9,
 };
 
 /* Bytes that a caller must leave readable behind the end of each block. */
@@ -44,8 +45,9 @@ typedef struct {
 
 typedef struct {
     int kind;
-    int closed;           /* only declared labels are allowed */
+    int closed;              /* only declared labels are allowed */
     int numbers_on_overflow; /* turn into CSV_NUMBERS when there are too many numeric labels */
+    int counts;              /* numbers are non-negative integers below 2^53, none is missing */
     uint32_t max_labels;
     uint32_t n_labels;
     uint32_t n_slots, n_used;
@@ -85,7 +87,7 @@ csv_reader *csv_new(size_t n_columns, unsigned char delimiter, unsigned char dec
 void csv_free(csv_reader *reader);
 int csv_add_na(csv_reader *reader, const unsigned char *token, size_t length);
 int csv_set_column(csv_reader *reader, size_t column, int kind, uint32_t max_labels, int closed,
-                   int numbers_on_overflow);
+                   int numbers_on_overflow, int counts);
 int csv_declare(csv_reader *reader, size_t column, const unsigned char *label, size_t length);
 
 /* Read the complete records of a block; CSV_SLACK bytes behind `size` must be readable. Returns the

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "statistics.h"
+#include "tail.h"
 
 #define MAX_LOG_FACTORIALS (INT64_C(1) << 20)
+#define HALF_LOG_2PI 0.918938533204672741780329736405617639861
 
 /* Finaliser of SplitMix64 (Steele, Lea & Flood 2014). */
 static inline uint64_t mix(uint64_t z)
@@ -28,9 +30,30 @@ typedef struct {
     int64_t size;
 } log_factorials;
 
-static inline double log_factorial(const log_factorials *known, int64_t k)
+/* ln of the binomial density at k (Loader 2000): nothing of the size n ln n is subtracted. */
+static double log_binomial(int64_t k, int64_t n, double p, double q)
 {
-    return k < known->size ? known->table[k] : lgamma((double)k + 1);
+    double x = (double)k, y = (double)(n - k), size = (double)n;
+    if (k == 0)
+        return size * (p < 0.5 ? log1p(-p) : log(q));
+    if (k == n)
+        return size * (q < 0.5 ? log1p(-q) : log(p));
+    return stirling_error(size) - stirling_error(x) - stirling_error(y) - deviance(x, size * p) -
+           deviance(y, size * q) - HALF_LOG_2PI - 0.5 * (log(x) + log1p(-x / size));
+}
+
+/* ln P(k marked among `drawn` of `total`, `marked` of them marked) */
+static double log_hypergeometric(int64_t k, int64_t total, int64_t marked, int64_t drawn,
+                                 const log_factorials *known)
+{
+    if (total < known->size) {
+        const double *f = known->table;
+        return f[marked] - f[k] - f[marked - k] + f[total - marked] - f[drawn - k] -
+               f[total - marked - drawn + k] - f[total] + f[drawn] + f[total - drawn];
+    }
+    double p = (double)drawn / (double)total, q = (double)(total - drawn) / (double)total;
+    return log_binomial(k, marked, p, q) + log_binomial(drawn - k, total - marked, p, q) -
+           log_binomial(drawn, total, p, q);
 }
 
 /* Number of marked among `drawn` of `total` balls, `marked` of them marked: inversion outwards
@@ -47,18 +70,13 @@ static int64_t hypergeometric(double u, int64_t total, int64_t marked, int64_t d
         mode = lowest;
     if (mode > highest)
         mode = highest;
-    double at_mode = exp(log_factorial(known, marked) - log_factorial(known, mode) -
-                         log_factorial(known, marked - mode) +
-                         log_factorial(known, total - marked) -
-                         log_factorial(known, drawn - mode) -
-                         log_factorial(known, total - marked - drawn + mode) -
-                         log_factorial(known, total) + log_factorial(known, drawn) +
-                         log_factorial(known, total - drawn));
+    double at_mode = exp(log_hypergeometric(mode, total, marked, drawn, known));
     double unmarked_left = (double)(total - marked - drawn);
     int64_t down = mode, up = mode;
     double p_down = at_mode, p_up = at_mode;
     u -= at_mode;
     while (u >= 0 && (down > lowest || up < highest)) {
+        double before = u;
         if (down > lowest) {
             double k = (double)down;
             p_down *= k * (unmarked_left + k) / (((double)marked - k + 1) * ((double)drawn - k + 1));
@@ -75,6 +93,9 @@ static int64_t hypergeometric(double u, int64_t total, int64_t marked, int64_t d
             if (u < 0)
                 return up;
         }
+        /* What is left of u is the rounding of the sum. */
+        if (u == before)
+            break;
     }
     return mode;
 }

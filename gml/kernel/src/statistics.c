@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tail.h"
+
 /* O n - R C, exact in 128 bits: the sign and size of a small deviation survive. */
 static inline double deviation(int64_t observed, int64_t n, int64_t row, int64_t column)
 {
@@ -146,48 +148,58 @@ int64_t seen_configurations(const int64_t *table, size_t strata, size_t cells,
     return product;
 }
 
-/* ln Gamma(n + alpha) - ln Gamma(alpha); exact sum of logarithms where n is small. */
-static double log_rising(double alpha, int64_t n)
+/* What ln Gamma(n + a) - ln Gamma(a) has beside z ln z - z, z = n + a (Stirling with its error). */
+static double stirling_rest(int64_t n, double a)
 {
     if (n == 0)
         return 0;
-    if (n < 16) {
-        double sum = 0;
-        for (int64_t k = 0; k < n; k++)
-            sum += log(alpha + (double)k);
-        return sum;
-    }
-    return lgamma(alpha + (double)n) - lgamma(alpha);
+    return stirling_error((double)n + a) - stirling_error(a) - 0.5 * log1p((double)n / a);
 }
 
+/* With z = n + prior count, the factor of a stratum is Gamma(z_xy) Gamma(z) / Gamma(z_x) Gamma(z_y)
+   over all levels, relative to the prior's. The parts z ln z of the four add up to half the G of the
+   table of z, the parts z cancel, and what is left is small: nothing of the size n ln n is ever
+   subtracted. */
 double log_bayes_factor(const int64_t *table, size_t strata, size_t rows, size_t columns,
-                        int64_t seen_x, int64_t seen_y, double alpha)
+                        double alpha)
 {
+    const double r = (double)rows, c = (double)columns;
     double total = 0;
-    int64_t *column_totals = malloc((columns + 1) * sizeof *column_totals);
-    if (column_totals == NULL)
+    int64_t *totals = malloc((rows + columns + 1) * sizeof *totals);
+    if (totals == NULL)
         return NAN;
+    int64_t *row_totals = totals, *column_totals = totals + rows;
     for (size_t s = 0; s < strata; s++) {
         const int64_t *stratum = table + s * rows * columns;
-        double cells = 0, margins = 0;
         int64_t n = 0;
-        memset(column_totals, 0, columns * sizeof *column_totals);
-        for (size_t a = 0; a < rows; a++) {
-            int64_t row_total = 0;
+        memset(totals, 0, (rows + columns) * sizeof *totals);
+        for (size_t a = 0; a < rows; a++)
+            for (size_t b = 0; b < columns; b++) {
+                row_totals[a] += stratum[a * columns + b];
+                column_totals[b] += stratum[a * columns + b];
+                n += stratum[a * columns + b];
+            }
+        if (n == 0)
+            continue;
+        const double z = (double)n + alpha * r * c;
+        double sum = stirling_rest(n, alpha * r * c);
+        for (size_t a = 0; a < rows; a++)
+            sum -= stirling_rest(row_totals[a], alpha * c);
+        for (size_t b = 0; b < columns; b++)
+            sum -= stirling_rest(column_totals[b], alpha * r);
+        for (size_t a = 0; a < rows; a++)
             for (size_t b = 0; b < columns; b++) {
                 int64_t count = stratum[a * columns + b];
-                row_total += count;
-                column_totals[b] += count;
-                cells += log_rising(alpha, count);
+                double product = ((double)row_totals[a] + alpha * c) *
+                                 ((double)column_totals[b] + alpha * r);
+                /* z_xy z - z_x z_y, of which the squares of alpha cancel */
+                double d = deviation(count, n, row_totals[a], column_totals[b]) +
+                           alpha * ((double)n + r * c * (double)count - r * (double)row_totals[a] -
+                                    c * (double)column_totals[b]);
+                sum += product / z * divergence(d / product) + stirling_rest(count, alpha);
             }
-            margins += log_rising(alpha * (double)seen_y, row_total);
-            n += row_total;
-        }
-        for (size_t b = 0; b < columns; b++)
-            margins += log_rising(alpha * (double)seen_x, column_totals[b]);
-        if (n)
-            total += cells - margins + log_rising(alpha * (double)seen_x * (double)seen_y, n);
+        total += sum;
     }
-    free(column_totals);
+    free(totals);
     return total;
 }

@@ -25,9 +25,10 @@ int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t
 int64_t seen_configurations(const int64_t *table, size_t strata, size_t cells,
                             const uint32_t *n_levels, size_t n_columns);
 
-/* ln of the Bayes factor BDeu(x | y, Z) - BDeu(x | Z); alpha = prior count of one cell. */
+/* ln of the Bayes factor BDeu(x | y, Z) - BDeu(x | Z); alpha = prior count of one cell. Every row
+   and column of the table is a level seen somewhere. NaN when memory ran out. */
 double log_bayes_factor(const int64_t *table, size_t strata, size_t rows, size_t columns,
-                        int64_t seen_x, int64_t seen_y, double alpha);
+                        double alpha);
 
 /* G of one stratum's table with its margins. */
 double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int64_t *row_totals,

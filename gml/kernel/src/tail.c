@@ -32,8 +32,7 @@ double deviance(double x, double m)
     return x * log(x / m) + m - x;
 }
 
-/* ln Gamma(a+1) - ((a + 1/2) ln a - a + ln sqrt(2 pi)) */
-static double stirling_error(double a)
+double stirling_error(double a)
 {
     if (a < 15)
         return lgamma(a + 1) - (a + 0.5) * log(a) + a - HALF_LOG_2PI;
