@@ -129,11 +129,13 @@ def sample(network: dict[str, Node], n: int, seed: int) -> list[list[str]]:
         row: dict[str, str] = {}
         for name, (levels, parents, table) in network.items():
             u = draw()
+            chosen = levels[-1]
             for level, p in zip(levels, table[tuple(row[q] for q in parents)], strict=True):
                 u -= p
                 if u < 0:
+                    chosen = level
                     break
-            row[name] = level
+            row[name] = chosen
         rows.append(list(row.values()))
     return rows
 

@@ -25,6 +25,9 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a Parquet file, or a folder that holds some."""
     if os.path.isdir(path):  # noqa: PTH112 (answers False where Path raises)
         return bool(_files(path))
+    if not os.path.isfile(path):  # noqa: PTH113
+        # A named pipe can be read once, and not by us.
+        return False
     try:
         with Path(path).open("rb") as file:
             if file.read(4) != _MAGIC:
@@ -32,7 +35,7 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
             file.seek(-4, os.SEEK_END)
             return file.read() == _MAGIC
     except OSError:
-        # Whoever opens it to read will say what is wrong; a pipe is no Parquet file.
+        # Whoever opens it to read will say what is wrong.
         return False
 
 

@@ -126,6 +126,7 @@ class ByteSource:
             if not isinstance(error, UnicodeDecodeError):
                 raise DataError(f"{self.name}: {error}; name the right --encoding") from None
             self._decoder.setstate(state)
+            self._decoder.errors = "replace"
             before = self._decoder.decode(block[: max(0, error.start - len(state[0]))])
             line = self._line + self._count_lines(before)
             byte = error.object[error.start]

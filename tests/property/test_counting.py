@@ -161,7 +161,7 @@ def test_exact_dot_over_several_blocks():
     low, high = x & 0xFFFFFF, x >> 24
     expected = (
         int((high * high).astype(object).sum() << 48)
-        + int(((high * low).astype(object).sum() << 25))
+        + int((high * low).astype(object).sum() << 25)
         + int((low * low).astype(object).sum())
     )
     assert compiled.exact_dot(x, x) == expected

@@ -85,7 +85,7 @@ def test_library_warns_with_warnings():
 
 def test_reporter_is_restored_after_an_error():
     before = reporter()
-    with pytest.raises(ValueError), reporting_to(Reporter()):  # noqa: PT011
+    with pytest.raises(ValueError), reporting_to(Reporter()):
         raise ValueError
     assert reporter() is before
 

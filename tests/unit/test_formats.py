@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import shutil
 import subprocess
@@ -93,7 +94,7 @@ def test_graphml_identity(seed, names):
 
 
 def test_nasty_names_all_at_once(tmp_path):
-    edges = [(a, "-->", b) for a, b in zip(NASTY, NASTY[1:], strict=False)]
+    edges = [(a, "-->", b) for a, b in itertools.pairwise(NASTY)]
     graph = Graph.from_edges(NASTY, edges)
     for suffix in ("dot", "json", "graphml"):
         write_graph(graph, tmp_path / f"g.{suffix}")
@@ -108,7 +109,7 @@ def test_graphml_refuses_what_xml_cannot_hold(name):
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graphviz_reads_our_dot():
-    edges = [(a, "o->", b, {"mi": 1e-7}) for a, b in zip(NASTY, NASTY[1:], strict=False)]
+    edges = [(a, "o->", b, {"mi": 1e-7}) for a, b in itertools.pairwise(NASTY)]
     text = dump_dot(Graph.from_edges(NASTY, edges))
     done = subprocess.run(["dot", "-Tdot"], input=text.encode(), capture_output=True)
     assert done.returncode == 0, done.stderr
