@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -60,6 +59,8 @@ def listing(names: Iterable[str]) -> str:
 
 def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
     """Say that a name is unknown, with the nearest valid ones first."""
+    import difflib
+
     valid = list(valid)
     folded = {candidate.casefold(): candidate for candidate in reversed(valid)}
     near = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)

@@ -6,7 +6,6 @@ import importlib
 import os
 import re
 import sys
-import traceback
 from typing import Any, NoReturn
 
 import click
@@ -92,6 +91,8 @@ def run(args: list[str]) -> int:
     """Run the command line and return its exit code."""
     debug = "--debug" in args
     _open_closed_streams()
+    # The kernels bring their own threads; those of NumPy's linear algebra would only cost start-up.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         # click's own main would print a line of its own on an interrupt.
         with cli.make_context("gml", list(args)) as context:
@@ -108,7 +109,7 @@ def run(args: list[str]) -> int:
         return _fail(f"{_one_line(error.format_message())} (see {path} --help)", 2)
     except GmlError as error:
         if debug:
-            traceback.print_exc()
+            _print_traceback()
         return _fail(_one_line(str(error)), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", 130)
@@ -124,7 +125,7 @@ def run(args: list[str]) -> int:
             abandon_standard_output()
             return _fail(f"cannot write to standard output: {error.strerror}", 4)
         if debug:
-            traceback.print_exc()
+            _print_traceback()
         return _fail(
             f"this is a bug in gml: {type(error).__name__}: {_one_line(str(error))}; please report "
             "it with the command and the traceback that --debug shows",
@@ -143,6 +144,12 @@ def _open_closed_streams() -> None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def _print_traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
 
 
 def _one_line(message: str) -> str:

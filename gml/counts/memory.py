@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -153,7 +152,7 @@ class MemoryCounter:
     def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
         """Statistics of many pairs (pairs × 2 column positions)."""
         pairs = np.asarray(pairs, dtype=np.int32).reshape(-1, 2)
-        self._require_levels(np.unique(pairs).tolist())
+        self._require_levels(np.flatnonzero(np.bincount(pairs.reshape(-1))).tolist())
         rank = np.array([self._rank[j] for j in range(len(self._rank))])
         swap = rank[pairs[:, 0]] > rank[pairs[:, 1]]
         pairs = np.where(swap[:, None], pairs[:, ::-1], pairs)
@@ -194,6 +193,8 @@ class MemoryCounter:
                 parts.append(chunk(start, stop))
                 reporter().advance("counting", stop, size)
             return TableStatistics.concatenate(parts)
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(threads) as pool:
             parts = []
             for (_, stop), part in zip(

@@ -39,7 +39,7 @@ from gml.kernel.layout import (
     CsvDialect,
     CsvProblem,
 )
-from gml.kernel.reference.csv_reader import parse_number
+from gml.kernel.number import parse_number
 
 Choice = Callable[[Sequence[str]], Sequence[str]]
 """Picks the columns used, given the names of those there are."""

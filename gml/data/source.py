@@ -6,11 +6,9 @@ Compression is recognised by the first bytes, so it works on a pipe and under an
 from __future__ import annotations
 
 import codecs
-import hashlib
 import io
 import os
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -32,9 +30,15 @@ class _Raw(io.RawIOBase):
         self._name = name
         self._size = size
         self._done = 0
-        self._hash = hashlib.sha256() if hashed else None
-        self._worker = ThreadPoolExecutor(1) if hashed else None
-        self._pending: Future[None] | None = None
+        self._hash: Any = None
+        self._worker: Any = None
+        self._pending: Any = None
+        if hashed:
+            import hashlib
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._hash = hashlib.sha256()
+            self._worker = ThreadPoolExecutor(1)
 
     def readable(self) -> bool:
         return True
@@ -44,7 +48,7 @@ class _Raw(io.RawIOBase):
         got = self._read_some(view)
         while 0 < got + self._done < _MAGIC_BYTES and (more := self._read_some(view[got:])):
             got += more
-        if self._hash is not None and self._worker is not None and got:
+        if self._hash is not None and got:
             if self._pending is not None:
                 self._pending.result()
             self._pending = self._worker.submit(self._hash.update, bytes(view[:got]))
@@ -67,7 +71,7 @@ class _Raw(io.RawIOBase):
             pass
         if self._pending is not None:
             self._pending.result()
-        return self._hash.hexdigest()
+        return str(self._hash.hexdigest())
 
     def close(self) -> None:
         if self._worker is not None:

@@ -70,15 +70,12 @@ def _mark_attributes(type_: str) -> list[str]:
 
 # ---------------------------------------------------------------------- reading
 
-_TOKEN = re.compile(
-    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/|^[ \t]*\#[^\n]*)
+_TOKEN = r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/|^[ \t]*\#[^\n]*)
       | (?P<quoted>"(?:[^"\\]|\\.)*")
       | (?P<word>[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)
       | (?P<number>-?(?:\.\d+|\d+(?:\.\d*)?))
       | (?P<mark>->|--|[{}\[\];,=:+])
-      | (?P<html><)""",
-    re.VERBOSE | re.DOTALL | re.MULTILINE | re.ASCII,
-)
+      | (?P<html><)"""
 _ESCAPE = re.compile(r'\\(\\|"|\r?\n)', re.DOTALL)
 _MAX_DEPTH = 200
 
@@ -91,9 +88,11 @@ class _Token:
 
 
 def _tokens(text: str, where: str) -> Iterator[_Token]:
+    # Compiled here: it takes longer than writing a graph does.
+    token = re.compile(_TOKEN, re.VERBOSE | re.DOTALL | re.MULTILINE | re.ASCII)
     position, line = 0, 1
     while position < len(text):
-        match = _TOKEN.match(text, position)
+        match = token.match(text, position)
         if match is None:
             shown = quote(text[position : position + 20])
             raise GraphError(f"{where}: line {line}: cannot read {shown} as DOT")

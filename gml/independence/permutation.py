@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +84,8 @@ class PermutationTest(PValueTest):
         if self._threads == 1 or len(bounds) == 1:
             exceeding = sum(map(chunk, bounds))
         else:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(self._threads) as pool:
                 exceeding = sum(pool.map(chunk, bounds))
         return math.log((1 + exceeding) / (total + 1))

@@ -37,8 +37,8 @@ from gml.kernel.layout import (
     CsvResult,
     Source,
 )
+from gml.kernel.number import parse_number
 
-_NUMBER = re.compile(rb" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *", re.ASCII)
 _LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
 _MISSING = -1
 
@@ -71,18 +71,6 @@ class _Lines:
                 yield match[0]
             self._pending = self._pending[whole:]
         self.ended = True
-
-
-def parse_number(field: bytes, decimal: str) -> float | None:
-    """Return the finite number that a field spells, or None."""
-    if decimal != ".":
-        if b"." in field:
-            return None
-        field = field.replace(decimal.encode(), b".")
-    if not _NUMBER.fullmatch(field):
-        return None
-    value = float(field)
-    return value if np.isfinite(value) else None
 
 
 class _Column:

@@ -6,6 +6,9 @@
 
 #include "tail.h"
 
+/* Totals of tables up to this size need no allocation. */
+#define FEW_LEVELS 128
+
 /* O n - R C, exact in 128 bits: the sign and size of a small deviation survive. */
 static inline double deviation(int64_t observed, int64_t n, int64_t row, int64_t column)
 {
@@ -52,10 +55,14 @@ double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int
 int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t columns,
                         table_statistics *out)
 {
+    int64_t few[FEW_LEVELS];
+    int64_t *totals = few;
     memset(out, 0, sizeof *out);
-    int64_t *totals = calloc(2 * (rows + columns), sizeof *totals);
+    if (2 * (rows + columns) > FEW_LEVELS)
+        totals = malloc(2 * (rows + columns) * sizeof *totals);
     if (totals == NULL)
         return 0;
+    memset(totals, 0, 2 * (rows + columns) * sizeof *totals);
     int64_t *row_totals = totals, *column_totals = totals + rows;
     int64_t *all_rows = column_totals + columns, *all_columns = all_rows + rows;
     for (size_t s = 0; s < strata; s++) {
@@ -92,7 +99,7 @@ int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t
         out->df_adjusted += df;
         int64_t smaller = seen_rows < seen_columns ? seen_rows : seen_columns;
         out->v_denominator += (double)n * (double)(smaller - 1);
-        out->g += g_of_stratum(stratum, rows, columns, row_totals, column_totals, n);
+        double half_g = 0;
         for (size_t a = 0; a < rows; a++) {
             if (row_totals[a] == 0)
                 continue;
@@ -100,15 +107,19 @@ int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t
                 if (column_totals[b] == 0)
                     continue;
                 double d = deviation(stratum[a * columns + b], n, row_totals[a], column_totals[b]);
-                out->x2 += d * d / ((double)row_totals[a] * (double)column_totals[b] * (double)n);
+                double product = (double)row_totals[a] * (double)column_totals[b];
+                half_g += product / (double)n * divergence(d / product);
+                out->x2 += d * d / (product * (double)n);
             }
         }
+        out->g += 2 * half_g;
     }
     for (size_t a = 0; a < rows; a++)
         out->seen_x += all_rows[a] != 0;
     for (size_t b = 0; b < columns; b++)
         out->seen_y += all_columns[b] != 0;
-    free(totals);
+    if (totals != few)
+        free(totals);
     return 1;
 }
 
