@@ -9,8 +9,7 @@ KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h) gml/kernel/_kernel.p
 
 $(STAMP): pyproject.toml $(KERNEL)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check \
-	  --config-settings editable_mode=compat --editable '.[dev,parquet,zstd]'
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,parquet,zstd]'
 	touch $@
 
 ## Learn a tree from the sample data, and show what the commands print.

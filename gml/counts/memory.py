@@ -51,8 +51,8 @@ class MemoryCounter:
         self.dataset = dataset
         self._threads = threads or available_threads()
         self._budget = default_budget() if max_memory is None else max_memory
-        self._by_name = sorted(range(len(dataset.names)), key=lambda j: dataset.names[j])
-        self._rank = {j: rank for rank, j in enumerate(self._by_name)}
+        by_name = sorted(range(len(dataset.names)), key=dataset.names.__getitem__)
+        self._rank = {j: rank for rank, j in enumerate(by_name)}
         self._plain: Any = None
         self._compressed: Any = None
 

@@ -77,7 +77,7 @@ class Dataset:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
-        return tuple(variable.name for variable in self.variables)
+        return tuple(self._positions)
 
     @property
     def n_rows(self) -> int:

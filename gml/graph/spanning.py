@@ -9,6 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+_NEVER = np.iinfo(np.int64).max
+
+
 def spanning_forest(
     n_nodes: int, rows: NDArray[np.int64], columns: NDArray[np.int64], keys: NDArray[np.float64]
 ) -> NDArray[np.int64]:
@@ -24,33 +27,30 @@ def spanning_forest(
     >>> spanning_forest(3, rows, columns, np.array([1.0, 5.0, 5.0])).tolist()
     [1, 2]
     """
-    key = np.full((n_nodes, n_nodes), -np.inf)
-    position = np.full((n_nodes, n_nodes), len(keys), dtype=np.int64)
-    for a, b in ((rows, columns), (columns, rows)):
-        key[a, b] = keys
-        position[a, b] = np.arange(len(keys))
+    order = np.argsort(-keys, kind="stable")
+    position = np.empty(len(keys), dtype=np.int64)
+    position[order] = np.arange(len(keys))
+    # Rank of the edge between two nodes; nodes of the tree leave the columns.
+    rank = np.full((n_nodes, n_nodes), _NEVER, dtype=np.int64)
+    rank[rows, columns] = position
+    rank[columns, rows] = position
     chosen: list[int] = []
-    outside = np.ones(n_nodes, dtype=bool)
+    outside = set(range(n_nodes))
     for start in range(n_nodes):
-        if not outside[start]:
+        if start not in outside:
             continue
-        # The best edge from the tree to each node outside of it.
-        best, edge = np.full(n_nodes, -np.inf), np.full(n_nodes, len(keys), dtype=np.int64)
+        best = np.full(n_nodes, _NEVER)
         newest = start
         while True:
-            outside[newest] = False
-            best[newest] = -np.inf
-            better = (key[newest] > best) | ((key[newest] == best) & (position[newest] < edge))
-            better &= outside
-            np.copyto(best, key[newest], where=better)
-            np.copyto(edge, position[newest], where=better)
-            largest = best.max()
-            if largest == -np.inf:
+            outside.discard(newest)
+            rank[:, newest] = _NEVER
+            best[newest] = _NEVER
+            np.minimum(best, rank[newest], out=best)
+            newest = int(best.argmin())
+            if best[newest] == _NEVER:
                 break
-            ties = np.flatnonzero(best == largest)
-            newest = int(ties[np.argmin(edge[ties])])
-            chosen.append(int(edge[newest]))
-    return np.sort(np.array(chosen, dtype=np.int64))
+            chosen.append(int(best[newest]))
+    return np.sort(order[np.array(chosen, dtype=np.int64)])
 
 
 def direct_away(

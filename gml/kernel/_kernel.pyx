@@ -58,7 +58,7 @@ cdef extern from "csv_reader.h":
 cdef extern from "popcount.h":
     enum:
         MASK_ALIGN_WORDS
-    void build_masks8(const uint8_t *, size_t, size_t, uint64_t *, size_t) nogil
+    int build_masks8(const uint8_t *, size_t, size_t, uint64_t *, size_t, int64_t *) nogil
 
 cdef extern from "counting.h":
     ctypedef struct coded_column:
@@ -75,6 +75,7 @@ cdef extern from "counting.h":
         const int64_t *weights
     uint64_t count_cells(const coded_data *, const int32_t *, size_t) nogil
     int count_set(const coded_data *, const int32_t *, size_t, int64_t *) nogil
+    int has_missing(const void *, int, size_t) nogil
     int count_pairs(const coded_data *, const int32_t *, size_t, int64_t *, const int64_t *) nogil
 
 cdef extern from "statistics.h":
@@ -262,8 +263,6 @@ cdef class CodedData:
             codes = columns[j]
             self.columns[j].n_levels = n_levels[j]
             self.columns[j].width = codes.dtype.itemsize
-            self.columns[j].has_missing = bool(
-                len(codes) and (codes == np.iinfo(codes.dtype).max).any())
             if self.data.n_rows == 0:
                 continue
             if codes.dtype.itemsize == 1:
@@ -272,28 +271,35 @@ cdef class CodedData:
             else:
                 wide = codes
                 self.columns[j].codes = &wide[0]
-        if weights is None and self.data.n_rows:
-            self._build_masks(mask_levels)
+        if self.data.n_rows:
+            self._build_masks(mask_levels if weights is None else 0)
 
     cdef _build_masks(self, Py_ssize_t mask_levels):
-        cdef size_t j, words, n = self.data.n_rows
-        cdef uint64_t[::1] masks
-        cdef int64_t[::1] totals
+        """Masks and totals of the columns of few levels; which of all columns have missing cells."""
+        cdef size_t j, words, n = self.data.n_rows, levels = 0
+        cdef coded_column *column
         words = (n + 63) // 64
         words = (words + MASK_ALIGN_WORDS - 1) // MASK_ALIGN_WORDS * MASK_ALIGN_WORDS
-        self.data.mask_words = words
         for j in range(<size_t>self.n_columns):
-            if self.columns[j].width != 1 or <Py_ssize_t>self.columns[j].n_levels > mask_levels:
-                continue
-            masks = np.empty(words * self.columns[j].n_levels, dtype=np.uint64)
-            with nogil:
-                build_masks8(<const uint8_t *>self.columns[j].codes, n, self.columns[j].n_levels,
-                             &masks[0], words)
-            totals = np.bitwise_count(np.asarray(masks).reshape(-1, words)).sum(
-                axis=1, dtype=np.int64)
-            self.keep.append((masks, totals))
-            self.columns[j].masks = &masks[0]
-            self.columns[j].totals = &totals[0]
+            if self.columns[j].width == 1 and <Py_ssize_t>self.columns[j].n_levels <= mask_levels:
+                levels += self.columns[j].n_levels
+        cdef uint64_t[::1] masks = np.empty(max(1, words * levels), dtype=np.uint64)
+        cdef int64_t[::1] totals = np.empty(max(1, levels), dtype=np.int64)
+        self.keep.append((masks, totals))
+        self.data.mask_words = words if levels else 0
+        levels = 0
+        with nogil:
+            for j in range(<size_t>self.n_columns):
+                column = &self.columns[j]
+                if column.width == 1 and <Py_ssize_t>column.n_levels <= mask_levels:
+                    column.masks = &masks[levels * words]
+                    column.totals = &totals[levels]
+                    column.has_missing = build_masks8(
+                        <const uint8_t *>column.codes, n, column.n_levels,
+                        &masks[levels * words], words, &totals[levels])
+                    levels += column.n_levels
+                else:
+                    column.has_missing = has_missing(column.codes, column.width, n)
 
     def __dealloc__(self):
         free(self.columns)

@@ -22,6 +22,17 @@
 #define VECTOR_CLONES
 #endif
 
+int has_missing(const void *codes, int width, size_t n)
+{
+    if (width == 1)
+        return memchr(codes, 0xFF, n) != NULL;
+    const uint16_t *wide = codes;
+    for (size_t i = 0; i < n; i++)
+        if (wide[i] == 0xFFFF)
+            return 1;
+    return 0;
+}
+
 uint64_t count_cells(const coded_data *data, const int32_t *set, size_t size)
 {
     uint64_t cells = 1;

@@ -21,6 +21,9 @@ typedef struct {
     const int64_t *weights; /* NULL = 1 each */
 } coded_data;
 
+/* Whether a column has a missing cell. */
+int has_missing(const void *codes, int width, size_t n);
+
 /* Cells of the joint table of a set of columns; 0 when that overflows 2^40. */
 uint64_t count_cells(const coded_data *data, const int32_t *set, size_t size);
 

@@ -513,53 +513,71 @@ static inline int store(csv_reader *reader, size_t j, const unsigned char *text,
 
 /* ------------------------------------------------------------------ special characters */
 
-typedef uint64_t (*find_special)(const unsigned char *window, unsigned char delimiter);
+/* Where in 64 bytes the characters are that mean something, one bit a byte. */
+typedef struct {
+    uint64_t delimiters, line_ends, quotes;
+} special_bytes;
+
+typedef special_bytes (*find_special)(const unsigned char *window, unsigned char delimiter);
 
 #if GML_X86
-__attribute__((target("avx2"))) static inline uint64_t
+__attribute__((target("avx2"))) static inline special_bytes
 special_avx2(const unsigned char *window, unsigned char delimiter)
 {
     const __m256i delimiters = _mm256_set1_epi8((char)delimiter);
     const __m256i feeds = _mm256_set1_epi8('\n');
     const __m256i returns = _mm256_set1_epi8('\r');
     const __m256i quotes = _mm256_set1_epi8('"');
-    uint64_t mask = 0;
+    special_bytes found = {0, 0, 0};
     for (int half = 0; half < 2; half++) {
         __m256i bytes = _mm256_loadu_si256((const __m256i *)(window + 32 * half));
-        __m256i hit = _mm256_or_si256(
-            _mm256_or_si256(_mm256_cmpeq_epi8(bytes, delimiters), _mm256_cmpeq_epi8(bytes, feeds)),
-            _mm256_or_si256(_mm256_cmpeq_epi8(bytes, returns), _mm256_cmpeq_epi8(bytes, quotes)));
-        mask |= (uint64_t)(uint32_t)_mm256_movemask_epi8(hit) << (32 * half);
+        __m256i ends =
+            _mm256_or_si256(_mm256_cmpeq_epi8(bytes, feeds), _mm256_cmpeq_epi8(bytes, returns));
+        found.delimiters |=
+            (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, delimiters))
+            << (32 * half);
+        found.line_ends |= (uint64_t)(uint32_t)_mm256_movemask_epi8(ends) << (32 * half);
+        found.quotes |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, quotes))
+                        << (32 * half);
     }
-    return mask;
+    return found;
 }
 #endif
 
-static inline uint64_t special_portable(const unsigned char *window, unsigned char delimiter)
+static inline special_bytes special_portable(const unsigned char *window, unsigned char delimiter)
 {
+    special_bytes found = {0, 0, 0};
 #if GML_X86
     const __m128i delimiters = _mm_set1_epi8((char)delimiter);
     const __m128i feeds = _mm_set1_epi8('\n');
     const __m128i returns = _mm_set1_epi8('\r');
     const __m128i quotes = _mm_set1_epi8('"');
-    uint64_t mask = 0;
     for (int part = 0; part < 4; part++) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(window + 16 * part));
-        __m128i hit =
-            _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, delimiters), _mm_cmpeq_epi8(bytes, feeds)),
-                         _mm_or_si128(_mm_cmpeq_epi8(bytes, returns), _mm_cmpeq_epi8(bytes, quotes)));
-        mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(hit) << (16 * part);
+        __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, feeds), _mm_cmpeq_epi8(bytes, returns));
+        found.delimiters |=
+            (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, delimiters)) << (16 * part);
+        found.line_ends |= (uint64_t)(uint32_t)_mm_movemask_epi8(ends) << (16 * part);
+        found.quotes |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, quotes))
+                        << (16 * part);
     }
-    return mask;
 #else
-    uint64_t mask = 0;
     for (int k = 0; k < 64; k++) {
         unsigned char c = window[k];
-        uint64_t hit = c == delimiter || c == '\n' || c == '\r' || c == '"';
-        mask |= hit << k;
+        found.delimiters |= (uint64_t)(c == delimiter) << k;
+        found.line_ends |= (uint64_t)(c == '\n' || c == '\r') << k;
+        found.quotes |= (uint64_t)(c == '"') << k;
     }
-    return mask;
 #endif
+    return found;
+}
+
+/* Bit k = parity of bits 0 .. k. */
+static inline uint64_t running_parity(uint64_t bits)
+{
+    for (int shift = 1; shift < 64; shift *= 2)
+        bits ^= bits << shift;
+    return bits;
 }
 
 /* ------------------------------------------------------------------ records */
@@ -645,6 +663,11 @@ static int read_quoted(csv_reader *reader, const unsigned char *open, const unsi
     return QUOTED_DONE;
 }
 
+static inline int ends_field(const csv_reader *reader, unsigned char c)
+{
+    return c == reader->delimiter || c == '\n' || c == '\r';
+}
+
 /* Room for the row that a first field opens. */
 static inline int begin_field(csv_reader *reader, size_t j)
 {
@@ -671,11 +694,32 @@ feed(csv_reader *reader, const unsigned char *block, size_t size, int final, fin
         reader->skip_line_feed = 0;
     }
     while (window < end) {
-        uint64_t mask = special(window, delimiter);
-        if (end - window < 64)
-            mask &= (UINT64_C(1) << (end - window)) - 1;
+        special_bytes found = special(window, delimiter);
+        uint64_t mask = found.delimiters | found.line_ends;
         const unsigned char *base = window;
         window += 64;
+        const unsigned char *open_after = NULL;
+        if (found.quotes || open != NULL) {
+            /* Whether every quote opens a field at its start or closes it at its end, as nearly all
+               do: then only what lies outside of quotes matters. */
+            uint64_t inside = running_parity(found.quotes) ^ (open != NULL ? UINT64_MAX : 0);
+            uint64_t outside = mask & ~inside;
+            uint64_t starts = outside << 1 | (field == base);
+            uint64_t ends = end - base > 64 ? mask >> 1 | (uint64_t)ends_field(reader, base[64]) << 63 : 0;
+            int plain = end - base > 64 && !(found.quotes & inside & ~starts) &&
+                        !(found.quotes & ~inside & ~ends) && !(found.line_ends & inside) &&
+                        !line_in_quotes;
+            if (plain) {
+                mask = outside;
+                if (inside >> 63)
+                    open_after = found.quotes ? base + 63 - __builtin_clzll(found.quotes) : open;
+                open = NULL;
+            } else {
+                mask |= found.quotes;
+            }
+        }
+        if (end - base < 64)
+            mask &= (UINT64_C(1) << (end - base)) - 1;
         while (mask) {
             const unsigned char *at = base + __builtin_ctzll(mask);
             mask &= mask - 1;
@@ -725,6 +769,10 @@ feed(csv_reader *reader, const unsigned char *block, size_t size, int final, fin
             } else if (open != NULL) {
                 line_in_quotes |= *at != delimiter;
                 continue;
+            } else if (length && *field == '"') {
+                text++;
+                length -= 2;
+                quoted = 1;
             }
             if (*at == delimiter) {
                 if (!begin_field(reader, j) || !store(reader, j, text, length))
@@ -761,6 +809,8 @@ feed(csv_reader *reader, const unsigned char *block, size_t size, int final, fin
             }
             record = field;
         }
+        if (open_after != NULL)
+            open = open_after;
     }
     if (open != NULL) {
         const unsigned char *stop, *text;

@@ -135,7 +135,8 @@ int mask_and(uint64_t *restrict out, const uint64_t *restrict a, const uint64_t 
     return any != 0;
 }
 
-void build_masks8(const uint8_t *codes, size_t n, size_t n_levels, uint64_t *masks, size_t words)
+static void fill_masks8(const uint8_t *codes, size_t n, size_t n_levels, uint64_t *masks,
+                        size_t words)
 {
     memset(masks, 0, n_levels * words * sizeof *masks);
 #if GML_X86
@@ -147,4 +148,17 @@ void build_masks8(const uint8_t *codes, size_t n, size_t n_levels, uint64_t *mas
     for (size_t i = 0; i < n; i++)
         if (codes[i] < n_levels)
             masks[codes[i] * words + i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+int build_masks8(const uint8_t *codes, size_t n, size_t n_levels, uint64_t *masks, size_t words,
+                 int64_t *totals)
+{
+    int64_t all = 0;
+    fill_masks8(codes, n, n_levels, masks, words);
+    for (size_t level = 0; level < n_levels; level++) {
+        const uint64_t *mask = masks + level * words;
+        totals[level] = popcount_and(mask, mask, words);
+        all += totals[level];
+    }
+    return all != (int64_t)n;
 }

@@ -1,0 +1,156 @@
+"""One measurement in one process: CPU seconds of a task by a package, as a JSON line.
+
+    python cells.py PACKAGE TASK FILE [REPETITIONS]
+
+Run by run.py in the environment that has the package, on one core. The time is the median over the
+repetitions, imports and (but for the task `read`) reading the file excluded.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+Task = Callable[[], object]
+
+
+def gml_task(task: str, path: str) -> Task:
+    """Ours."""
+    import gml
+
+    if task == "read":
+        return lambda: gml.read(path)
+    data = gml.read(path)
+    if task == "chowliu":
+        # A new counter each time: masks are built within the measurement.
+        return lambda: gml.chow_liu(gml.MemoryCounter(data, threads=1))
+    if task == "pairs":
+        import numpy as np
+
+        pairs = np.array(list(itertools.combinations(range(len(data.names)), 2)), dtype=np.int32)
+        return lambda: gml.MemoryCounter(data, threads=1).pair_statistics(pairs)
+    counter = gml.MemoryCounter(data, threads=1)
+    test = gml.TESTS["g"](counter)
+    return lambda: test(0, 1, (2, 3))
+
+
+def pyagrum_task(task: str, path: str) -> Task:
+    """pyAgrum: mutual information of all pairs, and a spanning tree by networkx."""
+    import pyagrum as gum
+
+    gum.setNumberOfThreads(1)
+    if task == "read":
+        return lambda: gum.BNLearner(path)
+    learner = gum.BNLearner(path)
+    learner.setNumberOfThreads(1)
+    names = list(learner.names())
+    if task == "citest":
+        return lambda: learner.G2(names[0], names[1], [names[2], names[3]])
+
+    def pairs() -> list[tuple[float, str, str]]:
+        return [
+            (learner.mutualInformation(a, b), a, b) for a, b in itertools.combinations(names, 2)
+        ]
+
+    def tree() -> object:
+        import networkx as nx
+
+        graph = nx.Graph()
+        graph.add_weighted_edges_from((a, b, w) for w, a, b in pairs())
+        return list(nx.maximum_spanning_edges(graph, data=False))
+
+    return tree if task == "chowliu" else pairs
+
+
+def pgmpy_task(task: str, path: str) -> Task:
+    """pgmpy."""
+    import logging
+
+    logging.disable(logging.WARNING)
+    import pandas as pd
+    from pgmpy.estimators import TreeSearch
+
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False).astype("category")
+    return lambda: TreeSearch(frame, n_jobs=1).estimate(show_progress=False)
+
+
+def pybnesian_task(task: str, path: str) -> Task:
+    """pybnesian: its mutual information test, pair by pair."""
+    import pyarrow as pa
+    import pybnesian as pb
+
+    table = _arrow_table(path)
+    arrays = []
+    for name in table.column_names:
+        values = table[name].unify_dictionaries().combine_chunks()
+        values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
+        arrays.append(
+            pa.DictionaryArray.from_arrays(values.indices.cast(pa.int8()), values.dictionary)
+        )
+    frame = pa.RecordBatch.from_arrays(arrays, table.column_names)
+    names = table.column_names
+    test = pb.MutualInformation(frame)
+    if task == "citest":
+        return lambda: test.pvalue(names[0], names[1], [names[2], names[3]])
+    return lambda: [test.pvalue(a, b) for a, b in itertools.combinations(names, 2)]
+
+
+def _arrow_table(path: str) -> object:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    with open(path) as file:
+        names = file.readline().strip().replace('"', "").split(",")
+    return pc.read_csv(
+        path,
+        read_options=pc.ReadOptions(use_threads=False),
+        convert_options=pc.ConvertOptions(
+            column_types={name: pa.dictionary(pa.int32(), pa.string()) for name in names},
+            strings_can_be_null=False,
+        ),
+    )
+
+
+def pyarrow_task(task: str, path: str) -> Task:
+    """pyarrow reading into dictionaries."""
+    return lambda: _arrow_table(path)
+
+
+def pandas_task(task: str, path: str) -> Task:
+    """pandas reading into categories."""
+    import pandas as pd
+
+    return lambda: pd.read_csv(path, dtype="category", keep_default_na=False)
+
+
+PACKAGES = {
+    "gml": gml_task,
+    "pyagrum": pyagrum_task,
+    "pgmpy": pgmpy_task,
+    "pybnesian": pybnesian_task,
+    "pyarrow": pyarrow_task,
+    "pandas": pandas_task,
+}
+
+
+def main() -> None:
+    """Measure and print."""
+    package, task, path, *rest = sys.argv[1:]
+    repetitions = int(rest[0]) if rest else 5
+    run = PACKAGES[package](task, path)
+    seconds = []
+    for _ in range(repetitions):
+        before = time.process_time()
+        run()
+        seconds.append(time.process_time() - before)
+        if seconds[-1] > 5:
+            break
+    print(json.dumps({"seconds": statistics.median(seconds)}))
+
+
+if __name__ == "__main__":
+    main()

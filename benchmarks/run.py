@@ -1,0 +1,183 @@
+"""Compare gml with other packages: CPU seconds on one core, ratios within one run.
+
+    python benchmarks/run.py            # or: make bench
+
+Installs the others into benchmarks/.venv. bnlearn takes part where Rscript has it. Wall times on a
+shared machine mislead, so every figure is CPU time of a process pinned to one core with one thread,
+the smallest of three processes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from data import dataset
+
+HERE = Path(__file__).resolve().parent
+PEERS = HERE / ".venv"
+PEER_PYTHON = PEERS / "bin" / "python"
+GML = Path(sys.executable).parent / "gml"
+PACKAGES = ["pgmpy", "pyagrum", "pybnesian", "pyarrow", "pandas", "networkx"]
+PROCESSES = 3
+
+PYAGRUM_SCRIPT = """
+import sys, itertools, pyagrum as gum, networkx as nx
+learner = gum.BNLearner(sys.argv[1]); names = list(learner.names())
+graph = nx.Graph()
+graph.add_weighted_edges_from(
+    (a, b, learner.mutualInformation(a, b)) for a, b in itertools.combinations(names, 2))
+print(list(nx.maximum_spanning_edges(graph, data=False)))
+"""
+
+
+def install_peers() -> None:
+    """Make the environment of the other packages."""
+    if not PEER_PYTHON.exists():
+        subprocess.run([sys.executable, "-m", "venv", PEERS], check=True)
+        subprocess.run([PEER_PYTHON, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+
+
+def pinned() -> None:
+    """Keep a child on one core with one thread."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+ENVIRONMENT = {
+    **os.environ,
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+
+
+def in_process(package: str, task: str, path: Path) -> float | None:
+    """CPU seconds of a task within a process."""
+    if package == "bnlearn":
+        command = ["Rscript", str(HERE / "bnlearn.R"), str(path)]
+    else:
+        python = sys.executable if package == "gml" else str(PEER_PYTHON)
+        command = [python, str(HERE / "cells.py"), package, task, str(path)]
+    best = None
+    for _ in range(PROCESSES):
+        done = subprocess.run(
+            command, capture_output=True, preexec_fn=pinned, env=ENVIRONMENT, timeout=900
+        )
+        if done.returncode:
+            print(f"  {package} {task}: {done.stderr.decode()[-200:]}", file=sys.stderr)
+            return None
+        seconds = float(json.loads(done.stdout.splitlines()[-1])["seconds"])
+        best = seconds if best is None else min(best, seconds)
+        if seconds > 5:
+            break
+    return best
+
+
+def whole_command(command: list[str]) -> tuple[float, float]:
+    """CPU seconds and peak memory in MB of a whole command."""
+    seconds, memory = float("inf"), 0.0
+    for _ in range(2 * PROCESSES + 1):
+        with tempfile.TemporaryFile() as out:
+            process = subprocess.Popen(command, stdout=out, preexec_fn=pinned, env=ENVIRONMENT)
+            _, status, usage = os.wait4(process.pid, 0)
+        assert status == 0, command
+        seconds = min(seconds, usage.ru_utime + usage.ru_stime)
+        memory = max(memory, usage.ru_maxrss / 1024)
+        if seconds > 5:
+            break
+    return seconds, memory
+
+
+def table(title: str, rows: list[tuple[str, dict[str, float | None]]]) -> None:
+    """Print figures with their ratio to gml."""
+    print(f"\n**{title}**\n")
+    print("| what | gml | others (times gml) |")
+    print("|---|---|---|")
+    for what, figures in rows:
+        own = figures["gml"]
+        assert own is not None
+        others = ", ".join(
+            f"{name} {value:.4g} ({value / own:.1f}x)"
+            for name, value in figures.items()
+            if name != "gml" and value is not None
+        )
+        print(f"| {what} | {own:.4g} | {others} |", flush=True)
+
+
+def have_bnlearn() -> bool:
+    """Whether R has bnlearn."""
+    if shutil.which("Rscript") is None:
+        return False
+    return not subprocess.run(["Rscript", "-e", "library(bnlearn)"], capture_output=True).returncode
+
+
+def main() -> None:
+    """Run everything."""
+    install_peers()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    bnlearn = ["bnlearn"] if have_bnlearn() else []
+    big, middle, small = (
+        dataset("alarm", 1_000_000),
+        dataset("alarm", 100_000),
+        dataset("alarm", 5000),
+    )
+    asia, link = dataset("asia", 10_000), dataset("link", 5000)
+
+    table(
+        "Reading a CSV file, CPU seconds",
+        [
+            (
+                f"{path.stem} ({path.stat().st_size >> 20} MB)",
+                {p: in_process(p, "read", path) for p in ("gml", "pyarrow", "pandas", "pyagrum")},
+            )
+            for path in (middle, big)
+        ],
+    )
+    table(
+        "Chow-Liu in process, CPU seconds",
+        [
+            (
+                small.stem,
+                {p: in_process(p, "chowliu", small) for p in ("gml", "pyagrum", "pgmpy", *bnlearn)},
+            ),
+            (
+                middle.stem,
+                {p: in_process(p, "chowliu", middle) for p in ("gml", "pyagrum", *bnlearn)},
+            ),
+            (link.stem, {p: in_process(p, "chowliu", link) for p in ("gml", *bnlearn)}),
+        ],
+    )
+    table(
+        "G and p-value of all pairs in process, CPU seconds (pyagrum: mutual information only)",
+        [
+            (path.stem, {p: in_process(p, "pairs", path) for p in ("gml", "pybnesian", "pyagrum")})
+            for path in (small, middle)
+        ],
+    )
+    table(
+        "One test given two columns in process, CPU seconds",
+        [(big.stem, {p: in_process(p, "citest", big) for p in ("gml", "pybnesian", "pyagrum")})],
+    )
+    commands, memory = [], []
+    for path in (asia, big):
+        own = whole_command([str(GML), "chowliu", str(path), "--threads", "1"])
+        peer = whole_command([str(PEER_PYTHON), "-c", PYAGRUM_SCRIPT, str(path)])
+        commands.append((f"chowliu {path.stem}", {"gml": own[0], "pyagrum": peer[0]}))
+        memory.append((f"chowliu {path.stem}", {"gml": own[1], "pyagrum": peer[1]}))
+    nothing = whole_command([sys.executable, "-c", "pass"])[0]
+    commands.append(
+        ("--help", {"gml": whole_command([str(GML), "--help"])[0], "python -c pass": nothing})
+    )
+    table("Whole commands, CPU seconds", commands)
+    table("Peak memory, MB", memory)
+
+
+if __name__ == "__main__":
+    main()

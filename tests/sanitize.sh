@@ -1,0 +1,31 @@
+#!/bin/sh
+# Build the kernel with AddressSanitizer and UndefinedBehaviorSanitizer in a scratch folder and run
+# the kernel's tests there. Called by `make sanitize`, which sets VENV.
+set -eu
+cd "$(dirname "$0")/.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$scratch"
+cd "$scratch"
+CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g" \
+LDFLAGS="-fsanitize=address,undefined" \
+    "$VENV/bin/python" -c "from setuptools import setup; setup()" build_ext --inplace \
+    >build.log 2>&1 || { cat build.log; exit 1; }
+# A program that is not itself sanitized must load the runtime first.
+LD_PRELOAD="$(cc -print-file-name=libasan.so) $(cc -print-file-name=libubsan.so)"
+export LD_PRELOAD
+export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export PYTHONPATH="$scratch"
+"$VENV/bin/python" - <<'PY'
+from gml.kernel import _kernel
+symbols = open(_kernel.__file__, "rb").read()
+assert b"__asan_" in symbols and b"__ubsan_" in symbols, "the kernel is not sanitized"
+print("sanitized:", _kernel.__file__)
+PY
+for instructions in portable avx2; do
+    GML_KERNEL=$instructions "$VENV/bin/python" -m pytest -q -p no:cacheprovider \
+        tests/property/test_csv_reader.py tests/property/test_counting.py \
+        tests/property/test_statistics.py tests/property/test_permutation.py \
+        tests/unit/test_reading.py tests/unit/test_regressions.py tests/unit/test_independence.py
+done
