@@ -7,10 +7,11 @@ import click
 from gml import __version__
 from gml.cli.options import (
     DataRequest,
+    alpha_option,
     chosen_options,
     common_options,
     data_options,
-    probability,
+    df_option,
     was_given,
 )
 from gml.cli.output import GraphOutput, graph_output
@@ -44,16 +45,8 @@ from gml.errors import UsageError
     show_default=True,
     help="A forest: edges that pay by BIC, or that the G test calls dependent.",
 )
-@click.option(
-    "--alpha", type=float, default=0.05, callback=probability, help="Level of --prune g; 0.05."
-)
-@click.option(
-    "--df",
-    type=click.Choice(["full", "adjusted"]),
-    default="full",
-    show_default=True,
-    help="Degrees of freedom of --prune g.",
-)
+@alpha_option("Level of --prune g.")
+@df_option("Degrees of freedom of --prune g.")
 @click.option("--class", "class_", metavar="VAR", help="Tree-augmented naive Bayes for VAR.")
 @graph_output
 @common_options

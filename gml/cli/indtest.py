@@ -12,11 +12,12 @@ import click
 from gml.cli.options import (
     DataRequest,
     NameList,
+    alpha_option,
     claim_standard_input,
     common_options,
     data_options,
+    df_option,
     finite,
-    probability,
     seed_option,
     was_given,
 )
@@ -74,21 +75,8 @@ _OPTIONS_OF = {
     show_default=True,
     help="Which test.",
 )
-@click.option(
-    "--alpha",
-    type=float,
-    default=0.05,
-    show_default=True,
-    callback=probability,
-    help="Dependent if p is at most this.",
-)
-@click.option(
-    "--df",
-    type=click.Choice(["full", "adjusted"]),
-    default="full",
-    show_default=True,
-    help="Degrees of freedom of g and chi2: all seen levels, or non-empty rows and columns.",
-)
+@alpha_option("Dependent if p is at most this.")
+@df_option("Degrees of freedom of g and chi2: all seen levels, or non-empty rows and columns.")
 @click.option(
     "--adjust",
     type=click.Choice(["none", "bonferroni", "holm", "bh", "by"]),

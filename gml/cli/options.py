@@ -236,6 +236,24 @@ def probability(ctx: click.Context, param: click.Parameter, value: float | None)
     return value
 
 
+def alpha_option(help_: str) -> Callable[[Function], Function]:
+    """--alpha P."""
+    return click.option(
+        "--alpha", type=float, default=0.05, show_default=True, callback=probability, help=help_
+    )
+
+
+def df_option(help_: str) -> Callable[[Function], Function]:
+    """--df full|adjusted."""
+    return click.option(
+        "--df",
+        type=click.Choice(["full", "adjusted"]),
+        default="full",
+        show_default=True,
+        help=help_,
+    )
+
+
 seed_option = click.option(
     "--seed",
     type=click.IntRange(min=0),

@@ -18,7 +18,6 @@ from gml.data.dataset import (
     Variable,
     code_type,
     integer_weights,
-    missing_code,
     missing_mask,
 )
 from gml.data.discretize import Binning, interval_levels
@@ -261,17 +260,10 @@ def _code_column(
         codes = np.where(missing_mask(column.cells), len(values), column.cells)
         return _cut_numbers(lookup[codes], binning, weights)
     levels = order_levels(column.labels, decimal=options.decimal)
-    return levels, _recode(column.cells, column.labels, levels)
-
-
-def _recode(cells: NDArray[Any], labels: Sequence[str], levels: tuple[str, ...]) -> NDArray[Any]:
-    if tuple(labels) == levels:
-        return cells
-    lookup = np.full(missing_code(cells) + 1, missing_code(cells), dtype=cells.dtype)
-    rank = {level: code for code, level in enumerate(levels)}
-    lookup[: len(labels)] = [rank[label] for label in labels]
-    recoded: NDArray[Any] = np.take(lookup, cells)
-    return recoded
+    if list(levels) != column.labels:
+        rank = {level: code for code, level in enumerate(levels)}
+        kernel.active().recode(column.cells, [rank[label] for label in column.labels])
+    return levels, column.cells
 
 
 def _cut_numbers(

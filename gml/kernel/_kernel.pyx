@@ -4,7 +4,7 @@
 `gml.kernel.reference` has the same functions in Python; the tests compare the two.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memmove
 
@@ -54,6 +54,10 @@ cdef extern from "csv_reader.h":
     int csv_declare(csv_reader *, size_t, const unsigned char *, size_t)
     size_t csv_feed(csv_reader *, const unsigned char *, size_t, int) nogil
     int csv_finish(csv_reader *)
+
+cdef extern from "recode.h":
+    void recode8(uint8_t *, size_t, const uint8_t *, size_t) nogil
+    void recode16(uint16_t *, size_t, const uint16_t *) nogil
 
 cdef extern from "popcount.h":
     enum:
@@ -228,6 +232,28 @@ def read_csv(source, bytes start, first_line, list columns, dialect):
         csv_free(reader)
 
 
+def recode(codes, list new_codes):
+    """Replace code k by new_codes[k], in place; missing stays missing."""
+    cdef uint8_t[::1] narrow
+    cdef uint16_t[::1] wide
+    cdef const uint8_t[::1] narrow_lookup
+    cdef const uint16_t[::1] wide_lookup
+    if len(codes) == 0:
+        return
+    missing = np.iinfo(codes.dtype).max
+    lookup = np.full(missing + 1, missing, dtype=codes.dtype)
+    lookup[: len(new_codes)] = new_codes
+    cdef size_t n_labels = len(new_codes)
+    if codes.dtype.itemsize == 1:
+        narrow, narrow_lookup = codes, lookup
+        with nogil:
+            recode8(&narrow[0], narrow.shape[0], &narrow_lookup[0], n_labels)
+    else:
+        wide, wide_lookup = codes, lookup
+        with nogil:
+            recode16(&wide[0], wide.shape[0], &wide_lookup[0])
+
+
 # ---------------------------------------------------------------------- counting
 
 cdef class CodedData:
@@ -246,7 +272,7 @@ cdef class CodedData:
     def __cinit__(self, list columns, list n_levels, weights, Py_ssize_t mask_levels):
         cdef size_t j
         cdef const uint8_t[::1] narrow
-        cdef const unsigned short[::1] wide
+        cdef const uint16_t[::1] wide
         cdef const int64_t[::1] row_weights
         self.n_columns = len(columns)
         self.n_levels = n_levels

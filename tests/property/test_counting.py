@@ -124,6 +124,21 @@ def test_distinct_rows_count_as_all_rows(weighted):
     assert_allclose(everything.floats, expected.floats, rtol=1e-12)
 
 
+@given(
+    st.integers(0, 2**32 - 1), st.integers(0, 300), st.sampled_from([1, 2, 15, 16, 17, 255, 300])
+)
+def test_recode(seed, n, n_levels):
+    rng = np.random.default_rng(seed)
+    (codes,) = random_columns(rng, n, [n_levels], missing=True)
+    new_codes = rng.permutation(n_levels).tolist()
+    missing = np.iinfo(codes.dtype).max
+    expected = [missing if c == missing else new_codes[c] for c in codes.tolist()]
+    for kernel in (compiled, reference):
+        changed = codes.copy()
+        kernel.recode(changed, new_codes)
+        assert changed.tolist() == expected
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.integers(1, 30), st.integers(1, 12))
 def test_rows_are_grouped_as_the_reference_groups_them(seed, n, distinct, width):
     rng = np.random.default_rng(seed)

@@ -1,6 +1,6 @@
 """The kernel in Python and NumPy: oracle of the tests, and what runs without a compiler."""
 
-from gml.kernel.reference.counting import CodedData, exact_dot, group_rows
+from gml.kernel.reference.counting import CodedData, exact_dot, group_rows, recode
 from gml.kernel.reference.csv_reader import read_csv
 from gml.kernel.reference.permutation import permutation_exceedances
 from gml.kernel.reference.statistics import log_bayes_factor, table_statistics_of
@@ -14,5 +14,6 @@ __all__ = [
     "log_chi2_upper",
     "permutation_exceedances",
     "read_csv",
+    "recode",
     "table_statistics_of",
 ]

@@ -80,6 +80,14 @@ class CodedData:
         return out
 
 
+def recode(codes: NDArray[Any], new_codes: list[int]) -> None:
+    """Replace code k by new_codes[k], in place; missing stays missing."""
+    missing = np.iinfo(codes.dtype).max
+    lookup = np.full(missing + 1, missing, dtype=codes.dtype)
+    lookup[: len(new_codes)] = new_codes
+    codes[:] = lookup[codes]
+
+
 def exact_dot(
     x: NDArray[np.int64], y: NDArray[np.int64], weights: NDArray[np.int64] | None = None
 ) -> int:

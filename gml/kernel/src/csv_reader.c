@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "byte_hash.h"
 #include "cpu.h"
 #include "number.h"
 
@@ -165,19 +166,6 @@ static inline uint64_t load64(const unsigned char *text)
 #error "the label loads assume a little-endian machine"
 #endif
 
-static uint64_t hash_long(const unsigned char *text, size_t length)
-{
-    uint64_t hash = length * UINT64_C(0x9E3779B97F4A7C15);
-    for (size_t k = 0; k < length; k += 8) {
-        size_t rest = length - k;
-        uint64_t word = 0;
-        memcpy(&word, text + k, rest < 8 ? rest : 8);
-        hash = (hash ^ word) * UINT64_C(0xFF51AFD7ED558CCD);
-        hash ^= hash >> 32;
-    }
-    return hash;
-}
-
 static inline void label_key(const unsigned char *text, size_t length, uint64_t *low,
                              uint64_t *high)
 {
@@ -188,7 +176,7 @@ static inline void label_key(const unsigned char *text, size_t length, uint64_t 
         *low = load64(text);
         *high = load64(text + 8) & LOW_BYTES[length - 8];
     } else {
-        *low = hash_long(text, length);
+        *low = hash_bytes(text, length);
         *high = 0;
     }
 }

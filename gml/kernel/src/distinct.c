@@ -3,18 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_row(const uint8_t *row, size_t width)
-{
-    uint64_t hash = width;
-    for (size_t k = 0; k < width; k += 8) {
-        size_t rest = width - k;
-        uint64_t word = 0;
-        memcpy(&word, row + k, rest < 8 ? rest : 8);
-        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
-    }
-    return hash * UINT64_C(0xFF51AFD7ED558CCD);
-}
+#include "byte_hash.h"
 
 int64_t group_rows(const uint8_t *rows, size_t n, size_t width, int64_t limit, int32_t *group,
                    int64_t *firsts)
@@ -30,7 +19,7 @@ int64_t group_rows(const uint8_t *rows, size_t n, size_t width, int64_t limit, i
     int64_t found = 0;
     for (size_t i = 0; i < n; i++) {
         const uint8_t *row = rows + i * width;
-        size_t k = (size_t)(hash_row(row, width) >> (64 - bits));
+        size_t k = (size_t)(hash_bytes(row, width) >> (64 - bits));
         while (slots[k] >= 0 && memcmp(rows + (size_t)firsts[slots[k]] * width, row, width) != 0)
             k = (k + 1) & mask;
         if (slots[k] < 0) {

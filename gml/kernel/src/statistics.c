@@ -33,23 +33,34 @@ static inline double divergence(double t)
     return t <= -1 ? 1.0 : (1 + t) * log1p(t) - t;
 }
 
-/* Since sum O = sum E, G/2 = sum E ((1+t) ln(1+t) - t) with t = (O-E)/E: no term is negative. */
-double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int64_t *row_totals,
-                    const int64_t *column_totals, int64_t n)
+/* G and X2 of one stratum. Since sum O = sum E, G/2 = sum E ((1+t) ln(1+t) - t) with t = (O-E)/E: no
+   term is negative. */
+static inline double stratum_sums(const int64_t *table, size_t rows, size_t columns,
+                                  const int64_t *row_totals, const int64_t *column_totals,
+                                  int64_t n, double *x2)
 {
-    double half = 0;
+    double half_g = 0;
+    *x2 = 0;
     for (size_t a = 0; a < rows; a++) {
         if (row_totals[a] == 0)
             continue;
         for (size_t b = 0; b < columns; b++) {
             if (column_totals[b] == 0)
                 continue;
+            double d = deviation(table[a * columns + b], n, row_totals[a], column_totals[b]);
             double product = (double)row_totals[a] * (double)column_totals[b];
-            double t = deviation(table[a * columns + b], n, row_totals[a], column_totals[b]) / product;
-            half += product / (double)n * divergence(t);
+            half_g += product / (double)n * divergence(d / product);
+            *x2 += d * d / (product * (double)n);
         }
     }
-    return 2 * half;
+    return 2 * half_g;
+}
+
+double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int64_t *row_totals,
+                    const int64_t *column_totals, int64_t n)
+{
+    double x2;
+    return stratum_sums(table, rows, columns, row_totals, column_totals, n, &x2);
 }
 
 int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t columns,
@@ -99,20 +110,9 @@ int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t
         out->df_adjusted += df;
         int64_t smaller = seen_rows < seen_columns ? seen_rows : seen_columns;
         out->v_denominator += (double)n * (double)(smaller - 1);
-        double half_g = 0;
-        for (size_t a = 0; a < rows; a++) {
-            if (row_totals[a] == 0)
-                continue;
-            for (size_t b = 0; b < columns; b++) {
-                if (column_totals[b] == 0)
-                    continue;
-                double d = deviation(stratum[a * columns + b], n, row_totals[a], column_totals[b]);
-                double product = (double)row_totals[a] * (double)column_totals[b];
-                half_g += product / (double)n * divergence(d / product);
-                out->x2 += d * d / (product * (double)n);
-            }
-        }
-        out->g += 2 * half_g;
+        double x2;
+        out->g += stratum_sums(stratum, rows, columns, row_totals, column_totals, n, &x2);
+        out->x2 += x2;
     }
     for (size_t a = 0; a < rows; a++)
         out->seen_x += all_rows[a] != 0;
