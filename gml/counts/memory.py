@@ -31,6 +31,7 @@ _COMPRESS_SHARE = 8
 _SAMPLE_ROWS = 2048
 _GROUP_BLOCK = 1 << 16
 _MIN_CHUNK = 16
+_TABLES_AHEAD = 256
 _FIXED_POINT_BITS = 52
 
 
@@ -79,8 +80,25 @@ class MemoryCounter:
         """Count a batch of tables; answers come in the order of the questions."""
         sets = list(sets)
         data = self._data(len(sets))
-        for wanted in sets:
-            yield self._table(data, wanted)
+        largest = max((self._bytes(wanted) for wanted in sets), default=0)
+        # Tables wait for the caller: as many at a time as the budget holds.
+        waiting = min(_TABLES_AHEAD, self._budget // max(largest, 1))
+        if self._threads == 1 or waiting < 2 or len(sets) < 2:
+            for wanted in sets:
+                yield self._table(data, wanted)
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            for start in range(0, len(sets), waiting):
+                part = sets[start : start + waiting]
+                yield from pool.map(lambda wanted: self._table(data, wanted), part)
+
+    def _bytes(self, wanted: TableSet) -> int:
+        """Return how much a table may take: all configurations, or those that n rows can have."""
+        configs = math.prod(self._n_levels(j) for j in wanted.given)
+        cells = math.prod(self._n_levels(j) for j in wanted.axes)
+        return 8 * cells * min(configs, max(DENSE_CELLS, self.dataset.n_rows))
 
     def _table(self, data: Any, wanted: TableSet) -> Counts:
         members = [*wanted.given, *wanted.axes]
@@ -94,8 +112,9 @@ class MemoryCounter:
         flat = data.count(np.array(members, dtype=np.int32))
         table = flat.reshape(n_configs, *axes)
         seen = np.flatnonzero(table.reshape(n_configs, -1).any(axis=1))
-        codes = np.array(np.unravel_index(seen, given) if given else [[]] * 0, dtype=np.int64)
-        configs = codes.T if given else np.zeros((len(seen), 0), dtype=np.int64)
+        configs = np.zeros((len(seen), 0), dtype=np.int64)
+        if given:
+            configs = np.column_stack(np.unravel_index(seen, given)).astype(np.int64)
         return Counts(np.ascontiguousarray(table[seen]), configs, n_configs, int(flat.sum()))
 
     def _sparse_table(self, wanted: TableSet, given: list[int], axes: list[int]) -> Counts:

@@ -18,6 +18,8 @@ from gml.progress import reporter
 
 STANDARD_INPUT = "standard input"
 _MAGIC_BYTES = 16
+# Requests above this size go to the file without a copy in between.
+_SMALL_BUFFER = 1 << 16
 _Stream = tuple[io.BufferedIOBase, tuple[type[Exception], ...]]
 """Where the bytes come from, and what it raises when they are damaged."""
 
@@ -187,7 +189,7 @@ def open_source(path: str | os.PathLike[str], *, digest: bool = False) -> ByteSo
             raise DataError(f"{name}: {error.strerror}") from None
     raw = _Raw(file, name, size, digest)
     try:
-        buffered = io.BufferedReader(raw, BLOCK_BYTES)
+        buffered = io.BufferedReader(raw, _SMALL_BUFFER)
         stream = _decompressor(buffered, name)
         return ByteSource(raw, stream, name)
     except BaseException:

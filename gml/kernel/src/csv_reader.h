@@ -44,20 +44,23 @@ typedef struct {
 } csv_slot;
 
 typedef struct {
+    /* what every field needs, within one cache line */
     int kind;
+    int slot_shift;
+    uint32_t n_slots;
+    uint32_t n_labels;
+    csv_slot *slots;
+    void *cells;
+    unsigned char *text; /* all labels, one after the other */
+    /* what only new labels and numbers need */
     int closed;              /* only declared labels are allowed */
     int numbers_on_overflow; /* turn into CSV_NUMBERS when there are too many numeric labels */
     int counts;              /* numbers are non-negative integers below 2^53, none is missing */
     uint32_t max_labels;
-    uint32_t n_labels;
-    uint32_t n_slots, n_used;
-    int slot_shift;
-    csv_slot *slots;
-    unsigned char *text; /* all labels, one after the other */
+    uint32_t n_used;
     size_t text_size, text_capacity;
-    size_t *ends; /* where each label ends in the text */
+    size_t *ends; /* start and end of each label in the text */
     size_t ends_capacity;
-    void *cells;
 } csv_column;
 
 typedef struct {
