@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counts, Moments, TableSet, Triple, tables_of
 from gml.counts.resources import available_threads, default_budget, require_memory
-from gml.data.dataset import Dataset, Variable, missing_mask
+from gml.data.dataset import Dataset, Variable, has_missing, missing_mask
 from gml.errors import UsageError, listing, quote
 from gml.kernel.layout import DENSE_CELLS, TableStatistics
 from gml.progress import reporter
@@ -71,8 +71,10 @@ class MemoryCounter:
     def missing(self) -> bool:
         """Whether some tables leave rows out because a value is missing."""
         weights = self.dataset.weights
-        counted: slice | NDArray[np.bool_] = slice(None) if weights is None else weights > 0
-        return any(missing_mask(column)[counted].any() for column in self.dataset.columns)
+        return any(
+            has_missing(column if weights is None else column[weights > 0])
+            for column in self.dataset.columns
+        )
 
     # ------------------------------------------------------------------ tables
 

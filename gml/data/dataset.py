@@ -48,6 +48,15 @@ def missing_mask(column: NDArray[Any]) -> NDArray[np.bool_]:
     return mask
 
 
+def has_missing(column: NDArray[Any]) -> bool:
+    """Whether a cell of a column is missing; takes no memory."""
+    if len(column) == 0:
+        return False
+    if column.dtype.kind == "f":
+        return bool(np.isnan(column.min()))
+    return int(column.max()) == missing_code(column)
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Columns of equal length: codes of levels (uint8 or uint16) or float64, and row weights.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.dataset import Dataset, Variable, code_type, missing_mask
+from gml.data.dataset import Dataset, Variable, code_type, has_missing, missing_mask
 from gml.errors import DataError, UsageError, listing, quote
 
 NA_LEVEL = "NA"
@@ -17,36 +17,27 @@ def apply_missing_policy(dataset: Dataset, policy: str, where: str) -> Dataset:
     """Treat the missing cells of all columns."""
     if policy == "available":
         return dataset
-    missing = [missing_mask(column) for column in dataset.columns]
-    counts = [int(np.count_nonzero(mask)) for mask in missing]
-    if not any(counts):
+    gaps = {
+        j: missing_mask(column) for j, column in enumerate(dataset.columns) if has_missing(column)
+    }
+    if not gaps:
         return dataset
     if policy == "error":
         per_column = ", ".join(
-            f"{quote(name)} {count}"
-            for name, count in zip(dataset.names, counts, strict=True)
-            if count
+            f"{quote(dataset.names[j])} {np.count_nonzero(mask)}" for j, mask in gaps.items()
         )
         raise DataError(
             f"{where}: missing values: {per_column}; choose --missing drop (complete rows only), "
             "level (a level of their own) or available (rows complete in each table)"
         )
     if policy == "drop":
-        incomplete = np.zeros(dataset.n_rows, dtype=bool)
-        for mask in missing:
-            incomplete |= mask
-        return dataset.rows(~incomplete)
+        return dataset.rows(~np.logical_or.reduce(list(gaps.values())))
     numbers = [variable.name for variable in dataset.variables if variable.is_continuous]
     if numbers:
         raise UsageError(f"--missing level: {listing(numbers)} has numbers, not levels")
-    variables, columns = [], []
-    for variable, column, mask, count in zip(
-        dataset.variables, dataset.columns, missing, counts, strict=True
-    ):
-        if count:
-            variable, column = _as_level(variable, column, mask)
-        variables.append(variable)
-        columns.append(column)
+    variables, columns = list(dataset.variables), list(dataset.columns)
+    for j, mask in gaps.items():
+        variables[j], columns[j] = _as_level(variables[j], columns[j], mask)
     return Dataset(tuple(variables), tuple(columns), dataset.weights, dataset.digest)
 
 

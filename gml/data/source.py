@@ -30,7 +30,7 @@ class _Raw(io.RawIOBase):
     def __init__(self, file: BinaryIO, name: str, size: int | None, hashed: bool) -> None:
         self._file = file
         self._name = name
-        self._size = size
+        self.size = size
         self._done = 0
         self._hash: Any = None
         self._worker: Any = None
@@ -55,7 +55,7 @@ class _Raw(io.RawIOBase):
                 self._pending.result()
             self._pending = self._worker.submit(self._hash.update, bytes(view[:got]))
         self._done += got
-        reporter().advance(f"reading {self._name}", self._done, self._size)
+        reporter().advance(f"reading {self._name}", self._done, self.size)
         return got
 
     def _read_some(self, view: memoryview) -> int:
@@ -90,6 +90,7 @@ class ByteSource:
         self._raw = raw
         self._stream, self._damage = stream
         self.name = name
+        self.size = None if self._damage else raw.size
         self._decoder: codecs.IncrementalDecoder | None = None
         self._encoding = "utf-8"
         self._decoded = b""

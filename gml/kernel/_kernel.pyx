@@ -41,7 +41,7 @@ cdef extern from "csv_reader.h":
     ctypedef struct csv_reader:
         size_t n_columns
         csv_column *columns
-        size_t n_rows
+        size_t n_rows, row_capacity
         int status
         uint64_t error_line
         size_t error_column, error_fields
@@ -53,6 +53,7 @@ cdef extern from "csv_reader.h":
     int csv_set_column(csv_reader *, size_t, int, uint32_t, int, int, int)
     int csv_declare(csv_reader *, size_t, const unsigned char *, size_t)
     size_t csv_feed(csv_reader *, const unsigned char *, size_t, int) nogil
+    int csv_reserve(csv_reader *, size_t)
     int csv_finish(csv_reader *)
 
 cdef extern from "recode.h":
@@ -191,6 +192,7 @@ def read_csv(source, bytes start, first_line, list columns, dialect):
     cdef size_t size = len(start), consumed
     cdef unsigned char *block
     cdef int final = 0
+    cdef size_t expected = source.size or 0
     cdef bytes encoded
     buffer = bytearray(capacity + CSV_SLACK)
     try:
@@ -219,6 +221,12 @@ def read_csv(source, bytes start, first_line, list columns, dialect):
                 value = bytes(reader.error_value[:reader.error_value_size])
                 raise CsvProblem(reader.status, reader.error_line, reader.error_column,
                                  reader.error_fields, value)
+            if expected and consumed and not final:
+                # The first block tells how long rows are, and so how many there will be.
+                expected = <size_t>(1.02 * expected / consumed * reader.n_rows) + 1024
+                if expected > reader.row_capacity and not csv_reserve(reader, expected):
+                    raise MemoryError
+                expected = 0
             memmove(block, block + consumed, size - consumed)
             size -= consumed
             if 2 * size > capacity:

@@ -35,6 +35,9 @@ SKIP, CODES8, CODES16, NUMBERS, OVERFLOW = range(5)
 class Source(Protocol):
     """Where bytes come from: a file, a pipe, a decompressor."""
 
+    size: int | None
+    """How many bytes there are in all, if that is known; a hint."""
+
     def readinto(self, buffer: memoryview, /) -> int:
         """Fill the buffer as far as possible; 0 at the end."""
 

@@ -27,6 +27,8 @@ class Trickle:
 
     def __init__(self, content: bytes, sizes: list[int]) -> None:
         self._stream = io.BytesIO(content)
+        # a hint that is right, wrong or missing
+        self.size = {0: None, 1: len(content), 2: 10 * len(content)}[len(sizes) % 3]
         self._sizes = sizes or [1 << 20]
         self._turn = 0
 

@@ -210,11 +210,10 @@ int csv_fail(csv_reader *reader, int status, size_t column, const unsigned char 
     return 0;
 }
 
-int csv_grow_rows(csv_reader *reader)
+int csv_reserve(csv_reader *reader, size_t capacity)
 {
     /* realloc of large blocks remaps pages instead of copying them, and untouched pages cost
        nothing: the peak stays at the size of the data. */
-    size_t capacity = reader->row_capacity ? 2 * reader->row_capacity : 1024;
     for (size_t j = 0; j < reader->n_columns; j++) {
         csv_column *column = &reader->columns[j];
         size_t size = cell_size(column->kind);
@@ -227,6 +226,11 @@ int csv_grow_rows(csv_reader *reader)
     }
     reader->row_capacity = capacity;
     return 1;
+}
+
+int csv_grow_rows(csv_reader *reader)
+{
+    return csv_reserve(reader, reader->row_capacity ? 2 * reader->row_capacity : 1024);
 }
 
 static int widen(csv_reader *reader, csv_column *column)

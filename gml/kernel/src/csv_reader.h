@@ -98,6 +98,9 @@ int csv_declare(csv_reader *reader, size_t column, const unsigned char *label, s
    says that no more bytes follow. On an error, reader->status is set. */
 size_t csv_feed(csv_reader *reader, const unsigned char *block, size_t size, int final);
 
+/* Make room for about this many rows at once; memory that is never touched costs nothing. */
+int csv_reserve(csv_reader *reader, size_t n_rows);
+
 /* Give up unused capacity. */
 int csv_finish(csv_reader *reader);
 
