@@ -2,7 +2,8 @@
 
 k cut points make the k + 1 levels `[-inf,c1)`, `[c1,c2)`, …, `[ck,inf)`, so that every number has a
 level, in this file and in the next. Quantile cuts are data values: cut i of K is the smallest value
-v with #{rows ≤ v} > i·n/K; width cuts divide the range evenly. Both see weights and no row order.
+v with #{rows ≤ v} > i·n/K, and at least one cut is made between two values; width cuts divide the
+range evenly. Both see weights and no row order.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Binning:
             float(values[np.searchsorted(below * self.bins, i * n, side="right")])
             for i in range(1, self.bins)
         }
-        return tuple(sorted(chosen - {float(values[0])}))
+        above = sorted(chosen - {float(values[0])})
+        # Where most rows have the smallest value, the others are kept apart from it.
+        return tuple(above or [float(value) for value in values[1:2]])
 
 
 def parse_binning(text: str) -> Binning:

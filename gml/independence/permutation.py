@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,7 @@ class PermutationTest(PValueTest):
                 members = (*sets[k].axes, *sets[k].given)
                 key = self._key([self._counter.variables[j].name for j in members])
                 log_p = self._log_p(counts.table, g, key)
-            reporter().advance("permuting", k + 1, len(triples))
+            reporter().advance("testing", k + 1, len(triples))
             results.append(
                 describe(found, k, sufficient=bool(sufficient[k]), statistic=g, log_p=log_p)
             )
@@ -81,14 +81,22 @@ class PermutationTest(PValueTest):
         def chunk(bound: tuple[int, int]) -> int:
             return int(count(table, g - _SLACK, key, *bound))
 
-        if self._threads == 1 or len(bounds) == 1:
-            exceeding = sum(map(chunk, bounds))
-        else:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(self._threads) as pool:
-                exceeding = sum(pool.map(chunk, bounds))
+        exceeding = 0
+        for done, found in enumerate(self._map(chunk, bounds), start=1):
+            exceeding += found
+            reporter().advance("permuting", done, len(bounds))
         return math.log((1 + exceeding) / (total + 1))
+
+    def _map(
+        self, chunk: Callable[[tuple[int, int]], int], bounds: list[tuple[int, int]]
+    ) -> Iterator[int]:
+        if self._threads == 1 or len(bounds) == 1:
+            yield from map(chunk, bounds)
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            yield from pool.map(chunk, bounds)
 
     def _key(self, names: Sequence[str]) -> tuple[int, int]:
         # Lengths keep ("a", "bc") and ("ab", "c") apart.
