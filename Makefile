@@ -8,6 +8,7 @@ KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h) gml/kernel/_kernel.p
 .PHONY: demo test lint format docs bench sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
+	@echo 'installing into $(VENV): about a minute'
 	$(PYTHON) -m venv $(VENV)
 	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,parquet,zstd]'
 	touch $@

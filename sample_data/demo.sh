@@ -23,3 +23,4 @@ if command -v dot >/dev/null; then
 else
     printf '\nThe tree is in demo_output/asia_tree.dot; Graphviz draws it: dot -Tsvg\n'
 fi
+printf 'gml is in .venv/bin: ". .venv/bin/activate" puts it on your path.\n'

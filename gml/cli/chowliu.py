@@ -29,7 +29,9 @@ from gml.errors import UsageError
     "  gml chowliu counts.csv --weights Freq         # an aggregated table",
 )
 @data_options
-@click.option("--root", metavar="VAR", help="Direct the tree away from here; default: first name.")
+@click.option(
+    "--root", metavar="VAR", help="Direct the tree away from here; default: first by name."
+)
 @click.option("--undirected", is_flag=True, help="Do not direct the tree.")
 @click.option(
     "--estimator",
@@ -79,7 +81,7 @@ def command(
             "--missing available: pairs counted on different rows cannot be compared; use drop or "
             "level"
         )
-    counter = data.counter(digest=out.keeps_learning)
+    counter = data.counter(digest=out.keeps_learning, offer_available=False)
     result = chow_liu(
         counter,
         root=root,

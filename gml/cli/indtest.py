@@ -11,13 +11,13 @@ import click
 
 from gml.cli.options import (
     DataRequest,
-    NameList,
     alpha_option,
     claim_standard_input,
     common_options,
     data_options,
     df_option,
     finite,
+    name_list_option,
     seed_option,
     was_given,
 )
@@ -53,7 +53,7 @@ _OPTIONS_OF = {
     "indtest",
     epilog="\b\nExamples:\n"
     "  gml indtest survey.csv Age Vote --given Region,Sex\n"
-    "  gml indtest survey.csv Age Vote --expect independent -q || echo changed\n"
+    "  gml indtest survey.csv Age Vote --expect independent -o /dev/null || echo changed\n"
     "  gml indtest survey.csv --all-pairs --adjust holm -f csv\n"
     "  gml indtest survey.csv --implied model.dot --adjust bh\n"
     "  gml indtest small.csv A B --test permutation --permutations 20000 --seed 1\n"
@@ -64,7 +64,7 @@ _OPTIONS_OF = {
 @data_options
 @click.argument("x", required=False)
 @click.argument("y", required=False)
-@click.option("-z", "--given", type=NameList(), default=(), help="Condition on these: A,B.")
+@name_list_option("-z", "--given", help_="Condition on these: A,B.")
 @click.option("--all-pairs", is_flag=True, help="Test every pair of columns.")
 @click.option("--implied", metavar="GRAPH", help="Test what a DAG implies, pair by pair.")
 @click.option(
@@ -146,11 +146,21 @@ def command(
     results = test.batch(
         [(position[a], position[b], tuple(position[c] for c in z)) for a, b, z in questions]
     )
+    _warn_of_sparse_tables(results)
     rows = _report(
         questions, results, test, alpha if was_used("alpha", test_name) else None, adjust
     )
     out.write(rows)
     return _answer([row["verdict"] for row in rows], expect)
+
+
+def _warn_of_sparse_tables(results: Sequence[CIResult]) -> None:
+    sparse = sum(result.df is not None and result.df > result.n > 0 for result in results)
+    if sparse:
+        reporter().warn(
+            f"{sparse} of {len(results)} tests have more degrees of freedom than rows: p-values "
+            "of little meaning; cut numbers (--bins), use --test permutation or --min-per-cell"
+        )
 
 
 def was_used(option: str, test_name: str) -> bool:
@@ -169,7 +179,10 @@ def _questioner(
     x: str | None, y: str | None, given: tuple[str, ...], all_pairs: bool, implied: str | None
 ) -> tuple[Callable[[Sequence[str]], list[Question]], Choice | None]:
     """Return what to ask, given the names of the columns read, and which columns to read."""
-    if sum((x is not None, all_pairs, implied is not None)) != 1 or (x is None) != (y is None):
+    asked_for = sum((x is not None, all_pairs, implied is not None))
+    if asked_for > 1:
+        raise UsageError("X and Y, --all-pairs and --implied exclude one another")
+    if asked_for == 0 or (x is None) != (y is None):
         raise UsageError("name X and Y, or say --all-pairs or --implied GRAPH")
     if x is not None and y is not None:
         if len({x, y, *given}) != 2 + len(given):

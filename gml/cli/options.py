@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.errors import CannotAnswer, UsageError
+from gml.errors import CannotAnswer, UsageError, listing
 from gml.progress import StderrReporter, reporter, reporting_to
 
 if TYPE_CHECKING:
@@ -51,6 +51,15 @@ class NameList(click.ParamType[tuple[str, ...]]):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
         return value if isinstance(value, tuple) else parse_list(value)
+
+
+def name_list_option(*flags: str, help_: str) -> Callable[[Function], Function]:
+    """An option that takes names as one CSV record; given again, it adds to them."""
+
+    def joined(ctx: click.Context, param: click.Parameter, value: Any) -> tuple[str, ...]:
+        return tuple(name for names in value for name in names)
+
+    return click.option(*flags, type=NameList(), multiple=True, callback=joined, help=help_)
 
 
 def was_given(name: str) -> bool:
@@ -108,6 +117,7 @@ class DataRequest:
         used: Choice | None = None,
         numeric: bool = False,
         digest: bool = False,
+        offer_available: bool = True,
     ) -> MemoryCounter:
         """Read the columns used and return the engine over them."""
         import dataclasses
@@ -115,18 +125,24 @@ class DataRequest:
         from gml.counts.memory import MemoryCounter
         from gml.data.reading import read_dataset
 
-        options = dataclasses.replace(self.options, digest=digest)
+        options = dataclasses.replace(self.options, digest=digest, offer_available=offer_available)
         dataset = read_dataset(self.path, options, used=used, numeric=numeric)
         reporter().note(f"{dataset.n} rows, {len(dataset.names)} columns used")
         if dataset.n == 0:
-            raise CannotAnswer("no rows are left to count")
+            where = "standard input" if self.path == "-" else self.path
+            raise CannotAnswer(f"{where}: no rows are left to count")
+        constant = [v.name for v in dataset.variables if v.levels is not None and len(v.levels) < 2]
+        if constant:
+            reporter().warn(f"one value only, so independent of everything: {listing(constant)}")
         return MemoryCounter(dataset, threads=self.threads, max_memory=self.max_memory)
 
 
 _DATA_OPTIONS = [
     click.argument("data_path", metavar="DATA"),
-    click.option("-c", "--columns", type=NameList(), help="Use these columns only: A,B."),
-    click.option("--exclude", type=NameList(), default=(), help="Leave these columns out: A,B."),
+    name_list_option(
+        "-c", "--columns", help_='Use these columns only: A,B (a name with a comma in "quotes").'
+    ),
+    name_list_option("--exclude", help_="Leave these columns out: A,B."),
     click.option("-d", "--delimiter", help="Field delimiter; comma, or tab for .tsv files."),
     click.option("--decimal", default=".", show_default=True, help="Decimal mark: . or ,"),
     click.option("--encoding", help="Text encoding; UTF-8 by default."),
@@ -141,7 +157,7 @@ _DATA_OPTIONS = [
         type=click.Choice(["error", "drop", "level", "available"]),
         default="error",
         show_default=True,
-        help="Missing values: refuse, drop rows, own level, or rows complete in each table.",
+        help="Missing values: refuse, drop rows, own level, or (tests) rows complete per table.",
     ),
     click.option(
         "--weights", metavar="COLUMN", help="Column with the number of times a row counts."
@@ -189,6 +205,7 @@ def data_options(function: Function) -> Function:
 
 def _data_request(
     data_path: str,
+    columns: tuple[str, ...],
     delimiter: str | None,
     na: tuple[str, ...],
     cut: tuple[str, ...],
@@ -212,6 +229,7 @@ def _data_request(
             raise UsageError(f"--cut names {column!r} twice")
         cuts[column] = parse_binning(how)
     options = ReadOptions(
+        columns=columns or None,
         delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
         na=na or None,
         cuts=cuts,
@@ -232,7 +250,7 @@ def finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
 def probability(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Check that an option is a probability above 0."""
     if value is not None and not 0 < value <= 1:
-        raise click.BadParameter("is not between 0 and 1", ctx, param)
+        raise click.BadParameter(f"{value} is not between 0 and 1", ctx, param)
     return value
 
 

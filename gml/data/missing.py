@@ -9,11 +9,15 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, has_missing, missing_mask
 from gml.errors import DataError, UsageError, listing, quote
+from gml.progress import reporter
 
 NA_LEVEL = "NA"
+_MANY_DROPPED = 0.2
 
 
-def apply_missing_policy(dataset: Dataset, policy: str, where: str) -> Dataset:
+def apply_missing_policy(
+    dataset: Dataset, policy: str, where: str, *, offer_available: bool = True
+) -> Dataset:
     """Treat the missing cells of all columns."""
     if policy == "available":
         return dataset
@@ -26,12 +30,12 @@ def apply_missing_policy(dataset: Dataset, policy: str, where: str) -> Dataset:
         per_column = ", ".join(
             f"{quote(dataset.names[j])} {np.count_nonzero(mask)}" for j, mask in gaps.items()
         )
-        raise DataError(
-            f"{where}: missing values: {per_column}; choose --missing drop (complete rows only), "
-            "level (a level of their own) or available (rows complete in each table)"
-        )
+        drop, level = "drop (complete rows only)", "level (a level of their own)"
+        available = "available (rows complete in each table)"
+        choices = f"{drop}, {level} or {available}" if offer_available else f"{drop} or {level}"
+        raise DataError(f"{where}: missing values: {per_column}; choose --missing {choices}")
     if policy == "drop":
-        return dataset.rows(~np.logical_or.reduce(list(gaps.values())))
+        return _complete_rows(dataset, gaps)
     numbers = [variable.name for variable in dataset.variables if variable.is_continuous]
     if numbers:
         raise UsageError(f"--missing level: {listing(numbers)} has numbers, not levels")
@@ -39,6 +43,20 @@ def apply_missing_policy(dataset: Dataset, policy: str, where: str) -> Dataset:
     for j, mask in gaps.items():
         variables[j], columns[j] = _as_level(variables[j], columns[j], mask)
     return Dataset(tuple(variables), tuple(columns), dataset.weights, dataset.digest)
+
+
+def _complete_rows(dataset: Dataset, gaps: dict[int, NDArray[np.bool_]]) -> Dataset:
+    """Drop incomplete rows; say so when they are many."""
+    incomplete = np.logical_or.reduce(list(gaps.values()))
+    dropped = int(np.count_nonzero(incomplete))
+    worst = max(gaps, key=lambda j: np.count_nonzero(gaps[j]))
+    message = (
+        f"{dropped} of {dataset.n_rows} rows dropped for missing values, "
+        f"{np.count_nonzero(gaps[worst])} of them missing {quote(dataset.names[worst])}"
+    )
+    many = dropped > _MANY_DROPPED * dataset.n_rows
+    (reporter().warn if many else reporter().note)(message)
+    return dataset.rows(~incomplete)
 
 
 def _as_level(

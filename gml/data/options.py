@@ -32,6 +32,8 @@ class ReadOptions:
     schema: Schema = field(default_factory=Schema)
     max_levels: int = 255
     digest: bool = False
+    offer_available: bool = True
+    """Whether the message on missing values names `available` among the choices."""
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING_POLICIES:

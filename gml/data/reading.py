@@ -199,7 +199,9 @@ def _build(
     dataset = Dataset(tuple(variables), tuple(coded), weights, digest)
     if weights is not None and not weights.all():
         dataset = dataset.rows(weights > 0)
-    return apply_missing_policy(dataset, options.missing, where)
+    return apply_missing_policy(
+        dataset, options.missing, where, offer_available=options.offer_available
+    )
 
 
 def _refuse_identifiers(
@@ -221,10 +223,13 @@ def _refuse_identifiers(
                 too_many.append(name)
     if too_many:
         record = ",".join(_csv_field(name) for name in too_many)
+        one = len(too_many) == 1
+        cut = "" if options.bins is not None else ", cut numbers into intervals (--bins 5)"
         raise DataError(
-            f"{where}: more than {options.max_levels} levels, like an identifier, in column "
-            f"{listing(too_many)}; leave it out (--exclude {record!r}), cut numbers into intervals "
-            "(--bins 5) or raise --max-levels"
+            f"{where}: more than {options.max_levels} levels, like "
+            f"{'an identifier, in column' if one else 'identifiers, in columns'} "
+            f"{listing(too_many)}; leave {'it' if one else 'them'} out (--exclude {record!r}){cut} "
+            "or raise --max-levels"
         )
 
 

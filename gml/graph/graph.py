@@ -243,4 +243,4 @@ _ALLOWED = {
 
 def _check_kind(graph: Graph, implied: str) -> None:
     if graph.n_edges and implied not in _ALLOWED[graph.kind]:
-        raise GraphError(f"the edges make the graph a {implied}, not a {graph.kind}")
+        raise GraphError(f"the kind of the graph is {implied} by its edges, not {graph.kind}")

@@ -46,7 +46,7 @@ def find_cycle(names: Sequence[str], directed: NDArray[np.bool_]) -> list[str] |
 def topological_order(graph: Graph) -> list[int]:
     """Return the name-smallest order in which every node follows its parents."""
     if graph.kind != "dag":
-        raise GraphError(f"a DAG is needed, and the graph is a {graph.kind}")
+        raise GraphError(f"a DAG is needed, and the kind of the graph is {graph.kind}")
     directed = (graph.marks == Mark.ARROW) & (graph.marks.T == Mark.TAIL)
     waiting = directed.sum(axis=0)
     ready = [(graph.names[i], int(i)) for i in np.flatnonzero(waiting == 0)]

@@ -178,7 +178,7 @@ def test_missing_values_are_counted_and_the_choices_named(gml, sample_data):
     text = error_line(gml("chowliu", sample_data / "survey_missing.csv"), 3)
     assert "'Age' " in text
     assert "--missing drop" in text
-    assert gml("chowliu", sample_data / "survey_missing.csv", "--missing", "drop").returncode == 0
+    assert gml("chowliu", sample_data / "survey_missing.csv", "--missing", "level").returncode == 0
 
 
 def test_chowliu_dot_bytes(gml, tmp_path):
@@ -574,3 +574,51 @@ def test_levels_file(gml, tmp_path):
         "line 3: column 'a': declared level 'hihg' not found; did you mean 'high'?"
         in error_line(gml("chowliu", "d.csv", "--levels", "s.json"), 3)
     )
+
+
+def test_list_options_add_up(gml, sample_data):
+    done = gml(
+        "indtest",
+        sample_data / "asia.csv",
+        "smoke",
+        "xray",
+        "-z",
+        "lung",
+        "-z",
+        "tub",
+        "-f",
+        "json",
+    )
+    assert json.loads(done.stdout)["results"][0]["given"] == ["lung", "tub"]
+    tree = gml("chowliu", sample_data / "asia.csv", "-c", "smoke", "-c", "lung,tub", "-f", "json")
+    assert [node["id"] for node in json.loads(tree.stdout)["nodes"]] == ["smoke", "lung", "tub"]
+    learning = json.loads(tree.stdout)["graph"]["learning"]
+    assert learning["options"] == {"columns": ["smoke", "lung", "tub"]}
+
+
+def test_warnings_about_doubtful_data(gml, tmp_path, sample_data):
+    (tmp_path / "d.csv").write_text("a,b\n1,2\n1,3\n")
+    done = gml("indtest", "d.csv", "a", "b")
+    assert done.stderr == b"gml: warning: one value only, so independent of everything: 'a'\n"
+    (tmp_path / "n.csv").write_text("a,b\n" + "".join(f"{i},{i * 7 % 50}\n" for i in range(50)))
+    assert (
+        b"1 of 1 tests have more degrees of freedom than rows"
+        in gml("indtest", "n.csv", "a", "b").stderr
+    )
+    missing = gml("chowliu", sample_data / "survey_missing.csv").stderr
+    assert b"available" not in missing
+    assert b"available" in gml("indtest", sample_data / "survey_missing.csv", "Age", "Sex").stderr
+    dropped = gml("chowliu", sample_data / "survey_missing.csv", "--missing", "drop").stderr
+    assert dropped.startswith(b"gml: warning: ")
+    assert b"of 1000 rows dropped for missing values" in dropped
+
+
+def test_text_shows_p_values_below_the_smallest_float(gml, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,n\nx,x,1000\ny,y,1000\n")
+    text = gml("indtest", "d.csv", "a", "b", "--weights", "n").stdout.decode()
+    fields = dict(zip(*(line.split() for line in text.splitlines()), strict=True))
+    mantissa, exponent = fields["p_value"].split("e")
+    assert math.log10(float(mantissa)) + int(exponent) == pytest.approx(
+        float(fields["log10_p"]), abs=1e-3
+    )
+    assert int(exponent) < -308

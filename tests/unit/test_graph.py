@@ -50,8 +50,8 @@ def test_kind_follows_from_the_edges(edges, kind):
         ([("A", "-->", "B"), ("B", "-->", "A")], None, "two edges between 'B' and 'A'"),
         ([("A", "-->", "Z")], None, "node 'Z' not found"),
         ([("A", "->", "B")], None, "edge type '->' is not one of"),
-        ([("A", "---", "B")], "dag", "not a dag"),
-        ([("A", "-->", "B")], "undirected", "not a undirected"),
+        ([("A", "---", "B")], "dag", "not dag"),
+        ([("A", "-->", "B")], "undirected", "not undirected"),
         ([], "tree", "kind 'tree' is not one of"),
     ],
 )  # fmt: skip

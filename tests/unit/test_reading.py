@@ -196,8 +196,14 @@ def test_missing_error_counts_by_column(table):
 
 def test_missing_drop_looks_at_used_columns_only(table):
     text = "A,B,C\n,x,1\na,x,?\nb,x,2\n"
-    assert table(text, missing="drop").n == 1
-    assert labels(table(text, missing="drop", columns=("A", "B"))) == ["a", "b"]
+    with pytest.warns(
+        GmlWarning, match="2 of 3 rows dropped for missing values, 1 of them missing 'A'"
+    ):
+        assert table(text, missing="drop").n == 1
+    with pytest.warns(GmlWarning, match="1 of 3 rows dropped"):
+        assert labels(table(text, missing="drop", columns=("A", "B"))) == ["a", "b"]
+    few = "A\n" + "x\n" * 9 + '""\n'
+    assert table(few, missing="drop").n == 9
 
 
 def test_missing_level(table):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -38,7 +39,7 @@ def as_markdown(rows: Sequence[Row]) -> str:
         return "no results\n"
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
     for row in rows:
-        cells = (_shown(value).replace("\\", "\\\\").replace("|", "\\|") for value in row.values())
+        cells = (_shown_in(row, key).replace("\\", "\\\\").replace("|", "\\|") for key in row)
         lines.append("| " + " | ".join(cell.replace("\n", " ") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -52,7 +53,7 @@ def as_text(rows: Sequence[Row]) -> str:
         key: all(isinstance(row[key], int | float) or row[key] is None for row in rows)
         for key in keys
     }
-    cells = [list(keys)] + [[_shown(row[key]) for key in keys] for row in rows]
+    cells = [list(keys)] + [[_shown_in(row, key) for key in keys] for row in rows]
     widths = [max(len(line[k]) for line in cells) for k in range(len(keys))]
     lines = []
     for line in cells:
@@ -77,6 +78,15 @@ def record(values: Iterable[Any]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerow(values)
     return out.getvalue()[:-2]
+
+
+def _shown_in(row: Row, key: str) -> str:
+    """A cell for people; a p-value too small for a float comes from its logarithm."""
+    log10_p = row.get("log10_p")
+    if key == "p_value" and row[key] == 0 and log10_p is not None:
+        exponent = math.floor(log10_p)
+        return f"{10 ** (log10_p - exponent):.6g}e{exponent}"
+    return _shown(row[key])
 
 
 def _shown(value: Any) -> str:
