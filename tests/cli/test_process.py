@@ -542,9 +542,10 @@ def test_interrupt(tmp_path):
         stderr=subprocess.PIPE,
     )
     assert process.stdin is not None
-    process.stdin.write(b"a,b\n1,2\n")
+    # More than a pipe holds: once it is written, the command is past its start-up and reads.
+    process.stdin.write(b"a,b\n" + b"1,2\n" * 500_000)
     process.stdin.flush()
-    time.sleep(1.5)
+    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
