@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -53,7 +54,7 @@ class CITest(Protocol):
         """Judge a result; `log_p` replaces the result's own p-value (for adjusted ones)."""
 
 
-class SingleTest:
+class SingleTest(ABC):
     """One test is a batch of one."""
 
     name = ""
@@ -62,9 +63,9 @@ class SingleTest:
         """Test x ⟂ y given a set of columns (positions)."""
         return self.batch([(x, y, tuple(given))])[0]
 
+    @abstractmethod
     def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
         """Run many tests."""
-        raise NotImplementedError
 
 
 class PValueTest(SingleTest):
