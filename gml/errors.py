@@ -50,6 +50,11 @@ def quote(name: str) -> str:
     return repr(shown)
 
 
+def place(path: object) -> str:
+    """Name the place that a path argument means, for messages."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
 def listing(names: Iterable[str]) -> str:
     """Return names for a one-line message, cut after a few."""
     names = list(names)

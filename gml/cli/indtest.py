@@ -22,7 +22,7 @@ from gml.cli.options import (
     was_given,
 )
 from gml.cli.output import ReportOutput, report_output
-from gml.errors import GraphError, UsageError, listing, unknown_name
+from gml.errors import GraphError, UsageError, listing, place, unknown_name
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -184,9 +184,10 @@ def _questioner(
         raise UsageError("X and Y, --all-pairs and --implied exclude one another")
     if asked_for == 0 or (x is None) != (y is None):
         raise UsageError("name X and Y, or say --all-pairs or --implied GRAPH")
+    named = [name for name in (x, y, *given) if name is not None]
+    if len(set(named)) != len(named):
+        raise UsageError("X, Y and --given are different columns")
     if x is not None and y is not None:
-        if len({x, y, *given}) != 2 + len(given):
-            raise UsageError("X, Y and --given are different columns")
         asked: list[Question] = [(x, y, given)]
         return lambda names: asked, lambda names: [x, y, *given]
     if all_pairs:
@@ -213,13 +214,12 @@ def _implied(path: str) -> tuple[Callable[[Sequence[str]], list[Question]], Choi
 
     claim_standard_input(path)
     graph = read_graph(path)
-    where = "standard input" if path == "-" else path
     questions = implied_independences(graph)
 
     def used(names: Sequence[str]) -> Sequence[str]:
         for name in graph.names:
             if name not in names:
-                raise GraphError(f"{where}: {unknown_name('column', name, names)}")
+                raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
         ignored = [name for name in names if name not in graph.names]
         if ignored:
             reporter().warn(f"not in the graph, ignored: {listing(ignored)}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.errors import CannotAnswer, UsageError, listing
+from gml.errors import CannotAnswer, UsageError, listing, place
 from gml.progress import StderrReporter, reporter, reporting_to
 
 if TYPE_CHECKING:
@@ -129,8 +129,7 @@ class DataRequest:
         dataset = read_dataset(self.path, options, used=used, numeric=numeric)
         reporter().note(f"{dataset.n} rows, {len(dataset.names)} columns used")
         if dataset.n == 0:
-            where = "standard input" if self.path == "-" else self.path
-            raise CannotAnswer(f"{where}: no rows are left to count")
+            raise CannotAnswer(f"{place(self.path)}: no rows are left to count")
         constant = [v.name for v in dataset.variables if v.levels is not None and len(v.levels) < 2]
         if constant:
             reporter().warn(f"one value only, so independent of everything: {listing(constant)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from gml.graph.graph import Graph
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-_GRAPH_FORMATS = ("dot", "json", "graphml", "text")
-_REPORT_FORMATS = ("text", "json", "jsonl", "csv", "markdown")
 
 
 def write_standard_output(content: bytes) -> None:
@@ -53,7 +51,9 @@ class _Output:
         else:
             from gml.atomic import write_whole
 
-            write_whole(str(self.path), content)
+            # A pipe that was closed must not hide the answer that the exit code gives.
+            with contextlib.suppress(BrokenPipeError):
+                write_whole(str(self.path), content)
 
 
 class GraphOutput(_Output):
@@ -85,23 +85,24 @@ def graph_output(function: Function) -> Function:
     """-o and -f for graphs, injected as `out`."""
     from gml.formats.suffixes import GRAPH_SUFFIXES
 
-    return _output(function, GraphOutput, _GRAPH_FORMATS, "dot", GRAPH_SUFFIXES)
+    return _output(function, GraphOutput, GRAPH_SUFFIXES)
 
 
 def report_output(function: Function) -> Function:
     """-o and -f for reports, injected as `out`."""
     from gml.formats.suffixes import REPORT_SUFFIXES
 
-    return _output(function, ReportOutput, _REPORT_FORMATS, "text", REPORT_SUFFIXES)
+    return _output(function, ReportOutput, REPORT_SUFFIXES)
 
 
 def _output(
     function: Function,
     kind: type[_Output],
-    formats: Sequence[str],
-    default: str,
     suffixes: dict[str, str],
 ) -> Function:
+    formats = list(dict.fromkeys(suffixes.values()))
+    default = formats[0]
+
     @click.option("-o", "--output", metavar="FILE", help="Write here; the suffix picks the format.")
     @click.option(
         "-f",

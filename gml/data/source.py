@@ -12,11 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from gml.errors import DataError, UsageError
+from gml.errors import DataError, UsageError, place
 from gml.kernel.layout import BLOCK_BYTES
 from gml.progress import reporter
 
-STANDARD_INPUT = "standard input"
 _MAGIC_BYTES = 16
 # Requests above this size go to the file without a copy in between.
 _SMALL_BUFFER = 1 << 16
@@ -78,7 +77,7 @@ class _Raw(io.RawIOBase):
     def close(self) -> None:
         if self._worker is not None:
             self._worker.shutdown()
-        if self._name != STANDARD_INPUT:
+        if self._name != place("-"):
             self._file.close()
         super().close()
 
@@ -177,7 +176,7 @@ class ByteSource:
 
 def open_source(path: str | os.PathLike[str], *, digest: bool = False) -> ByteSource:
     """Open a file, or standard input for `-`."""
-    name = STANDARD_INPUT if str(path) == "-" else str(path)
+    name = place(path)
     if str(path) == "-":
         file, size = sys.stdin.buffer, None
     else:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gml.atomic import write_whole
-from gml.errors import GraphError
+from gml.errors import GraphError, place
 from gml.formats.dot import dump_dot, load_dot
 from gml.formats.graphml import dump_graphml, load_graphml
 from gml.formats.json_graph import dump_json, load_json
@@ -36,7 +36,7 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
 
     The content decides on the format, not the file's name.
     """
-    where = "standard input" if str(path) == "-" else str(path)
+    where = place(path)
     try:
         raw = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
     except OSError as error:

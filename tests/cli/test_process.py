@@ -139,6 +139,7 @@ def test_wrong_column_names_suggest_the_right_one(gml, sample_data):
         ["indtest", ASIA, "smoke", "smoke"],
         ["indtest", ASIA, "smoke", "lung", "-z", "smoke"],
         ["indtest", ASIA, "smoke", "lung", "--all-pairs"],
+        ["indtest", ASIA, "--all-pairs", "-z", "tub", "-z", "tub"],
         ["indtest", ASIA, "--implied", "sample_data/asia.dot", "--all-pairs"],
         ["indtest", ASIA, "--implied", "sample_data/asia.dot", "-z", "lung"],
         ["indtest", "-", "--implied", "-"],

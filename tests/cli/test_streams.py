@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import subprocess
 import sys
 
@@ -125,3 +126,18 @@ def test_csv_report_with_line_ends_in_names(shell, tmp_path):
     rows = list(csv.DictReader(io.StringIO(done.stdout.decode(), newline="")))
     assert rows[0]["y"] == "a\rb"
     assert next(csv.reader(io.StringIO(rows[0]["given"], newline=""))) == ["c\nd"]
+
+
+def test_closed_pipe_by_name_keeps_the_answer(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b\n" + "x,p\nx,q\ny,p\ny,q\n" * 5)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [*GML, "indtest", "d.csv", "a", "b", "--expect", "dependent", "-o", f"/dev/fd/{write_end}"],
+        cwd=tmp_path,
+        pass_fds=[write_end],
+        capture_output=True,
+        timeout=60,
+    )
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (1, b"")
