@@ -1,4 +1,4 @@
-"""Warnings and progress: the one place through which the library talks while it works.
+"""Warnings, progress and deadlines: the one place through which the library talks while it works.
 
 The library warns with Python's `warnings`; the command line installs a reporter that writes to
 standard error instead.
@@ -32,6 +32,9 @@ class Reporter:
     def advance(self, what: str, done: int, total: int | None) -> None:
         """Report how far the work is; `total` None when unknown."""
 
+    def status(self, text: str | None) -> None:
+        """Say what is done in place of the progress of its parts; None ends that."""
+
     def finish(self) -> None:
         """Clear the progress display."""
 
@@ -46,6 +49,7 @@ class StderrReporter(Reporter):
         self._started = time.monotonic()
         self._drawn = 0.0
         self._visible = False
+        self._status: str | None = None
 
     def warn(self, message: str) -> None:
         """Write `gml: warning: …`."""
@@ -69,7 +73,9 @@ class StderrReporter(Reporter):
             return
         self._drawn = now
         self._visible = True
-        if total:
+        if self._status is not None:
+            text = self._status
+        elif total:
             share = min(1.0, done / total)
             filled = int(share * _BAR_WIDTH)
             bar = "#" * filled + "." * (_BAR_WIDTH - filled)
@@ -79,12 +85,35 @@ class StderrReporter(Reporter):
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
 
+    def status(self, text: str | None) -> None:
+        """Show the text instead of a bar."""
+        self._status = text
+        self.advance("", 0, None)
+
     def finish(self) -> None:
         """Remove the bar from the terminal."""
         if self._visible:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
             self._visible = False
+
+
+class Deadline:
+    """When a search has to stop; without a number of seconds it never has.
+
+    Examples
+    --------
+    >>> Deadline().passed, Deadline(0).passed
+    (False, True)
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is over."""
+        return self._end is not None and time.monotonic() >= self._end
 
 
 _current: Reporter = Reporter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gml.data.dataset import Variable
 from gml.kernel.layout import TableStatistics
 
-__all__ = ["Counter", "Counts", "Moments", "TableSet", "TableStatistics", "Triple"]
+__all__ = ["Counter", "Counts", "Moments", "TableSet", "TableStatistics", "Triple", "TripleArray"]
 
 
 class TableSet(NamedTuple):
@@ -24,6 +24,22 @@ class TableSet(NamedTuple):
 
 Triple = tuple[int, int, tuple[int, ...]]
 """x, y and the conditioning set of a test."""
+
+
+class TripleArray(Sequence[Triple]):
+    """Triples with conditioning sets of one size, as rows (x, y, *Z) of an integer matrix."""
+
+    def __init__(self, rows: NDArray[np.int32]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return TripleArray(self.rows[k])
+        x, y, *given = self.rows[k].tolist()
+        return x, y, tuple(given)
 
 
 def tables_of(variables: Sequence[Variable], triples: Sequence[Triple]) -> list[TableSet]:

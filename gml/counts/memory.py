@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import Counts, Moments, TableSet, Triple, tables_of
+from gml.counts.counter import Counts, Moments, TableSet, Triple, TripleArray, tables_of
 from gml.counts.resources import available_threads, default_budget, require_memory
 from gml.data.dataset import Dataset, Variable, has_missing, missing_mask
 from gml.errors import UsageError, listing, quote
@@ -53,7 +53,8 @@ class MemoryCounter:
         self._threads = threads or available_threads()
         self._budget = default_budget() if max_memory is None else max_memory
         by_name = sorted(range(len(dataset.names)), key=dataset.names.__getitem__)
-        self._rank = {j: rank for rank, j in enumerate(by_name)}
+        self._column_of_rank = np.array(by_name, dtype=np.int32)
+        self._rank_of_column = np.argsort(self._column_of_rank).astype(np.int32)
         self._plain: Any = None
         self._compressed: Any = None
 
@@ -152,32 +153,45 @@ class MemoryCounter:
 
     def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
         """Count a batch of tests and return their statistics without handing out the tables."""
-        sets = [[*t.given, *t.axes] for t in tables_of(self.variables, triples)]
-        for members in sets:
-            self._require_levels(members)
-        if all(len(members) == 2 for members in sets):
-            return self.pair_statistics(np.array(sets, dtype=np.int32).reshape(-1, 2))
-        data = self._data(len(sets))
-        lengths = [len(members) for members in sets]
+        if isinstance(triples, TripleArray):
+            sizes = np.full(len(triples), triples.rows.shape[1])
+            flat = self._in_name_order(triples.rows)
+        else:
+            sets = [[*t.given, *t.axes] for t in tables_of(self.variables, triples)]
+            sizes = np.array([len(members) for members in sets], dtype=np.int64)
+            flat = np.array([j for members in sets for j in members], dtype=np.int32)
+        if np.all(sizes == 2):
+            return self.pair_statistics(flat.reshape(-1, 2))
+        self._require_levels(np.unique(flat).tolist())
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        data = self._data(len(sizes))
 
         def chunk(start: int, stop: int) -> TableStatistics:
-            flat = np.array([j for members in sets[start:stop] for j in members], dtype=np.int32)
-            starts = np.concatenate([[0], np.cumsum(lengths[start:stop])]).astype(np.int64)
-            found: TableStatistics = data.set_statistics(flat, starts)
-            for k in np.flatnonzero(found.n < 0):
-                self._fill_large(data, found, int(k), sets[start + int(k)])
+            first, last = int(starts[start]), int(starts[stop])
+            part = flat[first:last]
+            found: TableStatistics = data.set_statistics(part, starts[start : stop + 1] - first)
+            for k in np.flatnonzero(found.n < 0).tolist():
+                members = flat[starts[start + k] : starts[start + k + 1]].tolist()
+                self._fill_large(data, found, k, members)
             return found
 
-        return self._in_chunks(chunk, len(sets), self._threads)
+        return self._in_chunks(chunk, len(sizes), self._threads)
+
+    def _in_name_order(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return *Z, x, y of each row (x, y, *Z), Z and the pair each in order of their names."""
+        rank = self._rank_of_column[rows]
+        pair = np.sort(rank[:, :2], axis=1)
+        given = np.sort(rank[:, 2:], axis=1)
+        return np.ascontiguousarray(self._column_of_rank[np.hstack([given, pair])]).reshape(-1)
 
     def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
         """Statistics of many pairs (pairs × 2 column positions)."""
         pairs = np.asarray(pairs, dtype=np.int32).reshape(-1, 2)
         self._require_levels(np.flatnonzero(np.bincount(pairs.reshape(-1))).tolist())
-        rank = np.array([self._rank[j] for j in range(len(self._rank))])
+        rank = self._rank_of_column
         swap = rank[pairs[:, 0]] > rank[pairs[:, 1]]
         pairs = np.where(swap[:, None], pairs[:, ::-1], pairs)
-        levels = np.array([self._n_levels(j) for j in range(len(self._rank))], dtype=np.int64)
+        levels = np.array([self._n_levels(j) for j in range(len(rank))], dtype=np.int64)
         threads = self._threads
         if len(pairs):
             cells = levels[pairs[:, 0]] * levels[pairs[:, 1]]

@@ -1,14 +1,23 @@
-"""What a test of x ⟂ y | Z is: a result, a verdict, and the CITest protocol."""
+"""What a test of x ⟂ y | Z is: a result, a verdict, and the CITest protocol.
+
+Beside its verdict every test has a *margin*: how far a result speaks for independence, in nats.
+Independent means a margin of at least 0, an insufficient result has none (NaN). For tests with a
+p-value it is ln p − ln α, for the Bayes factor the threshold less ln BF, for the BIC threshold the
+BIC that the arc would cost: so learners can compare results whatever the test.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from gml.counts.counter import Triple
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Counter, Triple, TripleArray
 
 INDEPENDENT = "independent"
 DEPENDENT = "dependent"
@@ -36,18 +45,69 @@ class CIResult:
     varies: bool = True
 
 
-class CITest(Protocol):
-    """A conditional independence test over the columns of a counter.
+@dataclass(frozen=True)
+class ResultArrays(Sequence[CIResult]):
+    """Many results, a column each; NaN, or no column at all, where a quantity does not apply."""
 
-    A test written by a user needs the call and `verdict`; learners use `batch` where there is one.
+    statistic: NDArray[np.float64]
+    n: NDArray[np.int64]
+    sufficient: NDArray[np.bool_]
+    varies: NDArray[np.bool_]
+    df: NDArray[np.float64] | None = None
+    log_p: NDArray[np.float64] | None = None
+    mi: NDArray[np.float64] | None = None
+    cramers_v: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        sufficient = bool(self.sufficient[k])
+        return CIResult(
+            statistic=float(self.statistic[k]),
+            df=_value(self.df, k),
+            log_p=_value(self.log_p, k) if sufficient else None,
+            mi=_value(self.mi, k),
+            n=int(self.n[k]),
+            cramers_v=_value(self.cramers_v, k),
+            sufficient=sufficient,
+            varies=bool(self.varies[k]),
+        )
+
+    def __iter__(self) -> Iterator[CIResult]:
+        return (self[k] for k in range(len(self)))
+
+    def take(self, which: NDArray[np.int64]) -> ResultArrays:
+        """Some of the results, without the memory of the others."""
+        columns: dict[str, Any] = {
+            name: None if column is None else column[which] for name, column in vars(self).items()
+        }
+        return ResultArrays(**columns)
+
+
+def _value(column: NDArray[np.float64] | None, k: int) -> float | None:
+    return None if column is None or math.isnan(column[k]) else float(column[k])
+
+
+class CITest(Protocol):
+    """A conditional independence test of named variables.
+
+    A test written by a user needs `names` and the call; it may have a `verdict` (else p ≤ α means
+    dependent) and a `batch` (else it is called for one test at a time).
     """
 
     name: str
 
+    @property
+    def names(self) -> Sequence[str]:
+        """The variables; tests speak of their positions."""
+
     def __call__(self, x: int, y: int, given: Sequence[int] = ()) -> CIResult:
         """Test x ⟂ y given a set of columns (positions)."""
 
-    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+    def batch(self, triples: Sequence[Triple]) -> Sequence[CIResult]:
         """Run many tests."""
 
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
@@ -64,16 +124,59 @@ class SingleTest(ABC):
         return self.batch([(x, y, tuple(given))])[0]
 
     @abstractmethod
-    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+    def batch(self, triples: Sequence[Triple]) -> Sequence[CIResult]:
         """Run many tests."""
 
 
-class PValueTest(SingleTest):
+class CounterTest(SingleTest):
+    """A test over the columns of a counter."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self.names = tuple(variable.name for variable in counter.variables)
+
+
+class PValueTest(CounterTest):
     """Judges by the p-value."""
 
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
         """Dependent iff p ≤ α."""
-        if not result.sufficient or result.log_p is None:
-            return INSUFFICIENT
-        decisive = result.log_p if log_p is None else log_p
-        return DEPENDENT if decisive <= math.log(alpha) + _TIE else INDEPENDENT
+        return verdict_by_p(result, alpha, log_p)
+
+    def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
+        """ln p − ln α of each result."""
+        assert results.log_p is not None
+        return np.where(results.sufficient, results.log_p - (math.log(alpha) + _TIE), np.nan)
+
+
+def verdict_by_p(result: CIResult, alpha: float, log_p: float | None = None) -> str:
+    """Dependent iff p ≤ α."""
+    if not result.sufficient or result.log_p is None:
+        return INSUFFICIENT
+    decisive = result.log_p if log_p is None else log_p
+    return DEPENDENT if decisive <= math.log(alpha) + _TIE else INDEPENDENT
+
+
+def run(test: CITest, triples: TripleArray) -> Sequence[CIResult]:
+    """Run many tests, one by one if the test has no `batch`."""
+    if hasattr(test, "batch"):
+        return test.batch(triples)
+    return [test(*triple) for triple in triples]
+
+
+def margins_of(test: CITest, results: Sequence[CIResult], alpha: float) -> NDArray[np.float64]:
+    """How far each result speaks for independence: at least 0 independent, NaN insufficient."""
+    if isinstance(results, ResultArrays) and hasattr(test, "margins"):
+        margins: NDArray[np.float64] = test.margins(results, alpha)
+        return margins
+    return np.array([_margin(test, result, alpha) for result in results], dtype=np.float64)
+
+
+def _margin(test: CITest, result: CIResult, alpha: float) -> float:
+    """By the verdict; a p-value, if there is one, says how far."""
+    judge = getattr(test, "verdict", verdict_by_p)
+    verdict = judge(result, alpha)
+    if verdict == INSUFFICIENT:
+        return math.nan
+    margin = 0.0 if result.log_p is None else result.log_p - math.log(alpha)
+    return max(margin, 0.0) if verdict == INDEPENDENT else min(margin, -_TIE)

@@ -17,11 +17,18 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.errors import UsageError
-from gml.independence.base import DEPENDENT, INDEPENDENT, INSUFFICIENT, CIResult, SingleTest
+from gml.independence.base import (
+    DEPENDENT,
+    INDEPENDENT,
+    INSUFFICIENT,
+    CIResult,
+    CounterTest,
+    ResultArrays,
+)
 from gml.independence.contingency import describe, is_sufficient
 
 
-class BayesFactorTest(SingleTest):
+class BayesFactorTest(CounterTest):
     """Compares the two scores of x with and without y among its parents."""
 
     name = "bayes"
@@ -34,27 +41,29 @@ class BayesFactorTest(SingleTest):
             raise UsageError("--ess is positive and finite")
         if not math.isfinite(log_bf):
             raise UsageError("--log-bf is a finite number")
-        self._counter = counter
+        super().__init__(counter)
         self._ess = ess
         self._threshold = log_bf
         self._min_per_cell = min_per_cell
 
-    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+    def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests; the statistic is ln BF."""
         found = self._counter.statistics(triples)
-        sufficient = is_sufficient(found, self._min_per_cell)
         tables = self._counter.tables(tables_of(self._counter.variables, triples))
-        results = []
+        log_bf = np.zeros(len(triples))
         for k, counts in enumerate(tables):
             seen_x, seen_y = int(found.seen_x[k]), int(found.seen_y[k])
-            log_bf = 0.0
             if seen_x > 1 and seen_y > 1:
                 alpha = self._ess / (float(seen_x) * seen_y * float(found.seen_z[k]))
-                log_bf = kernel.active().log_bayes_factor(_seen_levels(counts.table), alpha)
-            results.append(
-                describe(found, k, sufficient=bool(sufficient[k]), statistic=float(log_bf))
-            )
-        return results
+                log_bf[k] = kernel.active().log_bayes_factor(_seen_levels(counts.table), alpha)
+        sufficient = is_sufficient(found, self._min_per_cell)
+        return describe(found, sufficient=sufficient, statistic=log_bf)
+
+    def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
+        """What ln BF is below the threshold."""
+        margins = self._threshold - results.statistic
+        margins = np.where(results.varies, margins, np.maximum(margins, 0.0))
+        return np.where(results.sufficient, margins, np.nan)
 
     def verdict(self, result: CIResult, alpha: float = 0, log_p: float | None = None) -> str:
         """Dependent iff ln BF exceeds the threshold."""

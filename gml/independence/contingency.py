@@ -25,8 +25,9 @@ from gml.independence.base import (
     INDEPENDENT,
     INSUFFICIENT,
     CIResult,
+    CounterTest,
     PValueTest,
-    SingleTest,
+    ResultArrays,
 )
 
 DF_RULES = ("full", "adjusted")
@@ -53,28 +54,30 @@ def is_sufficient(found: TableStatistics, min_per_cell: float) -> NDArray[np.boo
 
 def describe(
     found: TableStatistics,
-    k: int,
     *,
-    sufficient: bool,
-    statistic: float,
-    df: float | None = None,
-    log_p: float | None = None,
-) -> CIResult:
-    """Return the result of test k, with what all tests on tables report.
+    sufficient: NDArray[np.bool_],
+    statistic: NDArray[np.float64],
+    df: NDArray[np.float64] | None = None,
+    log_p: NDArray[np.float64] | None = None,
+) -> ResultArrays:
+    """Return the results of tests on tables, with what all of them report.
 
     Cramér's V = √(X² / Σₛ nₛ(min(rₛ, cₛ)−1)) over strata with df > 0.
     """
-    n, below = int(found.n[k]), float(found.v_denominator[k])
-    return CIResult(
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mi = np.where(found.n > 0, found.g / (2 * found.n), np.nan)
+        below = found.v_denominator
+        # Rounding must not push a perfect association over 1.
+        v = np.where(below > 0, np.minimum(1.0, np.sqrt(found.x2 / below)), np.nan)
+    return ResultArrays(
         statistic=statistic,
         df=df,
-        log_p=log_p if sufficient else None,
-        mi=float(found.g[k]) / (2 * n) if n else None,
-        n=n,
-        # Rounding must not push a perfect association over 1.
-        cramers_v=min(1.0, math.sqrt(float(found.x2[k]) / below)) if below else None,
+        log_p=log_p,
+        mi=mi,
+        n=found.n,
+        cramers_v=v,
         sufficient=sufficient,
-        varies=bool(found.seen_x[k] > 1 and found.seen_y[k] > 1),
+        varies=(found.seen_x > 1) & (found.seen_y > 1),
     )
 
 
@@ -84,61 +87,55 @@ class ChiSquaredTest(PValueTest):
     def __init__(
         self, counter: Counter, *, statistic: str = "g", df: str = "full", min_per_cell: float = 0
     ) -> None:
+        super().__init__(counter)
         if df not in DF_RULES:
             raise UsageError(f"df is one of {', '.join(DF_RULES)}")
         if statistic not in STATISTICS:
             raise UsageError(f"the statistic is one of {', '.join(STATISTICS)}")
         self.name = statistic
         self.df_rule = df
-        self._counter = counter
         self._min_per_cell = min_per_cell
 
-    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+    def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
         found = self._counter.statistics(triples)
         df = full_df(found) if self.df_rule == "full" else found.df_adjusted.astype(np.float64)
-        statistic = found.g if self.name == "g" else found.x2
-        log_p = kernel.active().log_chi2_upper(np.ascontiguousarray(statistic), df)
-        sufficient = is_sufficient(found, self._min_per_cell)
-        return [
-            describe(
-                found,
-                k,
-                sufficient=bool(sufficient[k]),
-                statistic=float(statistic[k]),
-                df=float(df[k]),
-                log_p=float(log_p[k]),
-            )
-            for k in range(len(triples))
-        ]
+        statistic = np.ascontiguousarray(found.g if self.name == "g" else found.x2)
+        return describe(
+            found,
+            sufficient=is_sufficient(found, self._min_per_cell),
+            statistic=statistic,
+            df=df,
+            log_p=kernel.active().log_chi2_upper(statistic, df),
+        )
 
 
-class ThresholdTest(SingleTest):
+class ThresholdTest(CounterTest):
     """Mutual information against the BIC threshold."""
 
     name = "mi-threshold"
     df_rule = "full"
 
     def __init__(self, counter: Counter, *, min_per_cell: float = 0) -> None:
-        self._counter = counter
+        super().__init__(counter)
         self._min_per_cell = min_per_cell
 
-    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+    def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests; the statistic is I in nats."""
         found = self._counter.statistics(triples)
-        df = full_df(found)
-        sufficient = is_sufficient(found, self._min_per_cell)
-        mi = found.g / (2 * np.maximum(found.n, 1))
-        return [
-            describe(
-                found,
-                k,
-                sufficient=bool(sufficient[k]),
-                statistic=float(mi[k]),
-                df=float(df[k]),
-            )
-            for k in range(len(triples))
-        ]
+        return describe(
+            found,
+            sufficient=is_sufficient(found, self._min_per_cell),
+            statistic=found.g / (2 * np.maximum(found.n, 1)),
+            df=full_df(found),
+        )
+
+    def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
+        """What BIC would lose by the arc: df·ln n/2 − n·I."""
+        assert results.df is not None
+        n = np.maximum(results.n, 1)
+        threshold = results.df * np.log(n) / (2 * n)
+        return np.where(results.sufficient, n * (threshold - results.statistic), np.nan)
 
     def verdict(self, result: CIResult, alpha: float = 0, log_p: float | None = None) -> str:
         """Dependent iff I > df·ln n/2n."""

@@ -16,11 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gml import kernel
-from gml.counts.counter import Counter, Triple
+from gml.counts.counter import Counter, Moments, Triple
 from gml.errors import DataError, listing
-from gml.independence.base import CIResult, PValueTest
+from gml.independence.base import CIResult, PValueTest, ResultArrays
 
 _SINGULAR_BITS = 94
+_MOST_KEPT = 1000
 
 
 class FisherZTest(PValueTest):
@@ -30,28 +31,59 @@ class FisherZTest(PValueTest):
     df_rule = None
 
     def __init__(self, counter: Counter) -> None:
-        self._counter = counter
+        super().__init__(counter)
+        self._known: Moments | None = None
+        self._position: dict[int, int] = {}
 
-    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+    def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
-        return [self._test(*triple) for triple in triples]
+        results = [self._test(*triple) for triple in triples]
+        return ResultArrays(
+            statistic=np.array([result.statistic for result in results]),
+            log_p=np.array([_or_nan(result.log_p) for result in results]),
+            mi=np.array([_or_nan(result.mi) for result in results]),
+            n=np.array([result.n for result in results], dtype=np.int64),
+            sufficient=np.array([result.sufficient for result in results], dtype=bool),
+            varies=np.ones(len(results), dtype=bool),
+        )
 
     def _test(self, x: int, y: int, given: tuple[int, ...]) -> CIResult:
-        names = [variable.name for variable in self._counter.variables]
+        names = self.names
         x, y = sorted((x, y), key=names.__getitem__)
         columns = [*sorted(given, key=names.__getitem__), x, y]
-        moments = self._counter.moments(columns)
-        n, size = moments.n, len(given)
+        n, cross = self._products(columns)
+        size = len(given)
         if n <= size + 3:
             return CIResult(0.0, None, None, None, n, sufficient=False)
-        varying = [k for k in range(len(columns)) if moments.cross[k][k]]
+        varying = [k for k in range(len(columns)) if cross[k][k]]
         if size not in varying or size + 1 not in varying:
             return CIResult(0.0, None, 0.0, 0.0, n)
-        chosen = [[moments.cross[i][j] for j in varying] for i in varying]
+        chosen = [[cross[i][j] for j in varying] for i in varying]
         left = partial_cross_products(chosen, [names[columns[k]] for k in varying])
         z = math.sqrt(n - size - 3) * left.atanh_r
         log_p = kernel.active().log_chi2_upper(np.array([z * z]), np.array([1.0]))
         return CIResult(z, None, float(log_p[0]), -0.5 * math.log(left.rest), n)
+
+    def _products(self, columns: Sequence[int]) -> tuple[int, Sequence[Sequence[int]]]:
+        """n and the cross-products of some columns; those of all are kept if all have all rows."""
+        variables = self._counter.variables
+        if (
+            len(variables) > _MOST_KEPT
+            or self._counter.missing
+            or not all(variables[j].is_continuous for j in columns)
+        ):
+            moments = self._counter.moments(columns)
+            return moments.n, moments.cross
+        if self._known is None:
+            numeric = [j for j, variable in enumerate(variables) if variable.is_continuous]
+            self._known = self._counter.moments(numeric)
+            self._position = {j: k for k, j in enumerate(numeric)}
+        chosen = [self._position[j] for j in columns]
+        return self._known.n, [[self._known.cross[i][j] for j in chosen] for i in chosen]
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 class PartialProducts(NamedTuple):

@@ -19,7 +19,7 @@ from gml import kernel
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.counts.resources import available_threads
 from gml.errors import CannotAnswer, UsageError
-from gml.independence.base import INSUFFICIENT, CIResult, PValueTest
+from gml.independence.base import INSUFFICIENT, CIResult, PValueTest, ResultArrays
 from gml.independence.contingency import describe, is_sufficient
 from gml.progress import reporter
 
@@ -45,33 +45,29 @@ class PermutationTest(PValueTest):
     ) -> None:
         if permutations < 1:
             raise UsageError("--permutations is at least 1")
-        self._counter = counter
+        super().__init__(counter)
         self._permutations = permutations
         self._seed = seed
         self._threads = threads or available_threads()
         self._min_per_cell = min_per_cell
 
-    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+    def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
         found = self._counter.statistics(triples)
+        if len(found.n) and found.n.max() > _MOST_ROWS:
+            raise CannotAnswer(
+                f"{found.n.max()} rows are too many to permute, and enough for --test g"
+            )
         sufficient = is_sufficient(found, self._min_per_cell)
         sets = tables_of(self._counter.variables, triples)
-        results = []
+        log_p = np.zeros(len(triples))
         for k, counts in enumerate(self._counter.tables(sets)):
-            log_p, g = 0.0, float(found.g[k])
-            if found.n[k] > _MOST_ROWS:
-                raise CannotAnswer(
-                    f"{found.n[k]} rows are too many to permute, and enough for --test g"
-                )
             if sufficient[k] and found.df_adjusted[k] > 0:
-                members = (*sets[k].axes, *sets[k].given)
-                key = self._key([self._counter.variables[j].name for j in members])
-                log_p = self._log_p(counts.table, g, key)
+                key = self._key([self.names[j] for j in (*sets[k].axes, *sets[k].given)])
+                log_p[k] = self._log_p(counts.table, float(found.g[k]), key)
             reporter().advance("testing", k + 1, len(triples))
-            results.append(
-                describe(found, k, sufficient=bool(sufficient[k]), statistic=g, log_p=log_p)
-            )
-        return results
+        statistic = np.ascontiguousarray(found.g)
+        return describe(found, sufficient=sufficient, statistic=statistic, log_p=log_p)
 
     def _log_p(self, table: NDArray[np.int64], g: float, key: tuple[int, int]) -> float:
         count = kernel.active().permutation_exceedances
@@ -109,3 +105,9 @@ class PermutationTest(PValueTest):
         if 1 / (self._permutations + 1) > alpha:
             return INSUFFICIENT
         return super().verdict(result, alpha, log_p)
+
+    def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
+        """ln p − ln α of each result; none when even the smallest p possible is above α."""
+        if 1 / (self._permutations + 1) > alpha:
+            return np.full(len(results), np.nan)
+        return super().margins(results, alpha)

@@ -85,12 +85,26 @@ cdef extern from "counting.h":
 
 cdef extern from "statistics.h":
     ctypedef struct table_statistics:
-        double g, x2, v_denominator
+        double g, x2, v_denominator, x2_mean, x2_variance
         int64_t n, df_adjusted, seen_x, seen_y, seen_strata, cells_xyz, cells_xz, cells_yz
     int statistics_of_table(const int64_t *, size_t, size_t, size_t, table_statistics *) nogil
     int64_t seen_configurations(const int64_t *, size_t, size_t, const uint32_t *, size_t) nogil
     double c_log_bayes_factor "log_bayes_factor"(
         const int64_t *, size_t, size_t, size_t, double) nogil
+
+cdef extern from "sparse.h":
+    int sparse_statistics(
+        const coded_data *, const int32_t *, size_t, size_t, table_statistics *, double *) nogil
+
+cdef extern from "conditioning.h":
+    ctypedef struct conditioning:
+        const int64_t *starts
+        const int32_t *neighbours
+        const int32_t *tiers
+        size_t level
+    int64_t conditioning_total(const conditioning *, int32_t, int32_t, int32_t *) nogil
+    void conditioning_fill(
+        const conditioning *, int32_t, int32_t, int64_t, int64_t, int32_t *, int32_t *) nogil
 
 cdef extern from "tail.h":
     double c_log_chi2_upper "log_chi2_upper"(double, double) nogil
@@ -396,9 +410,11 @@ cdef class CodedData:
     def set_statistics(self, const int32_t[::1] members, const int64_t[::1] starts):
         """Statistics of tables (x, y | Z); members[starts[k]:starts[k+1]] = *Z, x, y.
 
-        A set whose dense table would have over DENSE_CELLS cells is left out: its n is -1.
+        A set of over DENSE_CELLS cells in a stratum, or 2**63 in all, is left out: its n is -1.
         """
         cdef size_t k, n_sets = starts.shape[0] - 1, size, j
+        cdef table_statistics found
+        cdef uint64_t worth_holding = 4096 + 8 * self.data.n_rows
         out = TableStatistics.zeros(n_sets)
         cdef double[:, ::1] floats = out.floats
         cdef int64_t[:, ::1] ints = out.ints
@@ -416,8 +432,16 @@ cdef class CodedData:
                 first = &members[starts[k]]
                 size = starts[k + 1] - starts[k]
                 cells = count_cells(&self.data, first, size)
-                if cells == 0 or cells > limit:
-                    ints[k, 0] = -1
+                if cells == 0 or cells > limit or cells > worth_holding:
+                    done = sparse_statistics(&self.data, first, size, limit, &found,
+                                             &floats[k, 3])
+                    if done == 0:
+                        break
+                    if done < 0:
+                        done = 1
+                        ints[k, 0] = -1
+                        continue
+                    _store(&found, &floats[k, 0], &ints[k, 0])
                     continue
                 if cells > room:
                     free(table)
@@ -453,9 +477,16 @@ cdef int _describe(const int64_t *table, size_t strata, size_t rows, size_t colu
     cdef table_statistics found
     if not statistics_of_table(table, strata, rows, columns, &found):
         return 0
+    _store(&found, floats, ints)
+    return 1
+
+
+cdef void _store(const table_statistics *found, double *floats, int64_t *ints) noexcept nogil:
     floats[0] = found.g
     floats[1] = found.x2
     floats[2] = found.v_denominator
+    floats[4] = found.x2_mean
+    floats[5] = found.x2_variance
     ints[0] = found.n
     ints[1] = found.df_adjusted
     ints[2] = found.seen_x
@@ -464,7 +495,6 @@ cdef int _describe(const int64_t *table, size_t strata, size_t rows, size_t colu
     ints[5] = found.cells_xyz
     ints[6] = found.cells_xz
     ints[7] = found.cells_yz
-    return 1
 
 
 def table_statistics_of(const int64_t[:, :, ::1] table):
@@ -552,3 +582,65 @@ def group_rows(const uint8_t[:, ::1] rows, int64_t limit):
     if found == -2:
         raise MemoryError
     return None if found < 0 else (group, firsts[:found].copy())
+
+
+# ---------------------------------------------------------------------- conditioning sets
+
+cdef class ConditioningSets:
+    """The sets of `level` nodes that PC conditions the pairs on, by their number.
+
+    Subsets of the neighbours of x, then those of the neighbours of y that are not among them, in
+    lexicographic order; never x or y, nor a node of a tier later than both. `neighbours` is a
+    symmetric Boolean matrix.
+    """
+
+    cdef conditioning source
+    cdef list keep
+    cdef const int32_t[:, ::1] pairs
+    cdef int32_t[::1] scratch
+    cdef readonly object totals
+
+    def __init__(self, neighbours, tiers, const int32_t[:, ::1] pairs, size_t level):
+        cdef const int64_t[::1] starts = np.concatenate(
+            [[0], np.cumsum(neighbours.sum(axis=1))]).astype(np.int64)
+        cdef const int32_t[::1] flat = np.append(np.nonzero(neighbours)[1], 0).astype(np.int32)
+        cdef const int32_t[::1] of_tiers = np.append(tiers, 0).astype(np.int32)
+        cdef Py_ssize_t p
+        self.keep = [starts, flat, of_tiers]
+        self.source.starts = &starts[0]
+        self.source.neighbours = &flat[0]
+        self.source.tiers = &of_tiers[0]
+        self.source.level = level
+        self.pairs = pairs
+        self.scratch = np.empty(2 * len(neighbours) + 1, dtype=np.int32)
+        self.totals = np.empty(pairs.shape[0], dtype=np.int64)
+        cdef int64_t[::1] totals = self.totals
+        with nogil:
+            for p in range(pairs.shape[0]):
+                totals[p] = conditioning_total(&self.source, pairs[p, 0], pairs[p, 1],
+                                               &self.scratch[0])
+
+    def fill(self, const int64_t[::1] which, const int64_t[::1] first, const int64_t[::1] count):
+        """Rows (x, y, *set): for pair which[k] the sets number first[k] and the count[k]-1 next."""
+        cdef Py_ssize_t k, row = 0, i, j
+        cdef int64_t total = 0
+        cdef size_t level = self.source.level
+        for k in range(count.shape[0]):
+            total += count[k]
+        out = np.empty((total, level + 2), dtype=np.int32)
+        sets = np.empty(max(1, total * level), dtype=np.int32)
+        cdef int32_t[:, ::1] view = out
+        cdef int32_t[::1] room = sets
+        cdef int64_t at = 0
+        with nogil:
+            for k in range(which.shape[0]):
+                i, j = self.pairs[which[k], 0], self.pairs[which[k], 1]
+                conditioning_fill(&self.source, <int32_t>i, <int32_t>j, first[k], count[k],
+                                  &self.scratch[0], &room[at * <int64_t>level] if level else NULL)
+                for row in range(at, at + count[k]):
+                    view[row, 0] = <int32_t>i
+                    view[row, 1] = <int32_t>j
+                at += count[k]
+        if level:
+            out[:, 2:] = sets.reshape(-1, level)[:total]
+        return out

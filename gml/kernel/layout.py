@@ -93,7 +93,7 @@ class CsvProblem(Exception):
 
 @dataclass(frozen=True)
 class TableStatistics:
-    """Statistics of many tables (x, y | Z): floats (tables × 4) and ints (tables × 8)."""
+    """Statistics of many tables (x, y | Z): floats (tables × 6) and ints (tables × 8)."""
 
     floats: NDArray[np.float64]
     ints: NDArray[np.int64]
@@ -101,7 +101,7 @@ class TableStatistics:
     @classmethod
     def zeros(cls, n: int) -> TableStatistics:
         """Room for n tables."""
-        return cls(np.zeros((n, 4)), np.zeros((n, 8), dtype=np.int64))
+        return cls(np.zeros((n, 6)), np.zeros((n, 8), dtype=np.int64))
 
     @classmethod
     def concatenate(cls, parts: list[TableStatistics]) -> TableStatistics:
@@ -172,3 +172,13 @@ class TableStatistics:
     def seen_z(self) -> NDArray[np.float64]:
         """∏ levels seen over the variables of Z (1 without Z); may be astronomical."""
         return self.floats[:, 3]
+
+    @property
+    def x2_mean(self) -> NDArray[np.float64]:
+        """Mean of X² under independence, given the margins of every stratum."""
+        return self.floats[:, 4]
+
+    @property
+    def x2_variance(self) -> NDArray[np.float64]:
+        """Variance of X² under independence, given the margins of every stratum."""
+        return self.floats[:, 5]

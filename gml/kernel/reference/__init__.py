@@ -1,5 +1,6 @@
 """The kernel in Python and NumPy: oracle of the tests, and what runs without a compiler."""
 
+from gml.kernel.reference.conditioning import ConditioningSets
 from gml.kernel.reference.counting import CodedData, exact_dot, group_rows, recode
 from gml.kernel.reference.csv_reader import read_csv
 from gml.kernel.reference.permutation import permutation_exceedances
@@ -8,6 +9,7 @@ from gml.kernel.reference.tail import log_chi2_upper
 
 __all__ = [
     "CodedData",
+    "ConditioningSets",
     "exact_dot",
     "group_rows",
     "log_bayes_factor",

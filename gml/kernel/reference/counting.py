@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.layout import DENSE_CELLS, TableStatistics
-from gml.kernel.reference.statistics import table_statistics_of
+from gml.kernel.reference.statistics import statistics_of_strata
 
 
 class CodedData:
@@ -30,6 +31,17 @@ class CodedData:
     def count(self, members: NDArray[np.int32]) -> NDArray[np.int64]:
         """Joint table of the columns `members`, flat, the last column fastest."""
         cells = math.prod(self.n_levels[j] for j in members)
+        index, weights = self._cells(members)
+        if weights is None:
+            return np.bincount(index, minlength=cells).astype(np.int64)
+        table = np.zeros(cells, dtype=np.int64)
+        np.add.at(table, index, weights)
+        return table
+
+    def _cells(
+        self, members: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Cell of each row complete in `members`, and its weight."""
         n = len(self.columns[0])
         index = np.zeros(n, dtype=np.int64)
         complete = np.ones(n, dtype=bool)
@@ -37,12 +49,7 @@ class CodedData:
             codes = self.columns[j]
             complete &= codes != np.iinfo(codes.dtype).max
             index = index * self.n_levels[j] + codes
-        index = index[complete]
-        if self.weights is None:
-            return np.bincount(index, minlength=cells).astype(np.int64)
-        table = np.zeros(cells, dtype=np.int64)
-        np.add.at(table, index, self.weights[complete])
-        return table
+        return index[complete], None if self.weights is None else self.weights[complete]
 
     def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
         """Statistics of the pair tables, one row of TableStatistics each."""
@@ -54,30 +61,50 @@ class CodedData:
     ) -> TableStatistics:
         """Statistics of tables (x, y | Z); members[starts[k]:starts[k+1]] = *Z, x, y.
 
-        A set whose dense table would have over DENSE_CELLS cells is left out: its n is -1.
+        A set of over DENSE_CELLS cells in a stratum, or 2**63 in all, is left out: its n is -1.
         """
         return self._statistics(members, starts, limit=DENSE_CELLS)
 
     def _statistics(
         self, members: NDArray[np.int32], starts: NDArray[np.int64], *, limit: int | None
     ) -> TableStatistics:
-        out = TableStatistics.zeros(len(starts) - 1)
+        parts = []
         for k in range(len(starts) - 1):
             members_k = members[starts[k] : starts[k + 1]]
             shape = [self.n_levels[j] for j in members_k]
-            if limit is not None and math.prod(shape) > limit:
-                out.n[k] = -1
+            x_levels, y_levels = shape[-2:]
+            if limit is not None and (x_levels * y_levels > limit or math.prod(shape) > 1 << 63):
+                parts.append(TableStatistics.zeros(1))
+                parts[-1].n[0] = -1
                 continue
-            table = self.count(members_k).reshape(shape)
-            one = table_statistics_of(table.reshape(-1, *shape[-2:]))
-            out.floats[k] = one.floats[0]
-            out.ints[k] = one.ints[0]
-            seen = 1.0
-            for axis in range(len(shape) - 2):
-                others = tuple(a for a in range(len(shape)) if a != axis)
-                seen *= np.count_nonzero(table.sum(axis=others))
-            out.seen_z[k] = seen
-        return out
+            cells, counts = self._seen_cells(members_k)
+            strata = _strata(cells, counts, x_levels, y_levels)
+            parts.append(statistics_of_strata(strata, x_levels, y_levels))
+            levels_seen = np.unravel_index(cells, shape)[:-2]
+            parts[-1].seen_z[0] = math.prod(float(len(np.unique(codes))) for codes in levels_seen)
+        return TableStatistics.concatenate(parts)
+
+    def _seen_cells(
+        self, members: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Cells that rows have, ascending, and the rows in each."""
+        index, weights = self._cells(members)
+        cells, inverse = np.unique(index, return_inverse=True)
+        counts = np.zeros(len(cells), dtype=np.int64)
+        np.add.at(counts, inverse.reshape(-1), 1 if weights is None else weights)
+        return cells[counts > 0], counts[counts > 0]
+
+
+def _strata(
+    cells: NDArray[np.int64], counts: NDArray[np.int64], x_levels: int, y_levels: int
+) -> Iterator[NDArray[np.int64]]:
+    """Table of each stratum that rows have."""
+    of_stratum = cells // (x_levels * y_levels)
+    for stratum in np.unique(of_stratum):
+        table = np.zeros(x_levels * y_levels, dtype=np.int64)
+        inside = of_stratum == stratum
+        table[cells[inside] - stratum * len(table)] = counts[inside]
+        yield table.reshape(x_levels, y_levels)
 
 
 def recode(codes: NDArray[Any], new_codes: list[int]) -> None:

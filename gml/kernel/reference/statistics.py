@@ -8,6 +8,7 @@ to independence the table is.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,20 @@ def g_of_stratum(stratum: NDArray[np.int64]) -> float:
 
 def table_statistics_of(table: NDArray[np.int64]) -> TableStatistics:
     """Statistics of one table[stratum, x, y]; the levels seen of Z stay the caller's to fill in."""
+    return statistics_of_strata(table, *table.shape[1:])
+
+
+def statistics_of_strata(
+    strata: Iterable[NDArray[np.int64]], x_levels: int, y_levels: int
+) -> TableStatistics:
+    """Statistics of the strata of one table; the levels seen of Z stay the caller's to fill in."""
     out = TableStatistics.zeros(1)
-    for stratum in table:
+    all_rows = np.zeros(x_levels, dtype=np.int64)
+    all_columns = np.zeros(y_levels, dtype=np.int64)
+    for stratum in strata:
         rows, columns, n = stratum.sum(1), stratum.sum(0), int(stratum.sum())
+        all_rows += rows
+        all_columns += columns
         if n == 0:
             continue
         seen_rows, seen_columns = np.count_nonzero(rows), np.count_nonzero(columns)
@@ -71,9 +83,25 @@ def table_statistics_of(table: NDArray[np.int64]) -> TableStatistics:
         deviation = _deviation(stratum, rows[:, None], columns[None, :], n)
         inside = product > 0
         out.x2[0] += float(np.sum(deviation[inside] ** 2 / (product[inside] * n)))
-    out.seen_x[0] = np.count_nonzero(table.sum(axis=(0, 2)))
-    out.seen_y[0] = np.count_nonzero(table.sum(axis=(0, 1)))
+        out.x2_mean[0] += df * n / (n - 1)
+        out.x2_variance[0] += _x2_variance(n, rows[rows > 0], columns[columns > 0])
+    out.seen_x[0] = np.count_nonzero(all_rows)
+    out.seen_y[0] = np.count_nonzero(all_columns)
     return out
+
+
+def _x2_variance(n: int, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> float:
+    """Variance of X² over all tables with these margins (Haldane 1940, Biometrika 31:346)."""
+    r, c = len(rows), len(columns)
+    if n <= 3:
+        return 1.125 if (n, r, c) == (3, 2, 2) else 0.0
+    v_rows, v_columns = (r - 1) * (n - r) / (n - 1), (c - 1) * (n - c) / (n - 1)
+    w_rows = (n * float(np.sum(1 / rows)) - r * r) / (n - 2)
+    w_columns = (n * float(np.sum(1 / columns)) - c * c) / (n - 2)
+    return (
+        2 * n / (n - 3) * (v_rows - w_rows) * (v_columns - w_columns)
+        + n * n / (n - 1) * w_rows * w_columns
+    )
 
 
 def _stirling_rest(n: int, a: float) -> float:

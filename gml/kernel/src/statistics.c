@@ -6,9 +6,6 @@
 
 #include "tail.h"
 
-/* Totals of tables up to this size need no allocation. */
-#define FEW_LEVELS 128
-
 /* O n - R C, exact in 128 bits: the sign and size of a small deviation survive. */
 static inline double deviation(int64_t observed, int64_t n, int64_t row, int64_t column)
 {
@@ -63,63 +60,112 @@ double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int
     return stratum_sums(table, rows, columns, row_totals, column_totals, n, &x2);
 }
 
+static double reciprocals(const int64_t *totals, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        if (totals[i] != 0)
+            sum += 1 / (double)totals[i];
+    return sum;
+}
+
+/* Variance of X2 over all tables with the margins of this one (Haldane 1940, Biometrika 31:346;
+   Lewis, Saunders & Westcott 1984, equation 3), from the sums of the reciprocal margins. */
+static double x2_variance(int64_t total, double by_row, int64_t rows, double by_column,
+                          int64_t columns)
+{
+    const double n = (double)total, r = (double)rows, c = (double)columns;
+    if (total <= 3)
+        return total == 3 && rows == 2 && columns == 2 ? 1.125 : 0;
+    const double v_rows = (r - 1) * (n - r) / (n - 1), v_columns = (c - 1) * (n - c) / (n - 1);
+    const double w_rows = (n * by_row - r * r) / (n - 2);
+    const double w_columns = (n * by_column - c * c) / (n - 2);
+    return 2 * n / (n - 3) * (v_rows - w_rows) * (v_columns - w_columns) +
+           n * n / (n - 1) * w_rows * w_columns;
+}
+
+int statistics_begin(table_sums *sums, size_t rows, size_t columns)
+{
+    memset(&sums->found, 0, sizeof sums->found);
+    sums->rows = rows;
+    sums->columns = columns;
+    sums->totals = sums->few;
+    if (2 * (rows + columns) > FEW_LEVELS)
+        sums->totals = malloc(2 * (rows + columns) * sizeof *sums->totals);
+    if (sums->totals == NULL)
+        return 0;
+    memset(sums->totals, 0, 2 * (rows + columns) * sizeof *sums->totals);
+    return 1;
+}
+
+void statistics_add(table_sums *sums, const int64_t *stratum)
+{
+    const size_t rows = sums->rows, columns = sums->columns;
+    table_statistics *out = &sums->found;
+    int64_t *row_totals = sums->totals, *column_totals = row_totals + rows;
+    int64_t *all_rows = column_totals + columns, *all_columns = all_rows + rows;
+    memset(row_totals, 0, (rows + columns) * sizeof *row_totals);
+    int64_t n = 0, cells = 0;
+    for (size_t a = 0; a < rows; a++)
+        for (size_t b = 0; b < columns; b++) {
+            int64_t count = stratum[a * columns + b];
+            row_totals[a] += count;
+            column_totals[b] += count;
+            cells += count != 0;
+        }
+    int64_t seen_rows = 0, seen_columns = 0;
+    for (size_t a = 0; a < rows; a++) {
+        n += row_totals[a];
+        seen_rows += row_totals[a] != 0;
+        all_rows[a] += row_totals[a];
+    }
+    if (n == 0)
+        return;
+    for (size_t b = 0; b < columns; b++) {
+        seen_columns += column_totals[b] != 0;
+        all_columns[b] += column_totals[b];
+    }
+    out->n += n;
+    out->seen_strata++;
+    out->cells_xyz += cells;
+    out->cells_xz += seen_rows;
+    out->cells_yz += seen_columns;
+    int64_t df = (seen_rows - 1) * (seen_columns - 1);
+    if (df == 0)
+        return;
+    out->df_adjusted += df;
+    int64_t smaller = seen_rows < seen_columns ? seen_rows : seen_columns;
+    out->v_denominator += (double)n * (double)(smaller - 1);
+    double x2;
+    out->g += stratum_sums(stratum, rows, columns, row_totals, column_totals, n, &x2);
+    out->x2 += x2;
+    out->x2_mean += (double)df * (double)n / (double)(n - 1);
+    out->x2_variance += x2_variance(n, reciprocals(row_totals, rows), seen_rows,
+                                    reciprocals(column_totals, columns), seen_columns);
+}
+
+void statistics_end(table_sums *sums, table_statistics *out)
+{
+    const int64_t *all_rows = sums->totals + sums->rows + sums->columns;
+    const int64_t *all_columns = all_rows + sums->rows;
+    for (size_t a = 0; a < sums->rows; a++)
+        sums->found.seen_x += all_rows[a] != 0;
+    for (size_t b = 0; b < sums->columns; b++)
+        sums->found.seen_y += all_columns[b] != 0;
+    *out = sums->found;
+    if (sums->totals != sums->few)
+        free(sums->totals);
+}
+
 int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t columns,
                         table_statistics *out)
 {
-    int64_t few[FEW_LEVELS];
-    int64_t *totals = few;
-    memset(out, 0, sizeof *out);
-    if (2 * (rows + columns) > FEW_LEVELS)
-        totals = malloc(2 * (rows + columns) * sizeof *totals);
-    if (totals == NULL)
+    table_sums sums;
+    if (!statistics_begin(&sums, rows, columns))
         return 0;
-    memset(totals, 0, 2 * (rows + columns) * sizeof *totals);
-    int64_t *row_totals = totals, *column_totals = totals + rows;
-    int64_t *all_rows = column_totals + columns, *all_columns = all_rows + rows;
-    for (size_t s = 0; s < strata; s++) {
-        const int64_t *stratum = table + s * rows * columns;
-        memset(totals, 0, (rows + columns) * sizeof *totals);
-        int64_t n = 0, cells = 0;
-        for (size_t a = 0; a < rows; a++)
-            for (size_t b = 0; b < columns; b++) {
-                int64_t count = stratum[a * columns + b];
-                row_totals[a] += count;
-                column_totals[b] += count;
-                cells += count != 0;
-            }
-        int64_t seen_rows = 0, seen_columns = 0;
-        for (size_t a = 0; a < rows; a++) {
-            n += row_totals[a];
-            seen_rows += row_totals[a] != 0;
-            all_rows[a] += row_totals[a];
-        }
-        if (n == 0)
-            continue;
-        for (size_t b = 0; b < columns; b++) {
-            seen_columns += column_totals[b] != 0;
-            all_columns[b] += column_totals[b];
-        }
-        out->n += n;
-        out->seen_strata++;
-        out->cells_xyz += cells;
-        out->cells_xz += seen_rows;
-        out->cells_yz += seen_columns;
-        int64_t df = (seen_rows - 1) * (seen_columns - 1);
-        if (df == 0)
-            continue;
-        out->df_adjusted += df;
-        int64_t smaller = seen_rows < seen_columns ? seen_rows : seen_columns;
-        out->v_denominator += (double)n * (double)(smaller - 1);
-        double x2;
-        out->g += stratum_sums(stratum, rows, columns, row_totals, column_totals, n, &x2);
-        out->x2 += x2;
-    }
-    for (size_t a = 0; a < rows; a++)
-        out->seen_x += all_rows[a] != 0;
-    for (size_t b = 0; b < columns; b++)
-        out->seen_y += all_columns[b] != 0;
-    if (totals != few)
-        free(totals);
+    for (size_t s = 0; s < strata; s++)
+        statistics_add(&sums, table + s * rows * columns);
+    statistics_end(&sums, out);
     return 1;
 }
 

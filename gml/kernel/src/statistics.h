@@ -9,12 +9,30 @@ typedef struct {
     double g;             /* 2 sum O ln(O/E) over the strata */
     double x2;            /* sum (O-E)^2/E over cells with E > 0 */
     double v_denominator; /* sum n_s (min(r_s, c_s) - 1) over strata with df > 0 */
+    double x2_mean;       /* of X2 under independence, the margins of every stratum given */
+    double x2_variance;
     int64_t n;
     int64_t df_adjusted;  /* sum (non-empty rows - 1)(non-empty columns - 1) */
     int64_t seen_x, seen_y;
     int64_t seen_strata;
     int64_t cells_xyz, cells_xz, cells_yz; /* non-empty cells of the table and its margins */
 } table_statistics;
+
+/* Totals of tables up to this size need no allocation. */
+#define FEW_LEVELS 128
+
+/* Sums over the strata added so far. */
+typedef struct {
+    table_statistics found;
+    size_t rows, columns;
+    int64_t few[FEW_LEVELS];
+    int64_t *totals;
+} table_sums;
+
+/* Strata one by one: begin (0 when memory ran out), add each stratum[x][y], end. */
+int statistics_begin(table_sums *sums, size_t rows, size_t columns);
+void statistics_add(table_sums *sums, const int64_t *stratum);
+void statistics_end(table_sums *sums, table_statistics *out);
 
 /* table[s][x][y] */
 int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t columns,

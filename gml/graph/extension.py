@@ -1,0 +1,66 @@
+"""A DAG for a skeleton and its colliders: Dor & Tarsi's algorithm, made to answer always.
+
+Dor & Tarsi (1992, UCLA technical report R-185) remove one node at a time: a *valid sink*, which can
+take all its edges that are left as arrows without making a collider that is not there or breaking
+one that is. Every order of valid sinks gives a DAG with the colliders asked for; there is none to
+remove exactly when no such DAG exists, as for a chordless cycle of four nodes without a collider.
+
+Here every unshielded triple x — k — y has a weight w: above 0 it is to be a collider, below 0 not,
+and |w| is what it costs to have it otherwise. When no valid sink is left, the node goes whose
+removal costs least; ties, among valid sinks too, go to the first node. `forced[i, j]` directs an
+edge i → j at any price.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from gml.errors import DataError
+from gml.graph.orientation import Matrix
+
+Triple = tuple[int, int, int]
+
+
+def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) -> Matrix:
+    """Return a DAG over the skeleton `adjacent`; `weights` by (x, k, y) with x < y.
+
+    `forced` must have no cycle on the skeleton.
+    """
+    n = len(adjacent)
+    dag = np.zeros((n, n), dtype=bool)
+    neighbours = [set(np.flatnonzero(row).tolist()) for row in adjacent]
+    triples_of: list[list[Triple]] = [[] for _ in range(n)]
+    for triple in sorted(weights):
+        for node in triple:
+            triples_of[node].append(triple)
+    left = set(range(n))
+
+    def cost(v: int) -> float:
+        around = neighbours[v]
+        if any(forced[v, u] for u in around):
+            return math.inf
+        lost = []
+        for x, k, y in triples_of[v]:
+            if (x in left) and (k in left) and (y in left):
+                w = weights[x, k, y]
+                lost.append(-w if k == v else w)
+        return math.fsum(max(0.0, value) for value in lost)
+
+    costs = [cost(v) for v in range(n)]
+    while left:
+        sink = min(left, key=lambda v: (costs[v], v))
+        if math.isinf(costs[sink]):
+            raise DataError("the directions that are required make a cycle")
+        left.remove(sink)
+        touched = set(neighbours[sink])
+        for u in neighbours[sink]:
+            dag[u, sink] = True
+            neighbours[u].remove(sink)
+        for triple in triples_of[sink]:
+            touched.update(triple)
+        for v in touched & left:
+            costs[v] = cost(v)
+    return dag

@@ -1,0 +1,111 @@
+"""What is known about a graph before the data speak: required and forbidden edges, and tiers.
+
+A variable of a later tier is never a cause of one of an earlier tier; edges within a tier are
+allowed. Variables in no tier are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import DataError, quote
+from gml.graph.order import find_cycle
+from gml.graph.orientation import Matrix
+
+Arc = tuple[str, str]
+
+NO_TIER = -1
+"""Position of a variable in no tier."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Required and forbidden arcs (from, to) and tiers, by name.
+
+    Examples
+    --------
+    >>> Knowledge(tiers=(("age",), ("smoke", "lung"))).require_consistent()
+    >>> Knowledge(require=(("a", "b"),), forbid=(("a", "b"),)).require_consistent()
+    Traceback (most recent call last):
+    gml.errors.DataError: contradictory knowledge: 'a' -> 'b' is both required and forbidden
+    """
+
+    require: tuple[Arc, ...] = ()
+    forbid: tuple[Arc, ...] = ()
+    tiers: tuple[tuple[str, ...], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.require or self.forbid or self.tiers)
+
+    def __add__(self, other: Knowledge) -> Knowledge:
+        """Join two sources of knowledge; only one of them may have tiers."""
+        if self.tiers and other.tiers and self.tiers != other.tiers:
+            raise DataError("contradictory knowledge: there are two lists of tiers")
+        return Knowledge(
+            self.require + other.require, self.forbid + other.forbid, self.tiers or other.tiers
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The variables it speaks of, in order of appearance."""
+        arcs = [name for arc in (*self.require, *self.forbid) for name in arc]
+        return list(dict.fromkeys([*arcs, *(name for tier in self.tiers for name in tier)]))
+
+    def require_consistent(self) -> None:
+        """Raise an error that names the first contradiction."""
+        tier_of: dict[str, int] = {}
+        for position, tier in enumerate(self.tiers):
+            for name in tier:
+                if tier_of.setdefault(name, position) != position:
+                    raise _contradiction(f"{quote(name)} is in two tiers")
+        for source, target in (*self.require, *self.forbid):
+            if source == target:
+                raise _contradiction(f"an edge leads from {quote(source)} to itself")
+        forbidden = set(self.forbid)
+        required = set(self.require)
+        for source, target in self.require:
+            arc = f"{quote(source)} -> {quote(target)}"
+            if (source, target) in forbidden:
+                raise _contradiction(f"{arc} is both required and forbidden")
+            if (target, source) in required:
+                raise _contradiction(f"{arc} and its reverse are both required")
+            if tier_of.get(source, -1) > tier_of.get(target, len(self.tiers)):
+                raise _contradiction(f"{arc} is required, and leads to an earlier tier")
+        names = sorted({name for arc in self.require for name in arc})
+        cycle = find_cycle(names, self._matrix(self.require, names))
+        if cycle is not None:
+            shown = " -> ".join(quote(name) for name in cycle)
+            raise _contradiction(f"the required edges make a cycle: {shown}")
+
+    def tiers_of(self, names: Sequence[str]) -> NDArray[np.int32]:
+        """Return the tier of each variable, NO_TIER where it has none."""
+        tier_of = {name: position for position, tier in enumerate(self.tiers) for name in tier}
+        return np.array([tier_of.get(name, NO_TIER) for name in names], dtype=np.int32)
+
+    def required(self, names: Sequence[str]) -> Matrix:
+        """Return the matrix of required arcs."""
+        return self._matrix(self.require, names)
+
+    def forbidden(self, names: Sequence[str]) -> Matrix:
+        """Return the matrix of arcs that are forbidden, by tiers and by their reverse too."""
+        tiers = self.tiers_of(names)
+        backwards = (tiers[:, None] > tiers[None, :]) & (tiers[None, :] != NO_TIER)
+        matrix: Matrix = self._matrix(self.forbid, names) | self.required(names).T | backwards
+        return matrix
+
+    @staticmethod
+    def _matrix(arcs: Sequence[Arc], names: Sequence[str]) -> Matrix:
+        index = {name: i for i, name in enumerate(names)}
+        matrix = np.zeros((len(names), len(names)), dtype=bool)
+        for source, target in arcs:
+            if source in index and target in index:
+                matrix[index[source], index[target]] = True
+        return matrix
+
+
+def _contradiction(what: str) -> DataError:
+    return DataError(f"contradictory knowledge: {what}")

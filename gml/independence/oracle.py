@@ -1,0 +1,43 @@
+"""d-separation in a known DAG as a test: what an infinite sample would say of a faithful one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gml.counts.counter import Triple
+from gml.graph.graph import Graph
+from gml.graph.separation import Separation
+from gml.independence.base import CIResult, SingleTest, verdict_by_p
+
+
+class OracleTest(SingleTest):
+    """Independent (p = 1) iff d-separated, else dependent (p = 0).
+
+    Examples
+    --------
+    >>> chain = Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
+    >>> oracle = OracleTest(chain)
+    >>> oracle.verdict(oracle(0, 2), 0.05), oracle.verdict(oracle(0, 2, [1]), 0.05)
+    ('dependent', 'independent')
+    """
+
+    name = "oracle"
+
+    def __init__(self, dag: Graph) -> None:
+        self.names = dag.names
+        self._separation = Separation(dag)
+
+    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+        """Answer many queries."""
+        return [self._test(*triple) for triple in triples]
+
+    def _test(self, x: int, y: int, given: tuple[int, ...]) -> CIResult:
+        separated = self._separation.separated(x, y, given)
+        return CIResult(
+            0.0 if separated else math.inf, None, 0.0 if separated else -math.inf, None, 0
+        )
+
+    def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
+        """Dependent iff d-connected."""
+        return verdict_by_p(result, alpha, log_p)

@@ -1,0 +1,335 @@
+"""The skeleton of PC-stable (Spirtes, Glymour & Scheines 2000; Colombo & Maathuis 2014, alg. 4.1).
+
+At level ℓ every pair that is still adjacent is tested on the sets of ℓ neighbours of x, then on
+those of y, each set once, neighbours as they were when the level began, in order of the names; the
+first set that separates the pair removes its edge. So neither the order of the columns nor that of
+the tests changes the result. Tests go to the engine in batches, a few sets of many pairs at a time;
+what a batch finds out beyond the first separating set of a pair is thrown away and not counted.
+
+A pair that is forbidden both ways is not tested and has no edge; a required edge is not tested and
+stays. A set never holds a variable of a tier later than both of the pair.
+
+Variables are numbered in the order of their names here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.counts.counter import TripleArray
+from gml.graph.knowledge import Knowledge
+from gml.graph.orientation import Matrix
+from gml.independence.base import (
+    DEPENDENT,
+    INDEPENDENT,
+    INSUFFICIENT,
+    CIResult,
+    CITest,
+    ResultArrays,
+    margins_of,
+    run,
+)
+from gml.progress import Deadline, reporter
+
+# Tests asked at a time: enough for threads, few enough for a deadline.
+_BATCH = 1 << 15
+# Sets of a pair asked at first; twice as many each time that none of them separates it.
+_FIRST_SETS = 1
+
+
+class TestRecord(NamedTuple):
+    """A test that counts, by names."""
+
+    phase: str
+    level: int
+    x: str
+    y: str
+    given: tuple[str, ...]
+    result: CIResult
+    verdict: str
+
+
+Log = Callable[[TestRecord], None]
+
+
+class Asker:
+    """Puts questions about variables in name order to a test, and keeps the record of them."""
+
+    def __init__(
+        self, test: CITest, *, alpha: float, drop_insufficient: bool, log: Log | None = None
+    ) -> None:
+        names = list(test.names)
+        by_name = sorted(range(len(names)), key=names.__getitem__)
+        self.names = [names[j] for j in by_name]
+        self._test = test
+        self._alpha = alpha
+        self._drop = drop_insufficient
+        self._column = np.array(by_name, dtype=np.int32)
+        self.log = log
+
+    def ask(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.float64], Sequence[CIResult]]:
+        """Return margins (at least 0: separated; NaN: no answer) and results of rows (x, y, *Z)."""
+        results = run(self._test, TripleArray(self._column[rows]))
+        margins = margins_of(self._test, results, self._alpha)
+        if self._drop:
+            # It separates, but says nothing on how far.
+            margins = np.where(np.isnan(margins), 0.0, margins)
+        return margins, results
+
+    def record(
+        self,
+        phase: str,
+        rows: NDArray[np.int32],
+        results: Sequence[CIResult],
+        margins: Sequence[float],
+    ) -> None:
+        """Write tests to the log."""
+        if self.log is None:
+            return
+        for row, result, margin in zip(rows.tolist(), results, margins, strict=True):
+            x, y, *given = (self.names[j] for j in row)
+            if np.isnan(margin) or not result.sufficient:
+                verdict = INSUFFICIENT
+            else:
+                verdict = INDEPENDENT if margin >= 0 else DEPENDENT
+            self.log(TestRecord(phase, len(given), x, y, tuple(given), result, verdict))
+
+
+class Separation(NamedTuple):
+    """The first set found to separate a pair, its result, and the margins of all sets up to it."""
+
+    given: tuple[int, ...]
+    result: CIResult
+    margins: NDArray[np.float64]
+
+    @property
+    def margin(self) -> float:
+        """How far the set separates."""
+        return float(self.margins[-1])
+
+
+class _SeparatedPairs(NamedTuple):
+    """Separations of one level: rows (x, y, *Z), where the results are, margins up to each."""
+
+    rows: NDArray[np.int32]
+    results: list[Sequence[CIResult]]
+    result_at: NDArray[np.int64]
+    margins: NDArray[np.float64]
+    starts: NDArray[np.int64]
+
+
+@dataclass
+class Skeleton:
+    """Edges left, what separated the others, and the neighbours at the start of each level.
+
+    `level[x, y]` is the level at which x and y were separated, -1 if they were not.
+    """
+
+    adjacent: Matrix
+    level: NDArray[np.int16]
+    frozen: list[Matrix] = field(default_factory=list)
+    tests: list[int] = field(default_factory=list)
+    complete: bool = True
+    _separated: list[_SeparatedPairs] = field(default_factory=list)
+    _position: dict[tuple[int, int], int] | None = None
+
+    def add_level(self, separated: _SeparatedPairs) -> None:
+        """Take the edges of separated pairs out."""
+        level = separated.rows.shape[1] - 2
+        x, y = separated.rows[:, 0], separated.rows[:, 1]
+        self.adjacent[x, y] = self.adjacent[y, x] = False
+        self.level[x, y] = self.level[y, x] = level
+        self._separated.append(separated)
+        self._position = None
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return the pairs that were separated, by level, then by name."""
+        return [(x, y) for part in self._separated for x, y in part.rows[:, :2].tolist()]
+
+    def separation(self, x: int, y: int) -> Separation:
+        """Return what separated a pair (x < y)."""
+        if self._position is None:
+            self._position = {
+                (a, b): k
+                for part in self._separated
+                for k, (a, b) in enumerate(part.rows[:, :2].tolist())
+            }
+        part = self._separated[self.level[x, y]]
+        k = self._position[x, y]
+        source, at = part.result_at[k]
+        return Separation(
+            tuple(part.rows[k, 2:].tolist()),
+            part.results[source][at],
+            part.margins[part.starts[k] : part.starts[k + 1]],
+        )
+
+
+def learn_skeleton(
+    asker: Asker, *, max_cond: int | None, knowledge: Knowledge, deadline: Deadline
+) -> Skeleton:
+    """Run all levels; at the deadline what is not yet separated stays adjacent."""
+    n = len(asker.names)
+    required = knowledge.required(asker.names)
+    forbidden = knowledge.forbidden(asker.names)
+    tiers = knowledge.tiers_of(asker.names)
+    adjacent = ~np.eye(n, dtype=bool) & ~(forbidden & forbidden.T)
+    found = Skeleton(adjacent, np.full((n, n), -1, dtype=np.int16))
+    level = 0
+    while max_cond is None or level <= max_cond:
+        testable = np.triu(adjacent & ~(required | required.T))
+        pairs = np.ascontiguousarray(np.argwhere(testable), dtype=np.int32)
+        before = adjacent.copy()
+        run_level = _Level(asker, found, before, tiers, pairs, level)
+        if not run_level.sets.totals.any():
+            break
+        found.frozen.append(before)
+        found.tests.append(0)
+        run_level.run(deadline)
+        if not found.complete:
+            break
+        level += 1
+    reporter().status(None)
+    return found
+
+
+class _Level:
+    """One level: rounds over the pairs not yet separated, with more sets of each every time."""
+
+    def __init__(
+        self,
+        asker: Asker,
+        found: Skeleton,
+        neighbours: Matrix,
+        tiers: NDArray[np.int32],
+        pairs: NDArray[np.int32],
+        level: int,
+    ) -> None:
+        self.sets = kernel.active().ConditioningSets(neighbours, tiers, pairs, level)
+        self._asker = asker
+        self._found = found
+        self._pairs = pairs
+        self._level = level
+        self._edges = int(np.count_nonzero(neighbours)) // 2
+        # Of each pair: sets asked, and the number of the first that separates (-1: none yet).
+        self._asked = np.zeros(len(pairs), dtype=np.int64)
+        self._first = np.full(len(pairs), -1, dtype=np.int64)
+        self._parts: list[_Part] = []
+
+    def run(self, deadline: Deadline) -> None:
+        totals = self.sets.totals
+        some = _FIRST_SETS
+        while True:
+            waiting = np.flatnonzero((self._first < 0) & (self._asked < totals))
+            if not waiting.size:
+                break
+            counts = np.minimum(some, totals[waiting] - self._asked[waiting])
+            for start, stop in slices(counts):
+                if deadline.passed:
+                    self._found.complete = False
+                    break
+                self._ask(waiting[start:stop], counts[start:stop])
+            if not self._found.complete:
+                break
+            some *= 2
+        self._finish()
+
+    def _ask(self, which: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        first = self._asked[which]
+        rows = self.sets.fill(which, first, counts)
+        margins, results = self._asker.ask(rows)
+        owner = np.repeat(which, counts)
+        ends = np.cumsum(counts)
+        number = np.arange(len(rows)) - np.repeat(ends - counts - first, counts)
+        self._asked[which] += counts
+        hits = np.flatnonzero(margins >= 0)
+        # Sets of one pair stand together and in order: the last assignment is the first hit.
+        self._first[owner[hits[::-1]]] = number[hits[::-1]]
+        self._parts.append(_Part(owner, number, rows, margins, results))
+        self._edges -= int(np.count_nonzero(self._first[which] >= 0))
+        self._found.tests[self._level] += self._counted(which, first)
+        reporter().status(
+            f"level {self._level}: {sum(self._found.tests):,} tests, {self._edges:,} edges left"
+        )
+
+    def _counted(self, which: NDArray[np.int64], before: NDArray[np.int64]) -> int:
+        ended = np.where(self._first[which] < 0, self._asked[which], self._first[which] + 1)
+        return int(np.sum(ended - before))
+
+    def _finish(self) -> None:
+        """Remove the edges of separated pairs, keep what separated them, write the log."""
+        owners, rows, margins, results, sources = [], [], [], [], []
+        for part in self._parts:
+            first = self._first[part.owner]
+            up_to_first = np.flatnonzero((first >= 0) & (part.number <= first))
+            separating = np.flatnonzero(part.number == first)
+            owners.append(part.owner[up_to_first])
+            margins.append(part.margins[up_to_first])
+            rows.append(part.rows[separating])
+            sources.append(part.owner[separating])
+            results.append(_take(part.results, separating))
+        owner = np.concatenate(owners) if owners else np.zeros(0, dtype=np.int64)
+        by_pair = np.argsort(owner, kind="stable")
+        source = np.concatenate(sources) if sources else owner
+        order = np.argsort(source, kind="stable")
+        at = np.column_stack(
+            [
+                np.repeat(np.arange(len(sources)), [len(some) for some in sources]),
+                np.concatenate([np.arange(len(some)) for some in sources] or [owner]),
+            ]
+        )
+        if self._parts:
+            self._found.add_level(
+                _SeparatedPairs(
+                    np.concatenate(rows)[order],
+                    results,
+                    at[order],
+                    np.concatenate(margins)[by_pair],
+                    np.append(np.searchsorted(owner[by_pair], source[order]), len(owner)),
+                )
+            )
+        if self._asker.log is not None:
+            self._write_log()
+
+    def _write_log(self) -> None:
+        counted = []
+        for part in self._parts:
+            first = self._first[part.owner]
+            which = np.flatnonzero((first < 0) | (part.number <= first)).tolist()
+            counted += [(int(part.owner[k]), part, k) for k in which]
+        # The parts follow one another, and Python's sort is stable.
+        for _, part, k in sorted(counted, key=lambda item: item[0]):
+            self._asker.record("skeleton", part.rows[[k]], [part.results[k]], [part.margins[k]])
+
+
+class _Part(NamedTuple):
+    """One call of the engine: whose sets, which of theirs, and the answers."""
+
+    owner: NDArray[np.int64]
+    number: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    margins: NDArray[np.float64]
+    results: Sequence[CIResult]
+
+
+def slices(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Cut pairs into batches of about _BATCH tests."""
+    ends = np.cumsum(counts)
+    slices, start = [], 0
+    while start < len(counts):
+        done = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, done + _BATCH, side="right")))
+        slices.append((start, stop))
+        start = stop
+    return slices
+
+
+def _take(results: Sequence[CIResult], which: NDArray[np.int64]) -> Sequence[CIResult]:
+    if isinstance(results, ResultArrays):
+        return results.take(which)
+    return [results[k] for k in which.tolist()]
