@@ -20,47 +20,72 @@ if TYPE_CHECKING:
     from gml.data.dataset import Dataset, Variable
     from gml.data.reading import read
     from gml.formats.graphs import read_graph, write_graph
+    from gml.formats.knowledge import read_knowledge
     from gml.graph.graph import Graph, Mark
+    from gml.graph.knowledge import Knowledge
+    from gml.independence.base import CIResult
     from gml.independence.implied import implied_independences
     from gml.independence.multiplicity import adjust
+    from gml.independence.oracle import OracleTest
     from gml.independence.registry import TESTS
+    from gml.learn.bootstrap import average_graphs, half_samples, learn_replicates
     from gml.learn.chowliu import chow_liu
+    from gml.learn.pc import pc
+    from gml.progress import Deadline
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "CIResult": "gml.independence.base",
     "Counter": "gml.counts.counter",
     "Counts": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
+    "Deadline": "gml.progress",
     "Graph": "gml.graph.graph",
+    "Knowledge": "gml.graph.knowledge",
     "Mark": "gml.graph.graph",
     "MemoryCounter": "gml.counts.memory",
+    "OracleTest": "gml.independence.oracle",
     "TESTS": "gml.independence.registry",
     "TableSet": "gml.counts.counter",
     "Variable": "gml.data.dataset",
     "adjust": "gml.independence.multiplicity",
+    "average_graphs": "gml.learn.bootstrap",
     "chow_liu": "gml.learn.chowliu",
+    "half_samples": "gml.learn.bootstrap",
     "implied_independences": "gml.independence.implied",
+    "learn_replicates": "gml.learn.bootstrap",
+    "pc": "gml.learn.pc",
     "read": "gml.data.reading",
     "read_graph": "gml.formats.graphs",
+    "read_knowledge": "gml.formats.knowledge",
     "write_graph": "gml.formats.graphs",
 }
 
 __all__ = [
     "TESTS",
+    "CIResult",
     "Counter",
     "Counts",
     "Dataset",
+    "Deadline",
     "Graph",
+    "Knowledge",
     "Mark",
     "MemoryCounter",
+    "OracleTest",
     "TableSet",
     "Variable",
     "adjust",
+    "average_graphs",
     "chow_liu",
+    "half_samples",
     "implied_independences",
+    "learn_replicates",
+    "pc",
     "read",
     "read_graph",
+    "read_knowledge",
     "write_graph",
 ]
 

@@ -7,7 +7,9 @@ import os
 import re
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from gml.errors import OutputError, UsageError
 
@@ -24,6 +26,15 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     if is_special(path):
         _write_through(Path(path), content)
         return
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file that replaces `path` when the block ends well, and vanishes when it does not."""
+    if is_special(path):
+        raise UsageError(f"cannot write {str(path)!r} bit by bit: it is not a regular file")
     target = Path(os.path.realpath(path))
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
@@ -31,7 +42,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).chmod(_mode_for(target))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -11,17 +10,13 @@ import click
 
 from gml.cli.options import (
     DataRequest,
-    alpha_option,
     claim_standard_input,
     common_options,
     data_options,
-    df_option,
-    finite,
     name_list_option,
-    seed_option,
-    was_given,
 )
 from gml.cli.output import ReportOutput, report_output
+from gml.cli.testing import TestRequest, test_options
 from gml.errors import GraphError, UsageError, listing, place, unknown_name
 from gml.progress import reporter
 
@@ -30,23 +25,6 @@ if TYPE_CHECKING:
     from gml.independence.base import CIResult, CITest
 
 Question = tuple[str, str, tuple[str, ...]]
-
-_TESTS = ["g", "chi2", "mi-threshold", "bayes", "permutation", "fisher-z"]
-_ON_LEVELS = ("g", "chi2", "mi-threshold", "bayes", "permutation")
-_OPTIONS_OF = {
-    "df": ("g", "chi2"),
-    "permutations": ("permutation",),
-    "seed": ("permutation",),
-    "ess": ("bayes",),
-    "log_bf": ("bayes",),
-    "alpha": ("g", "chi2", "permutation", "fisher-z"),
-    "adjust": ("g", "chi2", "permutation", "fisher-z"),
-    "min_per_cell": _ON_LEVELS,
-    "bins": _ON_LEVELS,
-    "discretize": _ON_LEVELS,
-    "cut": _ON_LEVELS,
-    "levels": _ON_LEVELS,
-}
 
 
 @click.command(
@@ -67,16 +45,7 @@ _OPTIONS_OF = {
 @name_list_option("-z", "--given", help_="Condition on these: A,B.")
 @click.option("--all-pairs", is_flag=True, help="Test every pair of columns.")
 @click.option("--implied", metavar="GRAPH", help="Test what a DAG implies, pair by pair.")
-@click.option(
-    "--test",
-    "test_name",
-    type=click.Choice(_TESTS),
-    default="g",
-    show_default=True,
-    help="Which test.",
-)
-@alpha_option("Dependent if p is at most this.")
-@df_option("Degrees of freedom of g and chi2: all seen levels, or non-empty rows and columns.")
+@test_options("g", alpha=0.05, df="full")
 @click.option(
     "--adjust",
     type=click.Choice(["none", "bonferroni", "holm", "bh", "by"]),
@@ -85,36 +54,10 @@ _OPTIONS_OF = {
     help="Adjust p-values for the number of tests.",
 )
 @click.option(
-    "--permutations",
-    type=click.IntRange(min=1),
-    default=5000,
-    show_default=True,
-    help="Tables drawn by --test permutation.",
-)
-@click.option(
-    "--ess", type=float, default=1.0, show_default=True, callback=finite, help="Of --test bayes."
-)
-@click.option(
-    "--log-bf",
-    type=float,
-    default=0.0,
-    show_default=True,
-    callback=finite,
-    help="--test bayes: dependent above this.",
-)
-@click.option(
-    "--min-per-cell",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    callback=finite,
-    help="Insufficient with fewer rows than this a cell; off.",
-)
-@click.option(
     "--expect",
     type=click.Choice(["independent", "dependent"]),
     help="Exit 1 if a verdict is another one, 4 if the data cannot tell.",
 )
-@seed_option
 @report_output
 @common_options
 def command(
@@ -124,12 +67,10 @@ def command(
     given: tuple[str, ...],
     all_pairs: bool,
     implied: str | None,
-    test_name: str,
-    alpha: float,
+    testing: TestRequest,
     adjust: str,
     expect: str | None,
     out: ReportOutput,
-    **test_options: Any,
 ) -> int:
     """Test whether X and Y are independent, given other columns.
 
@@ -137,19 +78,17 @@ def command(
     information in nats, Cramér's V and a verdict: independent, dependent, or insufficient when the
     data cannot tell.
     """
-    _check_options(test_name)
+    testing.check()
     ask, used = _questioner(x, y, given, all_pairs, implied)
-    counter = data.counter(used=used, numeric=test_name == "fisher-z")
+    counter = data.counter(used=used, numeric=testing.numeric)
     questions = ask([variable.name for variable in counter.variables])
     position = {variable.name: j for j, variable in enumerate(counter.variables)}
-    test = _make_test(test_name, counter, data.threads, test_options)
+    test = testing.make(counter, data.threads)
     results = test.batch(
         [(position[a], position[b], tuple(position[c] for c in z)) for a, b, z in questions]
     )
     _warn_of_sparse_tables(results)
-    rows = _report(
-        questions, results, test, alpha if was_used("alpha", test_name) else None, adjust
-    )
+    rows = _report(questions, results, test, testing.reported_alpha, adjust)
     out.write(rows)
     return _answer([row["verdict"] for row in rows], expect)
 
@@ -161,18 +100,6 @@ def _warn_of_sparse_tables(results: Sequence[CIResult]) -> None:
             f"{sparse} of {len(results)} tests have more degrees of freedom than rows: p-values "
             "of little meaning; cut numbers (--bins), use --test permutation or --min-per-cell"
         )
-
-
-def was_used(option: str, test_name: str) -> bool:
-    """Whether an option means something to a test."""
-    return test_name in _OPTIONS_OF[option]
-
-
-def _check_options(test_name: str) -> None:
-    for option, tests in _OPTIONS_OF.items():
-        if was_given(option) and test_name not in tests:
-            flag = "--" + option.replace("_", "-")
-            raise UsageError(f"{flag} does not go with --test {test_name} (but {', '.join(tests)})")
 
 
 def _questioner(
@@ -230,19 +157,6 @@ def _implied(path: str) -> tuple[Callable[[Sequence[str]], list[Question]], Choi
     return lambda names: questions, used
 
 
-def _make_test(name: str, counter: Any, threads: int | None, options: dict[str, Any]) -> CITest:
-    from gml.independence.registry import TESTS
-
-    wanted = {
-        option: value
-        for option, value in options.items()
-        if option in _OPTIONS_OF and was_used(option, name)
-    }
-    if name == "permutation":
-        wanted["threads"] = threads
-    return TESTS[name](counter, **wanted)
-
-
 def _report(
     questions: Sequence[Question],
     results: Sequence[CIResult],
@@ -250,6 +164,7 @@ def _report(
     alpha: float | None,
     adjust: str,
 ) -> list[dict[str, Any]]:
+    from gml.formats.reports.tests import numbers_of, probability
     from gml.independence.multiplicity import adjust as adjusted_p
 
     adjusted = adjusted_p([result.log_p for result in results], adjust)
@@ -262,11 +177,8 @@ def _report(
                 "given": list(given),
                 "test": test.name,
                 "df_rule": getattr(test, "df_rule", None),
-                "statistic": result.statistic,
-                "df": _whole(result.df),
-                "p_value": _probability(result.log_p),
-                "log10_p": None if result.log_p is None else result.log_p / math.log(10) + 0.0,
-                "p_adjusted": None if adjust == "none" else _probability(log_adjusted),
+                **numbers_of(result),
+                "p_adjusted": None if adjust == "none" else probability(log_adjusted),
                 "mi": result.mi,
                 "cramers_v": result.cramers_v,
                 "n": result.n,
@@ -275,15 +187,6 @@ def _report(
             }
         )
     return rows
-
-
-def _probability(log_p: float | None) -> float | None:
-    """p to the 15 digits that its logarithm holds, so that 1/200 is 0.005."""
-    return None if log_p is None else float(f"{math.exp(log_p):.15g}")
-
-
-def _whole(number: float | None) -> int | float | None:
-    return int(number) if number is not None and number.is_integer() else number
 
 
 def _answer(verdicts: Sequence[str], expect: str | None) -> int:

@@ -16,7 +16,9 @@ from gml.errors import GmlError, unknown_name
 
 COMMANDS = {
     "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
+    "explain": "Say why PC has an edge, or none, from its log.",
     "indtest": "Test the independence of variables.",
+    "pc": "Learn a CPDAG by independence tests (the PC algorithm).",
 }
 
 
@@ -60,6 +62,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\b\nExamples:\n"
     "  gml chowliu survey.csv | dot -Tsvg > tree.svg\n"
+    "  gml pc survey.csv --alpha 0.001 -o graph.json\n"
     "  gml indtest survey.csv Age Vote --given Region\n"
     "  zcat big.csv.gz | gml chowliu - -o tree.json\n"
     "\n\b\n"

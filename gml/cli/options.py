@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gml.errors import CannotAnswer, UsageError, listing, place
-from gml.progress import StderrReporter, reporter, reporting_to
+from gml.progress import Deadline, StderrReporter, reporter, reporting_to
 
 if TYPE_CHECKING:
     from gml.counts.memory import MemoryCounter
@@ -26,7 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _RUNTIME_OPTIONS = {"threads", "max_memory", "output", "format_", "quiet", "verbose", "debug"}
 _LARGEST = 1e300
-_PATHS = {"data_path", "levels", "implied"}
+_PATHS = {"data_path", "levels", "implied", "knowledge", "sepsets", "test_log"}
 
 
 def parse_list(text: str) -> tuple[str, ...]:
@@ -253,22 +253,37 @@ def probability(ctx: click.Context, param: click.Parameter, value: float | None)
     return value
 
 
-def alpha_option(help_: str) -> Callable[[Function], Function]:
+def alpha_option(help_: str, default: float = 0.05) -> Callable[[Function], Function]:
     """--alpha P."""
     return click.option(
-        "--alpha", type=float, default=0.05, show_default=True, callback=probability, help=help_
+        "--alpha", type=float, default=default, show_default=True, callback=probability, help=help_
     )
 
 
-def df_option(help_: str) -> Callable[[Function], Function]:
+def df_option(help_: str, default: str = "full") -> Callable[[Function], Function]:
     """--df full|adjusted."""
     return click.option(
         "--df",
         type=click.Choice(["full", "adjusted"]),
-        default="full",
+        default=default,
         show_default=True,
         help=help_,
     )
+
+
+def max_seconds_option(function: Function) -> Function:
+    """--max-seconds S, injected as `deadline`."""
+
+    @click.option(
+        "--max-seconds",
+        type=click.FloatRange(min=0),
+        help="Stop after this time with the best so far, and exit 5.",
+    )
+    @functools.wraps(function)
+    def wrapper(*args: Any, max_seconds: float | None, **kwargs: Any) -> Any:
+        return function(*args, deadline=Deadline(max_seconds), **kwargs)
+
+    return wrapper  # type: ignore[return-value]
 
 
 seed_option = click.option(

@@ -81,6 +81,16 @@ class ReportOutput(_Output):
         self._send(FORMATS[self.format](rows))
 
 
+class TextOutput(_Output):
+    """Takes sentences, and the facts behind them."""
+
+    def write(self, text: str, facts: dict[str, Any]) -> None:
+        """Write the sentences, or the facts as JSON."""
+        from gml.formats.json_graph import SCHEMA, encode
+
+        self._send(text if self.format == "text" else encode({"schema": SCHEMA, **facts}) + "\n")
+
+
 def graph_output(function: Function) -> Function:
     """-o and -f for graphs, injected as `out`."""
     from gml.formats.suffixes import GRAPH_SUFFIXES
@@ -93,6 +103,11 @@ def report_output(function: Function) -> Function:
     from gml.formats.suffixes import REPORT_SUFFIXES
 
     return _output(function, ReportOutput, REPORT_SUFFIXES)
+
+
+def text_output(function: Function) -> Function:
+    """-o and -f for sentences, injected as `out`."""
+    return _output(function, TextOutput, {".txt": "text", ".json": "json"})
 
 
 def _output(

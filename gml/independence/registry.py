@@ -8,6 +8,7 @@ from typing import Any
 from gml.counts.counter import Counter
 from gml.independence.base import CITest
 from gml.independence.bayes import BayesFactorTest
+from gml.independence.calibrated import CalibratedTest
 from gml.independence.contingency import ChiSquaredTest, ThresholdTest
 from gml.independence.fisher_z import FisherZTest
 from gml.independence.permutation import PermutationTest
@@ -22,6 +23,7 @@ def _chi2(counter: Counter, **options: Any) -> CITest:
 
 
 TESTS: dict[str, Callable[..., CITest]] = {
+    "auto": CalibratedTest,
     "g": _g,
     "chi2": _chi2,
     "mi-threshold": ThresholdTest,

@@ -1,0 +1,290 @@
+"""gml pc DATA: the PC algorithm."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from gml import __version__
+from gml.cli.knowledge import KnowledgeRequest, knowledge_options
+from gml.cli.options import (
+    DataRequest,
+    chosen_options,
+    common_options,
+    data_options,
+    max_seconds_option,
+)
+from gml.cli.output import GraphOutput, graph_output
+from gml.cli.testing import TestRequest, test_options
+from gml.errors import CannotAnswer, UsageError
+from gml.progress import Deadline, reporter
+
+if TYPE_CHECKING:
+    from gml.counts.memory import MemoryCounter
+    from gml.graph.graph import Graph
+    from gml.learn.pc import PcResult, WeighedTriple
+
+_OUT_OF_TIME = 5
+
+
+@click.command(
+    "pc",
+    epilog="\b\nExamples:\n"
+    "  gml pc survey.csv                              # CPDAG as DOT on standard output\n"
+    "  gml pc survey.csv | dot -Tsvg > graph.svg\n"
+    "  gml pc survey.csv --alpha 0.001 --max-cond 3 -o graph.json\n"
+    "  gml pc survey.csv --tiers 'Age,Sex < Education < Income' -f text\n"
+    "  gml pc survey.csv --test-log log.jsonl -o graph.dot && gml explain log.jsonl Age Income\n"
+    "  gml pc survey.csv --bootstrap 100 -o strengths.json\n"
+    "  gml pc heights.csv --test fisher-z --dag -o dag.json\n"
+    "\n\b\n"
+    "Exit code 5: stopped by --max-seconds; the graph so far was written.",
+)
+@data_options
+@test_options("auto", alpha=0.01, df="adjusted")
+@click.option("--max-cond", type=click.IntRange(min=0), help="Condition on at most this many.")
+@click.option(
+    "--colliders",
+    type=click.Choice(["max-p", "sepset", "conservative", "majority"]),
+    default="max-p",
+    show_default=True,
+    help="How colliders are found.",
+)
+@click.option(
+    "--on-insufficient",
+    type=click.Choice(["keep", "drop"]),
+    default="keep",
+    show_default=True,
+    help="An edge whose test the data cannot decide.",
+)
+@knowledge_options
+@click.option("--dag", is_flag=True, help="Write a DAG of the equivalence class instead.")
+@click.option("--sepsets", metavar="FILE", help="Write what separated each pair; .csv .json .txt …")
+@click.option("--test-log", metavar="FILE.jsonl", help="Write every test; gml explain reads it.")
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Average over N half-samples; edges carry strength and direction.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    help="Least strength of an edge with --bootstrap; found from the data.",
+)
+@max_seconds_option
+@graph_output
+@common_options
+def command(
+    data: DataRequest,
+    testing: TestRequest,
+    max_cond: int | None,
+    colliders: str,
+    on_insufficient: str,
+    knowledge: KnowledgeRequest,
+    dag: bool,
+    sepsets: str | None,
+    test_log: str | None,
+    bootstrap: int | None,
+    threshold: float | None,
+    deadline: Deadline,
+    out: GraphOutput,
+) -> int:
+    """Learn a CPDAG from DATA by independence tests (the PC algorithm, order-independent).
+
+    Two variables have an edge unless some set of neighbours makes them independent; arrows follow
+    from colliders and Meek's rules. The result is always a valid CPDAG or, with knowledge, the
+    maximally oriented PDAG: where tests contradict each other the weaker evidence gives way, and a
+    warning names it.
+    """
+    testing.check(seeded=bootstrap is not None)
+    _check_options(bootstrap, threshold, sepsets, test_log, out.path)
+    counter = data.counter(numeric=testing.numeric, digest=out.keeps_learning)
+    names = [variable.name for variable in counter.variables]
+    settings = {
+        "alpha": testing.alpha,
+        "max_cond": max_cond,
+        "colliders": colliders,
+        "on_insufficient": on_insufficient,
+        "knowledge": knowledge.resolve(names),
+    }
+    learning = {
+        "command": "pc",
+        "options": chosen_options(),
+        "version": __version__,
+        "rows": counter.n,
+        "data": counter.dataset.digest,
+    }
+    if bootstrap is not None:
+        graph, found = _averaged(
+            counter, data.threads, testing, settings, deadline, bootstrap, threshold, dag
+        )
+    else:
+        graph, found = _learned(
+            counter, data.threads, testing, settings, deadline, dag, sepsets, test_log
+        )
+    levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
+    out.write(dataclasses.replace(graph, levels=levels), learning | found)
+    if found.get("complete", True):
+        return 0
+    reporter().warn("stopped by --max-seconds: tests are missing, so edges may be too many")
+    return _OUT_OF_TIME
+
+
+def _check_options(
+    bootstrap: int | None,
+    threshold: float | None,
+    sepsets: str | None,
+    test_log: str | None,
+    output: str | None,
+) -> None:
+    from gml.formats.suffixes import REPORT_SUFFIXES, format_of
+
+    if threshold is not None and bootstrap is None:
+        raise UsageError("--threshold belongs to --bootstrap")
+    for option, path in (("--sepsets", sepsets), ("--test-log", test_log)):
+        if path is None:
+            continue
+        if bootstrap is not None:
+            raise UsageError(f"{option} is about one run; leave out --bootstrap")
+        if path == "-":
+            raise UsageError(f"{option} needs a file; standard output is for the graph")
+    files = [path for path in (output, sepsets, test_log) if path is not None]
+    if len(set(files)) < len(files):
+        raise UsageError("two outputs have the same file")
+    if sepsets is not None:
+        format_of(sepsets, REPORT_SUFFIXES)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Run:
+    """The data, the test and the settings of the learner."""
+
+    counter: MemoryCounter
+    threads: int | None
+    testing: TestRequest
+    settings: dict[str, Any]
+    deadline: Deadline
+
+    def learn(
+        self, dag: bool, sepsets: str | None, test_log: str | None
+    ) -> tuple[Graph, dict[str, Any]]:
+        """Learn one graph; returns it with what `learning` says of the run."""
+        from gml.learn.pc import pc
+
+        test = self.testing.make(self.counter, self.threads)
+        with ExitStack() as files:
+            writer = None
+            if test_log is not None:
+                writer = files.enter_context(self._logging(test_log, test.names))
+            log = None if writer is None else writer.test
+            result = pc(test, **self.settings, deadline=self.deadline, log=log)
+            if writer is not None:
+                writer.finish(result)
+            if sepsets is not None:
+                _write_sepsets(sepsets, result)
+        _warn_of_triples(result.changed, result.ambiguous)
+        reporter().note(
+            f"{sum(result.tests)} tests for the skeleton, {result.collider_tests} for colliders"
+        )
+        found: dict[str, Any] = {
+            "tests": sum(result.tests),
+            "tests_by_level": list(result.tests),
+            "collider_tests": result.collider_tests,
+        }
+        if not result.complete:
+            found["complete"] = False
+        return result.dag if dag else result.graph, found
+
+    @contextmanager
+    def _logging(self, path: str, names: Sequence[str]) -> Iterator[_LogWriter]:
+        from gml.atomic import whole_file
+        from gml.formats.test_log import line, run_record
+
+        about = run_record(names, self.testing.reported_alpha, self.settings["knowledge"])
+        with whole_file(path) as file:
+            file.write(line(about))
+            yield _LogWriter(file)
+
+    def average(
+        self, replicates: int, threshold: float | None, dag: bool
+    ) -> tuple[Graph, dict[str, Any]]:
+        """Average the graphs of half-samples; returns the same."""
+        from gml.counts.memory import MemoryCounter
+        from gml.learn.bootstrap import average_graphs, half_samples, learn_replicates
+        from gml.learn.pc import pc
+
+        def learn(sample: Dataset) -> Graph:
+            test = self.testing.make(MemoryCounter(sample, threads=1), 1)
+            return pc(test, **self.settings).graph
+
+        samples = half_samples(self.counter.dataset, replicates, seed=self.testing.options["seed"])
+        graphs = learn_replicates(
+            learn, samples, total=replicates, threads=self.threads, deadline=self.deadline
+        )
+        if not graphs:
+            raise CannotAnswer("--max-seconds was over before the first replicate was learned")
+        averaged = average_graphs(graphs, threshold=threshold, knowledge=self.settings["knowledge"])
+        _warn_of_triples([triple for triple in averaged.triples if triple.changed], [])
+        found: dict[str, Any] = {
+            "replicates": averaged.replicates,
+            "threshold": averaged.threshold,
+        }
+        if averaged.replicates < replicates:
+            found["complete"] = False
+        return averaged.dag if dag else averaged.graph, found
+
+
+def _warn_of_triples(changed: Sequence[WeighedTriple], ambiguous: Sequence[WeighedTriple]) -> None:
+    broken = [f"{t.x} -> {t.k} <- {t.y}" for t in changed if not t.collider]
+    made = [f"{t.x} -> {t.k} <- {t.y}" for t in changed if t.collider]
+    if broken:
+        reporter().warn("evidence conflicts; not made colliders after all: " + ", ".join(broken))
+    if made:
+        reporter().warn("evidence conflicts; made colliders after all: " + ", ".join(made))
+    if ambiguous:
+        shown = ", ".join(f"{t.x} - {t.k} - {t.y}" for t in ambiguous)
+        reporter().warn(f"the tests leave open whether these are colliders: {shown}")
+
+
+class _LogWriter:
+    """Writes records as they come."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def test(self, record: TestRecord) -> None:
+        """Write a test."""
+        from gml.formats.test_log import line, test_record
+
+        self._file.write(line(test_record(record)))
+
+    def finish(self, result: PcResult) -> None:
+        """Write what came out."""
+        from gml.formats.test_log import line, result_records
+
+        for record in result_records(result):
+            self._file.write(line(record))
+
+
+def _write_sepsets(path: str, result: PcResult) -> None:
+    from gml.atomic import write_whole
+    from gml.formats.reports.rows import FORMATS
+    from gml.formats.reports.tests import numbers_of
+    from gml.formats.suffixes import REPORT_SUFFIXES, format_of
+
+    rows = [
+        {
+            "x": sepset.x,
+            "y": sepset.y,
+            "given": list(sepset.given),
+            **numbers_of(sepset.result),
+            "n": sepset.result.n,
+        }
+        for sepset in result.sepsets
+    ]
+    write_whole(path, FORMATS[format_of(path, REPORT_SUFFIXES)](rows).encode("utf-8"))

@@ -1,0 +1,124 @@
+"""Knowledge files: JSON of our own, and the text format of Tetrad.
+
+JSON: {"require": [["A","B"]], "forbid": [["C","A"]], "tiers": [["A"],["B","C"]]}.
+
+Tetrad's text begins with the line `/knowledge`. Sections follow, in any order: `addtemporal` with
+lines of a tier number and its variables (a `*` after the number forbids edges within the tier),
+`forbiddirect` and `requiredirect` with a pair a line, from and to, `forbiddengroup` and
+`requiredgroup` with pairs of lines, the variables from and to which all edges are meant. Names are
+separated by blanks or tabs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from gml.errors import DataError, quote
+from gml.graph.knowledge import Arc, Knowledge
+
+_SECTIONS = ("addtemporal", "forbiddirect", "requiredirect", "forbiddengroup", "requiredgroup")
+
+
+def read_knowledge(path: str | os.PathLike[str]) -> Knowledge:
+    """Read a knowledge file; its content tells the format."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8 text") from None
+    start = text.lstrip()
+    if start.startswith("{"):
+        return _from_json(text, str(path))
+    if start.startswith("/knowledge"):
+        return _from_tetrad(text, str(path))
+    raise DataError(f"{path}: not a knowledge file: neither JSON nor Tetrad's /knowledge")
+
+
+def _from_json(text: str, where: str) -> Knowledge:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: not a JSON file: {error}") from None
+    unknown = sorted(content.keys() - {"require", "forbid", "tiers", "schema"})
+    if unknown:
+        raise DataError(f'{where}: {quote(unknown[0])} is not one of "require", "forbid", "tiers"')
+    return Knowledge(
+        _arcs(content.get("require", []), "require", where),
+        _arcs(content.get("forbid", []), "forbid", where),
+        tuple(_names(tier, "tiers", where) for tier in _list(content, "tiers", where)),
+    )
+
+
+def _list(content: dict[str, Any], key: str, where: str) -> list[Any]:
+    value = content.get(key, [])
+    if not isinstance(value, list):
+        raise DataError(f'{where}: "{key}" is not a list')
+    return value
+
+
+def _names(value: Any, key: str, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise DataError(f'{where}: "{key}" is not a list of lists of names')
+    return tuple(value)
+
+
+def _arcs(value: Any, key: str, where: str) -> tuple[Arc, ...]:
+    arcs = []
+    for item in _list({key: value}, key, where):
+        names = _names(item, key, where)
+        if len(names) != 2:
+            raise DataError(f'{where}: "{key}" is not a list of pairs [from, to]')
+        arcs.append((names[0], names[1]))
+    return tuple(arcs)
+
+
+def _from_tetrad(text: str, where: str) -> Knowledge:
+    section = ""
+    tiers: dict[int, list[str]] = {}
+    pairs: dict[str, list[Arc]] = {"forbid": [], "require": []}
+    group: list[str] | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split()
+        key = "forbid" if section.startswith("forbid") else "require"
+        if not words or words == ["/knowledge"]:
+            continue
+        if words[0].lower() in _SECTIONS and len(words) == 1:
+            section, group = words[0].lower(), None
+        elif section == "addtemporal":
+            pairs["forbid"] += _add_tier(words, tiers, f"{where}: line {number}")
+        elif section in ("forbiddirect", "requiredirect"):
+            if len(words) != 2:
+                raise DataError(f"{where}: line {number}: not two names, from and to")
+            pairs[key].append((words[0], words[1]))
+        elif section in ("forbiddengroup", "requiredgroup"):
+            if group is None:
+                group = words
+            else:
+                pairs[key] += [(a, b) for a in group for b in words if a != b]
+                group = None
+        else:
+            raise DataError(
+                f"{where}: line {number}: {quote(words[0])} is not one of {', '.join(_SECTIONS)}"
+            )
+    if group is not None:
+        raise DataError(f"{where}: the last group has no second line")
+    return Knowledge(
+        tuple(pairs["require"]),
+        tuple(pairs["forbid"]),
+        tuple(tuple(tiers[tier]) for tier in sorted(tiers)),
+    )
+
+
+def _add_tier(words: list[str], tiers: dict[int, list[str]], where: str) -> list[Arc]:
+    """Note the variables of a tier; returns the edges within it, if those are forbidden."""
+    label = words[0].rstrip("*")
+    if not label.isdigit():
+        raise DataError(f"{where}: {quote(words[0])} is not the number of a tier")
+    tiers.setdefault(int(label), []).extend(words[1:])
+    if label == words[0]:
+        return []
+    return [(a, b) for a in words[1:] for b in words[1:] if a != b]

@@ -1,0 +1,36 @@
+"""What a report says of one independence test."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gml.independence.base import CIResult
+
+
+def numbers_of(result: CIResult) -> dict[str, Any]:
+    """Return the statistic, its degrees of freedom and its p-value."""
+    return {
+        "statistic": _finite(result.statistic),
+        "df": _whole(result.df),
+        "p_value": probability(result.log_p),
+        "log10_p": log10(result.log_p),
+    }
+
+
+def probability(log_p: float | None) -> float | None:
+    """p to the 15 digits that its logarithm holds, so that 1/200 is 0.005."""
+    return None if log_p is None else float(f"{math.exp(log_p):.15g}")
+
+
+def log10(log_p: float | None) -> float | None:
+    """The decimal logarithm, null for that of 0."""
+    return None if log_p is None else _finite(log_p / math.log(10) + 0.0)
+
+
+def _whole(number: float | None) -> int | float | None:
+    return int(number) if number is not None and number.is_integer() else number
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
