@@ -25,8 +25,10 @@ from gml.progress import Deadline, reporter
 
 if TYPE_CHECKING:
     from gml.counts.memory import MemoryCounter
+    from gml.data.dataset import Dataset
     from gml.graph.graph import Graph
     from gml.learn.pc import PcResult, WeighedTriple
+    from gml.learn.skeleton import TestRecord
 
 _OUT_OF_TIME = 5
 
@@ -119,14 +121,11 @@ def command(
         "rows": counter.n,
         "data": counter.dataset.digest,
     }
+    run = _Run(counter, data.threads, testing, settings, deadline)
     if bootstrap is not None:
-        graph, found = _averaged(
-            counter, data.threads, testing, settings, deadline, bootstrap, threshold, dag
-        )
+        graph, found = run.average(bootstrap, threshold, dag)
     else:
-        graph, found = _learned(
-            counter, data.threads, testing, settings, deadline, dag, sepsets, test_log
-        )
+        graph, found = run.learn(dag, sepsets, test_log)
     levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
     out.write(dataclasses.replace(graph, levels=levels), learning | found)
     if found.get("complete", True):
