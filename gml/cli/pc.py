@@ -58,10 +58,10 @@ _OUT_OF_TIME = 5
 )
 @click.option(
     "--on-insufficient",
-    type=click.Choice(["keep", "drop"]),
-    default="keep",
+    type=click.Choice(["auto", "keep", "drop"]),
+    default="auto",
     show_default=True,
-    help="An edge whose test the data cannot decide.",
+    help="An edge whose test the data cannot decide; auto: keep it if there are rows enough.",
 )
 @knowledge_options
 @click.option("--dag", is_flag=True, help="Write a DAG of the equivalence class instead.")

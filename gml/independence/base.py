@@ -32,7 +32,8 @@ class CIResult:
     """Outcome of one test; None where a quantity does not apply.
 
     `log_p` is the natural logarithm of the p-value; `sufficient` is False when the data cannot
-    tell, `varies` is False when x or y has one level only.
+    tell, `varies` is False when x or y has one level only; `strata` counts the configurations of Z
+    that rows have.
     """
 
     statistic: float
@@ -43,6 +44,7 @@ class CIResult:
     cramers_v: float | None = None
     sufficient: bool = True
     varies: bool = True
+    strata: int | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class ResultArrays(Sequence[CIResult]):
     log_p: NDArray[np.float64] | None = None
     mi: NDArray[np.float64] | None = None
     cramers_v: NDArray[np.float64] | None = None
+    strata: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.n)
@@ -74,6 +77,7 @@ class ResultArrays(Sequence[CIResult]):
             cramers_v=_value(self.cramers_v, k),
             sufficient=sufficient,
             varies=bool(self.varies[k]),
+            strata=None if self.strata is None else int(self.strata[k]),
         )
 
     def __iter__(self) -> Iterator[CIResult]:

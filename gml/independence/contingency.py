@@ -78,6 +78,7 @@ def describe(
         cramers_v=v,
         sufficient=sufficient,
         varies=(found.seen_x > 1) & (found.seen_y > 1),
+        strata=found.seen_strata,
     )
 
 

@@ -641,6 +641,6 @@ cdef class ConditioningSets:
                     view[row, 0] = <int32_t>i
                     view[row, 1] = <int32_t>j
                 at += count[k]
-        if level:
+        if level and total:
             out[:, 2:] = sets.reshape(-1, level)[:total]
         return out

@@ -4,12 +4,12 @@ Each rule gives every triple a weight w: above 0 a collider, below 0 not, 0 unde
 is what a contradiction with other triples has to outweigh. Margins are ln p − ln α (see
 `gml.independence.base`), so the largest margin belongs to the largest p-value.
 
-- `max-p` (Ramsey 2016, arXiv:1610.00378): all sets of the level at which x and y were separated are
-  tested; w = largest margin without k − largest margin with k. Where there is no set of one sort,
-  as at level 0, its margin is 0: that of a p-value at α.
+- `max-p` (Ramsey 2016, arXiv:1610.00378): all sets of neighbours of x or y in the skeleton are
+  tested; w = largest margin without k − largest margin with k, over these sets and the first that
+  separated the pair. Where there is no set of one sort its margin is 0: that of a p-value at α.
 - `sepset` (Spirtes, Glymour & Scheines 2000): a collider iff k is not in the first separating set.
-- `conservative` (Ramsey, Zhang & Spirtes 2006): all sets of neighbours of x or y in the skeleton
-  are tested; a collider iff no separating one has k, not one iff all have it, else undecided.
+- `conservative` (Ramsey, Zhang & Spirtes 2006): the same sets; a collider iff no separating one
+  has k, not one iff all have it, else undecided.
 - `majority` (Colombo & Maathuis 2014): the same sets; by whether fewer or more than half of the
   separating ones have k.
 
@@ -19,7 +19,7 @@ A pair that was never tested leaves its triples undecided.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,9 @@ class _Sets(NamedTuple):
     given: list[tuple[int, ...]]
     margins: NDArray[np.float64]
 
+    def __add__(self, more: _Sets) -> _Sets:  # type: ignore[override]
+        return _Sets(self.given + more.given, np.concatenate([self.margins, more.margins]))
+
 
 def weigh_triples(
     asker: Asker,
@@ -62,23 +65,23 @@ def weigh_triples(
     max_cond: int | None,
     deadline: Deadline,
 ) -> Weighed:
-    """Weigh the unshielded triples; at the deadline by what is known of the separating sets."""
+    """Weigh the unshielded triples; without the time for more, by their first separating sets."""
     triples = unshielded_triples(skeleton.adjacent)
-    tested = sorted({(x, y) for x, _, y in triples if skeleton.level[x, y] >= 0})
+    wanted = np.zeros_like(skeleton.adjacent)
+    for x, _, y in triples:
+        wanted[x, y] = True
     first = {
-        (x, y): _Sets([found.given], found.margins[-1:])
-        for x, y in tested
-        for found in (skeleton.separation(x, y),)
+        pair: _Sets([found.given], np.array([found.margin]))
+        for pair, found in skeleton.separations(wanted).items()
     }
-    search = _Search(asker, skeleton, tiers, deadline)
     found, decide = first, _by_first_set
-    if rule == "max-p":
-        found = first | search.sets_of_separating_level(tested)
-        decide = _by_largest_p
-    elif rule != "sepset":
-        all_sets = search.sets_among_neighbours(tested, max_cond)
+    search = _Search(asker, skeleton, tiers, deadline)
+    if rule != "sepset":
+        among_neighbours = search.sets_among_neighbours(list(first), max_cond)
         if search.complete:
-            found, decide = all_sets, _by_all if rule == "conservative" else _by_most
+            found, decide = among_neighbours, _DECISIONS[rule]
+    if found is not first and rule == "max-p":
+        found = {pair: found[pair] + first[pair] for pair in first}
     weights = {(x, k, y): decide(k, found[x, y]) if (x, y) in found else 0.0 for x, k, y in triples}
     reporter().status(None)
     return Weighed(weights, search.tests, search.complete)
@@ -123,6 +126,9 @@ def _by_most(k: int, sets: _Sets) -> float:
     return -size if n_with > n_without else size
 
 
+_DECISIONS = {"max-p": _by_largest_p, "conservative": _by_all, "majority": _by_most}
+
+
 class _Search:
     """Tests the sets that the rules ask for."""
 
@@ -136,60 +142,37 @@ class _Search:
         self.tests = 0
         self.complete = True
 
-    def sets_of_separating_level(self, pairs: list[Pair]) -> dict[Pair, _Sets]:
-        """All sets of the level that separated each pair; those before the first are known."""
-        found: dict[Pair, _Sets] = {}
-        level = self._skeleton.level
-        for at, neighbours in enumerate(self._skeleton.frozen):
-            of_level = [pair for pair in pairs if level[pair] == at]
-            known = [self._skeleton.separation(*pair).margins for pair in of_level]
-            found |= self._ask(of_level, neighbours, at, known)
-        return found
-
     def sets_among_neighbours(self, pairs: list[Pair], max_cond: int | None) -> dict[Pair, _Sets]:
-        """All sets of neighbours in the skeleton, of every size."""
-        found: dict[Pair, _Sets] = {}
-        adjacent = self._skeleton.adjacent
-        most = int(adjacent.sum(axis=1).max(initial=0))
-        none: list[NDArray[np.float64]] = [np.zeros(0)] * len(pairs)
-        for size in range(min(most, most if max_cond is None else max_cond) + 1):
-            for pair, sets in self._ask(pairs, adjacent, size, none).items():
-                before = found.get(pair, _Sets([], np.zeros(0)))
-                found[pair] = _Sets(
-                    before.given + sets.given, np.concatenate([before.margins, sets.margins])
-                )
+        """All sets of neighbours in the skeleton, of every size that the skeleton was tested at."""
+        found = {pair: _Sets([], np.zeros(0)) for pair in pairs}
+        array = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+        for size in range(len(self._skeleton.tests)):
+            if max_cond is not None and size > max_cond:
+                break
+            sets = kernel.active().ConditioningSets(
+                self._skeleton.adjacent, self._tiers, array, size
+            )
+            for start, stop in slices(sets.totals):
+                if self._deadline.passed:
+                    self.complete = False
+                    return found
+                self._ask(sets, pairs, start, stop, found)
         return found
 
     def _ask(
-        self,
-        pairs: list[Pair],
-        neighbours: NDArray[np.bool_],
-        size: int,
-        known: list[NDArray[np.float64]],
-    ) -> dict[Pair, _Sets]:
-        """Sets of each pair with their margins, of which the first ones are known."""
-        found: dict[Pair, _Sets] = {}
-        array = np.array(pairs, dtype=np.int32).reshape(-1, 2)
-        sets = kernel.active().ConditioningSets(neighbours, self._tiers, array, size)
-        for start, stop in slices(sets.totals):
-            if self._deadline.passed:
-                self.complete = False
-                break
-            which = np.arange(start, stop, dtype=np.int64)
-            totals = sets.totals[start:stop]
-            rows = sets.fill(which, np.zeros_like(totals), totals)
-            new = np.concatenate(
-                [np.arange(totals[k]) >= len(known[start + k]) for k in range(len(totals))]
-            )
-            margins = np.empty(len(rows))
-            margins[~new] = np.concatenate(known[start:stop])
-            margins[new], results = self._asker.ask(rows[new])
-            self._asker.record("colliders", rows[new], results, margins[new].tolist())
-            self.tests += int(np.count_nonzero(new))
-            ends = np.cumsum(totals).tolist()
-            for k, end in zip(which.tolist(), ends, strict=True):
-                inside = slice(end - int(sets.totals[k]), end)
-                given = [tuple(row) for row in rows[inside, 2:].tolist()]
-                found[pairs[k]] = _Sets(given, margins[inside])
-            reporter().status(f"colliders: {self.tests:,} more tests")
-        return found
+        self, sets: Any, pairs: list[Pair], start: int, stop: int, found: dict[Pair, _Sets]
+    ) -> None:
+        totals = sets.totals[start:stop]
+        if not totals.any():
+            return
+        which = np.arange(start, stop, dtype=np.int64)
+        rows = sets.fill(which, np.zeros_like(totals), totals)
+        margins, results = self._asker.ask(rows)
+        self._asker.record("colliders", rows, results, margins.tolist())
+        self.tests += len(rows)
+        reporter().status(f"colliders: {self.tests:,} more tests")
+        given = [tuple(row) for row in rows[:, 2:].tolist()]
+        at = 0
+        for k, total in zip(which.tolist(), totals.tolist(), strict=True):
+            found[pairs[k]] += _Sets(given[at : at + total], margins[at : at + total])
+            at += total

@@ -70,8 +70,8 @@ def _no_edge(a: str, b: str, run: Record, tests: list[Record]) -> list[str]:
     last = tests[-1]
     if last["verdict"] == "insufficient":
         return [
-            f"{a} and {b} have no edge: the data could not tell {_given(last)}"
-            f"{_numbers(last)}, and --on-insufficient drop counts that as independent."
+            f"{a} and {b} have no edge: the data cannot tell whether they are related "
+            f"{_given(last)} ({_numbers(last)}), and --on-insufficient took that for independence."
         ]
     before = len(tests) - 1
     tried = f", after {_count(before, 'test')} that did not separate them" if before else ""
@@ -100,8 +100,8 @@ def _edge(a: str, b: str, run: Record, tests: list[Record]) -> list[str]:
         sentences.append(f"The closest was {_given(nearest)}: {_numbers(nearest)}.")
     if unsure:
         sentences.append(
-            f"{_count(unsure, 'test')} of these could not tell for want of data; "
-            "--on-insufficient keep leaves the edge."
+            f"{_count(unsure, 'test')} of these could not tell, because given those variables one "
+            "of the two did not vary; --on-insufficient kept the edge."
         )
     return sentences
 

@@ -24,11 +24,10 @@ from gml.graph.order import find_cycle
 from gml.graph.orientation import Matrix, Reason, Reasons, maximally_oriented
 from gml.independence.base import CIResult, CITest
 from gml.learn.colliders import weigh_triples
-from gml.learn.skeleton import Asker, Log, Skeleton, learn_skeleton
+from gml.learn.skeleton import ON_INSUFFICIENT, Asker, Log, Skeleton, learn_skeleton
 from gml.progress import Deadline
 
 COLLIDER_RULES = ("max-p", "sepset", "conservative", "majority")
-ON_INSUFFICIENT = ("keep", "drop")
 
 
 @dataclass(frozen=True)
@@ -84,12 +83,10 @@ class PcResult:
     def sepsets(self) -> list[Sepset]:
         """What separated the pairs without an edge, by names."""
         names = sorted(self.graph.names)
-        found = []
-        for x, y in sorted(self.skeleton.pairs()):
-            separation = self.skeleton.separation(x, y)
-            given = tuple(names[j] for j in separation.given)
-            found.append(Sepset(names[x], names[y], given, separation.result))
-        return found
+        return [
+            Sepset(names[x], names[y], tuple(names[j] for j in found.given), found.result)
+            for (x, y), found in self.skeleton.separations().items()
+        ]
 
     @property
     def changed(self) -> list[WeighedTriple]:
@@ -108,7 +105,7 @@ def pc(
     alpha: float = 0.01,
     max_cond: int | None = None,
     colliders: str = "max-p",
-    on_insufficient: str = "keep",
+    on_insufficient: str = "auto",
     knowledge: Knowledge | None = None,
     deadline: Deadline | None = None,
     log: Log | None = None,
@@ -125,8 +122,9 @@ def pc(
         Largest conditioning set.
     colliders : {"max-p", "sepset", "conservative", "majority"}
         How colliders are found.
-    on_insufficient : {"keep", "drop"}
-        Whether an edge stays when a test cannot tell.
+    on_insufficient : {"auto", "keep", "drop"}
+        Whether an edge stays when a test cannot tell; auto: only if there are rows enough to see
+        that the conditioning set determines one of the two.
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers; the result is then the maximally oriented PDAG.
     deadline : Deadline, optional
@@ -149,7 +147,7 @@ def pc(
     knowledge = knowledge or Knowledge()
     knowledge.require_consistent()
     deadline = deadline or Deadline()
-    asker = Asker(test, alpha=alpha, drop_insufficient=on_insufficient == "drop", log=log)
+    asker = Asker(test, alpha=alpha, on_insufficient=on_insufficient, log=log)
     skeleton = learn_skeleton(asker, max_cond=max_cond, knowledge=knowledge, deadline=deadline)
     weighed = weigh_triples(
         asker,

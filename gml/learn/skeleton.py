@@ -9,6 +9,11 @@ what a batch finds out beyond the first separating set of a pair is thrown away 
 A pair that is forbidden both ways is not tested and has no edge; a required edge is not tested and
 stays. A set never holds a variable of a tier later than both of the pair.
 
+An insufficient test has no stratum in which both x and y vary. `keep` does not separate by it,
+`drop` does. `auto` asks why: with at least 20 rows a stratum one of the two is a function of Z, and
+so Z cannot tell whether they are related (Glymour 2007): keep. With fewer there are just no data to
+speak for an edge: drop.
+
 Variables are numbered in the order of their names here.
 """
 
@@ -41,6 +46,10 @@ from gml.progress import Deadline, reporter
 _BATCH = 1 << 15
 # Sets of a pair asked at first; twice as many each time that none of them separates it.
 _FIRST_SETS = 1
+# Rows a stratum that make a function of Z more than an accident of few rows.
+_ROWS_A_STRATUM = 20
+
+ON_INSUFFICIENT = ("auto", "keep", "drop")
 
 
 class TestRecord(NamedTuple):
@@ -62,14 +71,14 @@ class Asker:
     """Puts questions about variables in name order to a test, and keeps the record of them."""
 
     def __init__(
-        self, test: CITest, *, alpha: float, drop_insufficient: bool, log: Log | None = None
+        self, test: CITest, *, alpha: float, on_insufficient: str = "auto", log: Log | None = None
     ) -> None:
         names = list(test.names)
         by_name = sorted(range(len(names)), key=names.__getitem__)
         self.names = [names[j] for j in by_name]
         self._test = test
         self._alpha = alpha
-        self._drop = drop_insufficient
+        self._on_insufficient = on_insufficient
         self._column = np.array(by_name, dtype=np.int32)
         self.log = log
 
@@ -77,10 +86,24 @@ class Asker:
         """Return margins (at least 0: separated; NaN: no answer) and results of rows (x, y, *Z)."""
         results = run(self._test, TripleArray(self._column[rows]))
         margins = margins_of(self._test, results, self._alpha)
-        if self._drop:
-            # It separates, but says nothing on how far.
-            margins = np.where(np.isnan(margins), 0.0, margins)
+        unanswered = np.isnan(margins)
+        if self._on_insufficient != "keep" and unanswered.any():
+            # What is dropped separates, but says nothing on how far.
+            margins[unanswered & self._is_dropped(results)] = 0.0
         return margins, results
+
+    def _is_dropped(self, results: Sequence[CIResult]) -> NDArray[np.bool_]:
+        """Whether an insufficient result counts as independence."""
+        if self._on_insufficient == "drop":
+            return np.ones(len(results), dtype=bool)
+        if isinstance(results, ResultArrays):
+            if results.strata is None:
+                return np.zeros(len(results), dtype=bool)
+            few: NDArray[np.bool_] = results.n < _ROWS_A_STRATUM * results.strata
+            return few
+        return np.array(
+            [r.strata is not None and r.n < _ROWS_A_STRATUM * r.strata for r in results], dtype=bool
+        )
 
     def record(
         self,
@@ -102,72 +125,47 @@ class Asker:
 
 
 class Separation(NamedTuple):
-    """The first set found to separate a pair, its result, and the margins of all sets up to it."""
+    """The first set found to separate a pair, its margin and its result."""
 
     given: tuple[int, ...]
+    margin: float
     result: CIResult
-    margins: NDArray[np.float64]
-
-    @property
-    def margin(self) -> float:
-        """How far the set separates."""
-        return float(self.margins[-1])
 
 
 class _SeparatedPairs(NamedTuple):
-    """Separations of one level: rows (x, y, *Z), where the results are, margins up to each."""
+    """Separations that one call of the engine found: rows (x, y, *Z), margins, results."""
 
     rows: NDArray[np.int32]
-    results: list[Sequence[CIResult]]
-    result_at: NDArray[np.int64]
     margins: NDArray[np.float64]
-    starts: NDArray[np.int64]
+    results: Sequence[CIResult]
 
 
 @dataclass
 class Skeleton:
-    """Edges left, what separated the others, and the neighbours at the start of each level.
+    """Edges left, and what separated the other pairs.
 
-    `level[x, y]` is the level at which x and y were separated, -1 if they were not.
+    `tests` counts by level; `complete` is False when the time was up.
     """
 
     adjacent: Matrix
-    level: NDArray[np.int16]
-    frozen: list[Matrix] = field(default_factory=list)
     tests: list[int] = field(default_factory=list)
     complete: bool = True
     _separated: list[_SeparatedPairs] = field(default_factory=list)
-    _position: dict[tuple[int, int], int] | None = None
 
-    def add_level(self, separated: _SeparatedPairs) -> None:
+    def add(self, separated: _SeparatedPairs) -> None:
         """Take the edges of separated pairs out."""
-        level = separated.rows.shape[1] - 2
         x, y = separated.rows[:, 0], separated.rows[:, 1]
         self.adjacent[x, y] = self.adjacent[y, x] = False
-        self.level[x, y] = self.level[y, x] = level
         self._separated.append(separated)
-        self._position = None
 
-    def pairs(self) -> list[tuple[int, int]]:
-        """Return the pairs that were separated, by level, then by name."""
-        return [(x, y) for part in self._separated for x, y in part.rows[:, :2].tolist()]
-
-    def separation(self, x: int, y: int) -> Separation:
-        """Return what separated a pair (x < y)."""
-        if self._position is None:
-            self._position = {
-                (a, b): k
-                for part in self._separated
-                for k, (a, b) in enumerate(part.rows[:, :2].tolist())
-            }
-        part = self._separated[self.level[x, y]]
-        k = self._position[x, y]
-        source, at = part.result_at[k]
-        return Separation(
-            tuple(part.rows[k, 2:].tolist()),
-            part.results[source][at],
-            part.margins[part.starts[k] : part.starts[k + 1]],
-        )
+    def separations(self, wanted: Matrix | None = None) -> dict[tuple[int, int], Separation]:
+        """Return what separated the pairs (x, y), x < y, in order; `wanted` says of which pairs."""
+        found = {}
+        for part in self._separated:
+            for k, (x, y, *given) in enumerate(part.rows.tolist()):
+                if wanted is None or wanted[x, y]:
+                    found[x, y] = Separation(tuple(given), float(part.margins[k]), part.results[k])
+        return dict(sorted(found.items()))
 
 
 def learn_skeleton(
@@ -179,7 +177,7 @@ def learn_skeleton(
     forbidden = knowledge.forbidden(asker.names)
     tiers = knowledge.tiers_of(asker.names)
     adjacent = ~np.eye(n, dtype=bool) & ~(forbidden & forbidden.T)
-    found = Skeleton(adjacent, np.full((n, n), -1, dtype=np.int16))
+    found = Skeleton(adjacent)
     level = 0
     while max_cond is None or level <= max_cond:
         testable = np.triu(adjacent & ~(required | required.T))
@@ -188,7 +186,6 @@ def learn_skeleton(
         run_level = _Level(asker, found, before, tiers, pairs, level)
         if not run_level.sets.totals.any():
             break
-        found.frozen.append(before)
         found.tests.append(0)
         run_level.run(deadline)
         if not found.complete:
@@ -263,36 +260,14 @@ class _Level:
 
     def _finish(self) -> None:
         """Remove the edges of separated pairs, keep what separated them, write the log."""
-        owners, rows, margins, results, sources = [], [], [], [], []
         for part in self._parts:
-            first = self._first[part.owner]
-            up_to_first = np.flatnonzero((first >= 0) & (part.number <= first))
-            separating = np.flatnonzero(part.number == first)
-            owners.append(part.owner[up_to_first])
-            margins.append(part.margins[up_to_first])
-            rows.append(part.rows[separating])
-            sources.append(part.owner[separating])
-            results.append(_take(part.results, separating))
-        owner = np.concatenate(owners) if owners else np.zeros(0, dtype=np.int64)
-        by_pair = np.argsort(owner, kind="stable")
-        source = np.concatenate(sources) if sources else owner
-        order = np.argsort(source, kind="stable")
-        at = np.column_stack(
-            [
-                np.repeat(np.arange(len(sources)), [len(some) for some in sources]),
-                np.concatenate([np.arange(len(some)) for some in sources] or [owner]),
-            ]
-        )
-        if self._parts:
-            self._found.add_level(
-                _SeparatedPairs(
-                    np.concatenate(rows)[order],
-                    results,
-                    at[order],
-                    np.concatenate(margins)[by_pair],
-                    np.append(np.searchsorted(owner[by_pair], source[order]), len(owner)),
+            first = np.flatnonzero(part.number == self._first[part.owner])
+            if first.size:
+                self._found.add(
+                    _SeparatedPairs(
+                        part.rows[first], part.margins[first], _take(part.results, first)
+                    )
                 )
-            )
         if self._asker.log is not None:
             self._write_log()
 
