@@ -165,6 +165,8 @@ class MemoryCounter:
         self._require_levels(np.unique(flat).tolist())
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         data = self._data(len(sizes))
+        if len(sizes) >= self._column_of_rank.size:
+            data.remember_pairs()
 
         def chunk(start: int, stop: int) -> TableStatistics:
             first, last = int(starts[start]), int(starts[stop])

@@ -13,6 +13,7 @@ edge i → j at any price.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Mapping
 
@@ -50,9 +51,13 @@ def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) ->
         return math.fsum(max(0.0, value) for value in lost)
 
     costs = [cost(v) for v in range(n)]
+    queue = [(costs[v], v) for v in range(n)]
+    heapq.heapify(queue)
     while left:
-        sink = min(left, key=lambda v: (costs[v], v))
-        if math.isinf(costs[sink]):
+        price, sink = heapq.heappop(queue)
+        if sink not in left or price != costs[sink]:
+            continue
+        if math.isinf(price):
             raise DataError("the directions that are required make a cycle")
         left.remove(sink)
         touched = set(neighbours[sink])
@@ -62,5 +67,8 @@ def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) ->
         for triple in triples_of[sink]:
             touched.update(triple)
         for v in touched & left:
-            costs[v] = cost(v)
+            new = cost(v)
+            if new != costs[v]:
+                costs[v] = new
+                heapq.heappush(queue, (new, v))
     return dag

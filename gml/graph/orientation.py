@@ -17,7 +17,7 @@ Graphs are Boolean matrices here: `adjacent` symmetric, `directed[i, j]` for i �
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -36,79 +36,95 @@ class Reason(NamedTuple):
 
 def close_under_rules(adjacent: Matrix, directed: Matrix, reasons: Reasons | None = None) -> Matrix:
     """Return the closure of `directed` under Meek's rules; adds to `reasons` if given."""
-    directed = directed.copy()
-    apart = ~adjacent & ~np.eye(len(adjacent), dtype=bool)
-    while True:
-        undirected = adjacent & ~directed & ~directed.T
-        if not undirected.any():
-            return directed
-        found = _first_rules(apart, directed, undirected)
-        if not found.any():
-            found = _last_rules(adjacent, apart, directed, undirected)
-        if not found.any():
-            return directed
-        for b, c in np.argwhere(found):
-            # Two neighbours may have been found at once for the same edge.
-            if not directed[c, b]:
-                directed[b, c] = True
-                if reasons is not None:
-                    reasons[int(b), int(c)] = _reason(adjacent, apart, directed, int(b), int(c))
+    graph = _Orientation(adjacent, directed)
+    open_edges = [(b, c) for b, c in np.argwhere(adjacent & ~directed & ~directed.T).tolist()]
+    found = True
+    while found:
+        found = False
+        for b, c in open_edges:
+            if graph.is_open(b, c):
+                reason = graph.reason(b, c)
+                if reason is not None:
+                    graph.direct(b, c)
+                    found = True
+                    if reasons is not None:
+                        reasons[b, c] = reason
+        open_edges = [(b, c) for b, c in open_edges if graph.is_open(b, c)]
+    return graph.matrix()
 
 
-def _first_rules(apart: Matrix, directed: Matrix, undirected: Matrix) -> Matrix:
-    arrows = directed.astype(np.float32)
-    by_collider = arrows.T @ apart.astype(np.float32) > 0
-    by_cycle = arrows @ arrows > 0
-    found: Matrix = undirected & (by_collider | by_cycle)
-    return found
+class _Orientation:
+    """A graph that is being directed; sets of nodes are bits of an integer."""
+
+    def __init__(self, adjacent: Matrix, directed: Matrix) -> None:
+        self._directed = directed.copy()
+        n = len(adjacent)
+        self._adjacent = [_bits(row) for row in adjacent]
+        self._parents = [_bits(directed[:, j]) for j in range(n)]
+        self._children = [_bits(directed[j]) for j in range(n)]
+        self._open = [self._adjacent[j] & ~self._parents[j] & ~self._children[j] for j in range(n)]
+
+    def is_open(self, b: int, c: int) -> bool:
+        """Whether b — c is not directed yet."""
+        return bool(self._open[b] >> c & 1)
+
+    def direct(self, b: int, c: int) -> None:
+        """Make it b → c."""
+        self._directed[b, c] = True
+        self._open[b] &= ~(1 << c)
+        self._open[c] &= ~(1 << b)
+        self._children[b] |= 1 << c
+        self._parents[c] |= 1 << b
+
+    def matrix(self) -> Matrix:
+        """The edges directed by now."""
+        return self._directed
+
+    def reason(self, b: int, c: int) -> Reason | None:
+        """Return the first rule that makes b — c into b → c."""
+        one = self._parents[b] & ~self._adjacent[c] & ~(1 << c)
+        if one:
+            return Reason("rule 1", (_lowest(one),))
+        two = self._children[b] & self._parents[c]
+        if two:
+            return Reason("rule 2", (_lowest(two),))
+        via = self._open[b] & self._parents[c]
+        for a in _members(via):
+            apart = via & ~self._adjacent[a] & ~(1 << a)
+            if apart:
+                return Reason("rule 3", (a, _lowest(apart)))
+        for a in _members(self._open[b] & ~self._adjacent[c] & ~(1 << c)):
+            middle = self._children[a] & self._parents[c] & self._adjacent[b]
+            if middle:
+                return Reason("rule 4", (a, _lowest(middle)))
+        return None
 
 
-def _last_rules(adjacent: Matrix, apart: Matrix, directed: Matrix, undirected: Matrix) -> Matrix:
-    found = np.zeros_like(directed)
-    for b, c in np.argwhere(undirected):
-        found[b, c] = bool(
-            _rule3(apart, directed, undirected, b, c)
-            or _rule4(adjacent, apart, directed, undirected, b, c)
-        )
-    return found
+def _bits(row: NDArray[np.bool_]) -> int:
+    return sum(1 << j for j in np.flatnonzero(row).tolist())
 
 
-def _rule3(apart: Matrix, directed: Matrix, undirected: Matrix, b: int, c: int) -> tuple[int, ...]:
-    via = np.flatnonzero(undirected[b] & directed[:, c])
-    return next(((int(a), int(d)) for a in via for d in via if a < d and apart[a, d]), ())
+def _lowest(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
 
 
-def _rule4(
-    adjacent: Matrix, apart: Matrix, directed: Matrix, undirected: Matrix, b: int, c: int
-) -> tuple[int, ...]:
-    starts = np.flatnonzero(undirected[b] & apart[c])
-    middles = np.flatnonzero(directed[:, c] & adjacent[b])
-    return next(((int(a), int(d)) for a in starts for d in middles if directed[a, d]), ())
-
-
-def _reason(adjacent: Matrix, apart: Matrix, directed: Matrix, b: int, c: int) -> Reason:
-    undirected = adjacent & ~directed & ~directed.T
-    undirected[b, c] = undirected[c, b] = True
-    one = np.flatnonzero(directed[:, b] & apart[c])
-    two = np.flatnonzero(directed[b] & directed[:, c])
-    if one.size:
-        return Reason("rule 1", (int(one[0]),))
-    if two.size:
-        return Reason("rule 2", (int(two[0]),))
-    three = _rule3(apart, directed, undirected, b, c)
-    if three:
-        return Reason("rule 3", three)
-    return Reason("rule 4", _rule4(adjacent, apart, directed, undirected, b, c))
+def _members(bits: int) -> Iterator[int]:
+    while bits:
+        yield _lowest(bits)
+        bits &= bits - 1
 
 
 def unshielded_triples(adjacent: Matrix) -> list[tuple[int, int, int]]:
     """Return (x, k, y) with x — k — y, x and y not adjacent, x < y; by k, then x, then y."""
-    found = []
-    for k in range(len(adjacent)):
-        around = np.flatnonzero(adjacent[k])
-        apart = np.triu(~adjacent[np.ix_(around, around)], 1)
-        found += [(int(around[i]), k, int(around[j])) for i, j in np.argwhere(apart)]
-    return found
+    neighbours = [np.flatnonzero(row).tolist() for row in adjacent]
+    rows = adjacent.tolist()
+    return [
+        (x, k, y)
+        for k, around in enumerate(neighbours)
+        for i, x in enumerate(around)
+        for y in around[i + 1 :]
+        if not rows[x][y]
+    ]
 
 
 def maximally_oriented(

@@ -73,11 +73,15 @@ cdef extern from "counting.h":
         uint32_t n_levels
         const uint64_t *masks
         const int64_t *totals
+        size_t first_level
     ctypedef struct coded_data:
         const coded_column *columns
         size_t n_rows
         size_t mask_words
         const int64_t *weights
+        const int32_t *pairs
+        size_t n_levels
+    int count_all_pairs(const coded_data *, size_t, int32_t *) nogil
     uint64_t count_cells(const coded_data *, const int32_t *, size_t) nogil
     int count_set(const coded_data *, const int32_t *, size_t, int64_t *) nogil
     int has_missing(const void *, int, size_t) nogil
@@ -88,7 +92,8 @@ cdef extern from "statistics.h":
         double g, x2, v_denominator, x2_mean, x2_variance
         int64_t n, df_adjusted, seen_x, seen_y, seen_strata, cells_xyz, cells_xz, cells_yz
     int statistics_of_table(const int64_t *, size_t, size_t, size_t, table_statistics *) nogil
-    int64_t seen_configurations(const int64_t *, size_t, size_t, const uint32_t *, size_t) nogil
+    int64_t seen_configurations(
+        const int64_t *, size_t, int64_t, size_t, const uint32_t *, size_t) nogil
     double c_log_bayes_factor "log_bayes_factor"(
         const int64_t *, size_t, size_t, size_t, double) nogil
 
@@ -278,6 +283,10 @@ def recode(codes, list new_codes):
 
 # ---------------------------------------------------------------------- counting
 
+# The tables of all pairs take at most 64 MB.
+cdef enum:
+    MOST_PAIR_LEVELS = 4096
+
 cdef class CodedData:
     """Coded columns in the form that the counting kernels want.
 
@@ -348,6 +357,26 @@ cdef class CodedData:
                     levels += column.n_levels
                 else:
                     column.has_missing = has_missing(column.codes, column.width, n)
+
+    def remember_pairs(self):
+        """Keep the tables of all pairs, if that is possible: tables of more columns need less then."""
+        cdef size_t j, levels = 0
+        cdef int32_t[::1] pairs
+        cdef int done
+        for j in range(<size_t>self.n_columns):
+            if self.columns[j].masks == NULL or self.columns[j].has_missing:
+                return
+            self.columns[j].first_level = levels
+            levels += self.columns[j].n_levels
+        if self.data.pairs != NULL or levels > MOST_PAIR_LEVELS or self.data.n_rows >> 31:
+            return
+        self.data.n_levels = levels
+        pairs = np.empty(levels * levels, dtype=np.int32)
+        with nogil:
+            done = count_all_pairs(&self.data, self.n_columns, &pairs[0])
+        if done:
+            self.keep.append(pairs)
+            self.data.pairs = &pairs[0]
 
     def __dealloc__(self):
         free(self.columns)
@@ -459,7 +488,7 @@ cdef class CodedData:
                                           &floats[k, 0], &ints[k, 0])
                 if not done:
                     break
-                seen = seen_configurations(table, cells // (rows * columns), rows * columns,
+                seen = seen_configurations(table, cells // (rows * columns), ints[k, 4], rows * columns,
                                            n_levels, size - 2)
                 if seen < 0:
                     done = 0

@@ -19,7 +19,7 @@ A pair that was never tested leaves its triples undecided.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,13 +47,15 @@ class Weighed(NamedTuple):
 
 
 class _Sets(NamedTuple):
-    """Conditioning sets of a pair, a row each, and their margins."""
+    """Conditioning sets of a pair, a row each, filled up with -1, and their margins."""
 
-    given: list[tuple[int, ...]]
+    given: NDArray[np.int32]
     margins: NDArray[np.float64]
 
-    def __add__(self, more: _Sets) -> _Sets:  # type: ignore[override]
-        return _Sets(self.given + more.given, np.concatenate([self.margins, more.margins]))
+    def has(self, k: int) -> NDArray[np.bool_]:
+        """Which sets k is in."""
+        found: NDArray[np.bool_] = (self.given == k).any(axis=1)
+        return found
 
 
 def weigh_triples(
@@ -71,28 +73,24 @@ def weigh_triples(
     for x, _, y in triples:
         wanted[x, y] = True
     first = {
-        pair: _Sets([found.given], np.array([found.margin]))
+        pair: _Sets(np.array([found.given], dtype=np.int32), np.array([found.margin]))
         for pair, found in skeleton.separations(wanted).items()
     }
     found, decide = first, _by_first_set
     search = _Search(asker, skeleton, tiers, deadline)
     if rule != "sepset":
-        among_neighbours = search.sets_among_neighbours(list(first), max_cond)
+        among_neighbours = search.sets_among_neighbours(
+            list(first), max_cond, first if rule == "max-p" else {}
+        )
         if search.complete:
             found, decide = among_neighbours, _DECISIONS[rule]
-    if found is not first and rule == "max-p":
-        found = {pair: found[pair] + first[pair] for pair in first}
     weights = {(x, k, y): decide(k, found[x, y]) if (x, y) in found else 0.0 for x, k, y in triples}
     reporter().status(None)
     return Weighed(weights, search.tests, search.complete)
 
 
-def _with(k: int, sets: _Sets) -> NDArray[np.bool_]:
-    return np.array([k in given for given in sets.given], dtype=bool)
-
-
 def _by_largest_p(k: int, sets: _Sets) -> float:
-    has = _with(k, sets)
+    has = sets.has(k)
     usable = ~np.isnan(sets.margins)
     return _largest(sets.margins[usable & ~has]) - _largest(sets.margins[usable & has])
 
@@ -103,12 +101,12 @@ def _largest(margins: NDArray[np.float64]) -> float:
 
 def _by_first_set(k: int, sets: _Sets) -> float:
     size = max(_LEAST, float(sets.margins[-1]))
-    return -size if k in sets.given[-1] else size
+    return -size if sets.has(k)[-1] else size
 
 
 def _by_all(k: int, sets: _Sets) -> float:
     separating = sets.margins >= 0
-    has = _with(k, sets)[separating]
+    has = sets.has(k)[separating]
     if not separating.any() or (has.any() and not has.all()):
         return 0.0
     size = max(_LEAST, float(sets.margins[separating].max()))
@@ -117,7 +115,7 @@ def _by_all(k: int, sets: _Sets) -> float:
 
 def _by_most(k: int, sets: _Sets) -> float:
     separating = sets.margins >= 0
-    has = _with(k, sets)
+    has = sets.has(k)
     n_with, n_without = np.count_nonzero(has & separating), np.count_nonzero(~has & separating)
     if n_with == n_without:
         return 0.0
@@ -142,10 +140,17 @@ class _Search:
         self.tests = 0
         self.complete = True
 
-    def sets_among_neighbours(self, pairs: list[Pair], max_cond: int | None) -> dict[Pair, _Sets]:
-        """All sets of neighbours in the skeleton, of every size that the skeleton was tested at."""
-        found = {pair: _Sets([], np.zeros(0)) for pair in pairs}
+    def sets_among_neighbours(
+        self, pairs: list[Pair], max_cond: int | None, more: dict[Pair, _Sets]
+    ) -> dict[Pair, _Sets]:
+        """All sets of neighbours in the skeleton, of every size it was tested at, and `more`."""
         array = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+        owners, givens, margins = [], [], []
+        for k, pair in enumerate(pairs):
+            if pair in more:
+                owners.append(np.full(1, k))
+                givens.append(more[pair].given)
+                margins.append(more[pair].margins)
         for size in range(len(self._skeleton.tests)):
             if max_cond is not None and size > max_cond:
                 break
@@ -155,24 +160,44 @@ class _Search:
             for start, stop in slices(sets.totals):
                 if self._deadline.passed:
                     self.complete = False
-                    return found
-                self._ask(sets, pairs, start, stop, found)
-        return found
+                    return {}
+                totals = sets.totals[start:stop]
+                which = np.arange(start, stop, dtype=np.int64)
+                rows = sets.fill(which, np.zeros_like(totals), totals)
+                if len(rows):
+                    owners.append(np.repeat(which, totals))
+                    givens.append(rows[:, 2:])
+                    margins.append(self._ask(rows))
+        return _by_pair(pairs, owners, givens, margins)
 
-    def _ask(
-        self, sets: Any, pairs: list[Pair], start: int, stop: int, found: dict[Pair, _Sets]
-    ) -> None:
-        totals = sets.totals[start:stop]
-        if not totals.any():
-            return
-        which = np.arange(start, stop, dtype=np.int64)
-        rows = sets.fill(which, np.zeros_like(totals), totals)
+    def _ask(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
         margins, results = self._asker.ask(rows)
         self._asker.record("colliders", rows, results, margins.tolist())
         self.tests += len(rows)
         reporter().status(f"colliders: {self.tests:,} more tests")
-        given = [tuple(row) for row in rows[:, 2:].tolist()]
-        at = 0
-        for k, total in zip(which.tolist(), totals.tolist(), strict=True):
-            found[pairs[k]] += _Sets(given[at : at + total], margins[at : at + total])
-            at += total
+        return margins
+
+
+def _by_pair(
+    pairs: list[Pair],
+    owners: list[NDArray[np.int64]],
+    givens: list[NDArray[np.int32]],
+    margins: list[NDArray[np.float64]],
+) -> dict[Pair, _Sets]:
+    """Gather the sets of each pair."""
+    if not owners:
+        return {}
+    widest = max(given.shape[1] for given in givens)
+    owner, margin = np.concatenate(owners), np.concatenate(margins)
+    filled = np.full((len(owner), widest), -1, dtype=np.int32)
+    at = 0
+    for given in givens:
+        filled[at : at + len(given), : given.shape[1]] = given
+        at += len(given)
+    order = np.argsort(owner, kind="stable")
+    filled, margin = filled[order], margin[order]
+    ends = np.cumsum(np.bincount(owner, minlength=len(pairs))).tolist()
+    return {
+        pair: _Sets(filled[start:end], margin[start:end])
+        for pair, start, end in zip(pairs, [0, *ends[:-1]], ends, strict=True)
+    }

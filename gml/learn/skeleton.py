@@ -44,8 +44,8 @@ from gml.progress import Deadline, reporter
 
 # Tests asked at a time: enough for threads, few enough for a deadline.
 _BATCH = 1 << 15
-# Sets of a pair asked at first; twice as many each time that none of them separates it.
-_FIRST_SETS = 1
+# Fewer tests than this at a time are not worth a call.
+_LEAST_BATCH = 512
 # Rows a stratum that make a function of Z more than an accident of few rows.
 _ROWS_A_STRATUM = 20
 
@@ -162,9 +162,11 @@ class Skeleton:
         """Return what separated the pairs (x, y), x < y, in order; `wanted` says of which pairs."""
         found = {}
         for part in self._separated:
-            for k, (x, y, *given) in enumerate(part.rows.tolist()):
-                if wanted is None or wanted[x, y]:
-                    found[x, y] = Separation(tuple(given), float(part.margins[k]), part.results[k])
+            which = np.arange(len(part.rows))
+            if wanted is not None:
+                which = np.flatnonzero(wanted[part.rows[:, 0], part.rows[:, 1]])
+            for k, (x, y, *given) in zip(which.tolist(), part.rows[which].tolist(), strict=True):
+                found[x, y] = Separation(tuple(given), float(part.margins[k]), part.results[k])
         return dict(sorted(found.items()))
 
 
@@ -220,11 +222,12 @@ class _Level:
 
     def run(self, deadline: Deadline) -> None:
         totals = self.sets.totals
-        some = _FIRST_SETS
+        some = 1
         while True:
             waiting = np.flatnonzero((self._first < 0) & (self._asked < totals))
             if not waiting.size:
                 break
+            some = max(some, _LEAST_BATCH // waiting.size)
             counts = np.minimum(some, totals[waiting] - self._asked[waiting])
             for start, stop in slices(counts):
                 if deadline.passed:

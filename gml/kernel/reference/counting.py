@@ -51,6 +51,9 @@ class CodedData:
             index = index * self.n_levels[j] + codes
         return index[complete], None if self.weights is None else self.weights[complete]
 
+    def remember_pairs(self) -> None:
+        """Nothing to gain here."""
+
     def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
         """Statistics of the pair tables, one row of TableStatistics each."""
         starts = 2 * np.arange(len(pairs) + 1, dtype=np.int64)

@@ -55,6 +55,8 @@ static int contains_all(const int32_t *list, size_t n, const int32_t *members, s
 
 int64_t conditioning_total(const conditioning *from, int32_t x, int32_t y, int32_t *scratch)
 {
+    if (from->level == 0)
+        return 1;
     size_t n = candidates(from, x, y, scratch);
     int32_t *of_y = scratch + n;
     size_t m = candidates(from, y, x, of_y);
@@ -101,12 +103,12 @@ static int64_t subsets(const int32_t *list, size_t n, size_t level, const int32_
 void conditioning_fill(const conditioning *from, int32_t x, int32_t y, int64_t first, int64_t count,
                        int32_t *scratch, int32_t *out)
 {
+    if (count == 0 || from->level == 0)
+        return;
     size_t n = candidates(from, x, y, scratch);
     int32_t *of_y = scratch + n;
     size_t m = candidates(from, y, x, of_y);
     int64_t skip = first, done = 0, of_x = choose(n, from->level);
-    if (count == 0 || from->level == 0)
-        return;
     if (skip >= of_x)
         skip -= of_x;
     else

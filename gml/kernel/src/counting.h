@@ -12,6 +12,7 @@ typedef struct {
     uint32_t n_levels;
     const uint64_t *masks; /* n_levels masks of mask_words each, or NULL */
     const int64_t *totals; /* rows at each level (with masks) */
+    size_t first_level;    /* of its levels among those of all columns */
 } coded_column;
 
 typedef struct {
@@ -19,6 +20,10 @@ typedef struct {
     size_t n_rows;
     size_t mask_words;
     const int64_t *weights; /* NULL = 1 each */
+    /* Tables of all pairs, once they are known, or NULL: rows that have level a and level b, both
+       numbered over all columns, at pairs[a * n_levels + b]. */
+    const int32_t *pairs;
+    size_t n_levels;
 } coded_data;
 
 /* Whether a column has a missing cell. */
@@ -30,6 +35,9 @@ uint64_t count_cells(const coded_data *data, const int32_t *set, size_t size);
 /* Joint counts of `set`, the last column fastest, into table (count_cells entries, overwritten).
    Rows with a missing value in the set are left out. Returns 0 when memory ran out. */
 int count_set(const coded_data *data, const int32_t *set, size_t size, int64_t *table);
+
+/* Tables of all pairs of columns, none of which has a missing value, into pairs (n_levels squared). */
+int count_all_pairs(const coded_data *data, size_t n_columns, int32_t *pairs);
 
 /* Tables of many pairs, one after the other, sharing the pass over the masks. */
 int count_pairs(const coded_data *data, const int32_t *pairs, size_t n_pairs, int64_t *tables,

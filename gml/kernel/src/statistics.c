@@ -12,15 +12,22 @@ static inline double deviation(int64_t observed, int64_t n, int64_t row, int64_t
     return (double)((__int128)observed * n - (__int128)row * column);
 }
 
+/* 1 / (k (k-1)) for k = 2, 3, ... */
+#define SERIES_TERMS 18
+static const double series[SERIES_TERMS] = {
+    1.0 / 2,   1.0 / 6,   1.0 / 12,  1.0 / 20,  1.0 / 30,  1.0 / 42,  1.0 / 56,  1.0 / 72,  1.0 / 90,
+    1.0 / 110, 1.0 / 132, 1.0 / 156, 1.0 / 182, 1.0 / 210, 1.0 / 240, 1.0 / 272, 1.0 / 306, 1.0 / 342,
+};
+
 /* (1+t) ln(1+t) - t without cancellation, t >= -1. */
 static inline double divergence(double t)
 {
     if (fabs(t) < 0.125) {
-        /* sum over k >= 2 of (-1)^k t^k / (k (k-1)) */
-        double power = t * t, sum = power / 2;
-        for (int k = 3; k < 40; k++) {
+        /* sum over k >= 2 of (-1)^k t^k / (k (k-1)); the rest is below the last bit */
+        double power = t * t, sum = power * series[0];
+        for (int k = 1; k < SERIES_TERMS; k++) {
             power *= -t;
-            double next = sum + power / ((double)k * (k - 1));
+            double next = sum + power * series[k];
             if (next == sum)
                 break;
             sum = next;
@@ -36,8 +43,8 @@ static inline double stratum_sums(const int64_t *table, size_t rows, size_t colu
                                   const int64_t *row_totals, const int64_t *column_totals,
                                   int64_t n, double *x2)
 {
-    double half_g = 0;
-    *x2 = 0;
+    const double per_row = 1 / (double)n;
+    double half_g = 0, sum = 0;
     for (size_t a = 0; a < rows; a++) {
         if (row_totals[a] == 0)
             continue;
@@ -46,11 +53,13 @@ static inline double stratum_sums(const int64_t *table, size_t rows, size_t colu
                 continue;
             double d = deviation(table[a * columns + b], n, row_totals[a], column_totals[b]);
             double product = (double)row_totals[a] * (double)column_totals[b];
-            half_g += product / (double)n * divergence(d / product);
-            *x2 += d * d / (product * (double)n);
+            double t = d / product;
+            half_g += product * divergence(t);
+            sum += d * t;
         }
     }
-    return 2 * half_g;
+    *x2 = sum * per_row;
+    return 2 * half_g * per_row;
 }
 
 double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int64_t *row_totals,
@@ -98,9 +107,54 @@ int statistics_begin(table_sums *sums, size_t rows, size_t columns)
     return 1;
 }
 
+/* The most frequent stratum by far: all four deviations are the same but for their sign. */
+static void add_two_by_two(table_sums *sums, const int64_t *stratum)
+{
+    table_statistics *out = &sums->found;
+    const int64_t row_totals[2] = {stratum[0] + stratum[1], stratum[2] + stratum[3]};
+    const int64_t column_totals[2] = {stratum[0] + stratum[2], stratum[1] + stratum[3]};
+    const int64_t n = row_totals[0] + row_totals[1];
+    int64_t *all_rows = sums->totals + 4, *all_columns = sums->totals + 6;
+    if (n == 0)
+        return;
+    const int64_t seen_rows = (row_totals[0] != 0) + (row_totals[1] != 0);
+    const int64_t seen_columns = (column_totals[0] != 0) + (column_totals[1] != 0);
+    for (size_t i = 0; i < 2; i++) {
+        all_rows[i] += row_totals[i];
+        all_columns[i] += column_totals[i];
+    }
+    for (size_t i = 0; i < 4; i++)
+        out->cells_xyz += stratum[i] != 0;
+    out->n += n;
+    out->seen_strata++;
+    out->cells_xz += seen_rows;
+    out->cells_yz += seen_columns;
+    if (seen_rows * seen_columns < 4)
+        return;
+    const double d = deviation(stratum[0], n, row_totals[0], column_totals[0]);
+    const double per_row = 1 / (double)n;
+    double half_g = 0, sum = 0;
+    for (size_t i = 0; i < 4; i++) {
+        double product = (double)row_totals[i >> 1] * (double)column_totals[i & 1];
+        double t = (i == 0 || i == 3 ? d : -d) / product;
+        half_g += product * divergence(t);
+        sum += fabs(d * t);
+    }
+    out->df_adjusted++;
+    out->v_denominator += (double)n;
+    out->g += 2 * half_g * per_row;
+    out->x2 += sum * per_row;
+    out->x2_mean += (double)n / (double)(n - 1);
+    out->x2_variance += x2_variance(n, reciprocals(row_totals, 2), 2, reciprocals(column_totals, 2), 2);
+}
+
 void statistics_add(table_sums *sums, const int64_t *stratum)
 {
     const size_t rows = sums->rows, columns = sums->columns;
+    if (rows == 2 && columns == 2) {
+        add_two_by_two(sums, stratum);
+        return;
+    }
     table_statistics *out = &sums->found;
     int64_t *row_totals = sums->totals, *column_totals = row_totals + rows;
     int64_t *all_rows = column_totals + columns, *all_columns = all_rows + rows;
@@ -169,9 +223,11 @@ int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t
     return 1;
 }
 
-int64_t seen_configurations(const int64_t *table, size_t strata, size_t cells,
+int64_t seen_configurations(const int64_t *table, size_t strata, int64_t seen_strata, size_t cells,
                             const uint32_t *n_levels, size_t n_columns)
 {
+    if (seen_strata == (int64_t)strata)
+        return seen_strata;
     size_t all_levels = 1;
     for (size_t k = 0; k < n_columns; k++)
         all_levels += n_levels[k];

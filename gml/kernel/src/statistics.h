@@ -39,8 +39,8 @@ int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t
                         table_statistics *out);
 
 /* Product, over the conditioning columns, of the numbers of levels seen; the last column varies
-   fastest over the strata. Returns -1 when memory ran out. */
-int64_t seen_configurations(const int64_t *table, size_t strata, size_t cells,
+   fastest over the strata, of which `seen_strata` are not empty. Returns -1 when memory ran out. */
+int64_t seen_configurations(const int64_t *table, size_t strata, int64_t seen_strata, size_t cells,
                             const uint32_t *n_levels, size_t n_columns);
 
 /* ln of the Bayes factor BDeu(x | y, Z) - BDeu(x | Z); alpha = prior count of one cell. Every row
