@@ -222,7 +222,8 @@ class MemoryCounter:
     def _in_chunks(
         self, chunk: Callable[[int, int], TableStatistics], size: int, threads: int
     ) -> TableStatistics:
-        step = max(_MIN_CHUNK, min(2048, -(-size // (4 * threads))))
+        # Neighbouring tables are counted together, so that a chunk is no smaller than it must be.
+        step = 2048 if threads == 1 else max(_MIN_CHUNK, min(2048, -(-size // (4 * threads))))
         bounds = [(start, min(start + step, size)) for start in range(0, size, step)]
         if threads == 1 or len(bounds) < 2:
             parts = []

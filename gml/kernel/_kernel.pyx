@@ -89,17 +89,16 @@ cdef extern from "counting.h":
 
 cdef extern from "statistics.h":
     ctypedef struct table_statistics:
-        double g, x2, v_denominator, x2_mean, x2_variance
+        double g, x2, v_denominator, x2_mean, x2_variance, seen_z
         int64_t n, df_adjusted, seen_x, seen_y, seen_strata, cells_xyz, cells_xz, cells_yz
     int statistics_of_table(const int64_t *, size_t, size_t, size_t, table_statistics *) nogil
-    int64_t seen_configurations(
-        const int64_t *, size_t, int64_t, size_t, const uint32_t *, size_t) nogil
     double c_log_bayes_factor "log_bayes_factor"(
         const int64_t *, size_t, size_t, size_t, double) nogil
 
-cdef extern from "sparse.h":
-    int sparse_statistics(
-        const coded_data *, const int32_t *, size_t, size_t, table_statistics *, double *) nogil
+cdef extern from "set_statistics.h":
+    int c_set_statistics "set_statistics"(
+        const coded_data *, const int32_t *, const int64_t *, size_t, uint64_t,
+        table_statistics *) nogil
 
 cdef extern from "conditioning.h":
     ctypedef struct conditioning:
@@ -429,7 +428,6 @@ cdef class CodedData:
                     done = _describe(tables + offsets[q], 1,
                                      self.columns[pairs[q, 0]].n_levels,
                                      self.columns[pairs[q, 1]].n_levels, &floats[q, 0], &ints[q, 0])
-                    floats[q, 3] = 1
                 p += chunk
             free(tables)
         if not done:
@@ -441,61 +439,24 @@ cdef class CodedData:
 
         A set of over DENSE_CELLS cells in a stratum, or 2**63 in all, is left out: its n is -1.
         """
-        cdef size_t k, n_sets = starts.shape[0] - 1, size, j
-        cdef table_statistics found
-        cdef uint64_t worth_holding = 4096 + 8 * self.data.n_rows
+        cdef size_t k, n_sets = starts.shape[0] - 1
+        cdef uint64_t limit = DENSE_CELLS
+        cdef table_statistics *found
+        cdef int done
         out = TableStatistics.zeros(n_sets)
+        if n_sets == 0:
+            return out
         cdef double[:, ::1] floats = out.floats
         cdef int64_t[:, ::1] ints = out.ints
-        cdef uint64_t cells, limit = DENSE_CELLS, rows, columns, room = 0
-        cdef int64_t *table = NULL
-        cdef uint32_t *n_levels
-        cdef int64_t seen
-        cdef const int32_t *first
-        cdef int done = 1
-        n_levels = <uint32_t *>malloc((members.shape[0] + 1) * sizeof(uint32_t))
-        if n_levels == NULL:
+        found = <table_statistics *>malloc(n_sets * sizeof(table_statistics))
+        if found == NULL:
             raise MemoryError
         with nogil:
-            for k in range(n_sets):
-                first = &members[starts[k]]
-                size = starts[k + 1] - starts[k]
-                cells = count_cells(&self.data, first, size)
-                if cells == 0 or cells > limit or cells > worth_holding:
-                    done = sparse_statistics(&self.data, first, size, limit, &found,
-                                             &floats[k, 3])
-                    if done == 0:
-                        break
-                    if done < 0:
-                        done = 1
-                        ints[k, 0] = -1
-                        continue
-                    _store(&found, &floats[k, 0], &ints[k, 0])
-                    continue
-                if cells > room:
-                    free(table)
-                    room = cells
-                    table = <int64_t *>malloc(room * sizeof(int64_t))
-                    if table == NULL:
-                        done = 0
-                        break
-                rows = self.columns[first[size - 2]].n_levels
-                columns = self.columns[first[size - 1]].n_levels
-                for j in range(size - 2):
-                    n_levels[j] = self.columns[first[j]].n_levels
-                done = count_set(&self.data, first, size, table)
-                done = done and _describe(table, cells // (rows * columns), rows, columns,
-                                          &floats[k, 0], &ints[k, 0])
-                if not done:
-                    break
-                seen = seen_configurations(table, cells // (rows * columns), ints[k, 4], rows * columns,
-                                           n_levels, size - 2)
-                if seen < 0:
-                    done = 0
-                    break
-                floats[k, 3] = <double>seen
-            free(table)
-            free(n_levels)
+            done = c_set_statistics(&self.data, &members[0], &starts[0], n_sets, limit, found)
+            if done:
+                for k in range(n_sets):
+                    _store(&found[k], &floats[k, 0], &ints[k, 0])
+            free(found)
         if not done:
             raise MemoryError
         return out
@@ -514,6 +475,7 @@ cdef void _store(const table_statistics *found, double *floats, int64_t *ints) n
     floats[0] = found.g
     floats[1] = found.x2
     floats[2] = found.v_denominator
+    floats[3] = found.seen_z
     floats[4] = found.x2_mean
     floats[5] = found.x2_variance
     ints[0] = found.n

@@ -96,7 +96,7 @@ def _by_largest_p(k: int, sets: _Sets) -> float:
 
 
 def _largest(margins: NDArray[np.float64]) -> float:
-    return float(np.clip(margins.max(), -_LARGEST, _LARGEST)) if margins.size else 0.0
+    return max(-_LARGEST, min(_LARGEST, float(margins.max()))) if margins.size else 0.0
 
 
 def _by_first_set(k: int, sets: _Sets) -> float:

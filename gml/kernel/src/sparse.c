@@ -97,7 +97,7 @@ static void add_strata(const coded_data *data, const uint64_t *cells, const uint
 }
 
 int sparse_statistics(const coded_data *data, const int32_t *set, size_t size,
-                      size_t most_cells, table_statistics *out, double *seen_z)
+                      size_t most_cells, table_statistics *out)
 {
     uint64_t all_cells = 1, all_levels = 0;
     for (size_t k = 0; k < size; k++) {
@@ -126,13 +126,13 @@ int sparse_statistics(const coded_data *data, const int32_t *set, size_t size,
         radix_sort(&cells, &rows, &spare, &spare_rows, kept, all_cells - 1);
         add_strata(data, cells, rows, kept, x_levels * y_levels, stratum, &sums);
         statistics_end(&sums, out);
-        *seen_z = 1;
+        out->seen_z = 1;
         size_t base = 0;
         for (size_t k = 0; k + 2 < size; k++) {
             double levels = 0;
             for (uint32_t level = 0; level < data->columns[set[k]].n_levels; level++)
                 levels += seen[base + level];
-            *seen_z *= levels;
+            out->seen_z *= levels;
             base += data->columns[set[k]].n_levels;
         }
     }

@@ -6,9 +6,9 @@
 #include "statistics.h"
 
 /* Statistics of (x, y | Z), set = *Z, x, y; strata in ascending order, as in a dense table.
-   *seen_z = product of the levels seen of Z. Returns 1, 0 when memory ran out, -1 when a stratum
+   Returns 1, 0 when memory ran out, -1 when a stratum
    has over `most_cells` cells or their number does not fit into 63 bits. */
 int sparse_statistics(const coded_data *data, const int32_t *set, size_t size,
-                      size_t most_cells, table_statistics *out, double *seen_z);
+                      size_t most_cells, table_statistics *out);
 
 #endif

@@ -96,6 +96,7 @@ static double x2_variance(int64_t total, double by_row, int64_t rows, double by_
 int statistics_begin(table_sums *sums, size_t rows, size_t columns)
 {
     memset(&sums->found, 0, sizeof sums->found);
+    sums->found.seen_z = 1;
     sums->rows = rows;
     sums->columns = columns;
     sums->totals = sums->few;
