@@ -7,8 +7,9 @@ remove exactly when no such DAG exists, as for a chordless cycle of four nodes w
 
 Here every unshielded triple x — k — y has a weight w: above 0 it is to be a collider, below 0 not,
 and |w| is what it costs to have it otherwise. When no valid sink is left, the node goes whose
-removal costs least; ties, among valid sinks too, go to the first node. `forced[i, j]` directs an
-edge i → j at any price.
+removal costs least. Ties, among valid sinks too, go to the node that makes the fewest undecided
+triples (w = 0) into colliders, then to the first node. `forced[i, j]` directs an edge i → j at any
+price.
 """
 
 from __future__ import annotations
@@ -39,16 +40,17 @@ def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) ->
             triples_of[node].append(triple)
     left = set(range(n))
 
-    def cost(v: int) -> float:
-        around = neighbours[v]
-        if any(forced[v, u] for u in around):
-            return math.inf
-        lost = []
+    def cost(v: int) -> tuple[float, int]:
+        """What it costs to remove v now: weight lost, and undecided triples made colliders."""
+        if any(forced[v, u] for u in neighbours[v]):
+            return math.inf, 0
+        lost, undecided = [], 0
         for x, k, y in triples_of[v]:
             if (x in left) and (k in left) and (y in left):
                 w = weights[x, k, y]
-                lost.append(-w if k == v else w)
-        return math.fsum(max(0.0, value) for value in lost)
+                lost.append(max(0.0, -w if k == v else w))
+                undecided += w == 0 and k == v
+        return math.fsum(lost), undecided
 
     costs = [cost(v) for v in range(n)]
     queue = [(costs[v], v) for v in range(n)]
@@ -57,7 +59,7 @@ def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) ->
         price, sink = heapq.heappop(queue)
         if sink not in left or price != costs[sink]:
             continue
-        if math.isinf(price):
+        if math.isinf(price[0]):
             raise DataError("the directions that are required make a cycle")
         left.remove(sink)
         touched = set(neighbours[sink])

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Iterator
 from gml.errors import GraphError
 from gml.graph.graph import Graph
 
+# Queries come in runs that share x and the nodes given.
+_MOST_KNOWN = 1 << 16
+
 
 class Separation:
     """Answers d-separation queries over one DAG.
@@ -29,22 +32,28 @@ class Separation:
         n = len(dag.names)
         self._parents = [_bits(dag.parents(j)) for j in range(n)]
         self._children = [0] * n
+        self._known: dict[tuple[int, int], int] = {}
         for j in range(n):
             for i in _members(self._parents[j]):
                 self._children[i] |= 1 << j
 
     def separated(self, x: int, y: int, given: Iterable[int] = ()) -> bool:
         """Whether the nodes `given` d-separate x from y."""
-        observed = _bits(given)
+        key = (x, _bits(given))
+        if key not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = self._connected(*key)
+        return not self._known[key] >> y & 1
+
+    def _connected(self, x: int, observed: int) -> int:
+        """The nodes that a trail from x reaches."""
         above_observed = self._with_ancestors(observed)
-        target = 1 << y
         up_seen = down_seen = 0
         up, down = 1 << x, 0
         while up or down:
             up_seen |= up
             down_seen |= down
-            if (up | down) & target:
-                return False
             next_up = next_down = 0
             for node in _members(up & ~observed):
                 next_up |= self._parents[node]
@@ -54,7 +63,7 @@ class Separation:
             for node in _members(down & above_observed):
                 next_up |= self._parents[node]
             up, down = next_up & ~up_seen, next_down & ~down_seen
-        return True
+        return up_seen | down_seen
 
     def _with_ancestors(self, nodes: int) -> int:
         found, new = 0, nodes
