@@ -132,7 +132,9 @@ class DataRequest:
             raise CannotAnswer(f"{place(self.path)}: no rows are left to count")
         constant = [v.name for v in dataset.variables if v.levels is not None and len(v.levels) < 2]
         if constant:
-            reporter().warn(f"one value only, so independent of everything: {listing(constant)}")
+            reporter().warn(
+                f"one value only, so independent of everything: {listing(sorted(constant))}"
+            )
         return MemoryCounter(dataset, threads=self.threads, max_memory=self.max_memory)
 
 

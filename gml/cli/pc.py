@@ -103,11 +103,14 @@ def command(
     maximally oriented PDAG: where tests contradict each other the weaker evidence gives way, and a
     warning names it.
     """
+    from gml.formats.knowledge import as_json
+
     testing.check(seeded=bootstrap is not None)
+    testing.require_reachable_level()
     _check_options(bootstrap, threshold, sepsets, test_log, out.path)
     counter = data.counter(numeric=testing.numeric, digest=out.keeps_learning)
     names = [variable.name for variable in counter.variables]
-    settings = {
+    settings: dict[str, Any] = {
         "alpha": testing.alpha,
         "max_cond": max_cond,
         "colliders": colliders,
@@ -121,6 +124,8 @@ def command(
         "rows": counter.n,
         "data": counter.dataset.digest,
     }
+    if settings["knowledge"]:
+        learning["knowledge"] = as_json(settings["knowledge"])
     run = _Run(counter, data.threads, testing, settings, deadline)
     if bootstrap is not None:
         graph, found = run.average(bootstrap, threshold, dag)
@@ -217,9 +222,10 @@ class _Run:
         from gml.learn.bootstrap import average_graphs, half_samples, learn_replicates
         from gml.learn.pc import pc
 
-        def learn(sample: Dataset) -> Graph:
+        def learn(sample: Dataset) -> Graph | None:
             test = self.testing.make(MemoryCounter(sample, threads=1), 1)
-            return pc(test, **self.settings).graph
+            result = pc(test, **self.settings, deadline=self.deadline)
+            return result.graph if result.complete else None
 
         samples = half_samples(self.counter.dataset, replicates, seed=self.testing.options["seed"])
         graphs = learn_replicates(

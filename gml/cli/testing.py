@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,6 +71,15 @@ class TestRequest:
             wanted["threads"] = threads
         return TESTS[self.name](counter, **wanted)
 
+    def require_reachable_level(self) -> None:
+        """Refuse a permutation test that could never reject."""
+        permutations = self.options["permutations"]
+        if self.name == "permutation" and 1 / (permutations + 1) > self.alpha:
+            raise UsageError(
+                f"--permutations {permutations} cannot reach --alpha {self.alpha:g}; use "
+                f"{math.ceil(1 / self.alpha) - 1} or more"
+            )
+
     def check(self, *, seeded: bool = False) -> None:
         """Refuse options that mean nothing to the test; `seeded`: the seed has another use."""
         for option, tests in (_OPTIONS_OF | _OTHER_OPTIONS_OF).items():
@@ -87,7 +97,6 @@ def test_options(default: str, *, alpha: float, df: str) -> Callable[[Function],
     options = [
         click.option(
             "--test",
-            "test_name",
             type=click.Choice(_TESTS),
             default=default,
             show_default=True,
@@ -132,9 +141,9 @@ def test_options(default: str, *, alpha: float, df: str) -> Callable[[Function],
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
-        def wrapper(*args: Any, test_name: str, alpha: float, **kwargs: Any) -> Any:
+        def wrapper(*args: Any, test: str, alpha: float, **kwargs: Any) -> Any:
             chosen = {name: kwargs.pop(name) for name in _OPTIONS_OF}
-            return function(*args, testing=TestRequest(test_name, alpha, chosen), **kwargs)
+            return function(*args, testing=TestRequest(test, alpha, chosen), **kwargs)
 
         for option in reversed(options):
             wrapper = option(wrapper)

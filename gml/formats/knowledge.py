@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,20 @@ def read_knowledge(path: str | os.PathLike[str]) -> Knowledge:
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8 text") from None
     start = text.lstrip()
-    if start.startswith("{"):
+    if start.startswith(("{", "[")):
         return _from_json(text, str(path))
     if start.startswith("/knowledge"):
         return _from_tetrad(text, str(path))
     raise DataError(f"{path}: not a knowledge file: neither JSON nor Tetrad's /knowledge")
+
+
+def as_json(knowledge: Knowledge) -> dict[str, Any]:
+    """Return knowledge as a file has it."""
+    return {
+        "require": [list(arc) for arc in knowledge.require],
+        "forbid": [list(arc) for arc in knowledge.forbid],
+        "tiers": [list(tier) for tier in knowledge.tiers],
+    }
 
 
 def _from_json(text: str, where: str) -> Knowledge:
@@ -43,6 +53,8 @@ def _from_json(text: str, where: str) -> Knowledge:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{where}: not a JSON file: {error}") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{where}: not an object of require, forbid and tiers")
     unknown = sorted(content.keys() - {"require", "forbid", "tiers", "schema"})
     if unknown:
         raise DataError(f'{where}: {quote(unknown[0])} is not one of "require", "forbid", "tiers"')
@@ -81,10 +93,10 @@ def _from_tetrad(text: str, where: str) -> Knowledge:
     tiers: dict[int, list[str]] = {}
     pairs: dict[str, list[Arc]] = {"forbid": [], "require": []}
     group: list[str] | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.split()
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
+        words = re.split(r"[ \t]+", line.strip(" \t"))
         key = "forbid" if section.startswith("forbid") else "require"
-        if not words or words == ["/knowledge"]:
+        if words in ([""], ["/knowledge"]):
             continue
         if words[0].lower() in _SECTIONS and len(words) == 1:
             section, group = words[0].lower(), None
@@ -116,7 +128,7 @@ def _from_tetrad(text: str, where: str) -> Knowledge:
 def _add_tier(words: list[str], tiers: dict[int, list[str]], where: str) -> list[Arc]:
     """Note the variables of a tier; returns the edges within it, if those are forbidden."""
     label = words[0].rstrip("*")
-    if not label.isdigit():
+    if not re.fullmatch("[0-9]+", label):
         raise DataError(f"{where}: {quote(words[0])} is not the number of a tier")
     tiers.setdefault(int(label), []).extend(words[1:])
     if label == words[0]:

@@ -21,12 +21,22 @@ from typing import Any
 
 from gml.errors import DataError, place
 from gml.formats.json_graph import SCHEMA, encode
+from gml.formats.knowledge import as_json
 from gml.formats.reports.tests import numbers_of
 from gml.graph.knowledge import Knowledge
 from gml.learn.pc import PcResult
 from gml.learn.skeleton import TestRecord
 
 Record = dict[str, Any]
+
+# What `gml explain` reads of each.
+_FIELDS = {
+    "run": {"names", "alpha", "knowledge"},
+    "test": {"phase", "level", "x", "y", "given", "statistic", "df", "log10_p", "n", "verdict"},
+    "triple": {"x", "k", "y", "weight", "collider", "changed"},
+    "edge": {"source", "target", "type", "reason", "by"},
+    "end": {"complete"},
+}
 
 
 def line(record: Record) -> bytes:
@@ -42,11 +52,7 @@ def run_record(names: Iterable[str], alpha: float | None, knowledge: Knowledge) 
         "command": "pc",
         "alpha": alpha,
         "names": list(names),
-        "knowledge": {
-            "require": [list(arc) for arc in knowledge.require],
-            "forbid": [list(arc) for arc in knowledge.forbid],
-            "tiers": [list(tier) for tier in knowledge.tiers],
-        },
+        "knowledge": as_json(knowledge),
     }
 
 
@@ -98,20 +104,23 @@ def result_records(result: PcResult) -> Iterator[Record]:
 def read_log(path: str | os.PathLike[str]) -> list[Record]:
     """Read a log; anything else is refused."""
     where = place(path)
+    not_a_log = f"{where}: not a log of gml pc --test-log"
     try:
         raw = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
-        records = [json.loads(text) for text in raw.decode("utf-8").splitlines() if text.strip()]
+        # Only a line feed ends a line: names may hold other characters that Python takes for one.
+        records = [json.loads(text) for text in raw.split(b"\n") if text.strip()]
     except OSError as error:
         raise DataError(f"{where}: {error.strerror}") from None
-    except ValueError:
-        raise DataError(
-            f"{where}: not a log of gml pc --test-log: not a JSON object a line"
-        ) from None
-    if not records or not isinstance(records[0], dict) or records[0].get("record") != "run":
-        raise DataError(f"{where}: not a log of gml pc --test-log: it does not begin with the run")
-    if (
-        not all(isinstance(record, dict) for record in records)
-        or records[-1].get("record") != "end"
-    ):
+    except (ValueError, RecursionError):
+        raise DataError(f"{not_a_log}: not a JSON object a line") from None
+    if not all(isinstance(record, dict) for record in records):
+        raise DataError(f"{not_a_log}: not a JSON object a line")
+    if not records or records[0].get("record") != "run":
+        raise DataError(f"{not_a_log}: it does not begin with the run")
+    if records[-1].get("record") != "end":
         raise DataError(f"{where}: the log is cut off: its last line is not the end of the run")
+    for number, record in enumerate(records, start=1):
+        missing = sorted(_FIELDS.get(record.get("record", ""), {"record"}) - record.keys())
+        if missing:
+            raise DataError(f'{not_a_log}: line {number} has no "{missing[0]}"')
     return records

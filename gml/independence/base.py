@@ -153,6 +153,20 @@ class PValueTest(CounterTest):
         return np.where(results.sufficient, results.log_p - (math.log(alpha) + _TIE), np.nan)
 
 
+def settle_ties(
+    margins: NDArray[np.float64], size: NDArray[np.float64] | float
+) -> NDArray[np.float64]:
+    """Make margins 0 that differ from it by the rounding of quantities of a certain size."""
+    return np.where(np.abs(margins) <= _TIE * np.maximum(1.0, size), 0.0, margins)
+
+
+def verdict_of_margin(margin: float) -> str:
+    """Independent means a margin of at least 0."""
+    if math.isnan(margin):
+        return INSUFFICIENT
+    return INDEPENDENT if margin >= 0 else DEPENDENT
+
+
 def verdict_by_p(result: CIResult, alpha: float, log_p: float | None = None) -> str:
     """Dependent iff p ≤ α."""
     if not result.sufficient or result.log_p is None:
@@ -163,9 +177,10 @@ def verdict_by_p(result: CIResult, alpha: float, log_p: float | None = None) -> 
 
 def run(test: CITest, triples: TripleArray) -> Sequence[CIResult]:
     """Run many tests, one by one if the test has no `batch`."""
-    if hasattr(test, "batch"):
-        return test.batch(triples)
-    return [test(*triple) for triple in triples]
+    if not hasattr(test, "batch"):
+        return [test(*triple) for triple in triples]
+    results = test.batch(triples)
+    return results if isinstance(results, Sequence) else list(results)
 
 
 def margins_of(test: CITest, results: Sequence[CIResult], alpha: float) -> NDArray[np.float64]:

@@ -18,12 +18,13 @@ from gml import kernel
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.errors import UsageError
 from gml.independence.base import (
-    DEPENDENT,
     INDEPENDENT,
     INSUFFICIENT,
     CIResult,
     CounterTest,
     ResultArrays,
+    settle_ties,
+    verdict_of_margin,
 )
 from gml.independence.contingency import describe, is_sufficient
 
@@ -61,7 +62,7 @@ class BayesFactorTest(CounterTest):
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
         """What ln BF is below the threshold."""
-        margins = self._threshold - results.statistic
+        margins = settle_ties(self._threshold - results.statistic, abs(self._threshold))
         margins = np.where(results.varies, margins, np.maximum(margins, 0.0))
         return np.where(results.sufficient, margins, np.nan)
 
@@ -71,7 +72,8 @@ class BayesFactorTest(CounterTest):
             return INSUFFICIENT
         if not result.varies:
             return INDEPENDENT
-        return DEPENDENT if result.statistic > self._threshold else INDEPENDENT
+        margin = np.array(self._threshold - result.statistic)
+        return verdict_of_margin(float(settle_ties(margin, abs(self._threshold))))
 
 
 def _seen_levels(table: NDArray[np.int64]) -> NDArray[np.int64]:

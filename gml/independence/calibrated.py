@@ -1,11 +1,17 @@
 """A test that keeps its level on dense and on sparse tables: the default of `gml pc`.
 
-Where the table is dense, n ≥ 20 Σₛ rₛcₛ with rₛ, cₛ the non-empty rows and columns of stratum s: G²
-with adjusted degrees of freedom, whose χ² approximation is good there and which has the greater
-power. Where it is sparse that approximation fails: G rejects a true independence of 3×3×81 cells at
-two rows a cell four times in five at level 0.01. So X² is used instead, with the exact mean M and
-variance V that it has under independence over all tables with the margins of every stratum fixed
-(Haldane 1940, Biometrika 31:346; Lewis, Saunders & Westcott 1984, J. R. Stat. Soc. C 33:282):
+Where the table is dense: G² with adjusted degrees of freedom, which has the greater power. Dense
+means that G's mean under independence is within a tenth of its standard deviation √2df of df; with
+even margins, S strata and r, c non-empty rows and columns in each, it is off by about
+
+    S²(r²−1)(c²−1)/6n
+
+(Williams 1976, Biometrika 63:33; uneven margins are rather less of a danger to G than his formula
+for them says, so means over the strata serve for r and c). Where the table is sparser G is misled:
+of 3×3×81 cells with two rows a cell it rejects a true independence four times in five at level
+0.01. So X² is used instead, with the exact mean M and variance V that it has under independence
+over all tables with the margins of every stratum fixed (Haldane 1940, Biometrika 31:346; Lewis,
+Saunders & Westcott 1984, J. R. Stat. Soc. C 33:282):
 
     M = Σₛ nₛ(rₛ−1)(cₛ−1)/(nₛ−1),      X²·2M/V ~ χ² with 2M²/V degrees of freedom.
 
@@ -21,13 +27,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import Counter, Triple
+from gml.counts.counter import Counter, TableStatistics, Triple
 from gml.independence.base import PValueTest, ResultArrays
 from gml.independence.contingency import describe, is_sufficient
 
-_DENSE = 20
+# Of the standard deviation of G that its mean may be off.
+_DENSE = 0.1
 # X² may take two values that differ by rounding only.
 _LEAST_VARIANCE = 1e-6
 
@@ -45,9 +53,7 @@ class CalibratedTest(PValueTest):
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
         found = self._counter.statistics(triples)
-        # Σ rc = Σ (r−1)(c−1) + Σ r + Σ c − strata
-        cells = found.df_adjusted + found.cells_xz + found.cells_yz - found.seen_strata
-        dense = found.n >= _DENSE * cells
+        dense = _is_dense(found)
         mean, variance = found.x2_mean, found.x2_variance
         spread = variance > _LEAST_VARIANCE * mean
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -63,3 +69,11 @@ class CalibratedTest(PValueTest):
             df=df,
             log_p=kernel.active().log_chi2_upper(statistic, df),
         )
+
+
+def _is_dense(found: TableStatistics) -> NDArray[np.bool_]:
+    strata = np.maximum(found.seen_strata, 1)
+    rows, columns = found.cells_xz / strata, found.cells_yz / strata
+    excess = strata**2 * (rows**2 - 1) * (columns**2 - 1) / (6 * np.maximum(found.n, 1))
+    dense: NDArray[np.bool_] = excess <= _DENSE * np.sqrt(2.0 * found.df_adjusted)
+    return dense

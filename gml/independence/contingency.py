@@ -21,13 +21,13 @@ from gml import kernel
 from gml.counts.counter import Counter, TableStatistics, Triple
 from gml.errors import UsageError
 from gml.independence.base import (
-    DEPENDENT,
-    INDEPENDENT,
     INSUFFICIENT,
     CIResult,
     CounterTest,
     PValueTest,
     ResultArrays,
+    settle_ties,
+    verdict_of_margin,
 )
 
 DF_RULES = ("full", "adjusted")
@@ -134,13 +134,14 @@ class ThresholdTest(CounterTest):
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
         """What BIC would lose by the arc: df·ln n/2 − n·I."""
         assert results.df is not None
-        n = np.maximum(results.n, 1)
-        threshold = results.df * np.log(n) / (2 * n)
-        return np.where(results.sufficient, n * (threshold - results.statistic), np.nan)
+        penalty = results.df * np.log(np.maximum(results.n, 1)) / 2
+        margins = settle_ties(penalty - results.n * results.statistic, penalty)
+        return np.where(results.sufficient, margins, np.nan)
 
     def verdict(self, result: CIResult, alpha: float = 0, log_p: float | None = None) -> str:
         """Dependent iff I > df·ln n/2n."""
-        if not result.sufficient or result.df is None or result.mi is None:
+        if not result.sufficient or result.df is None:
             return INSUFFICIENT
-        threshold = result.df * math.log(result.n) / (2 * result.n)
-        return DEPENDENT if result.mi > threshold else INDEPENDENT
+        penalty = result.df * math.log(result.n) / 2
+        margin = np.array(penalty - result.n * result.statistic)
+        return verdict_of_margin(float(settle_ties(margin, penalty)))

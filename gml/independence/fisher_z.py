@@ -33,18 +33,22 @@ class FisherZTest(PValueTest):
     def __init__(self, counter: Counter) -> None:
         super().__init__(counter)
         self._known: Moments | None = None
+        self._keeps = len(self.names) <= _MOST_KEPT and not counter.missing
         self._position: dict[int, int] = {}
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
         results = [self._test(*triple) for triple in triples]
+        n = np.array([result.n for result in results], dtype=np.int64)
         return ResultArrays(
             statistic=np.array([result.statistic for result in results]),
             log_p=np.array([_or_nan(result.log_p) for result in results]),
             mi=np.array([_or_nan(result.mi) for result in results]),
-            n=np.array([result.n for result in results], dtype=np.int64),
+            n=n,
             sufficient=np.array([result.sufficient for result in results], dtype=bool),
             varies=np.ones(len(results), dtype=bool),
+            # Numbers have no strata; what is insufficient here is so for want of rows.
+            strata=np.maximum(n, 1),
         )
 
     def _test(self, x: int, y: int, given: tuple[int, ...]) -> CIResult:
@@ -67,11 +71,7 @@ class FisherZTest(PValueTest):
     def _products(self, columns: Sequence[int]) -> tuple[int, Sequence[Sequence[int]]]:
         """n and the cross-products of some columns; those of all are kept if all have all rows."""
         variables = self._counter.variables
-        if (
-            len(variables) > _MOST_KEPT
-            or self._counter.missing
-            or not all(variables[j].is_continuous for j in columns)
-        ):
+        if not self._keeps or not all(variables[j].is_continuous for j in columns):
             moments = self._counter.moments(columns)
             return moments.n, moments.cross
         if self._known is None:

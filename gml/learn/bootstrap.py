@@ -33,6 +33,7 @@ from gml.graph.extension import Triple
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import unshielded_triples
+from gml.learn.colliders import rounded
 from gml.learn.pc import WeighedTriple, orient
 from gml.progress import Deadline, reporter
 
@@ -94,14 +95,17 @@ def _sample(dataset: Dataset, rows: NDArray[np.int64], counts: NDArray[np.int64]
 
 
 def learn_replicates(
-    learn: Callable[[Dataset], Graph],
+    learn: Callable[[Dataset], Graph | None],
     samples: Iterable[Dataset],
     *,
     total: int,
     threads: int | None = None,
     deadline: Deadline | None = None,
 ) -> list[Graph]:
-    """Learn a graph from each sample, several at a time; at the deadline those that are ready."""
+    """Learn a graph from each sample, several at a time; at the deadline those that are ready.
+
+    `learn` returns None when it could not finish in time.
+    """
     deadline = deadline or Deadline()
     threads = threads or available_threads()
     graphs: list[Graph] = []
@@ -114,7 +118,7 @@ def learn_replicates(
             some = list(islice(samples, threads))
             if not some:
                 break
-            graphs += pool.map(learn, some)
+            graphs += [graph for graph in pool.map(learn, some) if graph is not None]
             reporter().advance("replicates", len(graphs), total)
     return graphs
 
@@ -169,7 +173,7 @@ def _log_odds(adjacent: NDArray[np.bool_], arrows: NDArray[np.bool_], triple: Tr
     there = adjacent[:, x, k] & adjacent[:, y, k] & ~adjacent[:, x, y]
     m = int(np.count_nonzero(there))
     c = int(np.count_nonzero(there & arrows[:, x, k] & arrows[:, y, k]))
-    return math.log((c + 0.5) / (m - c + 0.5))
+    return rounded(math.log((c + 0.5) / (m - c + 0.5)))
 
 
 def data_driven_threshold(strengths: NDArray[np.float64]) -> float:
@@ -191,6 +195,6 @@ def data_driven_threshold(strengths: NDArray[np.float64]) -> float:
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(lengths[order])
     t = values[order][np.searchsorted(reached, reached[-1] / 2 * (1 - 1e-12))]
-    quantile = steps[np.searchsorted(share, t * (1 - 1e-12))]
+    quantile = steps[np.searchsorted(share, t * (1 - 1e-12))] if t > 0 else 0.0
     above = steps[steps > quantile]
     return float(above[0]) if len(above) else 1.0

@@ -19,6 +19,7 @@ A pair that was never tested leaves its triples undecided.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,13 +28,14 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.graph.extension import Triple
 from gml.graph.orientation import unshielded_triples
-from gml.learn.skeleton import Asker, Skeleton, slices
+from gml.learn.skeleton import Asker, Skeleton, blocks
 from gml.progress import Deadline, reporter
 
-# Weights stay finite, so that their sums do.
-_LARGEST = 1e9
-# A separating set that is not clear of α still separates.
-_LEAST = 1e-9
+# Weights are rounded, so that last bits never decide, and finite, so that their sums are.
+_ROUNDING = 2.0**20
+_LARGEST = 2.0**30
+# Sets that wait to be summed up.
+_MOST_SETS = 1 << 20
 
 Pair = tuple[int, int]
 
@@ -46,16 +48,35 @@ class Weighed(NamedTuple):
     complete: bool
 
 
-class _Sets(NamedTuple):
-    """Conditioning sets of a pair, a row each, filled up with -1, and their margins."""
+@dataclass
+class _Evidence:
+    """What the sets of a pair say of one k: best margin and number of separating sets, by sort."""
 
-    given: NDArray[np.int32]
-    margins: NDArray[np.float64]
+    best_with: float | None = None
+    best_without: float | None = None
+    n_with: int = 0
+    n_without: int = 0
 
-    def has(self, k: int) -> NDArray[np.bool_]:
-        """Which sets k is in."""
-        found: NDArray[np.bool_] = (self.given == k).any(axis=1)
-        return found
+    def add(self, has: NDArray[np.bool_], margins: NDArray[np.float64]) -> None:
+        """Take more sets into account: whether k is in them, and their margins."""
+        with_k, without_k = margins[has], margins[~has]
+        self.best_with = _best(self.best_with, with_k)
+        self.best_without = _best(self.best_without, without_k)
+        self.n_with += int(np.count_nonzero(with_k >= 0))
+        self.n_without += int(np.count_nonzero(without_k >= 0))
+
+
+def _best(best: float | None, margins: NDArray[np.float64]) -> float | None:
+    usable = margins[~np.isnan(margins)]
+    if not usable.size:
+        return best
+    largest = max(-_LARGEST, min(_LARGEST, float(usable.max())))
+    return largest if best is None else max(best, largest)
+
+
+def rounded(weight: float) -> float:
+    """A weight to 2⁻²⁰ nats."""
+    return round(weight * _ROUNDING) / _ROUNDING
 
 
 def weigh_triples(
@@ -69,135 +90,146 @@ def weigh_triples(
 ) -> Weighed:
     """Weigh the unshielded triples; without the time for more, by their first separating sets."""
     triples = unshielded_triples(skeleton.adjacent)
+    between: dict[Pair, list[int]] = {}
     wanted = np.zeros_like(skeleton.adjacent)
-    for x, _, y in triples:
+    for x, k, y in triples:
         wanted[x, y] = True
-    first = {
-        pair: _Sets(np.array([found.given], dtype=np.int32), np.array([found.margin]))
-        for pair, found in skeleton.separations(wanted).items()
-    }
-    found, decide = first, _by_first_set
-    search = _Search(asker, skeleton, tiers, deadline)
+        between.setdefault((x, y), []).append(k)
+    first = skeleton.separations(wanted)
+    search = _Search(asker, skeleton, tiers, deadline, {pair: between[pair] for pair in first})
     if rule != "sepset":
-        among_neighbours = search.sets_among_neighbours(
-            list(first), max_cond, first if rule == "max-p" else {}
-        )
-        if search.complete:
-            found, decide = among_neighbours, _DECISIONS[rule]
-    weights = {(x, k, y): decide(k, found[x, y]) if (x, y) in found else 0.0 for x, k, y in triples}
+        search.test_sets_among_neighbours(max_cond)
+    if rule in ("sepset", "max-p") or not search.complete:
+        if not search.complete:
+            search.forget()
+        for pair, found in first.items():
+            search.add(pair, np.array([found.given], dtype=np.int32), np.array([found.margin]))
+    decide = _DECISIONS[rule if search.complete else "sepset"]
+    weights = {
+        (x, k, y): decide(search.evidence[x, y][k]) if (x, y) in first else 0.0
+        for x, k, y in triples
+    }
     reporter().status(None)
     return Weighed(weights, search.tests, search.complete)
 
 
-def _by_largest_p(k: int, sets: _Sets) -> float:
-    has = sets.has(k)
-    usable = ~np.isnan(sets.margins)
-    return _largest(sets.margins[usable & ~has]) - _largest(sets.margins[usable & has])
+def _by_largest_p(evidence: _Evidence) -> float:
+    return rounded(evidence.best_without or 0.0) - rounded(evidence.best_with or 0.0)
 
 
-def _largest(margins: NDArray[np.float64]) -> float:
-    return max(-_LARGEST, min(_LARGEST, float(margins.max()))) if margins.size else 0.0
+def _by_all(evidence: _Evidence) -> float:
+    return 0.0 if evidence.n_with and evidence.n_without else _by_most(evidence)
 
 
-def _by_first_set(k: int, sets: _Sets) -> float:
-    size = max(_LEAST, float(sets.margins[-1]))
-    return -size if sets.has(k)[-1] else size
-
-
-def _by_all(k: int, sets: _Sets) -> float:
-    separating = sets.margins >= 0
-    has = sets.has(k)[separating]
-    if not separating.any() or (has.any() and not has.all()):
+def _by_most(evidence: _Evidence) -> float:
+    if evidence.n_with == evidence.n_without:
         return 0.0
-    size = max(_LEAST, float(sets.margins[separating].max()))
-    return -size if has.all() else size
+    if evidence.n_with > evidence.n_without:
+        return -max(1 / _ROUNDING, rounded(evidence.best_with or 0.0))
+    return max(1 / _ROUNDING, rounded(evidence.best_without or 0.0))
 
 
-def _by_most(k: int, sets: _Sets) -> float:
-    separating = sets.margins >= 0
-    has = sets.has(k)
-    n_with, n_without = np.count_nonzero(has & separating), np.count_nonzero(~has & separating)
-    if n_with == n_without:
-        return 0.0
-    agreeing = sets.margins[separating & (has if n_with > n_without else ~has)]
-    size = max(_LEAST, float(agreeing.max()))
-    return -size if n_with > n_without else size
-
-
-_DECISIONS = {"max-p": _by_largest_p, "conservative": _by_all, "majority": _by_most}
+# Of the one set that `sepset` looks at, all is most.
+_DECISIONS = {
+    "max-p": _by_largest_p,
+    "sepset": _by_most,
+    "conservative": _by_all,
+    "majority": _by_most,
+}
 
 
 class _Search:
-    """Tests the sets that the rules ask for."""
+    """Tests the sets that the rules ask for, and sums up what they say."""
 
     def __init__(
-        self, asker: Asker, skeleton: Skeleton, tiers: NDArray[np.int32], deadline: Deadline
+        self,
+        asker: Asker,
+        skeleton: Skeleton,
+        tiers: NDArray[np.int32],
+        deadline: Deadline,
+        between: dict[Pair, list[int]],
     ) -> None:
         self._asker = asker
         self._skeleton = skeleton
         self._tiers = tiers
         self._deadline = deadline
+        self._between = between
         self.tests = 0
         self.complete = True
+        self.forget()
 
-    def sets_among_neighbours(
-        self, pairs: list[Pair], max_cond: int | None, more: dict[Pair, _Sets]
-    ) -> dict[Pair, _Sets]:
-        """All sets of neighbours in the skeleton, of every size it was tested at, and `more`."""
+    def forget(self) -> None:
+        """Begin anew."""
+        self.evidence = {
+            pair: {k: _Evidence() for k in nodes} for pair, nodes in self._between.items()
+        }
+
+    def add(self, pair: Pair, given: NDArray[np.int32], margins: NDArray[np.float64]) -> None:
+        """Take sets of a pair into account, a row each, filled up with -1."""
+        for k, evidence in self.evidence[pair].items():
+            evidence.add((given == k).any(axis=1), margins)
+
+    def test_sets_among_neighbours(self, max_cond: int | None) -> None:
+        """Test all sets of neighbours in the skeleton, of every size that it was tested at."""
+        pairs = list(self._between)
         array = np.array(pairs, dtype=np.int32).reshape(-1, 2)
-        owners, givens, margins = [], [], []
-        for k, pair in enumerate(pairs):
-            if pair in more:
-                owners.append(np.full(1, k))
-                givens.append(more[pair].given)
-                margins.append(more[pair].margins)
+        waiting = _Waiting(self, pairs)
         for size in range(len(self._skeleton.tests)):
             if max_cond is not None and size > max_cond:
                 break
             sets = kernel.active().ConditioningSets(
                 self._skeleton.adjacent, self._tiers, array, size
             )
-            for start, stop in slices(sets.totals):
+            for which, first, count in blocks(sets.totals):
                 if self._deadline.passed:
                     self.complete = False
-                    return {}
-                totals = sets.totals[start:stop]
-                which = np.arange(start, stop, dtype=np.int64)
-                rows = sets.fill(which, np.zeros_like(totals), totals)
-                if len(rows):
-                    owners.append(np.repeat(which, totals))
-                    givens.append(rows[:, 2:])
-                    margins.append(self._ask(rows))
-        return _by_pair(pairs, owners, givens, margins)
-
-    def _ask(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
-        margins, results = self._asker.ask(rows)
-        self._asker.record("colliders", rows, results, margins.tolist())
-        self.tests += len(rows)
-        reporter().status(f"colliders: {self.tests:,} more tests")
-        return margins
+                    return
+                rows = sets.fill(which, first, count)
+                answers = self._asker.ask(rows)
+                self._asker.record("colliders", rows, answers)
+                self.tests += len(rows)
+                reporter().status(f"colliders: {self.tests:,} more tests")
+                waiting.append(np.repeat(which, count), rows[:, 2:], answers.margins)
+        waiting.sum_up()
 
 
-def _by_pair(
-    pairs: list[Pair],
-    owners: list[NDArray[np.int64]],
-    givens: list[NDArray[np.int32]],
-    margins: list[NDArray[np.float64]],
-) -> dict[Pair, _Sets]:
-    """Gather the sets of each pair."""
-    if not owners:
-        return {}
-    widest = max(given.shape[1] for given in givens)
-    owner, margin = np.concatenate(owners), np.concatenate(margins)
-    filled = np.full((len(owner), widest), -1, dtype=np.int32)
-    at = 0
-    for given in givens:
-        filled[at : at + len(given), : given.shape[1]] = given
-        at += len(given)
-    order = np.argsort(owner, kind="stable")
-    filled, margin = filled[order], margin[order]
-    ends = np.cumsum(np.bincount(owner, minlength=len(pairs))).tolist()
-    return {
-        pair: _Sets(filled[start:end], margin[start:end])
-        for pair, start, end in zip(pairs, [0, *ends[:-1]], ends, strict=True)
-    }
+class _Waiting:
+    """Sets with their margins, gathered by pair before they are summed up."""
+
+    def __init__(self, search: _Search, pairs: list[Pair]) -> None:
+        self._search = search
+        self._pairs = pairs
+        self._parts: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = []
+        self._size = 0
+
+    def append(
+        self,
+        owner: NDArray[np.int64],
+        given: NDArray[np.int32],
+        margins: NDArray[np.float64],
+    ) -> None:
+        """Add sets: the pair of each, its members, its margin."""
+        self._parts.append((owner, given, margins))
+        self._size += len(owner)
+        if self._size > _MOST_SETS:
+            self.sum_up()
+
+    def sum_up(self) -> None:
+        """Hand all that waits over to the search."""
+        if not self._parts:
+            return
+        widest = max(given.shape[1] for _, given, _ in self._parts)
+        members = np.full((self._size, widest), -1, dtype=np.int32)
+        at = 0
+        for _, given, _ in self._parts:
+            members[at : at + len(given), : given.shape[1]] = given
+            at += len(given)
+        owner = np.concatenate([owner for owner, _, _ in self._parts])
+        margins = np.concatenate([margins for _, _, margins in self._parts])
+        order = np.argsort(owner, kind="stable")
+        members, margins = members[order], margins[order]
+        ends = np.cumsum(np.bincount(owner, minlength=len(self._pairs))).tolist()
+        for pair, start, end in zip(self._pairs, [0, *ends[:-1]], ends, strict=True):
+            if end > start:
+                self._search.add(pair, members[start:end], margins[start:end])
+        self._parts, self._size = [], 0

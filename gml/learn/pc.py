@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gml.errors import DataError, UsageError, quote
+from gml.errors import DataError, UsageError, quote, unknown_name
 from gml.graph.extension import Triple, extend
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
@@ -144,7 +144,14 @@ def pc(
         raise UsageError(f"colliders is one of {', '.join(COLLIDER_RULES)}")
     if on_insufficient not in ON_INSUFFICIENT:
         raise UsageError(f"on_insufficient is one of {', '.join(ON_INSUFFICIENT)}")
+    if not 0 < alpha <= 1:
+        raise UsageError(f"alpha {alpha} is not between 0 and 1")
+    if max_cond is not None and max_cond < 0:
+        raise UsageError("max_cond is not negative")
     knowledge = knowledge or Knowledge()
+    for name in knowledge.names:
+        if name not in test.names:
+            raise UsageError(unknown_name("variable", name, test.names))
     knowledge.require_consistent()
     deadline = deadline or Deadline()
     asker = Asker(test, alpha=alpha, on_insufficient=on_insufficient, log=log)
@@ -233,7 +240,7 @@ def orient(
     if cycle is not None:
         shown = " -> ".join(quote(name) for name in cycle)
         raise DataError(
-            f"contradictory knowledge: it directs edges of the data in a cycle: {shown}"
+            f"contradictory knowledge: it directs edges that the data have in a cycle: {shown}"
         )
     free = {
         (x, k, y): weight

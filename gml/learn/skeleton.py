@@ -19,7 +19,7 @@ Variables are numbered in the order of their names here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -67,6 +67,18 @@ class TestRecord(NamedTuple):
 Log = Callable[[TestRecord], None]
 
 
+class Answers(NamedTuple):
+    """Margins (at least 0: separated; NaN: no answer), which were insufficient, and results."""
+
+    margins: NDArray[np.float64]
+    unanswered: NDArray[np.bool_]
+    results: Sequence[CIResult]
+
+    def take(self, which: NDArray[np.int64]) -> Answers:
+        """Some of them."""
+        return Answers(self.margins[which], self.unanswered[which], _take(self.results, which))
+
+
 class Asker:
     """Puts questions about variables in name order to a test, and keeps the record of them."""
 
@@ -82,45 +94,38 @@ class Asker:
         self._column = np.array(by_name, dtype=np.int32)
         self.log = log
 
-    def ask(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.float64], Sequence[CIResult]]:
-        """Return margins (at least 0: separated; NaN: no answer) and results of rows (x, y, *Z)."""
+    def ask(self, rows: NDArray[np.int32]) -> Answers:
+        """Answer rows (x, y, *Z)."""
         results = run(self._test, TripleArray(self._column[rows]))
         margins = margins_of(self._test, results, self._alpha)
         unanswered = np.isnan(margins)
         if self._on_insufficient != "keep" and unanswered.any():
             # What is dropped separates, but says nothing on how far.
             margins[unanswered & self._is_dropped(results)] = 0.0
-        return margins, results
+        return Answers(margins, unanswered, results)
 
     def _is_dropped(self, results: Sequence[CIResult]) -> NDArray[np.bool_]:
         """Whether an insufficient result counts as independence."""
         if self._on_insufficient == "drop":
             return np.ones(len(results), dtype=bool)
         if isinstance(results, ResultArrays):
-            if results.strata is None:
-                return np.zeros(len(results), dtype=bool)
-            few: NDArray[np.bool_] = results.n < _ROWS_A_STRATUM * results.strata
+            strata = np.zeros(len(results)) if results.strata is None else results.strata
+            few: NDArray[np.bool_] = (results.n == 0) | (results.n < _ROWS_A_STRATUM * strata)
             return few
         return np.array(
-            [r.strata is not None and r.n < _ROWS_A_STRATUM * r.strata for r in results], dtype=bool
+            [r.n == 0 or r.n < _ROWS_A_STRATUM * (r.strata or 0) for r in results], dtype=bool
         )
 
-    def record(
-        self,
-        phase: str,
-        rows: NDArray[np.int32],
-        results: Sequence[CIResult],
-        margins: Sequence[float],
-    ) -> None:
+    def record(self, phase: str, rows: NDArray[np.int32], answers: Answers) -> None:
         """Write tests to the log."""
         if self.log is None:
             return
-        for row, result, margin in zip(rows.tolist(), results, margins, strict=True):
+        for k, row in enumerate(rows.tolist()):
             x, y, *given = (self.names[j] for j in row)
-            if np.isnan(margin) or not result.sufficient:
-                verdict = INSUFFICIENT
-            else:
-                verdict = INDEPENDENT if margin >= 0 else DEPENDENT
+            verdict = INSUFFICIENT
+            if not answers.unanswered[k]:
+                verdict = INDEPENDENT if answers.margins[k] >= 0 else DEPENDENT
+            result = answers.results[k]
             self.log(TestRecord(phase, len(given), x, y, tuple(given), result, verdict))
 
 
@@ -130,14 +135,6 @@ class Separation(NamedTuple):
     given: tuple[int, ...]
     margin: float
     result: CIResult
-
-
-class _SeparatedPairs(NamedTuple):
-    """Separations that one call of the engine found: rows (x, y, *Z), margins, results."""
-
-    rows: NDArray[np.int32]
-    margins: NDArray[np.float64]
-    results: Sequence[CIResult]
 
 
 @dataclass
@@ -150,23 +147,24 @@ class Skeleton:
     adjacent: Matrix
     tests: list[int] = field(default_factory=list)
     complete: bool = True
-    _separated: list[_SeparatedPairs] = field(default_factory=list)
+    _separated: list[tuple[NDArray[np.int32], Answers]] = field(default_factory=list)
 
-    def add(self, separated: _SeparatedPairs) -> None:
-        """Take the edges of separated pairs out."""
-        x, y = separated.rows[:, 0], separated.rows[:, 1]
+    def add(self, rows: NDArray[np.int32], answers: Answers) -> None:
+        """Take out the edges of pairs (x, y) that rows (x, y, *Z) separate."""
+        x, y = rows[:, 0], rows[:, 1]
         self.adjacent[x, y] = self.adjacent[y, x] = False
-        self._separated.append(separated)
+        self._separated.append((rows, answers))
 
     def separations(self, wanted: Matrix | None = None) -> dict[tuple[int, int], Separation]:
         """Return what separated the pairs (x, y), x < y, in order; `wanted` says of which pairs."""
         found = {}
-        for part in self._separated:
-            which = np.arange(len(part.rows))
+        for rows, answers in self._separated:
+            which = np.arange(len(rows))
             if wanted is not None:
-                which = np.flatnonzero(wanted[part.rows[:, 0], part.rows[:, 1]])
-            for k, (x, y, *given) in zip(which.tolist(), part.rows[which].tolist(), strict=True):
-                found[x, y] = Separation(tuple(given), float(part.margins[k]), part.results[k])
+                which = np.flatnonzero(wanted[rows[:, 0], rows[:, 1]])
+            for k, (x, y, *given) in zip(which.tolist(), rows[which].tolist(), strict=True):
+                margin = float(answers.margins[k])
+                found[x, y] = Separation(tuple(given), margin, answers.results[k])
         return dict(sorted(found.items()))
 
 
@@ -218,6 +216,8 @@ class _Level:
         # Of each pair: sets asked, and the number of the first that separates (-1: none yet).
         self._asked = np.zeros(len(pairs), dtype=np.int64)
         self._first = np.full(len(pairs), -1, dtype=np.int64)
+        self._separated: list[tuple[NDArray[np.int32], Answers]] = []
+        # All answers, as long as they are to be written to the log.
         self._parts: list[_Part] = []
 
     def run(self, deadline: Deadline) -> None:
@@ -227,9 +227,9 @@ class _Level:
             waiting = np.flatnonzero((self._first < 0) & (self._asked < totals))
             if not waiting.size:
                 break
-            some = max(some, _LEAST_BATCH // waiting.size)
+            some = min(_BATCH, max(some, _LEAST_BATCH // waiting.size))
             counts = np.minimum(some, totals[waiting] - self._asked[waiting])
-            for start, stop in slices(counts):
+            for start, stop in _whole_pairs(counts):
                 if deadline.passed:
                     self._found.complete = False
                     break
@@ -242,15 +242,19 @@ class _Level:
     def _ask(self, which: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         first = self._asked[which]
         rows = self.sets.fill(which, first, counts)
-        margins, results = self._asker.ask(rows)
+        answers = self._asker.ask(rows)
         owner = np.repeat(which, counts)
         ends = np.cumsum(counts)
         number = np.arange(len(rows)) - np.repeat(ends - counts - first, counts)
         self._asked[which] += counts
-        hits = np.flatnonzero(margins >= 0)
+        hits = np.flatnonzero(answers.margins >= 0)
         # Sets of one pair stand together and in order: the last assignment is the first hit.
         self._first[owner[hits[::-1]]] = number[hits[::-1]]
-        self._parts.append(_Part(owner, number, rows, margins, results))
+        separating = hits[number[hits] == self._first[owner[hits]]]
+        if separating.size:
+            self._separated.append((rows[separating], answers.take(separating)))
+        if self._asker.log is not None:
+            self._parts.append(_Part(owner, number, rows, answers))
         self._edges -= int(np.count_nonzero(self._first[which] >= 0))
         self._found.tests[self._level] += self._counted(which, first)
         reporter().status(
@@ -262,17 +266,10 @@ class _Level:
         return int(np.sum(ended - before))
 
     def _finish(self) -> None:
-        """Remove the edges of separated pairs, keep what separated them, write the log."""
-        for part in self._parts:
-            first = np.flatnonzero(part.number == self._first[part.owner])
-            if first.size:
-                self._found.add(
-                    _SeparatedPairs(
-                        part.rows[first], part.margins[first], _take(part.results, first)
-                    )
-                )
-        if self._asker.log is not None:
-            self._write_log()
+        """Remove the edges of separated pairs: neighbours stay as they are until the level ends."""
+        for rows, answers in self._separated:
+            self._found.add(rows, answers)
+        self._write_log()
 
     def _write_log(self) -> None:
         counted = []
@@ -282,7 +279,8 @@ class _Level:
             counted += [(int(part.owner[k]), part, k) for k in which]
         # The parts follow one another, and Python's sort is stable.
         for _, part, k in sorted(counted, key=lambda item: item[0]):
-            self._asker.record("skeleton", part.rows[[k]], [part.results[k]], [part.margins[k]])
+            at = np.array([k])
+            self._asker.record("skeleton", part.rows[at], part.answers.take(at))
 
 
 class _Part(NamedTuple):
@@ -291,20 +289,36 @@ class _Part(NamedTuple):
     owner: NDArray[np.int64]
     number: NDArray[np.int64]
     rows: NDArray[np.int32]
-    margins: NDArray[np.float64]
-    results: Sequence[CIResult]
+    answers: Answers
 
 
-def slices(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Cut pairs into batches of about _BATCH tests."""
+def _whole_pairs(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Cut pairs into batches of about _BATCH sets; the sets of a pair are asked together."""
     ends = np.cumsum(counts)
-    slices, start = [], 0
+    cuts, start = [], 0
     while start < len(counts):
         done = int(ends[start - 1]) if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, done + _BATCH, side="right")))
-        slices.append((start, stop))
+        cuts.append((start, stop))
         start = stop
-    return slices
+    return cuts
+
+
+def blocks(
+    counts: NDArray[np.int64],
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Cut the sets of pairs into batches of _BATCH: which pairs, the first set, how many."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    for start in range(0, total, _BATCH):
+        stop = min(start + _BATCH, total)
+        which = np.arange(
+            np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop, side="left") + 1
+        )
+        begins = ends[which] - counts[which]
+        first = np.maximum(start - begins, 0)
+        last = np.minimum(stop - begins, counts[which])
+        yield which, first, last - first
 
 
 def _take(results: Sequence[CIResult], which: NDArray[np.int64]) -> Sequence[CIResult]:

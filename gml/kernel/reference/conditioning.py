@@ -9,6 +9,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+_MANY = 1 << 62
+
 
 class ConditioningSets:
     """The sets of `level` nodes that PC conditions the pairs on; see the compiled class."""
@@ -39,7 +41,7 @@ class ConditioningSets:
         of_x, of_y = self._candidates(x, y), self._candidates(y, x)
         shared = len(set(of_x) & set(of_y))
         sizes = ((len(of_x), 1), (len(of_y), 1), (shared, -1))
-        return min(1 << 62, sum(sign * comb(size, self._level) for size, sign in sizes))
+        return min(_MANY, sum(sign * comb(size, self._level) for size, sign in sizes))
 
     def _sets(self, x: int, y: int) -> Iterator[tuple[int, ...]]:
         of_x = self._candidates(x, y)

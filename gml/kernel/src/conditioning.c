@@ -26,8 +26,8 @@ static int64_t choose(size_t n, size_t k)
         return 0;
     int64_t result = 1;
     for (size_t i = 1; i <= k; i++) {
-        if (result > MANY / (int64_t)n)
-            return MANY;
+        if (result > MANY / 4 / (int64_t)n)
+            return MANY / 4;
         result = result * (int64_t)(n - k + i) / (int64_t)i;
     }
     return result;

@@ -67,7 +67,8 @@ static joint_run plan(const coded_data *data, const int32_t *members, const int6
     const int32_t *x_y = members + starts[1] - 2;
     joint_run run = {{x_y[0], x_y[1]}, 2, count_cells(data, x_y, 2), 0};
     double apart = 0;
-    if (data->columns[x_y[0]].has_missing || data->columns[x_y[1]].has_missing)
+    if (data->columns[x_y[0]].has_missing || data->columns[x_y[1]].has_missing ||
+        run.cells > JOINT_CELLS)
         return run;
     while (run.n_sets < n_sets && run.n_sets < JOINT_SETS) {
         const int32_t *set = members + starts[run.n_sets];

@@ -93,6 +93,18 @@ static double x2_variance(int64_t total, double by_row, int64_t rows, double by_
            n * n / (n - 1) * w_rows * w_columns;
 }
 
+/* What a stratum adds to the moments of X2 under independence. */
+static void add_moments(table_statistics *out, int64_t total, const int64_t *row_totals, size_t rows,
+                        int64_t seen_rows, const int64_t *column_totals, size_t columns,
+                        int64_t seen_columns)
+{
+    const double n = (double)total;
+    const double by_row = reciprocals(row_totals, rows);
+    const double by_column = reciprocals(column_totals, columns);
+    out->x2_mean += (double)((seen_rows - 1) * (seen_columns - 1)) * n / (n - 1);
+    out->x2_variance += x2_variance(total, by_row, seen_rows, by_column, seen_columns);
+}
+
 int statistics_begin(table_sums *sums, size_t rows, size_t columns)
 {
     memset(&sums->found, 0, sizeof sums->found);
@@ -145,8 +157,7 @@ static void add_two_by_two(table_sums *sums, const int64_t *stratum)
     out->v_denominator += (double)n;
     out->g += 2 * half_g * per_row;
     out->x2 += sum * per_row;
-    out->x2_mean += (double)n / (double)(n - 1);
-    out->x2_variance += x2_variance(n, reciprocals(row_totals, 2), 2, reciprocals(column_totals, 2), 2);
+    add_moments(out, n, row_totals, 2, 2, column_totals, 2, 2);
 }
 
 void statistics_add(table_sums *sums, const int64_t *stratum)
@@ -194,9 +205,7 @@ void statistics_add(table_sums *sums, const int64_t *stratum)
     double x2;
     out->g += stratum_sums(stratum, rows, columns, row_totals, column_totals, n, &x2);
     out->x2 += x2;
-    out->x2_mean += (double)df * (double)n / (double)(n - 1);
-    out->x2_variance += x2_variance(n, reciprocals(row_totals, rows), seen_rows,
-                                    reciprocals(column_totals, columns), seen_columns);
+    add_moments(out, n, row_totals, rows, seen_rows, column_totals, columns, seen_columns);
 }
 
 void statistics_end(table_sums *sums, table_statistics *out)
