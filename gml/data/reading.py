@@ -44,11 +44,12 @@ Choice = Callable[[Sequence[str]], Sequence[str]]
 """Picks the columns used, given the names of those there are."""
 
 
-def read(path: str | os.PathLike[str], **options: Any) -> Dataset:
+def read(path: str | os.PathLike[str], *, numeric: bool = False, **options: Any) -> Dataset:
     """Read a table: CSV or TSV, compressed or not, Parquet, or `-` for standard input.
 
-    Keyword arguments are the fields of `ReadOptions`: columns, exclude, delimiter, decimal,
-    encoding, na, missing, weights, bins, discretize, cuts, schema, max_levels, digest.
+    With `numeric`, the columns become numbers instead of levels. Other keyword arguments are the
+    fields of `ReadOptions`: columns, exclude, delimiter, decimal, encoding, na, missing, weights,
+    bins, discretize, cuts, schema, max_levels, digest.
 
     Examples
     --------
@@ -56,7 +57,7 @@ def read(path: str | os.PathLike[str], **options: Any) -> Dataset:
     >>> data.names, data.n
     (('smoke', 'lung'), 5000)
     """
-    return read_dataset(path, ReadOptions(**options))
+    return read_dataset(path, ReadOptions(**options), numeric=numeric)
 
 
 def read_dataset(
