@@ -10,11 +10,12 @@
 /* Words per block of masks: the masks of a few dozen columns stay in the second-level cache. */
 #define BLOCK_WORDS 512
 /* Nanoseconds, measured: to scan a word of masks, to begin a scan, to count a row, and to extend its
-   index by a column. */
+   index by a column, and what a row costs more when the table is too large for lanes. */
 #define MASK_COST 0.3
 #define MASK_CALL_COST 8.0
 #define ROW_COST 0.5
 #define INDEX_COST 0.04
+#define SPREAD_ROW_COST 1.5
 #define MOST_MASK_CELLS 4096
 /* Tables up to this size are counted four times side by side. */
 #define LANE_CELLS 4096
@@ -291,7 +292,10 @@ static double mask_cost(const coded_data *data, const int32_t *set, size_t size,
 
 static double direct_cost(const coded_data *data, size_t size, uint64_t cells)
 {
-    return (double)data->n_rows * (ROW_COST + INDEX_COST * (double)size) + (double)cells;
+    double row = ROW_COST + INDEX_COST * (double)size;
+    if (cells >= LANE_CELLS)
+        row += SPREAD_ROW_COST;
+    return (double)data->n_rows * row + (double)cells;
 }
 
 double count_cost(const coded_data *data, const int32_t *set, size_t size)

@@ -5,9 +5,11 @@
 
 #include "sparse.h"
 
-/* Neighbouring sets that share x and y are counted together, up to a joint table of this size, and
-   summed over what each of them leaves out, where that takes less time. */
-#define JOINT_CELLS 4096
+/* Neighbouring sets that share x and y are counted together, up to a joint table of as many cells as
+   there are rows, within these bounds, and summed over what each of them leaves out, where that takes
+   less time. */
+#define LEAST_JOINT_CELLS 4096
+#define MOST_JOINT_CELLS 65536
 #define JOINT_AXES 16
 #define JOINT_SETS 256
 /* Nanoseconds to add a cell of a joint table to a cell of a marginal one. */
@@ -18,6 +20,7 @@ typedef struct {
     size_t size;
     uint64_t cells;
     size_t n_sets;
+    size_t tried; /* sets that were looked at */
 } joint_run;
 
 /* Room that grows with the largest table. */
@@ -37,7 +40,8 @@ static int reserve(cell_buffer *buffer, uint64_t cells)
 }
 
 /* Add the members of a set to the run; 0 when the joint table would become too large. */
-static int join(const coded_data *data, joint_run *run, const int32_t *set, size_t size)
+static int join(const coded_data *data, joint_run *run, uint64_t most_cells, const int32_t *set,
+                size_t size)
 {
     joint_run wider = *run;
     for (size_t k = 0; k + 2 < size; k++) {
@@ -52,7 +56,7 @@ static int join(const coded_data *data, joint_run *run, const int32_t *set, size
         wider.axes[0] = set[k];
         wider.size++;
         wider.cells *= data->columns[set[k]].n_levels;
-        if (wider.cells > JOINT_CELLS)
+        if (wider.cells > most_cells)
             return 0;
     }
     *run = wider;
@@ -60,28 +64,38 @@ static int join(const coded_data *data, joint_run *run, const int32_t *set, size
     return 1;
 }
 
-/* The sets from the first on that are worth counting together; n_sets is 0 when there are none. */
+/* The sets from the first on that save most by being counted together; n_sets is 0 when none do. */
 static joint_run plan(const coded_data *data, const int32_t *members, const int64_t *starts,
                       size_t n_sets)
 {
     const int32_t *x_y = members + starts[1] - 2;
-    joint_run run = {{x_y[0], x_y[1]}, 2, count_cells(data, x_y, 2), 0};
-    double apart = 0;
+    joint_run run = {{x_y[0], x_y[1]}, 2, count_cells(data, x_y, 2), 0, 0};
+    joint_run best = run;
+    double apart = 0, saved = 0;
+    uint64_t most_cells = data->n_rows;
+    if (most_cells < LEAST_JOINT_CELLS)
+        most_cells = LEAST_JOINT_CELLS;
+    if (most_cells > MOST_JOINT_CELLS)
+        most_cells = MOST_JOINT_CELLS;
     if (data->columns[x_y[0]].has_missing || data->columns[x_y[1]].has_missing ||
-        run.cells > JOINT_CELLS)
-        return run;
+        run.cells > most_cells)
+        return best;
     while (run.n_sets < n_sets && run.n_sets < JOINT_SETS) {
         const int32_t *set = members + starts[run.n_sets];
         size_t size = (size_t)(starts[run.n_sets + 1] - starts[run.n_sets]);
-        if (memcmp(set + size - 2, x_y, 2 * sizeof *set) != 0 || !join(data, &run, set, size))
+        if (memcmp(set + size - 2, x_y, 2 * sizeof *set) != 0 ||
+            !join(data, &run, most_cells, set, size))
             break;
         apart += count_cost(data, set, size);
+        double together = count_cost(data, run.axes, run.size) +
+                          (double)run.n_sets * (double)run.cells * ADD_COST;
+        if (apart - together > saved) {
+            saved = apart - together;
+            best = run;
+        }
     }
-    double together = count_cost(data, run.axes, run.size) +
-                      (double)run.n_sets * (double)run.cells * ADD_COST;
-    if (run.n_sets < 2 || together > apart)
-        run.n_sets = 0;
-    return run;
+    best.tried = run.n_sets;
+    return best;
 }
 
 /* Sum the joint table of a run over the columns that the set leaves out. */
@@ -142,7 +156,7 @@ int set_statistics(const coded_data *data, const int32_t *members, const int64_t
 {
     const uint64_t worth_holding = 4096 + 8 * data->n_rows;
     cell_buffer one = {NULL, 0}, joint = {NULL, 0};
-    joint_run run = {{0}, 0, 0, 0};
+    joint_run run = {{0}, 0, 0, 0, 0};
     size_t planned = 0, joint_end = 0;
     int done = 1;
     for (size_t k = 0; k < n_sets && done; k++) {
@@ -151,7 +165,7 @@ int set_statistics(const coded_data *data, const int32_t *members, const int64_t
         const uint64_t cells = count_cells(data, set, size);
         if (k == planned && n_sets - k > 1) {
             run = plan(data, members, starts + k, n_sets - k);
-            planned = k + (run.n_sets == 0 ? 1 : run.n_sets);
+            planned = k + (run.n_sets > 0 ? run.n_sets : run.tried > 0 ? run.tried : 1);
             if (run.n_sets > 0) {
                 joint_end = planned;
                 done = reserve(&joint, run.cells) &&

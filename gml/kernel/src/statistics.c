@@ -9,6 +9,8 @@
 /* O n - R C, exact in 128 bits: the sign and size of a small deviation survive. */
 static inline double deviation(int64_t observed, int64_t n, int64_t row, int64_t column)
 {
+    if (n < INT64_C(1) << 31)
+        return (double)(observed * n - row * column);
     return (double)((__int128)observed * n - (__int128)row * column);
 }
 
