@@ -33,6 +33,15 @@ def gml_task(task: str, path: str) -> Task:
 
         pairs = np.array(list(itertools.combinations(range(len(data.names)), 2)), dtype=np.int32)
         return lambda: gml.MemoryCounter(data, threads=1).pair_statistics(pairs)
+    if task == "pc-same":
+        # The test and the rules that pybnesian and bnlearn have.
+        return lambda: gml.pc(
+            gml.TESTS["g"](gml.MemoryCounter(data, threads=1), df="full"),
+            on_insufficient="drop",
+            colliders="sepset",
+        )
+    if task == "pc":
+        return lambda: gml.pc(gml.TESTS["auto"](gml.MemoryCounter(data, threads=1)))
     counter = gml.MemoryCounter(data, threads=1)
     test = gml.TESTS["g"](counter)
     return lambda: test(0, 1, (2, 3))
@@ -50,6 +59,12 @@ def pyagrum_task(task: str, path: str) -> Task:
     names = list(learner.names())
     if task == "citest":
         return lambda: learner.G2(names[0], names[1], [names[2], names[3]])
+    if task.startswith("pc"):
+        learner.usePC()
+        learner.useG2Test()
+        learner.setPCAlpha(0.01)
+        learner.setPCStable(True)
+        return lambda: learner.learnPDAG()
 
     def pairs() -> list[tuple[float, str, str]]:
         return [
@@ -96,6 +111,8 @@ def pybnesian_task(task: str, path: str) -> Task:
     test = pb.MutualInformation(frame)
     if task == "citest":
         return lambda: test.pvalue(names[0], names[1], [names[2], names[3]])
+    if task.startswith("pc"):
+        return lambda: pb.PC().estimate(pb.MutualInformation(frame), alpha=0.01, use_sepsets=True)
     return lambda: [test.pvalue(a, b) for a, b in itertools.combinations(names, 2)]
 
 
@@ -127,8 +144,20 @@ def pandas_task(task: str, path: str) -> Task:
     return lambda: pd.read_csv(path, dtype="category", keep_default_na=False)
 
 
+def causallearn_task(task: str, path: str) -> Task:
+    """causal-learn: PC with its G test."""
+    import numpy as np
+    import pandas as pd
+    from causallearn.search.ConstraintBased.PC import pc
+
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    codes = np.column_stack([pd.factorize(frame[c], sort=True)[0] for c in frame]).astype("int64")
+    return lambda: pc(codes, 0.01, "gsq", show_progress=False)
+
+
 PACKAGES = {
     "gml": gml_task,
+    "causallearn": causallearn_task,
     "pyagrum": pyagrum_task,
     "pgmpy": pgmpy_task,
     "pybnesian": pybnesian_task,

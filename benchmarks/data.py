@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SHARED = HERE.parent.parent / "shared"
 FOLDER = HERE / "data"
-SHAPES = {"asia": (8, 2), "alarm": (37, 3), "link": (724, 3)}
+SHAPES = {"asia": (8, 2), "alarm": (37, 3), "andes": (223, 2), "link": (724, 3)}
 
 
 def dataset(network: str, rows: int) -> Path:

@@ -1,6 +1,7 @@
 """Compare gml with other packages: CPU seconds on one core, ratios within one run.
 
     python benchmarks/run.py            # or: make bench
+    python benchmarks/run.py pc         # the tables on PC only
 
 Installs the others into benchmarks/.venv. bnlearn takes part where Rscript has it. Wall times on a
 shared machine mislead, so every figure is CPU time of a process pinned to one core with one thread,
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,8 +27,9 @@ HERE = Path(__file__).resolve().parent
 PEERS = HERE / ".venv"
 PEER_PYTHON = PEERS / "bin" / "python"
 GML = Path(sys.executable).parent / "gml"
-PACKAGES = ["pgmpy", "pyagrum", "pybnesian", "pyarrow", "pandas", "networkx"]
+PACKAGES = ["pgmpy", "pyagrum", "pybnesian", "causal-learn", "pyarrow", "pandas", "networkx"]
 PROCESSES = 4
+PC_PEERS = ("gml", "pybnesian", "pyagrum", "causallearn")
 
 PYAGRUM_SCRIPT = """
 import sys, itertools, pyagrum as gum, networkx as nx
@@ -126,10 +129,75 @@ def have_bnlearn() -> bool:
     return not subprocess.run(["Rscript", "-e", "library(bnlearn)"], capture_output=True).returncode
 
 
+def bench_pc() -> None:
+    """PC by the peers' test and rules, by ours, and what a test costs."""
+    table(
+        "PC in process by G with full df and first sepsets at 0.01, CPU seconds "
+        "(causallearn: adjusted df; pyagrum: its own)",
+        [
+            ("alarm_5000", compare("pc-same", dataset("alarm", 5000), PC_PEERS)),
+            ("alarm_100000", compare("pc-same", dataset("alarm", 100_000), PC_PEERS)),
+            ("andes_5000", compare("pc-same", dataset("andes", 5000), PC_PEERS[:3])),
+        ],
+    )
+    table(
+        "PC in process as gml does it by default, CPU seconds",
+        [
+            (path.stem, compare("pc", path, PC_PEERS[:3]))
+            for path in (dataset("alarm", 5000), dataset("alarm", 100_000), dataset("andes", 5000))
+        ],
+    )
+    command = [str(GML), "pc", str(dataset("link", 5000)), "--max-cond", "3", "-q"]
+    before = time.monotonic()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    print(f"\npc link_5000 --max-cond 3, all cores: {time.monotonic() - before:.1f} s of wall time")
+    cost_of_a_test()
+
+
+def cost_of_a_test() -> None:
+    """Microseconds a test by rows, levels and size of the conditioning set."""
+    import numpy as np
+
+    import gml
+    from gml.counts.counter import TripleArray
+    from gml.data.dataset import Dataset, Variable
+
+    print("\n**One test in a batch of a thousand, microseconds of one core**\n")
+    print("| rows | levels | " + " | ".join(f"given {k}" for k in range(5)) + " |")
+    print("|---|---|" + "---|" * 5)
+    rng = np.random.default_rng(0)
+    for rows in (1000, 10_000, 100_000, 1_000_000):
+        for levels in (2, 3, 5):
+            names = tuple(f"v{j}" for j in range(14))
+            labels = tuple(map(str, range(levels)))
+            columns = tuple(rng.integers(0, levels, rows).astype(np.uint8) for _ in names)
+            data = Dataset(tuple(Variable(name, labels) for name in names), columns)
+            counter = gml.MemoryCounter(data, threads=1)
+            shown = []
+            for given in range(5):
+                sets = [rng.choice(14, 2 + given, replace=False) for _ in range(1000)]
+                triples = TripleArray(np.array(sets, dtype=np.int32))
+                counter.statistics(triples)
+                times = []
+                for _ in range(3):
+                    before = time.process_time()
+                    counter.statistics(triples)
+                    times.append(time.process_time() - before)
+                shown.append(f"{min(times) * 1e3:.2g}")
+            print(f"| {rows} | {levels} | " + " | ".join(shown) + " |", flush=True)
+
+
 def main() -> None:
     """Run everything."""
     install_peers()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.argv[1:] != ["pc"]:
+        bench_foundation()
+    bench_pc()
+
+
+def bench_foundation() -> None:
+    """Reading, counting, trees."""
     bnlearn = ["bnlearn"] if have_bnlearn() else []
     big, middle, small = (
         dataset("alarm", 1_000_000),

@@ -1,13 +1,14 @@
 """How well PC recovers networks: gml with its tests and rules, and the peers, on the same data.
 
-    python benchmarks/structure.py run [--seeds 0:10] [--networks asia,alarm] [--rows 1000,5000] [--peers]
+    python benchmarks/structure.py run --seeds 0:10 --networks asia,alarm --rows 1000,5000 --peers
     python benchmarks/structure.py report
 
-Samples of the benchmark networks (BIF files and the sampler of the shared folder beside the checkout),
-variables renamed and columns shuffled at random, so that neither names nor order help. Every result
-is compared with the CPDAG of the true network; what a peer returns is compared as it is, and counted
-as invalid if it is not the CPDAG of any DAG. Results go to benchmarks/data/structure.jsonl, one line
-each, and are not computed twice. Peers run in benchmarks/.venv (see run.py), each call a process.
+Samples of the benchmark networks (BIF files and the sampler of the shared folder beside the
+checkout), variables renamed and columns shuffled at random, so that neither names nor order help.
+Every result is compared with the CPDAG of the true network; what a peer returns is compared as it
+is, and counted as invalid if it is not the CPDAG of any DAG. Results go to
+benchmarks/data/structure.jsonl, one line each, and are not computed twice. Peers run in
+benchmarks/.venv (see run.py), each call a process.
 """
 
 from __future__ import annotations
