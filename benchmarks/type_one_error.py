@@ -23,8 +23,8 @@ TESTS = {
     "chi2 adjusted": ("chi2", {"df": "adjusted"}),
     "auto": ("auto", {}),
 }
-SHAPES = ((2, 2, 1), (2, 2, 8), (3, 3, 9), (3, 3, 27), (3, 3, 81), (2, 4, 64))
-ROWS_A_CELL = (1, 2, 5, 10, 20, 50)
+SHAPES = ((2, 2, 8), (3, 3, 9), (3, 3, 27), (3, 3, 81), (2, 4, 64))
+ROWS_A_CELL = (1, 2, 5, 20)
 
 
 def sample(rng, shape, n, skewed):

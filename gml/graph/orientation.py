@@ -17,11 +17,12 @@ Graphs are Boolean matrices here: `adjacent` symmetric, `directed[i, j]` for i �
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gml.graph.bits import bits_of, lowest, members
 
 Matrix = NDArray[np.bool_]
 Reasons = dict[tuple[int, int], "Reason"]
@@ -59,9 +60,9 @@ class _Orientation:
     def __init__(self, adjacent: Matrix, directed: Matrix) -> None:
         self._directed = directed.copy()
         n = len(adjacent)
-        self._adjacent = [_bits(row) for row in adjacent]
-        self._parents = [_bits(directed[:, j]) for j in range(n)]
-        self._children = [_bits(directed[j]) for j in range(n)]
+        self._adjacent = [bits_of(np.flatnonzero(row).tolist()) for row in adjacent]
+        self._parents = [bits_of(np.flatnonzero(directed[:, j]).tolist()) for j in range(n)]
+        self._children = [bits_of(np.flatnonzero(directed[j]).tolist()) for j in range(n)]
         self._open = [self._adjacent[j] & ~self._parents[j] & ~self._children[j] for j in range(n)]
 
     def is_open(self, b: int, c: int) -> bool:
@@ -84,34 +85,20 @@ class _Orientation:
         """Return the first rule that makes b — c into b → c."""
         one = self._parents[b] & ~self._adjacent[c] & ~(1 << c)
         if one:
-            return Reason("rule 1", (_lowest(one),))
+            return Reason("rule 1", (lowest(one),))
         two = self._children[b] & self._parents[c]
         if two:
-            return Reason("rule 2", (_lowest(two),))
+            return Reason("rule 2", (lowest(two),))
         via = self._open[b] & self._parents[c]
-        for a in _members(via):
+        for a in members(via):
             apart = via & ~self._adjacent[a] & ~(1 << a)
             if apart:
-                return Reason("rule 3", (a, _lowest(apart)))
-        for a in _members(self._open[b] & ~self._adjacent[c] & ~(1 << c)):
+                return Reason("rule 3", (a, lowest(apart)))
+        for a in members(self._open[b] & ~self._adjacent[c] & ~(1 << c)):
             middle = self._children[a] & self._parents[c] & self._adjacent[b]
             if middle:
-                return Reason("rule 4", (a, _lowest(middle)))
+                return Reason("rule 4", (a, lowest(middle)))
         return None
-
-
-def _bits(row: NDArray[np.bool_]) -> int:
-    return sum(1 << j for j in np.flatnonzero(row).tolist())
-
-
-def _lowest(bits: int) -> int:
-    return (bits & -bits).bit_length() - 1
-
-
-def _members(bits: int) -> Iterator[int]:
-    while bits:
-        yield _lowest(bits)
-        bits &= bits - 1
 
 
 def unshielded_triples(adjacent: Matrix) -> list[tuple[int, int, int]]:
@@ -148,11 +135,3 @@ def maximally_oriented(
             if reasons is not None:
                 reasons[int(i), int(j)] = Reason("knowledge", ())
     return close_under_rules(adjacent, directed, reasons)
-
-
-def matrix_of(n: int, arcs: Iterable[tuple[int, int]]) -> Matrix:
-    """Return the Boolean matrix of some arcs over n nodes."""
-    matrix = np.zeros((n, n), dtype=bool)
-    for i, j in arcs:
-        matrix[i, j] = True
-    return matrix

@@ -7,9 +7,10 @@ one to its children; a node with an observed descendant turns a downward trail u
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from gml.errors import GraphError
+from gml.graph.bits import bits_of, members
 from gml.graph.graph import Graph
 
 # Queries come in runs that share x and the nodes given.
@@ -30,16 +31,16 @@ class Separation:
         if dag.kind != "dag":
             raise GraphError(f"d-separation needs a DAG, and the kind of the graph is {dag.kind}")
         n = len(dag.names)
-        self._parents = [_bits(dag.parents(j)) for j in range(n)]
+        self._parents = [bits_of(dag.parents(j)) for j in range(n)]
         self._children = [0] * n
         self._known: dict[tuple[int, int], int] = {}
         for j in range(n):
-            for i in _members(self._parents[j]):
+            for i in members(self._parents[j]):
                 self._children[i] |= 1 << j
 
     def separated(self, x: int, y: int, given: Iterable[int] = ()) -> bool:
         """Whether the nodes `given` d-separate x from y."""
-        key = (x, _bits(given))
+        key = (x, bits_of(given))
         if key not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
@@ -55,12 +56,12 @@ class Separation:
             up_seen |= up
             down_seen |= down
             next_up = next_down = 0
-            for node in _members(up & ~observed):
+            for node in members(up & ~observed):
                 next_up |= self._parents[node]
                 next_down |= self._children[node]
-            for node in _members(down & ~observed):
+            for node in members(down & ~observed):
                 next_down |= self._children[node]
-            for node in _members(down & above_observed):
+            for node in members(down & above_observed):
                 next_up |= self._parents[node]
             up, down = next_up & ~up_seen, next_down & ~down_seen
         return up_seen | down_seen
@@ -70,21 +71,7 @@ class Separation:
         while new:
             found |= new
             above = 0
-            for node in _members(new):
+            for node in members(new):
                 above |= self._parents[node]
             new = above & ~found
         return found
-
-
-def _bits(nodes: Iterable[int]) -> int:
-    bits = 0
-    for node in nodes:
-        bits |= 1 << node
-    return bits
-
-
-def _members(bits: int) -> Iterator[int]:
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest

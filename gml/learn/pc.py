@@ -136,9 +136,9 @@ def pc(
     --------
     >>> import gml
     >>> data = gml.read("sample_data/asia.csv")
-    >>> result = gml.pc(gml.TESTS["g"](gml.MemoryCounter(data)))
+    >>> result = gml.pc(gml.TESTS["auto"](gml.MemoryCounter(data)))
     >>> result.graph.kind, result.graph.n_edges, sum(result.tests)
-    ('cpdag', 6, 132)
+    ('cpdag', 7, 108)
     """
     if colliders not in COLLIDER_RULES:
         raise UsageError(f"colliders is one of {', '.join(COLLIDER_RULES)}")

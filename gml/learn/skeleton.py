@@ -210,7 +210,6 @@ class _Level:
         self.sets = kernel.active().ConditioningSets(neighbours, tiers, pairs, level)
         self._asker = asker
         self._found = found
-        self._pairs = pairs
         self._level = level
         self._edges = int(np.count_nonzero(neighbours)) // 2
         # Of each pair: sets asked, and the number of the first that separates (-1: none yet).

@@ -100,6 +100,11 @@ def test_the_threshold_minimises_the_distance_to_a_sure_graph(seed):
     assert chosen in optimal or threshold == 1.0
 
 
+def test_strengths_that_are_all_high_are_all_edges():
+    assert data_driven_threshold(np.array([0.95])) == 0.95
+    assert data_driven_threshold(np.array([0.9, 1.0, 1.0])) == 0.9
+
+
 def test_strengths_of_zero_and_one_only():
     assert data_driven_threshold(np.array([0.0] * 19 + [1.0])) == 1.0
     assert data_driven_threshold(np.array([])) == 1.0

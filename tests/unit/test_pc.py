@@ -203,6 +203,36 @@ def test_batches_do_not_change_the_result(monkeypatch):
     assert logs[0] == logs[1] == logs[2]
 
 
+def test_last_bits_never_decide():
+    """A column beside a relabelled copy of it: both separate equally well, whatever the rounding."""
+    rng = np.random.default_rng(5)
+    differing = 0
+    for _ in range(30):
+        a, k = rng.integers(0, 3, (2, 300))
+        b = np.where(rng.random(300) < 0.6, k, rng.integers(0, 3, 300))
+        c = np.where(rng.random(300) < 0.6, k, a)
+        columns = [a, b, c, k, 2 - k]
+        mirrored = [column.max() - column for column in columns]
+        one, other = (learn(dataset(some), alpha=0.05) for some in (columns, mirrored))
+        differing += not np.array_equal(one.graph.marks, other.graph.marks)
+    assert differing == 0
+
+
+@pytest.mark.parametrize("test", ["mi-threshold", "bayes"])
+def test_ties_are_independent_in_every_kernel(test):
+    """I = ln 2 = df·ln n/2n with four rows and df 4: not above the threshold."""
+    tie = dataset([np.array([0, 0, 1, 2]), np.array([0, 3, 3, 1])])
+    judge = gml.TESTS[test](gml.MemoryCounter(tie))
+    found = judge(0, 1)
+    if test == "mi-threshold":
+        assert found.statistic == pytest.approx(math.log(2), rel=1e-14)
+        assert judge.verdict(found) == "independent"
+        assert learn(tie, test).graph.n_edges == 0
+    else:
+        level = gml.TESTS[test](gml.MemoryCounter(tie), log_bf=found.statistic * (1 - 1e-16))
+        assert level.verdict(level(0, 1)) == "independent"
+
+
 # ---------------------------------------------------------------------- the record
 
 

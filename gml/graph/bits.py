@@ -1,0 +1,31 @@
+"""Sets of nodes as the bits of an integer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+
+def bits_of(nodes: Iterable[int]) -> int:
+    """Return the set of some nodes.
+
+    Examples
+    --------
+    >>> bits_of([0, 3]), list(members(9)), lowest(8)
+    (9, [0, 3], 3)
+    """
+    bits = 0
+    for node in nodes:
+        bits |= 1 << node
+    return bits
+
+
+def lowest(bits: int) -> int:
+    """Return the first node of a set that is not empty."""
+    return (bits & -bits).bit_length() - 1
+
+
+def members(bits: int) -> Iterator[int]:
+    """Yield the nodes of a set in ascending order."""
+    while bits:
+        yield lowest(bits)
+        bits &= bits - 1
