@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from gml.cli.options import claim_standard_input, common_options
-from gml.cli.output import TextOutput, text_output
+from gml.cli.options import claim_input, common_options
+from gml.cli.output import TextOutput, require_writable, text_output
 
 
 @click.command(
@@ -30,7 +30,9 @@ def command(log: str, a: str, b: str, out: TextOutput) -> None:
     from gml.formats.test_log import read_log
     from gml.learn.explain import explain
 
-    claim_standard_input(log)
+    claim_input(log)
+    if out.path is not None:
+        require_writable(out.path)
     found = explain(read_log(log), a, b)
     facts: dict[str, Any] = {
         "explanation": list(found.sentences),

@@ -10,7 +10,7 @@ import click
 
 from gml.cli.options import (
     DataRequest,
-    claim_standard_input,
+    claim_input,
     common_options,
     data_options,
     name_list_option,
@@ -139,7 +139,7 @@ def _implied(path: str) -> tuple[Callable[[Sequence[str]], list[Question]], Choi
     from gml.formats.graphs import read_graph
     from gml.independence.implied import implied_independences
 
-    claim_standard_input(path)
+    claim_input(path)
     graph = read_graph(path)
     questions = implied_independences(graph)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml.cli.options import claim_input
 from gml.errors import DataError, UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -85,16 +86,27 @@ class KnowledgeRequest:
         from gml.formats.knowledge import read_knowledge
         from gml.graph.knowledge import Knowledge
 
-        for name in self.from_options.names:
+        told = self.from_options.renamed(_padded_names(self.from_options.names, names))
+        for name in told.names:
             if name not in names:
                 raise UsageError(unknown_name("column", name, names))
         from_file = Knowledge() if self.path is None else read_knowledge(self.path)
         for name in from_file.names:
             if name not in names:
                 raise DataError(f"{self.path}: {unknown_name('column', name, names)}")
-        knowledge = self.from_options + from_file
+        knowledge = told + from_file
         knowledge.require_consistent()
         return knowledge
+
+
+def _padded_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Columns that are meant although their blanks at either end were left out."""
+    padded = {}
+    for name in wanted:
+        meant = [column for column in names if column.strip() == name]
+        if name not in names and len(meant) == 1:
+            padded[name] = meant[0]
+    return padded
 
 
 def knowledge_options(function: Function) -> Function:
@@ -119,6 +131,8 @@ def knowledge_options(function: Function) -> Function:
 
         if knowledge == "-":
             raise UsageError("--knowledge is a file; standard input is for the data")
+        if knowledge is not None:
+            claim_input(knowledge)
         told = Knowledge(
             tuple(arc for text in require for arc in parse_arcs(text, "--require")),
             tuple(arc for text in forbid for arc in parse_arcs(text, "--forbid")),

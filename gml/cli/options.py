@@ -19,6 +19,7 @@ from gml.progress import Deadline, StderrReporter, reporter, reporting_to
 
 if TYPE_CHECKING:
     from gml.counts.memory import MemoryCounter
+    from gml.data.dataset import Dataset
     from gml.data.options import ReadOptions
     from gml.data.reading import Choice
 
@@ -26,6 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _RUNTIME_OPTIONS = {"threads", "max_memory", "output", "format_", "quiet", "verbose", "debug"}
 _LARGEST = 1e300
+_MANY_LEVELS = 20
 _PATHS = {"data_path", "levels", "implied", "knowledge", "sepsets", "test_log"}
 
 
@@ -68,11 +70,12 @@ def was_given(name: str) -> bool:
     return source is click.core.ParameterSource.COMMANDLINE
 
 
-def claim_standard_input(path: str) -> None:
-    """Let only one argument be `-`."""
-    if path != "-":
-        return
+def claim_input(path: str) -> None:
+    """Note an input, which no output may replace, and let only one argument be `-`."""
     context = click.get_current_context().find_root()
+    if path != "-":
+        context.meta.setdefault("gml.inputs", []).append(path)
+        return
     if context.meta.get("gml.stdin"):
         raise UsageError("only one argument can be - (standard input)")
     context.meta["gml.stdin"] = True
@@ -130,12 +133,25 @@ class DataRequest:
         reporter().note(f"{dataset.n} rows, {len(dataset.names)} columns used")
         if dataset.n == 0:
             raise CannotAnswer(f"{place(self.path)}: no rows are left to count")
+        self._warn_of_many_levels(dataset)
         constant = [v.name for v in dataset.variables if v.levels is not None and len(v.levels) < 2]
         if constant:
             reporter().warn(
                 f"one value only, so independent of everything: {listing(sorted(constant))}"
             )
         return MemoryCounter(dataset, threads=self.threads, max_memory=self.max_memory)
+
+    def _warn_of_many_levels(self, dataset: Dataset) -> None:
+        many = [
+            f"{v.name!r} ({len(v.levels)})"
+            for v in dataset.variables
+            if v.levels is not None and len(v.levels) > max(_MANY_LEVELS, dataset.n / 5)
+        ]
+        if many:
+            reporter().warn(
+                f"too many values for {dataset.n} rows to say much: {', '.join(sorted(many)[:8])}; "
+                "cut numbers with --bins, or test them with --test fisher-z"
+            )
 
 
 _DATA_OPTIONS = [
@@ -220,7 +236,9 @@ def _data_request(
     from gml.data.options import ReadOptions
     from gml.data.schema import Schema, read_schema
 
-    claim_standard_input(data_path)
+    claim_input(data_path)
+    if levels is not None:
+        claim_input(levels)
     cuts = {}
     for item in cut:
         column, equals, how = item.rpartition("=")

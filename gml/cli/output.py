@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.errors import OutputError
+from gml.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from gml.graph.graph import Graph
@@ -35,6 +35,22 @@ def write_standard_output(content: bytes) -> None:
 def abandon_standard_output() -> None:
     """Let what Python still holds for a broken stream go nowhere, without a complaint at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def require_writable(path: str) -> None:
+    """Refuse a path whose folder is missing, or that would replace an input, before the work."""
+    from pathlib import Path
+
+    from gml.atomic import is_special
+
+    if path == "-" or is_special(path):
+        return
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise UsageError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
+    inputs = map(Path, click.get_current_context().find_root().meta.get("gml.inputs", []))
+    if target.exists() and any(other.exists() and target.samefile(other) for other in inputs):
+        raise UsageError(f"{path!r} is an input; write somewhere else")
 
 
 @dataclass(frozen=True)
@@ -131,6 +147,8 @@ def _output(
         from gml.atomic import is_special
         from gml.formats.suffixes import format_of
 
+        if output is not None:
+            require_writable(output)
         if format_ is None:
             special = output is None or output == "-" or is_special(output)
             format_ = default if special else format_of(output or "", suffixes)

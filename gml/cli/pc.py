@@ -18,7 +18,7 @@ from gml.cli.options import (
     data_options,
     max_seconds_option,
 )
-from gml.cli.output import GraphOutput, graph_output
+from gml.cli.output import GraphOutput, graph_output, require_writable
 from gml.cli.testing import TestRequest, test_options
 from gml.errors import CannotAnswer, UsageError
 from gml.progress import Deadline, reporter
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gml.learn.skeleton import TestRecord
 
 _OUT_OF_TIME = 5
+# ln 2: evidence that a coin might have given.
+_WEAK = 0.69
 
 
 @click.command(
@@ -117,16 +119,23 @@ def command(
         "on_insufficient": on_insufficient,
         "knowledge": knowledge.resolve(names),
     }
-    learning = {
+    learning: dict[str, Any] = {
         "command": "pc",
         "options": chosen_options(),
+        "settings": {
+            "test": testing.name,
+            "alpha": testing.reported_alpha,
+            "colliders": colliders,
+            "on_insufficient": on_insufficient,
+            "max_cond": max_cond,
+        },
         "version": __version__,
         "rows": counter.n,
         "data": counter.dataset.digest,
     }
     if settings["knowledge"]:
         learning["knowledge"] = as_json(settings["knowledge"])
-    run = _Run(counter, data.threads, testing, settings, deadline)
+    run = _Run(counter, data.threads, testing, settings, learning["settings"], deadline)
     if bootstrap is not None:
         graph, found = run.average(bootstrap, threshold, dag)
     else:
@@ -135,7 +144,10 @@ def command(
     out.write(dataclasses.replace(graph, levels=levels), learning | found)
     if found.get("complete", True):
         return 0
-    reporter().warn("stopped by --max-seconds: tests are missing, so edges may be too many")
+    done = "tests are missing, so edges may be too many and arrows wrong"
+    if bootstrap is not None:
+        done = f"{found['replicates']} of {bootstrap} replicates are averaged"
+    reporter().warn(f"stopped by --max-seconds: {done}")
     return _OUT_OF_TIME
 
 
@@ -161,7 +173,10 @@ def _check_options(
     if len(set(files)) < len(files):
         raise UsageError("two outputs have the same file")
     if sepsets is not None:
-        format_of(sepsets, REPORT_SUFFIXES)
+        format_of(sepsets, REPORT_SUFFIXES, or_option="")
+    for path in (sepsets, test_log):
+        if path is not None:
+            require_writable(path)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,6 +187,7 @@ class _Run:
     threads: int | None
     testing: TestRequest
     settings: dict[str, Any]
+    shown_settings: dict[str, Any]
     deadline: Deadline
 
     def learn(
@@ -195,6 +211,7 @@ class _Run:
         reporter().note(
             f"{sum(result.tests)} tests for the skeleton, {result.collider_tests} for colliders"
         )
+        _note_weak_colliders(result.triples)
         found: dict[str, Any] = {
             "tests": sum(result.tests),
             "tests_by_level": list(result.tests),
@@ -209,7 +226,7 @@ class _Run:
         from gml.atomic import whole_file
         from gml.formats.test_log import line, run_record
 
-        about = run_record(names, self.testing.reported_alpha, self.settings["knowledge"])
+        about = run_record(names, self.shown_settings, self.settings["knowledge"])
         with whole_file(path) as file:
             file.write(line(about))
             yield _LogWriter(file)
@@ -234,6 +251,9 @@ class _Run:
         if not graphs:
             raise CannotAnswer("--max-seconds was over before the first replicate was learned")
         averaged = average_graphs(graphs, threshold=threshold, knowledge=self.settings["knowledge"])
+        reporter().note(
+            f"{averaged.replicates} replicates; edges of strength {averaged.threshold:g} or more"
+        )
         _warn_of_triples([triple for triple in averaged.triples if triple.changed], [])
         found: dict[str, Any] = {
             "replicates": averaged.replicates,
@@ -245,15 +265,31 @@ class _Run:
 
 
 def _warn_of_triples(changed: Sequence[WeighedTriple], ambiguous: Sequence[WeighedTriple]) -> None:
-    broken = [f"{t.x} -> {t.k} <- {t.y}" for t in changed if not t.collider]
-    made = [f"{t.x} -> {t.k} <- {t.y}" for t in changed if t.collider]
-    if broken:
-        reporter().warn("evidence conflicts; not made colliders after all: " + ", ".join(broken))
-    if made:
-        reporter().warn("evidence conflicts; made colliders after all: " + ", ".join(made))
+    for by_knowledge, why in ((False, "tests contradict one another"), (True, "against knowledge")):
+        some = [t for t in changed if t.by_knowledge is by_knowledge]
+        broken = [_collider(t) for t in some if not t.collider]
+        made = [_collider(t) for t in some if t.collider]
+        if broken:
+            reporter().warn(f"{why}; the weaker gave way, no collider: {', '.join(broken)}")
+        if made:
+            reporter().warn(f"{why}; the weaker gave way, a collider: {', '.join(made)}")
     if ambiguous:
         shown = ", ".join(f"{t.x} - {t.k} - {t.y}" for t in ambiguous)
-        reporter().warn(f"the tests leave open whether these are colliders: {shown}")
+        reporter().warn(
+            "the tests leave open whether these are colliders, so none is made without need: "
+            + shown
+        )
+
+
+def _note_weak_colliders(triples: Sequence[WeighedTriple]) -> None:
+    weak = [t for t in triples if t.collider and 0 < t.weight < _WEAK]
+    if weak:
+        shown = ", ".join(f"{_collider(t)} ({t.weight:.2g})" for t in weak)
+        reporter().note(f"colliders by less than a factor of 2 in p (ln): {shown}")
+
+
+def _collider(triple: WeighedTriple) -> str:
+    return f"{triple.x} -> {triple.k} <- {triple.y}"
 
 
 class _LogWriter:

@@ -24,12 +24,12 @@ REPORT_SUFFIXES = {
 }
 
 
-def format_of(path: str | os.PathLike[str], suffixes: dict[str, str]) -> str:
+def format_of(
+    path: str | os.PathLike[str], suffixes: dict[str, str], *, or_option: str = ", or say --format"
+) -> str:
     """Return the format that a file's suffix picks."""
     suffix = Path(path).suffix.lower()
     if suffix not in suffixes:
         known = " ".join(suffixes)
-        raise UsageError(
-            f"{str(path)!r} does not tell its format; use one of {known}, or say --format"
-        )
+        raise UsageError(f"{str(path)!r} does not tell its format; use one of {known}{or_option}")
     return suffixes[suffix]

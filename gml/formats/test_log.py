@@ -2,10 +2,11 @@
 
 The field `record` tells the lines apart:
 
-- `run`, the first: schema, command, alpha, names, knowledge;
+- `run`, the first: schema, command, version, test, alpha, colliders, on_insufficient, max_cond,
+  names, knowledge;
 - `test`: phase (skeleton or colliders), level, x, y, given, statistic, df, log10_p, n, verdict;
-- `triple`: an unshielded triple x, k, y, its weight, whether it is a collider in the graph, and
-  whether that is against its weight;
+- `triple`: an unshielded triple x, k, y, its weight, whether it is a collider in the graph,
+  whether that is against its weight, and whether knowledge decides it;
 - `edge`: source, target, type, and for an arrow the reason and the nodes it is by;
 - `end`, the last: whether the run was complete.
 """
@@ -19,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from gml import __version__
 from gml.errors import DataError, place
 from gml.formats.json_graph import SCHEMA, encode
 from gml.formats.knowledge import as_json
@@ -31,9 +33,9 @@ Record = dict[str, Any]
 
 # What `gml explain` reads of each.
 _FIELDS = {
-    "run": {"names", "alpha", "knowledge"},
+    "run": {"names", "test", "alpha", "colliders", "knowledge"},
     "test": {"phase", "level", "x", "y", "given", "statistic", "df", "log10_p", "n", "verdict"},
-    "triple": {"x", "k", "y", "weight", "collider", "changed"},
+    "triple": {"x", "k", "y", "weight", "collider", "changed", "by_knowledge"},
     "edge": {"source", "target", "type", "reason", "by"},
     "end": {"complete"},
 }
@@ -44,13 +46,14 @@ def line(record: Record) -> bytes:
     return (encode(record) + "\n").encode("utf-8")
 
 
-def run_record(names: Iterable[str], alpha: float | None, knowledge: Knowledge) -> Record:
+def run_record(names: Iterable[str], settings: Record, knowledge: Knowledge) -> Record:
     """What the run was about."""
     return {
         "record": "run",
         "schema": SCHEMA,
         "command": "pc",
-        "alpha": alpha,
+        "version": __version__,
+        **settings,
         "names": list(names),
         "knowledge": as_json(knowledge),
     }
@@ -85,6 +88,7 @@ def result_records(result: PcResult) -> Iterator[Record]:
             "weight": triple.weight,
             "collider": triple.collider,
             "changed": triple.changed,
+            "by_knowledge": triple.by_knowledge,
         }
     names = result.graph.names
     for edge in result.graph.edges():

@@ -6,7 +6,7 @@ allowed. Variables in no tier are free.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,10 +44,19 @@ class Knowledge:
     def __add__(self, other: Knowledge) -> Knowledge:
         """Join two sources of knowledge; only one of them may have tiers."""
         if self.tiers and other.tiers and self.tiers != other.tiers:
-            raise DataError("contradictory knowledge: there are two lists of tiers")
+            raise DataError("tiers are given twice; give them in one place")
         return Knowledge(
             self.require + other.require, self.forbid + other.forbid, self.tiers or other.tiers
         )
+
+    def renamed(self, new: Mapping[str, str]) -> Knowledge:
+        """The same with other names for some variables."""
+
+        def arcs(some: tuple[Arc, ...]) -> tuple[Arc, ...]:
+            return tuple((new.get(a, a), new.get(b, b)) for a, b in some)
+
+        tiers = tuple(tuple(new.get(name, name) for name in tier) for tier in self.tiers)
+        return Knowledge(arcs(self.require), arcs(self.forbid), tiers)
 
     @property
     def names(self) -> list[str]:

@@ -123,15 +123,16 @@ def maximally_oriented(
     """
     adjacent = dag | dag.T
     directed = np.zeros_like(dag)
+    if decided is not None:
+        directed |= dag & (decided | decided.T)
+        if reasons is not None:
+            reasons.update(
+                {(i, j): Reason("knowledge", ()) for i, j in np.argwhere(directed).tolist()}
+            )
     for x, k, y in unshielded_triples(adjacent):
         if dag[x, k] and dag[y, k]:
             for end, other in ((x, y), (y, x)):
                 if not directed[end, k] and reasons is not None:
                     reasons[end, k] = Reason("collider", (other,))
                 directed[end, k] = True
-    if decided is not None:
-        for i, j in np.argwhere(dag & (decided | decided.T) & ~directed):
-            directed[i, j] = True
-            if reasons is not None:
-                reasons[int(i), int(j)] = Reason("knowledge", ())
     return close_under_rules(adjacent, directed, reasons)

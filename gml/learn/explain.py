@@ -16,10 +16,21 @@ from gml.errors import UsageError, unknown_name
 Record = dict[str, Any]
 
 _RULES = {
-    "rule 1": "otherwise {a} -> {x} <- {y} would be a collider, and it is not one",
+    "rule 1": "otherwise {a} -> {x} <- {y} would be a collider, and it is none",
     "rule 2": "otherwise {x} -> {a} -> {y} -> {x} would be a cycle",
     "rule 3": "with {y} -> {x}, {a} and {d} would both have to point at {x}: no collider is there",
     "rule 4": "with {y} -> {x}, {a} -> {d} -> {y} -> {x} would make {a} -> {x} <- {y} a collider",
+}
+
+
+# What the statistic of each test is called.
+_STATISTICS = {
+    "g": "G",
+    "chi2": "X²",
+    "permutation": "G",
+    "mi-threshold": "I",
+    "bayes": "ln BF",
+    "fisher-z": "z",
 }
 
 
@@ -41,107 +52,155 @@ def explain(records: Sequence[Record], a: str, b: str) -> Explanation:
             raise UsageError(unknown_name("variable", name, run["names"]))
     if a == b:
         raise UsageError("A and B are different variables")
-    pair = {a, b}
-    tests = [r for r in records if r["record"] == "test" and {r["x"], r["y"]} == pair]
-    skeleton = [test for test in tests if test["phase"] == "skeleton"]
-    edge = next(
-        (r for r in records if r["record"] == "edge" and {r["source"], r["target"]} == pair), None
-    )
-    triples = [r for r in records if r["record"] == "triple"]
-    if edge is None:
-        sentences = _no_edge(a, b, run, skeleton)
-        used = [t for t in triples if {t["x"], t["y"]} == pair]
-        sentences += [_triple_sentence(triple) for triple in used]
-    else:
-        sentences = _edge(a, b, run, skeleton)
-        direction, used = _direction(edge, triples)
-        sentences += direction
-    if not records[-1]["complete"]:
-        sentences.append("The run was stopped before its end, so more tests might change this.")
-    return Explanation(tuple(sentences), edge, tuple(tests), tuple(used))
+    return _Explainer(records).explain(a, b)
 
 
-# ---------------------------------------------------------------------- adjacency
+class _Explainer:
+    """The records of a run, sorted by what they are."""
 
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._run = records[0]
+        self._complete = records[-1]["complete"]
+        self._tests = [r for r in records if r["record"] == "test"]
+        self._edges = [r for r in records if r["record"] == "edge"]
+        self._triples = [r for r in records if r["record"] == "triple"]
 
-def _no_edge(a: str, b: str, run: Record, tests: list[Record]) -> list[str]:
-    if not tests:
-        return [f"{a} and {b} have no edge: knowledge forbids it both ways, so it was not tested."]
-    last = tests[-1]
-    if last["verdict"] == "insufficient":
-        return [
-            f"{a} and {b} have no edge: the data cannot tell whether they are related "
-            f"{_given(last)} ({_numbers(last)}), and --on-insufficient took that for independence."
+    def explain(self, a: str, b: str) -> Explanation:
+        """Explain one pair."""
+        pair = {a, b}
+        tests = [t for t in self._tests if {t["x"], t["y"]} == pair]
+        skeleton = [test for test in tests if test["phase"] == "skeleton"]
+        edge = next((e for e in self._edges if {e["source"], e["target"]} == pair), None)
+        if edge is None:
+            sentences = self._no_edge(a, b, skeleton)
+            used = [t for t in self._triples if {t["x"], t["y"]} == pair]
+        else:
+            sentences = self._edge(a, b, skeleton)
+            direction, used = self._direction(edge)
+            sentences.append(direction)
+        sentences += [self._triple(triple) for triple in used]
+        if not self._complete:
+            sentences.append("The run was stopped before its end: more tests might change this.")
+        return Explanation(tuple(sentences), edge, tuple(tests), tuple(used))
+
+    # ------------------------------------------------------------------ adjacency
+
+    def _no_edge(self, a: str, b: str, tests: list[Record]) -> list[str]:
+        start = f"{a} and {b} have no edge: "
+        if not tests:
+            return [start + "knowledge forbids it both ways, so it was not tested."]
+        last = tests[-1]
+        if last["verdict"] == "insufficient":
+            return [
+                f"{start}the data cannot tell whether they are related {_given(last)} "
+                f"({self._numbers(last)}), and --on-insufficient took that for independence."
+            ]
+        before = len(tests) - 1
+        tried = f", after {_count(before, 'test')} that did not separate them" if before else ""
+        numbers = self._numbers(last)
+        return [f"{start}they are independent {_given(last)} ({numbers}){self._level()}{tried}."]
+
+    def _edge(self, a: str, b: str, tests: list[Record]) -> list[str]:
+        start = f"{a} and {b} have an edge"
+        if {a, b} in [set(arc) for arc in self._run["knowledge"]["require"]]:
+            return [f"{start} because knowledge requires it; it was not tested."]
+        if not tests:
+            return [f"{start}: there was no time to test it."]
+        largest = max(test["level"] for test in tests)
+        judged = [test for test in tests if test["verdict"] == "dependent"]
+        sentences = [
+            f"{start}: {_count(len(tests), 'test')}, given up to {largest} of their neighbours, "
+            f"did not separate them{self._level()}."
         ]
-    before = len(tests) - 1
-    tried = f", after {_count(before, 'test')} that did not separate them" if before else ""
-    return [
-        f"{a} and {b} have no edge: they are independent {_given(last)} "
-        f"({_numbers(last)}){_at_level(run)}{tried}."
-    ]
+        with_p = [test for test in judged if test["log10_p"] is not None]
+        if with_p:
+            nearest = max(with_p, key=lambda test: (test["log10_p"], -test["level"]))
+            sentences.append(f"The closest was {_given(nearest)}: {self._numbers(nearest)}.")
+        unsure = len(tests) - len(judged)
+        if unsure:
+            sentences.append(
+                f"{_count(unsure, 'test')} of these could not tell, because given those variables "
+                "one of the two did not vary; --on-insufficient kept the edge."
+            )
+        return sentences
+
+    # ------------------------------------------------------------------ direction
+
+    def _direction(self, edge: Record) -> tuple[str, list[Record]]:
+        """Say why an edge points where it does, and which triples that rests on."""
+        x, y, reason = edge["source"], edge["target"], edge["reason"]
+        if edge["type"] == "---":
+            used = [t for t in self._triples if t["k"] in (x, y) and {x, y} <= _members(t)]
+            both = f"{x} -> {y} and {y} -> {x} both fit the same independences"
+            return f"Its direction is open: {both}.", used
+        head = f"It points from {x} to {y}"
+        if reason == "knowledge":
+            return f"{head} because knowledge rules out {y} -> {x}.", []
+        if reason == "collider":
+            used = [t for t in self._triples if t["collider"] and t["k"] == y and x in _members(t)]
+            return f"{head} because {y} is a collider.", used
+        nodes = dict(zip("ad", edge["by"], strict=False))
+        used = []
+        if reason == "rule 1":
+            used = [t for t in self._triples if t["k"] == x and {nodes["a"], y} <= _members(t)]
+        return f"{head}: {_RULES[reason].format(x=x, y=y, **nodes)} (Meek's {reason}).", used
+
+    def _triple(self, triple: Record) -> str:
+        x, k, y, weight = triple["x"], triple["k"], triple["y"], triple["weight"]
+        shape = f"{x} -> {k} <- {y}" if triple["collider"] else f"no collider {x} -> {k} <- {y}"
+        if weight == 0:
+            why = "the tests leave open"
+            if not any({t["x"], t["y"]} == {x, y} for t in self._tests):
+                why = "no test says, since their edge is forbidden,"
+            return f"Whether {k} is a collider between {x} and {y} {why}: taken for {shape}."
+        evidence = self._evidence(x, k, y, weight)
+        if triple["changed"]:
+            to = "knowledge" if triple["by_knowledge"] else "stronger evidence elsewhere"
+            return f"{evidence}; that gave way to {to}: {shape}."
+        return f"{evidence}: {shape}."
+
+    def _evidence(self, x: str, k: str, y: str, weight: float) -> str:
+        """What the tests say of a triple, by the rule of the run."""
+        rule, collider = self._run["colliders"], weight > 0
+        if rule == "sepset":
+            held = "does not hold" if collider else "holds"
+            return f"The set that separated {x} and {y} {held} {k}"
+        if rule == "conservative":
+            held = "no set" if collider else "every set"
+            return f"{k} is in {held} that separates {x} and {y}"
+        if rule == "majority":
+            held = "fewer" if collider else "more"
+            return f"{k} is in {held} than half of the sets that separate {x} and {y}"
+        how = "better" if collider else "worse"
+        size = f"{abs(weight):.3g} nats of evidence"
+        if self._run["alpha"] is not None:
+            size = _factor(abs(weight))
+        return f"{x} and {y} are separated {how} without {k} than with it, by {size}"
+
+    # ------------------------------------------------------------------ words
+
+    def _numbers(self, test: Record) -> str:
+        parts = []
+        if test["statistic"] is not None:
+            df = "" if test["df"] is None else f", df {test['df']:.6g}"
+            parts.append(f"{self._statistic(test)} = {test['statistic']:.6g}{df}")
+        if test["log10_p"] is not None:
+            parts.append(f"p = {_p_value(test['log10_p'])}")
+        parts.append(f"n = {test['n']}")
+        return ", ".join(parts)
+
+    def _statistic(self, test: Record) -> str:
+        if self._run["test"] == "auto":
+            return "G" if isinstance(test["df"], int) else "scaled X²"
+        return _STATISTICS.get(self._run["test"], "statistic")
+
+    def _level(self) -> str:
+        alpha = self._run["alpha"]
+        return "" if alpha is None else f" at level {alpha:g}"
 
 
-def _edge(a: str, b: str, run: Record, tests: list[Record]) -> list[str]:
-    required = {frozenset(arc) for arc in run["knowledge"]["require"]}
-    if frozenset((a, b)) in required:
-        return [f"{a} and {b} have an edge because knowledge requires it; it was not tested."]
-    if not tests:
-        return [f"{a} and {b} have an edge: there was no time to test it."]
-    largest = max(test["level"] for test in tests)
-    judged = [test for test in tests if test["verdict"] == "dependent"]
-    unsure = len(tests) - len(judged)
-    sentences = [
-        f"{a} and {b} have an edge: {_count(len(tests), 'test')}, given up to {largest} of their "
-        f"neighbours, did not separate them{_at_level(run)}."
-    ]
-    with_p = [test for test in judged if test["log10_p"] is not None]
-    if with_p:
-        nearest = max(with_p, key=lambda test: (test["log10_p"], -test["level"]))
-        sentences.append(f"The closest was {_given(nearest)}: {_numbers(nearest)}.")
-    if unsure:
-        sentences.append(
-            f"{_count(unsure, 'test')} of these could not tell, because given those variables one "
-            "of the two did not vary; --on-insufficient kept the edge."
-        )
-    return sentences
-
-
-# ---------------------------------------------------------------------- direction
-
-
-def _direction(edge: Record, triples: list[Record]) -> tuple[list[str], list[Record]]:
-    x, y, reason = edge["source"], edge["target"], edge["reason"]
-    if edge["type"] == "---":
-        used = [t for t in triples if t["k"] in (x, y) and {x, y} <= {t["x"], t["k"], t["y"]}]
-        sentence = (
-            f"Its direction is open: {x} -> {y} and {y} -> {x} both fit the same independences."
-        )
-        return [sentence, *map(_triple_sentence, used)], used
-    head = f"It points from {x} to {y}"
-    if reason == "knowledge":
-        return [f"{head} because knowledge rules out {y} -> {x}."], []
-    if reason == "collider":
-        used = [t for t in triples if t["collider"] and t["k"] == y and x in (t["x"], t["y"])]
-        return [f"{head} because {y} is a collider.", *map(_triple_sentence, used)], used
-    nodes = dict(zip("ad", edge["by"], strict=False))
-    return [f"{head}: {_RULES[reason].format(x=x, y=y, **nodes)} (Meek's {reason})."], []
-
-
-def _triple_sentence(triple: Record) -> str:
-    x, k, y, weight = triple["x"], triple["k"], triple["y"], triple["weight"]
-    shape = f"{x} -> {k} <- {y}" if triple["collider"] else f"no collider {x} -> {k} <- {y}"
-    if weight == 0:
-        return f"Whether {k} is a collider between {x} and {y} was left open by the tests: {shape}."
-    how = "better" if weight > 0 else "worse"
-    evidence = (
-        f"{x} and {y} are separated {how} without {k} than with it, by {_factor(abs(weight))}"
-    )
-    if triple["changed"]:
-        return f"{evidence}; that gave way to stronger evidence elsewhere: {shape}."
-    return f"{evidence}: {shape}."
-
-
-# ---------------------------------------------------------------------- words
+def _members(triple: Record) -> set[str]:
+    return {triple["x"], triple["k"], triple["y"]}
 
 
 def _factor(weight: float) -> str:
@@ -155,26 +214,11 @@ def _given(test: Record) -> str:
     return "given " + ", ".join(test["given"]) if test["given"] else "without conditioning"
 
 
-def _numbers(test: Record) -> str:
-    parts = []
-    if test["statistic"] is not None:
-        df = "" if test["df"] is None else f", df {test['df']:.6g}"
-        parts.append(f"statistic {test['statistic']:.6g}{df}")
-    if test["log10_p"] is not None:
-        parts.append(f"p = {_p_value(test['log10_p'])}")
-    parts.append(f"n = {test['n']}")
-    return ", ".join(parts)
-
-
 def _p_value(log10_p: float) -> str:
     if log10_p > -300:
         return f"{10**log10_p:.3g}"
     exponent = math.floor(log10_p)
     return f"{10 ** (log10_p - exponent):.3g}e{exponent}"
-
-
-def _at_level(run: Record) -> str:
-    return "" if run["alpha"] is None else f" at level {run['alpha']:g}"
 
 
 def _count(number: int, what: str) -> str:

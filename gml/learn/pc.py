@@ -42,13 +42,17 @@ class Sepset:
 
 @dataclass(frozen=True)
 class WeighedTriple:
-    """An unshielded triple x — k — y: its weight, and whether the graph has it as a collider."""
+    """An unshielded triple x — k — y: its weight, and whether the graph has it as a collider.
+
+    `by_knowledge` says that knowledge leaves no choice.
+    """
 
     x: str
     k: str
     y: str
     weight: float
     collider: bool
+    by_knowledge: bool = False
 
     @property
     def changed(self) -> bool:
@@ -186,6 +190,7 @@ class Oriented:
     directed: Matrix
     reasons: Reasons
     weights: dict[Triple, float]
+    free: dict[Triple, float]
 
     def graph(self, names: Sequence[str], kind: str) -> Graph:
         """The CPDAG or maximally oriented PDAG, nodes in the order of `names`."""
@@ -212,6 +217,7 @@ class Oriented:
                 self.names[y],
                 weight,
                 bool(self.dag[x, k] and self.dag[y, k]),
+                (x, k, y) not in self.free,
             )
             for (x, k, y), weight in self.weights.items()
         )
@@ -250,4 +256,4 @@ def orient(
     dag = extend(adjacent, free, forced)
     reasons: Reasons = {}
     directed = maximally_oriented(dag, forced, reasons)
-    return Oriented(names, dag, directed, reasons, weights)
+    return Oriented(names, dag, directed, reasons, weights, free)

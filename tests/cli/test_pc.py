@@ -58,6 +58,9 @@ def test_json_records_the_run(gml, wide):
     learning = content["graph"]["learning"]
     assert content["graph"]["kind"] == "pdag"
     assert learning["options"] == {"alpha": 0.05, "max_cond": 2, "tiers": "x0 < x1"}
+    assert learning["settings"] == {
+        "test": "auto", "alpha": 0.05, "colliders": "max-p", "on_insufficient": "auto", "max_cond": 2,
+    }  # fmt: skip
     assert learning["knowledge"] == {"require": [], "forbid": [], "tiers": [["x0"], ["x1"]]}
     assert learning["tests"] == sum(learning["tests_by_level"])
     assert len(learning["tests_by_level"]) <= 3
@@ -229,7 +232,7 @@ def test_explain_in_words_and_in_json(gml, sample_data, tmp_path):
     gml("pc", sample_data / "asia.csv", "--test-log", "l.jsonl", "-o", "g.dot")
     done = gml("explain", "l.jsonl", "tub", "lung")
     assert done.stdout.startswith(
-        b"tub and lung have no edge: they are independent without conditioning (statistic 0.935386, "
+        b"tub and lung have no edge: they are independent without conditioning (G = 0.935386, "
         b"df 1, p = 0.333, n = 5000) at level 0.01.\n"
     )
     facts = json.loads(gml("explain", "l.jsonl", "bronc", "dysp", "-f", "json").stdout)
@@ -242,6 +245,46 @@ def test_explain_in_words_and_in_json(gml, sample_data, tmp_path):
             [*GML, "explain", "-", "tub", "lung"], stdin=file, capture_output=True
         )
     assert piped.stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("max-p", "by a factor of"),
+        ("sepset", "The set that separated"),
+        ("conservative", "that separates"),
+        ("majority", "than half of the sets"),
+    ],
+)
+def test_explain_says_what_the_rule_looked_at(gml, wide, tmp_path, rule, words):
+    gml("pc", wide, "--colliders", rule, "--test-log", "l.jsonl", "-o", "g.dot", "-q")
+    records = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text().splitlines()]
+
+    from gml.learn.explain import explain
+
+    decided = [r for r in records if r["record"] == "triple" and r["weight"] != 0]
+    assert decided
+    texts = [" ".join(explain(records, t["x"], t["y"]).sentences) for t in decided]
+    assert all(words in text or "orders of magnitude" in text for text in texts)
+
+
+def test_explain_with_knowledge_and_without_p_values(gml, wide, tmp_path):
+    gml(
+        "pc", wide, "--test", "bayes", "--require", "x0->x1", "--forbid", "x2->x3,x3->x2",
+        "--test-log", "l.jsonl", "-o", "g.dot", "-q",
+    )  # fmt: skip
+    text = gml("explain", "l.jsonl", "x0", "x1").stdout.decode()
+    assert "because knowledge requires it" in text
+    assert "It points from x0 to x1 because knowledge rules out x1 -> x0." in text
+    text = gml("explain", "l.jsonl", "x2", "x3").stdout.decode()
+    assert "knowledge forbids it both ways, so it was not tested" in text
+    records = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text().splitlines()]
+    names = records[0]["names"]
+
+    from gml.learn.explain import explain
+
+    for a, b in itertools.combinations(names, 2):
+        assert " in p" not in " ".join(explain(records, a, b).sentences)
 
 
 @pytest.mark.parametrize(
@@ -289,8 +332,48 @@ def test_a_failed_run_leaves_no_file(gml, wide, tmp_path):
         "pc", wide, "--test-log", "l.jsonl", "--sepsets", "no/such/folder/s.csv", "-o", "g.dot"
     )
     assert done.returncode == 2
+    assert b"there is no folder" in done.stderr
+    done = gml("pc", wide, "--test-log", "l.jsonl", "-o", "/dev/full")
+    assert done.returncode == 4
+    (tmp_path / "l.jsonl").unlink()
     assert [path.name for path in tmp_path.iterdir()] == ["g.dot"]
     assert (tmp_path / "g.dot").read_text() == "old"
+
+
+def test_no_output_replaces_an_input(gml, wide, tmp_path):
+    (tmp_path / "mine.csv").write_bytes(wide.read_bytes())
+    (tmp_path / "k.json").write_text("{}")
+    gml("pc", "mine.csv", "--test-log", "l.jsonl", "-o", "g.dot")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for args in (
+        ("pc", "mine.csv", "-o", "./mine.csv", "-f", "dot"),
+        ("pc", "mine.csv", "-o", "g.dot", "--sepsets", "mine.csv"),
+        ("pc", "mine.csv", "-o", "g.dot", "--test-log", "mine.csv"),
+        ("pc", "mine.csv", "--knowledge", "k.json", "-o", "k.json"),
+        ("explain", "l.jsonl", "x0", "x1", "-f", "text", "-o", "l.jsonl"),
+    ):
+        assert "is an input" in error_line(gml(*args), 2)
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def test_a_missing_folder_is_said_before_the_work(gml, wide):
+    text = error_line(gml("pc", wide, "-o", "no/g.dot", "--max-seconds", "0"), 2)
+    assert "there is no folder 'no'" in text
+
+
+def test_continuous_columns_get_a_warning(gml, tmp_path):
+    rng = np.random.default_rng(0)
+    write(tmp_path / "n.csv", rng.normal(size=(2, 90)).round(3).tolist(), ["a", "b"])
+    done = gml("pc", "n.csv", "-o", os.devnull)
+    assert b"too many values for 90 rows" in done.stderr
+    assert b"--test fisher-z" in done.stderr
+
+
+def test_names_with_blanks_at_the_end_are_meant_without_them(gml, tmp_path):
+    rng = np.random.default_rng(0)
+    write(tmp_path / "n.csv", rng.integers(0, 2, (2, 50)).tolist(), ["a", " b"])
+    done = gml("pc", "n.csv", "--require", "a->b", "-f", "text")
+    assert done.stdout.startswith(b"pdag, 2 nodes, 1 edge")
 
 
 def test_interrupt_leaves_no_file(tmp_path, wide):

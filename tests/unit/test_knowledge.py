@@ -106,5 +106,5 @@ def test_matrices():
 def test_knowledge_adds_up_but_for_tiers():
     one = Knowledge(require=(("a", "b"),), tiers=(("a",), ("b",)))
     assert (one + Knowledge(forbid=(("b", "c"),))).forbid == (("b", "c"),)
-    with pytest.raises(DataError, match="two lists of tiers"):
+    with pytest.raises(DataError, match="tiers are given twice"):
         one + Knowledge(tiers=(("b",), ("a",)))
