@@ -43,14 +43,19 @@ def require_writable(path: str) -> None:
 
     from gml.atomic import is_special
 
-    if path == "-" or is_special(path):
+    if path == "-":
         return
     target = Path(path)
-    if not target.parent.is_dir():
-        raise UsageError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
     inputs = map(Path, click.get_current_context().find_root().meta.get("gml.inputs", []))
-    if target.exists() and any(other.exists() and target.samefile(other) for other in inputs):
-        raise UsageError(f"{path!r} is an input; write somewhere else")
+    try:
+        if is_special(path):
+            return
+        if not target.parent.is_dir():
+            raise UsageError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
+        if target.exists() and any(other.exists() and target.samefile(other) for other in inputs):
+            raise UsageError(f"{path!r} is an input; write somewhere else")
+    except OSError as error:
+        raise UsageError(f"cannot write {path!r}: {error.strerror}") from None
 
 
 @dataclass(frozen=True)

@@ -502,7 +502,7 @@ def test_output_to_devices(gml, sample_data):
 def test_huge_tables_are_refused_before_they_are_made(gml, tmp_path):
     rows = "".join(f"a{i},b{i}\n" for i in range(5000))
     (tmp_path / "d.csv").write_text("a,b\n" + rows)
-    done = gml("indtest", "d.csv", "a", "b", "--max-levels", "5000", "--max-memory", "100M")
+    done = gml("indtest", "d.csv", "a", "b", "--max-levels", "5000", "--max-memory", "100M", "-q")
     assert "would take 191 MiB" in error_line(done, 4)
 
 
