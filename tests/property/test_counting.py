@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -81,6 +81,7 @@ def test_kernel_counts_as_the_reference(case):
     st.sampled_from(["plain", "missing", "weighted"]),
     st.booleans(),
 )
+@example(0, 1, [1, 1, 1, 1], "missing", False)
 def test_runs_of_sets_count_as_each_alone(seed, n, n_levels, kind, remember):
     """Neighbouring sets of a pair share a joint table, and all share the tables of the pairs."""
     rng = np.random.default_rng(seed)

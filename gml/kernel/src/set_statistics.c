@@ -140,6 +140,10 @@ static int describe(const coded_data *data, const int32_t *set, size_t size, con
     uint32_t n_levels[64];
     if (!statistics_of_table(table, strata, rows, columns, out))
         return 0;
+    if (out->n == 0 && size > 2) {
+        out->seen_z = 0;
+        return 1;
+    }
     /* A table that is held has at most 2^40 cells, so at most 40 columns of two levels and more. */
     size_t axes = 0;
     for (size_t k = 0; k + 2 < size; k++)
