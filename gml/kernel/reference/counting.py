@@ -103,10 +103,11 @@ def _strata(
 ) -> Iterator[NDArray[np.int64]]:
     """Table of each stratum that rows have."""
     of_stratum = cells // (x_levels * y_levels)
-    for stratum in np.unique(of_stratum):
+    strata, starts = np.unique(of_stratum, return_index=True)
+    ends = np.append(starts[1:], len(cells))
+    for stratum, start, end in zip(strata, starts, ends, strict=True):
         table = np.zeros(x_levels * y_levels, dtype=np.int64)
-        inside = of_stratum == stratum
-        table[cells[inside] - stratum * len(table)] = counts[inside]
+        table[cells[start:end] - stratum * len(table)] = counts[start:end]
         yield table.reshape(x_levels, y_levels)
 
 
