@@ -104,8 +104,7 @@ def _strata(
     """Table of each stratum that rows have."""
     of_stratum = cells // (x_levels * y_levels)
     strata, starts = np.unique(of_stratum, return_index=True)
-    ends = np.append(starts[1:], len(cells))
-    for stratum, start, end in zip(strata, starts, ends, strict=True):
+    for stratum, start, end in zip(strata, starts, [*starts[1:], len(cells)], strict=False):
         table = np.zeros(x_levels * y_levels, dtype=np.int64)
         table[cells[start:end] - stratum * len(table)] = counts[start:end]
         yield table.reshape(x_levels, y_levels)
