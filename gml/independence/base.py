@@ -175,6 +175,18 @@ def verdict_by_p(result: CIResult, alpha: float, log_p: float | None = None) -> 
     return DEPENDENT if decisive <= math.log(alpha) + _TIE else INDEPENDENT
 
 
+def tiny_p(log10_p: float, digits: int) -> str:
+    """Write a p-value that a float would take for 0.
+
+    Examples
+    --------
+    >>> tiny_p(-497.886, 3)
+    '1.3e-498'
+    """
+    exponent = math.floor(log10_p)
+    return f"{10 ** (log10_p - exponent):.{digits}g}e{exponent}"
+
+
 def run(test: CITest, triples: TripleArray) -> Sequence[CIResult]:
     """Run many tests, one by one if the test has no `batch`."""
     if not hasattr(test, "batch"):

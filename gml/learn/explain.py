@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gml.errors import UsageError, unknown_name
+from gml.independence.base import tiny_p
 
 Record = dict[str, Any]
 
@@ -215,10 +216,7 @@ def _given(test: Record) -> str:
 
 
 def _p_value(log10_p: float) -> str:
-    if log10_p > -300:
-        return f"{10**log10_p:.3g}"
-    exponent = math.floor(log10_p)
-    return f"{10 ** (log10_p - exponent):.3g}e{exponent}"
+    return f"{10**log10_p:.3g}" if log10_p > -300 else tiny_p(log10_p, 3)
 
 
 def _count(number: int, what: str) -> str:

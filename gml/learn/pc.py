@@ -78,10 +78,14 @@ class PcResult:
     dag: Graph
     skeleton: Skeleton
     triples: tuple[WeighedTriple, ...]
-    tests: tuple[int, ...]
     collider_tests: int
     complete: bool = True
     reasons: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    @property
+    def tests(self) -> tuple[int, ...]:
+        """Tests of the skeleton, by level."""
+        return tuple(self.skeleton.tests)
 
     @property
     def sepsets(self) -> list[Sepset]:
@@ -174,7 +178,6 @@ def pc(
         dag=oriented.extension(test.names),
         skeleton=skeleton,
         triples=oriented.triples(),
-        tests=tuple(skeleton.tests),
         collider_tests=weighed.tests,
         complete=skeleton.complete and weighed.complete,
         reasons=oriented.named_reasons(),

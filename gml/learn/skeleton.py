@@ -31,14 +31,12 @@ from gml.counts.counter import TripleArray
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
 from gml.independence.base import (
-    DEPENDENT,
-    INDEPENDENT,
-    INSUFFICIENT,
     CIResult,
     CITest,
     ResultArrays,
     margins_of,
     run,
+    verdict_of_margin,
 )
 from gml.progress import Deadline, reporter
 
@@ -122,9 +120,8 @@ class Asker:
             return
         for k, row in enumerate(rows.tolist()):
             x, y, *given = (self.names[j] for j in row)
-            verdict = INSUFFICIENT
-            if not answers.unanswered[k]:
-                verdict = INDEPENDENT if answers.margins[k] >= 0 else DEPENDENT
+            margin = np.nan if answers.unanswered[k] else answers.margins[k]
+            verdict = verdict_of_margin(float(margin))
             result = answers.results[k]
             self.log(TestRecord(phase, len(given), x, y, tuple(given), result, verdict))
 

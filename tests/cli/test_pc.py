@@ -393,6 +393,20 @@ def test_interrupt_leaves_no_file(tmp_path, wide):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_choices_are_those_of_the_library():
+    from gml.cli.main import cli
+    from gml.independence.registry import TESTS
+    from gml.learn.pc import COLLIDER_RULES
+    from gml.learn.skeleton import ON_INSUFFICIENT
+
+    for name in ("pc", "indtest"):
+        options = {p.name: p.type for p in cli.get_command(None, name).params}
+        assert tuple(options["test"].choices) == tuple(TESTS)
+        if name == "pc":
+            assert tuple(options["colliders"].choices) == COLLIDER_RULES
+            assert tuple(options["on_insufficient"].choices) == ON_INSUFFICIENT
+
+
 def test_imports_nothing_heavy(wide):
     code = (
         "import sys\nfrom gml.cli.main import run\n"

@@ -417,10 +417,12 @@ def test_a_deadline_leaves_a_valid_graph():
 def test_a_deadline_in_the_middle():
     class Slow(MyTest):
         def __call__(self, x, y, given=()):
-            time.sleep(0.002)
+            time.sleep(0.005)
             return super().__call__(x, y, given)
 
     result = gml.pc(Slow(small_sample(1)), deadline=gml.Deadline(0.05))
+    assert not result.complete
+    assert result.tests[0] > 0
     assert is_cpdag(result.graph)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gml.formats.json_graph import SCHEMA, encode
+from gml.independence.base import tiny_p
 
 Row = dict[str, Any]
 
@@ -84,8 +84,7 @@ def _shown_in(row: Row, key: str) -> str:
     """A cell for people; a p-value too small for a float comes from its logarithm."""
     log10_p = row.get("log10_p")
     if key == "p_value" and row[key] == 0 and log10_p is not None:
-        exponent = math.floor(log10_p)
-        return f"{10 ** (log10_p - exponent):.6g}e{exponent}"
+        return tiny_p(log10_p, 6)
     return _shown(row[key])
 
 

@@ -104,8 +104,10 @@ uint64_t count_cells(const coded_data *data, const int32_t *set, size_t size)
             else                                                                                   \
                 divert16_##name(index, (const uint16_t *)column->codes + from, cells, n);          \
         }                                                                                          \
-    }                                                                                              \
-    /* Equal neighbours would wait for each other's store: four tables take turns. */              \
+    }
+
+/* Equal neighbours would wait for each other's store: four tables take turns. */
+#define COUNT_IN_LANES(name, type)                                                                \
     static int count_in_lanes_##name(const coded_data *data, const int32_t *set, size_t size,      \
                                      type cells, int64_t *table)                                   \
     {                                                                                              \
@@ -145,6 +147,8 @@ uint64_t count_cells(const coded_data *data, const int32_t *set, size_t size)
 INDEX_ROWS(narrow, uint8_t)
 INDEX_ROWS(middle, uint16_t)
 INDEX_ROWS(wide, uint32_t)
+COUNT_IN_LANES(narrow, uint8_t)
+COUNT_IN_LANES(middle, uint16_t)
 
 static int count_directly(const coded_data *data, const int32_t *set, size_t size, uint32_t cells,
                           int64_t *table)
