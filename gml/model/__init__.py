@@ -1,0 +1,1 @@
+"""Models: a graph with its tables, and what can be asked of it."""
