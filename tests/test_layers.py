@@ -34,11 +34,11 @@ MAY_USE = {
 
 # Packages that may be imported only in some places, and there only inside a function.
 HEAVY = {
-    "pandas": {"data/dataset.py"},
+    "pandas": {"data/dataset.py", "model/bayesnet.py"},
     "networkx": {"formats/graphml.py", "graph/graph.py"},
     "pyarrow": {"data/parquet.py"},
     "zstandard": {"data/source.py"},
-    "scipy": set(),
+    "scipy": {"model/fit.py"},
     "pydot": set(),
 }
 

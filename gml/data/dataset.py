@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +62,8 @@ def has_missing(column: NDArray[Any]) -> bool:
 class Dataset:
     """Columns of equal length: codes of levels (uint8 or uint16) or float64, and row weights.
 
+    A row counts `weights` times `unit` times; `unit` is 1 unless the weights are fractions.
+
     Examples
     --------
     >>> import pandas as pd
@@ -75,6 +78,7 @@ class Dataset:
     columns: tuple[NDArray[Any], ...]
     weights: NDArray[np.int64] | None = None
     digest: str | None = None
+    unit: float = 1.0
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -97,7 +101,7 @@ class Dataset:
 
     @property
     def n(self) -> int:
-        """Rows counted with their weights."""
+        """Rows counted with their weights (in units)."""
         return self.n_rows if self.weights is None else int(self.weights.sum())
 
     def index(self, name: str) -> int:
@@ -110,31 +114,28 @@ class Dataset:
     def select(self, names: Iterable[str]) -> Dataset:
         """Return the dataset of the named columns, in that order."""
         chosen = [self.index(name) for name in names]
-        return Dataset(
-            tuple(self.variables[j] for j in chosen),
-            tuple(self.columns[j] for j in chosen),
-            self.weights,
-            self.digest,
+        return replace(
+            self,
+            variables=tuple(self.variables[j] for j in chosen),
+            columns=tuple(self.columns[j] for j in chosen),
         )
 
     def rows(self, keep: NDArray[np.bool_]) -> Dataset:
         """Return the dataset of the rows where `keep` is true."""
-        return Dataset(
-            self.variables,
-            tuple(column[keep] for column in self.columns),
-            None if self.weights is None else self.weights[keep],
-            self.digest,
+        return replace(
+            self,
+            columns=tuple(column[keep] for column in self.columns),
+            weights=None if self.weights is None else self.weights[keep],
         )
 
     def blocks(self, n_rows: int = 1 << 16) -> Iterator[Dataset]:
         """Yield the dataset in blocks of rows, without copying."""
         for start in range(0, self.n_rows, n_rows):
             part = slice(start, start + n_rows)
-            yield Dataset(
-                self.variables,
-                tuple(column[part] for column in self.columns),
-                None if self.weights is None else self.weights[part],
-                self.digest,
+            yield replace(
+                self,
+                columns=tuple(column[part] for column in self.columns),
+                weights=None if self.weights is None else self.weights[part],
             )
 
     @classmethod
@@ -191,6 +192,26 @@ class Dataset:
                 pd.Categorical.from_codes(codes.tolist(), categories=list(variable.levels))
             )
         return pd.DataFrame(content)
+
+
+def fractional_weights(
+    values: NDArray[Any], where: str = "weights"
+) -> tuple[NDArray[np.int64], float]:
+    """Write weights as whole numbers of a common unit, as small as 62 bits allow for their sum.
+
+    Sums of them are exact, and so depend on no order of rows.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    bad = ~((numbers >= 0) & np.isfinite(numbers))
+    if bad.any():
+        row = int(np.argmax(bad))
+        shown = "missing" if np.isnan(numbers[row]) else f"{numbers[row]:g}"
+        raise DataError(f"{where}: weights are not negative: data row {row + 1} has {shown}")
+    total = math.fsum(numbers)
+    if not math.isfinite(total) or 0 < total < 1e-290:
+        raise DataError(f"{where}: the weights add up to {total:g}")
+    bits = 61 - math.frexp(total)[1] if total else 0
+    return np.rint(np.ldexp(numbers, bits)).astype(np.int64), math.ldexp(1.0, -bits)
 
 
 def integer_weights(values: NDArray[Any], where: str = "weights") -> NDArray[np.int64]:

@@ -43,7 +43,7 @@ class Binning:
         below = np.cumsum(counts)
         n = int(below[-1])
         chosen = {
-            float(values[np.searchsorted(below * self.bins, i * n, side="right")])
+            float(values[np.searchsorted(below, i * n // self.bins, side="right")])
             for i in range(1, self.bins)
         }
         above = sorted(chosen - {float(values[0])})

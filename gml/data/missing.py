@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def apply_missing_policy(
     variables, columns = list(dataset.variables), list(dataset.columns)
     for j, mask in gaps.items():
         variables[j], columns[j] = _as_level(variables[j], columns[j], mask)
-    return Dataset(tuple(variables), tuple(columns), dataset.weights, dataset.digest)
+    return replace(dataset, variables=tuple(variables), columns=tuple(columns))
 
 
 def _complete_rows(dataset: Dataset, gaps: dict[int, NDArray[np.bool_]]) -> Dataset:

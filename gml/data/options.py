@@ -26,6 +26,7 @@ class ReadOptions:
     na: tuple[str, ...] | None = None
     missing: str = "error"
     weights: str | None = None
+    weights_fractional: str | None = None
     bins: int | None = None
     discretize: str = "quantile"
     cuts: Mapping[str, Binning] = field(default_factory=dict)
@@ -45,6 +46,8 @@ class ReadOptions:
             or (not self.delimiter.isprintable() and self.delimiter != "\t")
         ):
             raise UsageError("the delimiter is one ASCII character, not a quote or a line end")
+        if self.weights is not None and self.weights_fractional is not None:
+            raise UsageError("--weights and --weights-fractional exclude one another")
         if self.decimal not in (".", ","):
             raise UsageError("the decimal mark is '.' or ','")
         if self.bins is not None and not 2 <= self.bins <= MAX_LEVELS:
@@ -53,6 +56,11 @@ class ReadOptions:
             raise UsageError("a missing token is not valid text")
         if not 1 <= self.max_levels <= MAX_LEVELS:
             raise UsageError(f"--max-levels is between 1 and {MAX_LEVELS}")
+
+    @property
+    def weights_column(self) -> str | None:
+        """The column that says how often a row counts."""
+        return self.weights if self.weights_fractional is None else self.weights_fractional
 
     @property
     def na_tokens(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from gml.data.dataset import (
     Dataset,
     Variable,
     code_type,
+    fractional_weights,
     integer_weights,
     missing_mask,
 )
@@ -49,7 +50,7 @@ def read(path: str | os.PathLike[str], *, numeric: bool = False, **options: Any)
 
     With `numeric`, the columns become numbers instead of levels. Other keyword arguments are the
     fields of `ReadOptions`: columns, exclude, delimiter, decimal, encoding, na, missing, weights,
-    bins, discretize, cuts, schema, max_levels, digest.
+    bins, discretize, cuts, schema, max_levels, weights_fractional, digest.
 
     Examples
     --------
@@ -106,10 +107,11 @@ def choose_columns(
     for name in (*(options.columns or ()), *options.exclude, *options.cuts):
         if name not in names:
             raise UsageError(unknown_name("column", name, names))
-    if options.weights is not None and options.weights not in names:
-        raise UsageError(unknown_name("weights column", options.weights, names))
+    weights = options.weights_column
+    if weights is not None and weights not in names:
+        raise UsageError(unknown_name("weights column", weights, names))
     wanted = list(options.columns) if options.columns is not None else list(names)
-    dropped = {*options.exclude, *([] if options.weights is None else [options.weights])}
+    dropped = {*options.exclude, *([] if weights is None else [weights])}
     wanted = [name for name in wanted if name not in dropped]
     if used is not None:
         left, wanted = wanted, list(used(wanted))
@@ -121,7 +123,7 @@ def choose_columns(
     repeated = [name for name, times in Multiset(wanted).items() if times > 1]
     if options.columns is not None and repeated:
         raise UsageError(f"--columns names {listing(repeated)} twice")
-    read = {*wanted, *([] if options.weights is None else [options.weights])}
+    read = {*wanted, *([] if weights is None else [weights])}
     if "" in read:
         raise DataError(
             f"{where}: a column without a name is in use; choose others with --columns or "
@@ -154,8 +156,9 @@ def _specs(
             specs[j] = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
         else:
             specs[j] = ColumnSpec(CODES8, options.max_levels)
-    if options.weights is not None:
-        specs[names.index(options.weights)] = ColumnSpec(NUMBERS, counts=True)
+    if options.weights_column is not None:
+        counts = options.weights is not None
+        specs[names.index(options.weights_column)] = ColumnSpec(NUMBERS, counts=counts)
     return specs
 
 
@@ -179,11 +182,14 @@ def _build(
     where: str,
     digest: str | None,
 ) -> Dataset:
-    weights = None
-    if options.weights is not None:
-        cells = columns[names.index(options.weights)].cells
+    weights, unit = None, 1.0
+    if options.weights_column is not None:
+        cells = columns[names.index(options.weights_column)].cells
         assert cells is not None
-        weights = integer_weights(cells, where)
+        if options.weights is not None:
+            weights = integer_weights(cells, where)
+        else:
+            weights, unit = fractional_weights(cells, where)
     _refuse_identifiers(columns, names, chosen, options, where)
     variables: list[Variable] = []
     coded: list[NDArray[Any]] = []
@@ -197,7 +203,7 @@ def _build(
         levels, codes = _code_column(name, column, options, weights)
         variables.append(Variable(name, levels))
         coded.append(codes)
-    dataset = Dataset(tuple(variables), tuple(coded), weights, digest)
+    dataset = Dataset(tuple(variables), tuple(coded), weights, digest, unit)
     if weights is not None and not weights.all():
         dataset = dataset.rows(weights > 0)
     return apply_missing_policy(

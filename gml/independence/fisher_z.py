@@ -17,10 +17,9 @@ import numpy as np
 
 from gml import kernel
 from gml.counts.counter import Counter, Moments, Triple
-from gml.errors import DataError, listing
+from gml.counts.elimination import eliminate, require_regular
 from gml.independence.base import CIResult, PValueTest, ResultArrays
 
-_SINGULAR_BITS = 94
 _MOST_KEPT = 1000
 
 
@@ -102,36 +101,15 @@ def partial_cross_products(cross: Sequence[Sequence[int]], names: Sequence[str])
     >>> left.atanh_r, left.rest
     (0.0, 1.0)
     """
-    matrix = [list(row) for row in cross]
-    size = len(matrix)
-    before = 1
-    for k in range(size - 2):
-        pivot = matrix[k][k]
-        _require_regular(pivot, before * cross[k][k], names[: k + 1])
-        for i in range(k + 1, size):
-            for j in range(k + 1, size):
-                # Bareiss: the division leaves no remainder
-                matrix[i][j] = (matrix[i][j] * pivot - matrix[i][k] * matrix[k][j]) // before
-        before = pivot
+    size = len(cross)
+    matrix, pivot = eliminate(cross, size - 2, names)
     for k in (size - 2, size - 1):
-        _require_regular(matrix[k][k], before * cross[k][k], [*names[: size - 2], names[k]])
+        require_regular(matrix[k][k], pivot * cross[k][k], [*names[: size - 2], names[k]])
     xx, xy, yy = matrix[-2][-2], matrix[-2][-1], matrix[-1][-1]
-    _require_regular(xx * yy - xy * xy, xx * yy, names)
+    require_regular(xx * yy - xy * xy, xx * yy, names)
     rest = (xx * yy - xy * xy) / (xx * yy)
     size_of_r = math.sqrt((xy * xy) / (xx * yy))
     atanh_r = math.log1p(size_of_r) - 0.5 * math.log(rest)
     if size_of_r < 0.5:
         atanh_r = math.atanh(size_of_r)
     return PartialProducts(math.copysign(atanh_r, xy) if xy else 0.0, rest)
-
-
-def _require_regular(left: int, whole: int, names: Sequence[str]) -> None:
-    """Refuse to go on when a variable has no variance left given the others.
-
-    Numbers of 53 bits that lie on a line leave up to 2⁻¹⁰⁰ of their variance beside it.
-    """
-    if left << _SINGULAR_BITS <= whole:
-        raise DataError(
-            f"the correlations of {listing(names)} are perfect: one of these columns is a linear "
-            "function of the others; leave one out"
-        )

@@ -28,19 +28,14 @@ from numpy.typing import NDArray
 
 from gml.counts.resources import available_threads
 from gml.data.dataset import Dataset
-from gml.errors import CannotAnswer
+from gml.data.resampling import distinct_rows, require_splittable, resampled
 from gml.graph.extension import Triple
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import unshielded_triples
-from gml.learn.colliders import rounded
 from gml.learn.pc import WeighedTriple, orient
 from gml.progress import Deadline, reporter
-
-# NumPy draws from at most this many rows at once.
-_MOST_ROWS = 1_000_000_000
-# Rows of one value each are counted faster than weighted ones, unless they are many times as many.
-_EXPAND = 8
+from gml.scores.base import rounded
 
 
 @dataclass(frozen=True)
@@ -57,41 +52,13 @@ class Averaged:
 def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
     """Yield half-samples, each followed by its complement."""
     rows, counts = distinct_rows(dataset)
-    n = int(counts.sum())
-    if n < 2:
-        raise CannotAnswer("one row cannot be split in two")
-    if n >= _MOST_ROWS:
-        raise CannotAnswer(f"{n} rows are too many to split at random")
+    n = require_splittable(counts, 2)
     splits = np.random.SeedSequence(seed).spawn(-(-replicates // 2))
     for replicate in range(replicates):
         # Drawn anew for the complement: it costs less than to keep it.
         rng = np.random.default_rng(splits[replicate // 2])
         half = rng.multivariate_hypergeometric(counts, n // 2)
-        yield _sample(dataset, rows, half if replicate % 2 == 0 else counts - half)
-
-
-def distinct_rows(dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One row of each kind, sorted by its cells in order of the column names, and their counts."""
-    order = sorted(range(len(dataset.names)), key=dataset.names.__getitem__)
-    cells = [
-        np.ascontiguousarray(dataset.columns[j]).astype(dataset.columns[j].dtype.newbyteorder(">"))
-        for j in order
-    ]
-    together = np.hstack([column.view(np.uint8).reshape(len(column), -1) for column in cells])
-    keys = np.ascontiguousarray(together).view(np.dtype((np.void, together.shape[1]))).reshape(-1)
-    _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    counts = np.zeros(len(firsts), dtype=np.int64)
-    np.add.at(counts, inverse.reshape(-1), 1 if dataset.weights is None else dataset.weights)
-    return firsts[counts > 0], counts[counts > 0]
-
-
-def _sample(dataset: Dataset, rows: NDArray[np.int64], counts: NDArray[np.int64]) -> Dataset:
-    chosen, times = rows[counts > 0], counts[counts > 0]
-    weights: NDArray[np.int64] | None = times
-    if times.sum() <= _EXPAND * len(times):
-        chosen, weights = np.repeat(chosen, times), None
-    columns = tuple(np.ascontiguousarray(column[chosen]) for column in dataset.columns)
-    return replace(dataset, columns=columns, weights=weights)
+        yield resampled(dataset, rows, half if replicate % 2 == 0 else counts - half)
 
 
 def learn_replicates(

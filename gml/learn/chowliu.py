@@ -27,10 +27,10 @@ from gml.errors import CannotAnswer, UsageError, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.spanning import direct_away, spanning_forest
 from gml.independence.contingency import full_df
+from gml.scores.base import rounded
 
 ESTIMATORS = ("ml", "miller-madow")
 PRUNINGS = ("none", "bic", "g")
-_ROUNDING = 2.0**20
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def chow_liu(
     rows, columns = (part.astype(np.int64) for part in np.triu_indices(len(nodes), 1))
     found = _statistics(counter, nodes[rows], nodes[columns], given)
     mi = _information(found, estimator)
-    keys = np.rint(_weights(found, mi, prune) * counter.n * _ROUNDING)
+    keys = rounded(_weights(found, mi, prune) * counter.n)
     usable = (found.seen_x > 1) & (found.seen_y > 1)
     if prune == "bic":
         usable &= keys > 0

@@ -30,9 +30,9 @@ from gml.graph.extension import Triple
 from gml.graph.orientation import unshielded_triples
 from gml.learn.skeleton import Asker, Skeleton, blocks
 from gml.progress import Deadline, reporter
+from gml.scores.base import RESOLUTION, rounded
 
 # Weights are rounded, so that last bits never decide, and finite, so that their sums are.
-_ROUNDING = 2.0**20
 _LARGEST = 2.0**30
 # Sets that wait to be summed up.
 _MOST_SETS = 1 << 20
@@ -72,11 +72,6 @@ def _best(best: float | None, margins: NDArray[np.float64]) -> float | None:
         return best
     largest = max(-_LARGEST, min(_LARGEST, float(usable.max())))
     return largest if best is None else max(best, largest)
-
-
-def rounded(weight: float) -> float:
-    """A weight to 2⁻²⁰ nats."""
-    return round(weight * _ROUNDING) / _ROUNDING
 
 
 def weigh_triples(
@@ -125,8 +120,8 @@ def _by_most(evidence: _Evidence) -> float:
     if evidence.n_with == evidence.n_without:
         return 0.0
     if evidence.n_with > evidence.n_without:
-        return -max(1 / _ROUNDING, rounded(evidence.best_with or 0.0))
-    return max(1 / _ROUNDING, rounded(evidence.best_without or 0.0))
+        return -max(RESOLUTION, rounded(evidence.best_with or 0.0))
+    return max(RESOLUTION, rounded(evidence.best_without or 0.0))
 
 
 # Of the one set that `sepset` looks at, all is most.

@@ -1,0 +1,68 @@
+"""Random parts of a dataset that do not depend on the order of its rows.
+
+Draws are over the sorted distinct rows with their counts, without replacement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Dataset
+from gml.errors import CannotAnswer
+
+# NumPy draws from at most this many rows at once.
+_MOST_ROWS = 1_000_000_000
+# Rows of one value each are counted faster than weighted ones, unless they are many times as many.
+_EXPAND = 8
+
+
+def distinct_rows(dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """One row of each kind, sorted by its cells in order of the column names, and their counts."""
+    order = sorted(range(len(dataset.names)), key=dataset.names.__getitem__)
+    cells = [
+        np.ascontiguousarray(dataset.columns[j]).astype(dataset.columns[j].dtype.newbyteorder(">"))
+        for j in order
+    ]
+    together = np.hstack([column.view(np.uint8).reshape(len(column), -1) for column in cells])
+    keys = np.ascontiguousarray(together).view(np.dtype((np.void, together.shape[1]))).reshape(-1)
+    _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    counts = np.zeros(len(firsts), dtype=np.int64)
+    np.add.at(counts, inverse.reshape(-1), 1 if dataset.weights is None else dataset.weights)
+    return firsts[counts > 0], counts[counts > 0]
+
+
+def resampled(dataset: Dataset, rows: NDArray[np.int64], counts: NDArray[np.int64]) -> Dataset:
+    """Return the dataset in which each of some rows counts a number of times."""
+    chosen, times = rows[counts > 0], counts[counts > 0]
+    weights: NDArray[np.int64] | None = times
+    if times.sum() <= _EXPAND * len(times):
+        chosen, weights = np.repeat(chosen, times), None
+    columns = tuple(np.ascontiguousarray(column[chosen]) for column in dataset.columns)
+    return replace(dataset, columns=columns, weights=weights)
+
+
+def require_splittable(counts: NDArray[np.int64], parts: int) -> int:
+    """Return the number of rows, if they can be split into so many parts."""
+    n = int(counts.sum())
+    if n < parts:
+        raise CannotAnswer(f"{n} rows cannot be split into {parts} parts")
+    if n >= _MOST_ROWS:
+        raise CannotAnswer(f"{n} rows are too many to split at random")
+    return n
+
+
+def folds(dataset: Dataset, k: int, *, seed: int = 0) -> Iterator[tuple[Dataset, Dataset]]:
+    """Yield the rest and the fold for each of k folds, whose sizes differ by one row at most."""
+    rows, counts = distinct_rows(dataset)
+    n = require_splittable(counts, k)
+    rng = np.random.default_rng(seed)
+    left = counts.copy()
+    for fold in range(k):
+        size = n // k + (fold < n % k)
+        chosen = rng.multivariate_hypergeometric(left, size)
+        left -= chosen
+        yield resampled(dataset, rows, counts - chosen), resampled(dataset, rows, chosen)

@@ -1,0 +1,1 @@
+"""Scores: how well a child's parents explain it, in nats; higher is better."""
