@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from gml.learn.chowliu import chow_liu
     from gml.learn.pc import pc
     from gml.progress import Deadline
+    from gml.scores.registry import SCORES
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "SCORES": "gml.scores.registry",
     "CIResult": "gml.independence.base",
     "Counter": "gml.counts.counter",
     "Counts": "gml.counts.counter",
@@ -63,6 +65,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "SCORES",
     "TESTS",
     "CIResult",
     "Counter",

@@ -10,9 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.kernel.layout import TableStatistics
+from gml.kernel.layout import FamilyRule, TableStatistics
 
-__all__ = ["Counter", "Counts", "Moments", "TableSet", "TableStatistics", "Triple", "TripleArray"]
+__all__ = [
+    "Counter",
+    "Counts",
+    "Family",
+    "FamilyRule",
+    "Moments",
+    "TableSet",
+    "TableStatistics",
+    "Triple",
+    "TripleArray",
+]
 
 
 class TableSet(NamedTuple):
@@ -21,6 +31,9 @@ class TableSet(NamedTuple):
     axes: tuple[int, ...]
     given: tuple[int, ...] = ()
 
+
+Family = tuple[int, tuple[int, ...]]
+"""A child and its parents."""
 
 Triple = tuple[int, int, tuple[int, ...]]
 """x, y and the conditioning set of a test."""
@@ -92,11 +105,18 @@ class Counter(Protocol):
         """Rows counted with their weights."""
 
     @property
+    def unit(self) -> float:
+        """What one of the counts stands for; 1 unless rows have fractional weights."""
+
+    @property
     def missing(self) -> bool:
         """Whether some tables leave rows out because a value is missing."""
 
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
         """Count a batch of tables; answers come in the order of the questions."""
+
+    def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
+        """What each child is worth given its parents (`FamilyRule`)."""
 
     def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
         """Count a batch of tests and return their statistics without handing out the tables."""

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import Counts, Moments, TableSet, Triple, TripleArray, tables_of
+from gml.counts.counter import Counts, Family, Moments, TableSet, Triple, TripleArray, tables_of
 from gml.counts.resources import available_threads, default_budget, require_memory
 from gml.data.dataset import Dataset, Variable, has_missing, missing_mask
 from gml.errors import UsageError, listing, quote
-from gml.kernel.layout import DENSE_CELLS, TableStatistics
+from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
 from gml.progress import reporter
 
 _MASK_LEVELS = 32
@@ -31,8 +31,12 @@ _COMPRESS_SHARE = 8
 _SAMPLE_ROWS = 2048
 _GROUP_BLOCK = 1 << 16
 _MIN_CHUNK = 16
+# Families a column that make up for counting all pairs first.
+_FAMILIES_A_COLUMN = 4
 _TABLES_AHEAD = 256
 _FIXED_POINT_BITS = 52
+
+Part = TypeVar("Part")
 
 
 class MemoryCounter:
@@ -67,6 +71,11 @@ class MemoryCounter:
     def n(self) -> int:
         """Rows counted with their weights."""
         return self.dataset.n
+
+    @property
+    def unit(self) -> float:
+        """What one of the counts stands for; 1 unless rows have fractional weights."""
+        return self.dataset.unit
 
     @property
     def missing(self) -> bool:
@@ -149,6 +158,34 @@ class MemoryCounter:
         table = flat.reshape(len(configs), *axes)
         return Counts(table, configs, math.prod(given), int(flat.sum()))
 
+    # ------------------------------------------------------------------ families
+
+    def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
+        """What each child is worth given its parents."""
+        rank = self._rank_of_column.tolist()
+        sets = [[*sorted(parents, key=rank.__getitem__), child] for child, parents in families]
+        flat = np.array([j for members in sets for j in members], dtype=np.int32)
+        starts = np.cumsum([0, *map(len, sets)], dtype=np.int64)
+        self._require_levels(np.unique(flat).tolist())
+        rule = rule._replace(unit=self.unit)
+        data = self._data(len(sets))
+        if len(sets) >= _FAMILIES_A_COLUMN * len(rank):
+            data.remember_pairs()
+
+        def chunk(start: int, stop: int) -> NDArray[np.float64]:
+            first, last = int(starts[start]), int(starts[stop])
+            values: NDArray[np.float64] = data.family_values(
+                flat[first:last], starts[start : stop + 1] - first, rule
+            )
+            for k in np.flatnonzero(np.isnan(values)).tolist():
+                *parents, child = sets[start + k]
+                counts = self._table(data, TableSet((child,), tuple(parents)))
+                cells = float(counts.n_configs) * self._n_levels(child)
+                values[k] = kernel.active().family_value(counts.table, cells, rule)
+            return values
+
+        return np.concatenate([np.empty(0), *self._in_chunks(chunk, len(sets), self._threads)])
+
     # ------------------------------------------------------------------ statistics
 
     def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
@@ -177,7 +214,7 @@ class MemoryCounter:
                 self._fill_large(data, found, k, members)
             return found
 
-        return self._in_chunks(chunk, len(sizes), self._threads)
+        return TableStatistics.concatenate(self._in_chunks(chunk, len(sizes), self._threads))
 
     def _in_name_order(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return *Z, x, y of each row (x, y, *Z), Z and the pair each in order of their names."""
@@ -209,7 +246,7 @@ class MemoryCounter:
             found: TableStatistics = data.pair_statistics(part)
             return found
 
-        return self._in_chunks(chunk, len(pairs), threads)
+        return TableStatistics.concatenate(self._in_chunks(chunk, len(pairs), threads))
 
     def _fill_large(self, data: Any, found: TableStatistics, k: int, members: list[int]) -> None:
         """Statistics of a table that the kernel left out for its size."""
@@ -219,9 +256,7 @@ class MemoryCounter:
         found.ints[k] = one.ints[0]
         found.seen_z[k] = math.prod(float(len(np.unique(column))) for column in counts.configs.T)
 
-    def _in_chunks(
-        self, chunk: Callable[[int, int], TableStatistics], size: int, threads: int
-    ) -> TableStatistics:
+    def _in_chunks(self, chunk: Callable[[int, int], Part], size: int, threads: int) -> list[Part]:
         # Neighbouring tables are counted together, so that a chunk is no smaller than it must be.
         step = 2048 if threads == 1 else max(_MIN_CHUNK, min(2048, -(-size // (4 * threads))))
         bounds = [(start, min(start + step, size)) for start in range(0, size, step)]
@@ -230,7 +265,7 @@ class MemoryCounter:
             for start, stop in bounds:
                 parts.append(chunk(start, stop))
                 reporter().advance("counting", stop, size)
-            return TableStatistics.concatenate(parts)
+            return parts
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(threads) as pool:
@@ -240,7 +275,7 @@ class MemoryCounter:
             ):
                 parts.append(part)
                 reporter().advance("counting", stop, size)
-        return TableStatistics.concatenate(parts)
+        return parts
 
     # ------------------------------------------------------------------ coded data
 

@@ -17,11 +17,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from gml.errors import DataError
-from gml.graph.orientation import Matrix
+from gml.errors import DataError, GraphError, quote
+from gml.graph.graph import EDGE_TYPES, Graph, Mark
+from gml.graph.orientation import Matrix, unshielded_triples
 
 Triple = tuple[int, int, int]
 
@@ -74,3 +76,39 @@ def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) ->
                 costs[v] = new
                 heapq.heappush(queue, (new, v))
     return dag
+
+
+def consistent_extension(graph: Graph) -> Graph:
+    """Return a DAG with the edges, arrows and colliders of a graph; a DAG as it is.
+
+    Ties go by name, whatever the order of the nodes.
+
+    Examples
+    --------
+    >>> line = Graph.from_edges("ABC", [("A", "---", "B"), ("B", "---", "C")])
+    >>> [(edge.source, edge.target) for edge in consistent_extension(line).edges()]
+    [(1, 0), (2, 1)]
+    """
+    if graph.kind == "dag":
+        return graph
+    if graph.kind == "pag":
+        raise GraphError("a PAG stands for no single DAG")
+    by_name = sorted(range(len(graph.names)), key=graph.names.__getitem__)
+    marks = graph.marks[np.ix_(by_name, by_name)]
+    adjacent, arrows = marks != Mark.NONE, marks == Mark.ARROW
+    weights = {
+        (x, k, y): 1.0 if arrows[x, k] and arrows[y, k] else -1.0
+        for x, k, y in unshielded_triples(adjacent)
+    }
+    directed = extend(adjacent, weights, arrows)
+    for (x, k, y), weight in weights.items():
+        if (directed[x, k] and directed[y, k]) != (weight > 0):
+            triple = ", ".join(quote(graph.names[by_name[node]]) for node in (x, k, y))
+            raise GraphError(
+                f"no DAG has the edges and colliders of this {graph.kind}: it fails at {triple}"
+            )
+    rank = np.argsort(by_name)
+    found = directed[np.ix_(rank, rank)]
+    tail, arrow = EDGE_TYPES["-->"]
+    new_marks = np.where(found, arrow, np.where(found.T, tail, Mark.NONE)).astype(np.uint8)
+    return replace(graph, marks=new_marks, kind="dag")

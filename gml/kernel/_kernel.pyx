@@ -100,6 +100,19 @@ cdef extern from "set_statistics.h":
         const coded_data *, const int32_t *, const int64_t *, size_t, uint64_t,
         table_statistics *) nogil
 
+cdef extern from "families.h":
+    ctypedef struct family_rule:
+        int kind, share
+        double prior, unit
+    int c_family_values "family_values"(
+        const coded_data *, const int32_t *, const int64_t *, size_t, uint64_t,
+        const family_rule *, double *) nogil
+    double c_family_value "family_value"(
+        const int64_t *, size_t, size_t, double, const family_rule *) nogil
+
+cdef extern from "regret.h":
+    double c_log_regret "log_regret"(double, double) nogil
+
 cdef extern from "conditioning.h":
     ctypedef struct conditioning:
         const int64_t *starts
@@ -460,6 +473,52 @@ cdef class CodedData:
         if not done:
             raise MemoryError
         return out
+
+
+    def family_values(self, const int32_t[::1] members, const int64_t[::1] starts, rule):
+        """One value a family members[starts[k]:starts[k+1]] = *parents, child; see FamilyRule.
+
+        NaN for a child of over DENSE_CELLS levels, or a table of over 2**63 cells.
+        """
+        cdef size_t n_families = starts.shape[0] - 1
+        cdef uint64_t limit = DENSE_CELLS
+        cdef family_rule c_rule = _family_rule(rule)
+        cdef int done
+        out = np.empty(n_families)
+        if n_families == 0:
+            return out
+        cdef double[::1] values = out
+        with nogil:
+            done = c_family_values(&self.data, &members[0], &starts[0], n_families, limit, &c_rule,
+                                   &values[0])
+        if not done:
+            raise MemoryError
+        return out
+
+
+cdef family_rule _family_rule(rule):
+    cdef family_rule c_rule
+    c_rule.kind, c_rule.share, c_rule.prior, c_rule.unit = rule
+    return c_rule
+
+
+def family_value(const int64_t[:, ::1] table, double cells, rule):
+    """Value of table[stratum, level], which has all seen strata; `cells` of the whole table."""
+    cdef family_rule c_rule = _family_rule(rule)
+    cdef double value
+    if table.shape[0] == 0:
+        return 0.0
+    with nogil:
+        value = c_family_value(&table[0, 0], table.shape[0], table.shape[1], cells, &c_rule)
+    return value
+
+
+def log_regret(double n, double levels):
+    """ln of the normaliser of the NML distribution of n rows over so many levels."""
+    cdef double value
+    with nogil:
+        value = c_log_regret(n, levels)
+    return value
 
 
 cdef int _describe(const int64_t *table, size_t strata, size_t rows, size_t columns,

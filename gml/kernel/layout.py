@@ -32,6 +32,26 @@ SKIP, CODES8, CODES16, NUMBERS, OVERFLOW = range(5)
 ) = range(10)
 
 
+# What a family is worth (families.h), and whom the count of a prior is for.
+LIKELIHOOD, DIRICHLET, REGRET = range(3)
+OF_CELL, OF_TABLE, OF_SEEN = range(3)
+
+
+class FamilyRule(NamedTuple):
+    """A decomposable score: what a child is worth given its parents.
+
+    LIKELIHOOD is Σ n ln(n/nⱼ); DIRICHLET the logarithm of the marginal likelihood under a symmetric
+    Dirichlet prior, whose count is for each cell, for all cells of the table, or for those of the
+    configurations of the parents that rows have; REGRET is Σ ln C(nⱼ, r) of the NML distribution.
+    """
+
+    kind: int
+    share: int = OF_CELL
+    prior: float = 0.0
+    unit: float = 1.0
+    """What one of the counts stands for."""
+
+
 class Source(Protocol):
     """Where bytes come from: a file, a pipe, a decompressor."""
 

@@ -3,6 +3,7 @@
 from gml.kernel.reference.conditioning import ConditioningSets
 from gml.kernel.reference.counting import CodedData, exact_dot, group_rows, recode
 from gml.kernel.reference.csv_reader import read_csv
+from gml.kernel.reference.families import family_value, log_regret
 from gml.kernel.reference.permutation import permutation_exceedances
 from gml.kernel.reference.statistics import log_bayes_factor, table_statistics_of
 from gml.kernel.reference.tail import log_chi2_upper
@@ -11,9 +12,11 @@ __all__ = [
     "CodedData",
     "ConditioningSets",
     "exact_dot",
+    "family_value",
     "group_rows",
     "log_bayes_factor",
     "log_chi2_upper",
+    "log_regret",
     "permutation_exceedances",
     "read_csv",
     "recode",

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.kernel.layout import DENSE_CELLS, TableStatistics
+from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
+from gml.kernel.reference.families import family_value
 from gml.kernel.reference.statistics import statistics_of_strata
 
 
@@ -67,6 +68,26 @@ class CodedData:
         A set of over DENSE_CELLS cells in a stratum, or 2**63 in all, is left out: its n is -1.
         """
         return self._statistics(members, starts, limit=DENSE_CELLS)
+
+    def family_values(
+        self, members: NDArray[np.int32], starts: NDArray[np.int64], rule: FamilyRule
+    ) -> NDArray[np.float64]:
+        """One value a family members[starts[k]:starts[k+1]] = *parents, child; see FamilyRule.
+
+        NaN for a child of over DENSE_CELLS levels, or a table of over 2**63 cells.
+        """
+        values = np.full(len(starts) - 1, np.nan)
+        for k in range(len(values)):
+            family = members[starts[k] : starts[k + 1]]
+            shape = [self.n_levels[j] for j in family]
+            if shape[-1] > DENSE_CELLS or math.prod(shape) > 1 << 63:
+                continue
+            cells, counts = self._seen_cells(family)
+            strata, of_cell = np.unique(cells // shape[-1], return_inverse=True)
+            table = np.zeros((len(strata), shape[-1]), dtype=np.int64)
+            table[of_cell.reshape(-1), cells % shape[-1]] = counts
+            values[k] = family_value(table, math.prod(map(float, shape)), rule)
+        return values
 
     def _statistics(
         self, members: NDArray[np.int32], starts: NDArray[np.int64], *, limit: int | None

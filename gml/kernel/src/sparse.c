@@ -80,26 +80,35 @@ static void radix_sort(uint64_t **keys, uint64_t **rows, uint64_t **spare_keys,
     }
 }
 
-/* One stratum after the other, each in a small table that is cleared behind it. */
-static void add_strata(const coded_data *data, const uint64_t *cells, const uint64_t *rows, size_t n,
-                       size_t cells_of_stratum, int64_t *stratum, table_sums *sums)
+void visit_strata(const coded_data *data, const sorted_rows *sorted, size_t cells_of_stratum,
+                  int64_t *stratum, stratum_visitor visit, void *context)
 {
-    for (size_t i = 0; i < n;) {
+    const uint64_t *cells = sorted->cells;
+    for (size_t i = 0; i < sorted->n;) {
         uint64_t at = cells[i] / cells_of_stratum;
         size_t end = i;
-        for (; end < n && cells[end] / cells_of_stratum == at; end++)
+        for (; end < sorted->n && cells[end] / cells_of_stratum == at; end++)
             stratum[cells[end] - at * cells_of_stratum] +=
-                rows == NULL ? 1 : data->weights[rows[end]];
-        statistics_add(sums, stratum);
+                sorted->rows == NULL ? 1 : data->weights[sorted->rows[end]];
+        visit(context, stratum);
         for (; i < end; i++)
             stratum[cells[i] - at * cells_of_stratum] = 0;
     }
 }
 
-int sparse_statistics(const coded_data *data, const int32_t *set, size_t size,
-                      size_t most_cells, table_statistics *out)
+size_t distinct_strata(const sorted_rows *sorted, size_t cells_of_stratum)
+{
+    size_t strata = 0;
+    for (size_t i = 0; i < sorted->n; i++)
+        strata += i == 0 || sorted->cells[i] / cells_of_stratum !=
+                                sorted->cells[i - 1] / cells_of_stratum;
+    return strata;
+}
+
+int sort_rows(const coded_data *data, const int32_t *set, size_t size, sorted_rows *sorted)
 {
     uint64_t all_cells = 1, all_levels = 0;
+    memset(sorted, 0, sizeof *sorted);
     for (size_t k = 0; k < size; k++) {
         uint32_t n_levels = data->columns[set[k]].n_levels;
         if (all_cells > (UINT64_C(1) << 63) / n_levels)
@@ -107,37 +116,62 @@ int sparse_statistics(const coded_data *data, const int32_t *set, size_t size,
         all_cells *= n_levels;
         all_levels += n_levels;
     }
+    const size_t n = data->n_rows, lists = data->weights == NULL ? 2 : 4;
+    sorted->room = malloc((lists * n + 1) * sizeof *sorted->room);
+    sorted->seen = calloc(all_levels, 1);
+    if (sorted->room == NULL || sorted->seen == NULL) {
+        free_sorted_rows(sorted);
+        return 0;
+    }
+    uint64_t *spare = sorted->room + n;
+    uint64_t *spare_rows = data->weights == NULL ? NULL : sorted->room + 3 * n;
+    sorted->cells = sorted->room;
+    sorted->rows = data->weights == NULL ? NULL : sorted->room + 2 * n;
+    sorted->n = cells_of_rows(data, set, size, sorted->cells, sorted->rows, sorted->seen);
+    radix_sort(&sorted->cells, &sorted->rows, &spare, &spare_rows, sorted->n, all_cells - 1);
+    return 1;
+}
+
+void free_sorted_rows(sorted_rows *sorted)
+{
+    free(sorted->room);
+    free(sorted->seen);
+    memset(sorted, 0, sizeof *sorted);
+}
+
+static void add_to_statistics(void *sums, const int64_t *stratum)
+{
+    statistics_add(sums, stratum);
+}
+
+int sparse_statistics(const coded_data *data, const int32_t *set, size_t size,
+                      size_t most_cells, table_statistics *out)
+{
     const size_t x_levels = data->columns[set[size - 2]].n_levels;
     const size_t y_levels = data->columns[set[size - 1]].n_levels;
     if (x_levels * y_levels > most_cells)
         return -1;
-    const size_t n = data->n_rows, lists = data->weights == NULL ? 2 : 4;
-    uint64_t *room = malloc((lists * n + 1) * sizeof *room);
-    unsigned char *seen = calloc(all_levels, 1);
+    sorted_rows sorted;
+    int done = sort_rows(data, set, size, &sorted);
+    if (done != 1)
+        return done;
     int64_t *stratum = calloc(x_levels * y_levels, sizeof *stratum);
     table_sums sums;
-    int done = room != NULL && seen != NULL && stratum != NULL &&
-               statistics_begin(&sums, x_levels, y_levels);
+    done = stratum != NULL && statistics_begin(&sums, x_levels, y_levels);
     if (done) {
-        uint64_t *cells = room, *spare = room + n;
-        uint64_t *rows = data->weights == NULL ? NULL : room + 2 * n;
-        uint64_t *spare_rows = data->weights == NULL ? NULL : room + 3 * n;
-        size_t kept = cells_of_rows(data, set, size, cells, rows, seen);
-        radix_sort(&cells, &rows, &spare, &spare_rows, kept, all_cells - 1);
-        add_strata(data, cells, rows, kept, x_levels * y_levels, stratum, &sums);
+        visit_strata(data, &sorted, x_levels * y_levels, stratum, add_to_statistics, &sums);
         statistics_end(&sums, out);
         out->seen_z = 1;
         size_t base = 0;
         for (size_t k = 0; k + 2 < size; k++) {
             double levels = 0;
             for (uint32_t level = 0; level < data->columns[set[k]].n_levels; level++)
-                levels += seen[base + level];
+                levels += sorted.seen[base + level];
             out->seen_z *= levels;
             base += data->columns[set[k]].n_levels;
         }
     }
-    free(room);
-    free(seen);
+    free_sorted_rows(&sorted);
     free(stratum);
     return done;
 }

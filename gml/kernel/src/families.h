@@ -1,0 +1,32 @@
+/* Decomposable scores: one number for a child given its parents. */
+#ifndef GML_FAMILIES_H
+#define GML_FAMILIES_H
+
+#include "counting.h"
+
+enum {
+    FAMILY_LIKELIHOOD, /* sum n_jk ln(n_jk / n_j) */
+    FAMILY_DIRICHLET,  /* ln of the marginal likelihood under a symmetric Dirichlet prior */
+    FAMILY_REGRET      /* sum ln C(n_j, r) */
+};
+
+/* Whom the prior's count is for: a cell, all cells of the table, or the cells of the seen strata. */
+enum { PRIOR_OF_CELL, PRIOR_OF_TABLE, PRIOR_OF_SEEN };
+
+typedef struct {
+    int kind;
+    int share;
+    double prior;
+    double unit; /* what one of the counts stands for */
+} family_rule;
+
+/* One value for each family members[starts[k]..starts[k+1]-1] = *parents, child. NaN where the table has
+   more than 2^63 cells, or the child over `most_cells` levels. Returns 0 when memory ran out. */
+int family_values(const coded_data *data, const int32_t *members, const int64_t *starts,
+                  size_t n_families, uint64_t most_cells, const family_rule *rule, double *values);
+
+/* The same of a table[stratum][level] that holds all seen strata; `cells` of the whole table. */
+double family_value(const int64_t *table, size_t strata, size_t levels, double cells,
+                    const family_rule *rule);
+
+#endif

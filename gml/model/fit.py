@@ -1,0 +1,223 @@
+"""Parameters of a DAG from data: maximum likelihood, or the mean under Dirichlet priors.
+
+mle: n/nⱼ; bayes: (n + α)/(nⱼ + rα), with α = ess/(r·q) for the prior bdeu, 1 for k2 and uniform, ½
+for jeffreys, over declared levels. A configuration of the parents that no row has is uniform, and
+its counts are zeros. Intervals of a table have equal tails and come from the Jeffreys posterior
+whatever the estimate is: p is Beta(n + ½, nⱼ − n + (r−1)/2).
+
+A node of numbers gets the least-squares regression on its parents, from exact cross-products, with
+variance SSE/n. Its intervals are those of the posterior under Jeffreys' prior: Student's t with
+n − |pa| − 1 degrees of freedom for the coefficients, χ² for the variance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Counter, Counts, Moments, TableSet
+from gml.counts.elimination import regression
+from gml.counts.resources import default_budget, require_memory
+from gml.data.dataset import Variable
+from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, quote
+from gml.graph.graph import Graph
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+
+METHODS = ("mle", "bayes")
+PRIORS = ("bdeu", "k2", "jeffreys", "uniform")
+_JEFFREYS = 0.5
+_CELL_BYTES = 16
+
+
+def fit(
+    graph: Graph,
+    counter: Counter,
+    *,
+    method: str = "mle",
+    prior: str = "bdeu",
+    ess: float = 1.0,
+    intervals: float | None = None,
+    max_memory: int | None = None,
+) -> BayesNet:
+    """Fit the tables (or regressions) of a DAG.
+
+    Examples
+    --------
+    >>> import gml
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> net = fit(gml.read_graph("sample_data/asia.dot"), counter)
+    >>> net.cpt("lung").table.round(4).tolist()
+    [[0.9896, 0.0104], [0.9076, 0.0924]]
+    """
+    if graph.kind != "dag":
+        raise GraphError(f"a DAG is needed, and the kind of the graph is {graph.kind}")
+    if method not in METHODS or prior not in PRIORS:
+        raise UsageError(f"method is one of {METHODS}, prior one of {PRIORS}")
+    if not 0 < ess < math.inf:
+        raise UsageError("--ess is positive and finite")
+    position = {variable.name: j for j, variable in enumerate(counter.variables)}
+    missing = [name for name in graph.names if name not in position]
+    if missing:
+        raise DataError(f"no column for {listing(missing)}")
+    columns = [position[name] for name in graph.names]
+    families = [
+        (columns[j], tuple(columns[i] for i in graph.parents(j))) for j in range(len(columns))
+    ]
+    if any(counter.variables[j].is_continuous for j in columns):
+        if method != "mle":
+            raise UsageError("--method bayes is for levels; numbers are fitted by mle")
+        return BayesNet(
+            tuple(_regress(counter, child, parents, intervals) for child, parents in families)
+        )
+    budget = default_budget() if max_memory is None else max_memory
+    for child, parents in families:
+        _require_room(counter, child, parents, budget)
+    tables = counter.tables([TableSet((child,), parents) for child, parents in families])
+    cpts = []
+    for (child, parents), counts in zip(families, tables, strict=True):
+        members = [counter.variables[j] for j in (*parents, child)]
+        cells = dense_counts(members, counts)
+        scaled: NDArray[Any] = cells if counter.unit == 1 else cells * counter.unit
+        alpha = 0.0 if method == "mle" else _prior_count(prior, ess, cells.size)
+        cpt = CPT(members[-1], tuple(members[:-1]), probabilities(scaled, alpha), scaled)
+        if intervals is not None:
+            cpt = replace(cpt, intervals=_beta_intervals(scaled, intervals))
+        cpts.append(cpt)
+    return BayesNet(tuple(cpts))
+
+
+def require_all_seen(net: BayesNet) -> None:
+    """Refuse a network with a table for configurations that no row has."""
+    unseen = [
+        (cpd, int(np.argmin(cpd.seen)), int(np.count_nonzero(~cpd.seen)))
+        for cpd in net.cpds
+        if isinstance(cpd, CPT) and cpd.seen is not None and not cpd.seen.all()
+    ]
+    if unseen:
+        cpt, row, _ = unseen[0]
+        pairs = zip(cpt.parents, cpt.configurations()[row], strict=True)
+        example = ", ".join(f"{parent.name}={label}" for parent, label in pairs)
+        raise CannotAnswer(
+            f"{sum(times for _, _, times in unseen)} configurations of parents were never seen, "
+            f"for {listing(cpd.variable.name for cpd, _, _ in unseen)}; the first: "
+            f"{quote(cpt.variable.name)} given {example}"
+        )
+
+
+def dense_counts(members: Sequence[Variable], counts: Counts) -> NDArray[np.int64]:
+    """Return the table with a row for every configuration, seen or not."""
+    shape = [max(1, len(variable.levels or ())) for variable in members]
+    cells = np.zeros((math.prod(shape[:-1]), shape[-1]), dtype=np.int64)
+    rows = np.zeros(len(counts.configs), dtype=np.int64)
+    for codes, n_levels in zip(counts.configs.T, shape[:-1], strict=True):
+        rows = rows * n_levels + codes
+    cells[rows] = counts.table
+    return cells
+
+
+def probabilities(cells: NDArray[Any], alpha: float) -> NDArray[np.float64]:
+    """Return (n + α)/(nⱼ + rα); a row without data is uniform."""
+    weights = cells + alpha
+    totals = weights.sum(axis=1, keepdims=True)
+    seen = cells.any(axis=1, keepdims=True)
+    shares: NDArray[np.float64] = np.where(
+        seen, weights / np.where(totals > 0, totals, 1.0), 1.0 / cells.shape[1]
+    )
+    return shares
+
+
+def _prior_count(prior: str, ess: float, cells: int) -> float:
+    return {"bdeu": ess / cells, "k2": 1.0, "uniform": 1.0, "jeffreys": _JEFFREYS}[prior]
+
+
+def _require_room(counter: Counter, child: int, parents: Sequence[int], budget: int) -> None:
+    cells = math.prod(len(counter.variables[j].levels or ()) for j in (child, *parents))
+    what = f"the table of {quote(counter.variables[child].name)}, given {len(parents)} parents,"
+    require_memory(_CELL_BYTES * cells, budget, what)
+
+
+def _beta_intervals(cells: NDArray[Any], level: float) -> NDArray[np.float64]:
+    from scipy.special import betaincinv
+
+    if cells.shape[1] == 1:
+        return np.ones((*cells.shape, 2))
+    a = cells + _JEFFREYS
+    b = cells.sum(axis=1, keepdims=True) - cells + _JEFFREYS * (cells.shape[1] - 1)
+    tail = (1 - level) / 2
+    bounds = [betaincinv(a, b, tail), 1 - betaincinv(b, a, tail)]
+    return np.stack(bounds, axis=-1)
+
+
+def _regress(
+    counter: Counter, child: int, parents: Sequence[int], level: float | None
+) -> LinearGaussian:
+    members = [*parents, child]
+    names = [counter.variables[j].name for j in members]
+    moments = counter.moments(members)
+    if moments.cross[-1][-1] == 0:
+        raise DataError(f"column {quote(names[-1])} has one value; no normal distribution fits")
+    exact, left = regression(moments.cross, names)
+    # q = x·2^scale: coefficients of q become those of x.
+    coefficients = [
+        math.ldexp(float(value), moments.scales[k] - moments.scales[-1])
+        for k, value in enumerate(exact)
+    ]
+    intercept = moments.means[-1] - math.fsum(
+        value * moments.means[k] for k, value in enumerate(coefficients)
+    )
+    variance = math.ldexp(float(left / moments.n**2), -2 * moments.scales[-1])
+    n = moments.n * counter.unit
+    fitted = LinearGaussian(
+        counter.variables[child],
+        tuple(counter.variables[j] for j in parents),
+        intercept,
+        tuple(coefficients),
+        math.sqrt(variance),
+        int(n) if counter.unit == 1 else n,
+    )
+    if level is None:
+        return fitted
+    return replace(fitted, intervals=_regression_intervals(fitted, moments, n, level))
+
+
+def _regression_intervals(
+    fitted: LinearGaussian, moments: Moments, n: float, level: float
+) -> tuple[tuple[float, float], ...]:
+    """Bounds of the intercept, the coefficients and the standard deviation."""
+    from scipy.special import chdtri, stdtrit
+
+    size = len(fitted.parents)
+    df = n - size - 1
+    name = fitted.variable.name
+    if df <= 0:
+        raise CannotAnswer(f"{n:g} rows are too few for intervals of {quote(name)}")
+    sse = fitted.sd**2 * n
+    cross = np.array(
+        [
+            [
+                math.ldexp(
+                    moments.cross[i][j] / moments.n**2, -moments.scales[i] - moments.scales[j]
+                )
+                for j in range(size)
+            ]
+            for i in range(size)
+        ]
+    ).reshape(size, size)
+    inverse = np.linalg.inv(cross) / n
+    means = np.array(moments.means[:size])
+    spread = [1 / n + float(means @ inverse @ means), *np.diag(inverse)]
+    t = float(stdtrit(df, 0.5 + level / 2))
+    bounds = [
+        (estimate - t * math.sqrt(sse / df * part), estimate + t * math.sqrt(sse / df * part))
+        for estimate, part in zip(
+            (fitted.intercept, *fitted.coefficients), map(float, spread), strict=True
+        )
+    ]
+    tail = (1 - level) / 2
+    low, high = float(chdtri(df, tail)), float(chdtri(df, 1 - tail))
+    return (*bounds, (math.sqrt(sse / low), math.sqrt(sse / high)))

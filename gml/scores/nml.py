@@ -1,0 +1,66 @@
+"""Normalised maximum likelihood: the likelihood less the exact price of having fitted it.
+
+C(n, K) normalises the maximised likelihood of n rows over K levels; the kernel sums it exactly.
+
+- fnml: loglik(x | pa) − Σⱼ ln C(nⱼ, r), a multinomial for each configuration of the parents
+  (Silander, Roos, Kontkanen & Myllymäki 2008);
+- qnml: loglik(x | pa) − [ln C(n, r·q) − ln C(n, q)], q = ∏ declared levels of the parents
+  (Silander, Leppä-aho, Jääsaari & Roos 2018); score equivalent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.counts.counter import Counter, Family
+from gml.errors import UsageError
+from gml.kernel.layout import REGRET, FamilyRule
+from gml.scores.likelihood import LogLikelihood
+
+
+class _Nml(LogLikelihood):
+    def __init__(self, counter: Counter) -> None:
+        super().__init__(counter)
+        if counter.unit != 1:
+            raise UsageError(f"--score {self.name} is for whole numbers of rows, not for fractions")
+
+
+class Fnml(_Nml):
+    """A normaliser for each configuration of the parents."""
+
+    name = "fnml"
+    equivalent = False
+
+    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """Score many families."""
+        return super().batch(families) - self._counter.family_values(families, FamilyRule(REGRET))
+
+
+class Qnml(_Nml):
+    """The normaliser of the family over that of its parents."""
+
+    name = "qnml"
+
+    def __init__(self, counter: Counter) -> None:
+        super().__init__(counter)
+        self._regrets: dict[float, float] = {}
+
+    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """Score many families."""
+        regrets = []
+        for child, parents in families:
+            q = 1.0
+            for parent in parents:
+                q *= self._levels[parent]
+            regrets.append(self._regret(q * self._levels[child]) - self._regret(q))
+        prices: NDArray[np.float64] = np.array(regrets, dtype=float)
+        return super().batch(families) - prices
+
+    def _regret(self, levels: float) -> float:
+        if levels not in self._regrets:
+            self._regrets[levels] = kernel.active().log_regret(float(self._counter.n), levels)
+        return self._regrets[levels]
