@@ -31,12 +31,18 @@ if TYPE_CHECKING:
     from gml.learn.bootstrap import average_graphs, half_samples, learn_replicates
     from gml.learn.chowliu import chow_liu
     from gml.learn.pc import pc
+    from gml.model.fit import fit
+    from gml.model.query import Inference
     from gml.progress import Deadline
+    from gml.scores.base import total
     from gml.scores.registry import SCORES
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "total": "gml.scores.base",
+    "Inference": "gml.model.query",
+    "fit": "gml.model.fit",
     "SCORES": "gml.scores.registry",
     "CIResult": "gml.independence.base",
     "Counter": "gml.counts.counter",
@@ -73,6 +79,7 @@ __all__ = [
     "Dataset",
     "Deadline",
     "Graph",
+    "Inference",
     "Knowledge",
     "Mark",
     "MemoryCounter",
@@ -82,6 +89,7 @@ __all__ = [
     "adjust",
     "average_graphs",
     "chow_liu",
+    "fit",
     "half_samples",
     "implied_independences",
     "learn_replicates",
@@ -89,6 +97,7 @@ __all__ = [
     "read",
     "read_graph",
     "read_knowledge",
+    "total",
     "write_graph",
 ]
 

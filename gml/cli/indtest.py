@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gml.cli.options import (
-    DataRequest,
-    claim_input,
-    common_options,
-    data_options,
-    name_list_option,
-)
+from gml.cli.graphs import columns_of, read_graph_argument
+from gml.cli.options import DataRequest, common_options, data_options, name_list_option
 from gml.cli.output import ReportOutput, report_output
 from gml.cli.testing import TestRequest, test_options
-from gml.errors import GraphError, UsageError, listing, place, unknown_name
+from gml.errors import UsageError, unknown_name
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -136,25 +131,13 @@ def _pairs(names: Sequence[str], given: tuple[str, ...]) -> list[Question]:
 
 
 def _implied(path: str) -> tuple[Callable[[Sequence[str]], list[Question]], Choice]:
-    from gml.formats.graphs import read_graph
     from gml.independence.implied import implied_independences
 
-    claim_input(path)
-    graph = read_graph(path)
+    graph = read_graph_argument(path)
     questions = implied_independences(graph)
-
-    def used(names: Sequence[str]) -> Sequence[str]:
-        for name in graph.names:
-            if name not in names:
-                raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
-        ignored = [name for name in names if name not in graph.names]
-        if ignored:
-            reporter().warn(f"not in the graph, ignored: {listing(ignored)}")
-        if not questions:
-            reporter().warn("the graph implies no independence: every pair has an edge")
-        return graph.names
-
-    return lambda names: questions, used
+    if not questions:
+        reporter().warn("the graph implies no independence: every pair has an edge")
+    return lambda names: questions, columns_of(graph, path)
 
 
 def _report(

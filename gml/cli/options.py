@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import csv
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -28,7 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _RUNTIME_OPTIONS = {"threads", "max_memory", "output", "format_", "quiet", "verbose", "debug"}
 _LARGEST = 1e300
 _MANY_LEVELS = 20
-_PATHS = {"data_path", "levels", "implied", "knowledge", "sepsets", "test_log"}
+_PATHS = {"data_path", "graph_path", "levels", "implied", "knowledge", "sepsets", "test_log"}
 
 
 def parse_list(text: str) -> tuple[str, ...]:
@@ -114,6 +114,14 @@ class DataRequest:
     threads: int | None
     max_memory: int | None
 
+    def declaring(self, levels: Mapping[str, tuple[str, ...]]) -> DataRequest:
+        """The same request for columns with declared levels, where no option says otherwise."""
+        from gml.data.schema import with_levels
+
+        free = {name: found for name, found in levels.items() if name not in self.options.cuts}
+        options = replace(self.options, schema=with_levels(self.options.schema, free))
+        return replace(self, options=options)
+
     def counter(
         self,
         *,
@@ -123,12 +131,10 @@ class DataRequest:
         offer_available: bool = True,
     ) -> MemoryCounter:
         """Read the columns used and return the engine over them."""
-        import dataclasses
-
         from gml.counts.memory import MemoryCounter
         from gml.data.reading import read_dataset
 
-        options = dataclasses.replace(self.options, digest=digest, offer_available=offer_available)
+        options = replace(self.options, digest=digest, offer_available=offer_available)
         dataset = read_dataset(self.path, options, used=used, numeric=numeric)
         reporter().note(f"{dataset.n} rows, {len(dataset.names)} columns used")
         if dataset.n == 0:
@@ -204,8 +210,24 @@ _DATA_OPTIONS = [
 ]
 
 
+_WEIGHTS_FRACTIONAL = click.option(
+    "--weights-fractional",
+    metavar="COLUMN",
+    help="Column with how much a row counts, fractions allowed.",
+)
+
+
 def data_options(function: Function) -> Function:
     """DATA and its options, injected as `data`."""
+    return _data_options(function, _DATA_OPTIONS)
+
+
+def fitting_data_options(function: Function) -> Function:
+    """DATA and its options for scores and fitting, where rows may count in part."""
+    return _data_options(function, [*_DATA_OPTIONS, _WEIGHTS_FRACTIONAL])
+
+
+def _data_options(function: Function, options: list[Callable[[Any], Any]]) -> Function:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -213,7 +235,7 @@ def data_options(function: Function) -> Function:
         return function(*args, data=_data_request(**raw), **kwargs)
 
     before = len(getattr(wrapper, "__click_params__", ()))
-    for option in reversed(_DATA_OPTIONS):
+    for option in reversed(options):
         wrapper = option(wrapper)
     declared: list[click.Parameter] = wrapper.__click_params__  # type: ignore[attr-defined]
     names = [parameter.name for parameter in declared[before:]]

@@ -15,6 +15,7 @@ import click
 from gml.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
+    from gml.formats.reports.scores import ScoredGraph
     from gml.graph.graph import Graph
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -102,6 +103,16 @@ class ReportOutput(_Output):
         self._send(FORMATS[self.format](rows))
 
 
+class ScoreOutput(_Output):
+    """Takes scored graphs."""
+
+    def write(self, graphs: Sequence[ScoredGraph], n: float) -> None:
+        """Write the graphs, the best first."""
+        from gml.formats.reports.scores import FORMATS
+
+        self._send(FORMATS[self.format](graphs, n))
+
+
 class TextOutput(_Output):
     """Takes sentences, and the facts behind them."""
 
@@ -124,6 +135,13 @@ def report_output(function: Function) -> Function:
     from gml.formats.suffixes import REPORT_SUFFIXES
 
     return _output(function, ReportOutput, REPORT_SUFFIXES)
+
+
+def score_output(function: Function) -> Function:
+    """-o and -f for scored graphs, injected as `out`."""
+    from gml.formats.suffixes import REPORT_SUFFIXES
+
+    return _output(function, ScoreOutput, REPORT_SUFFIXES)
 
 
 def text_output(function: Function) -> Function:

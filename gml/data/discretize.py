@@ -9,6 +9,7 @@ range evenly. Both see weights and no row order.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import MAX_LEVELS
 from gml.errors import UsageError
+
+_NUMBER = r"-?(?:inf|\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
+_INTERVAL = re.compile(rf"\[({_NUMBER}),({_NUMBER})\)")
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,24 @@ def interval_levels(cuts: Sequence[float]) -> tuple[str, ...]:
     """
     edges = ["-inf", *(_shortest(cut) for cut in cuts), "inf"]
     return tuple(f"[{low},{high})" for low, high in itertools.pairwise(edges))
+
+
+def cuts_of_levels(levels: Sequence[str]) -> tuple[float, ...] | None:
+    """Return the cut points of levels that are intervals; None if they are not.
+
+    Examples
+    --------
+    >>> cuts_of_levels(["[-inf,0)", "[0,2.5)", "[2.5,inf)"]), cuts_of_levels(["no", "yes"])
+    ((0.0, 2.5), None)
+    """
+    edges: set[float] = set()
+    for level in levels:
+        match = _INTERVAL.fullmatch(level)
+        if match is None:
+            return None
+        edges.update(map(float, match.groups()))
+    cuts = tuple(sorted(edge for edge in edges if np.isfinite(edge)))
+    return cuts if set(levels) <= set(interval_levels(cuts)) else None
 
 
 def _shortest(number: float) -> str:

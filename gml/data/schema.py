@@ -6,11 +6,13 @@ import itertools
 import json
 import math
 import os
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from gml.data.dataset import MAX_LEVELS
+from gml.data.discretize import cuts_of_levels
 from gml.errors import DataError, quote
 
 
@@ -21,6 +23,20 @@ class Schema:
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     cuts: dict[str, tuple[float, ...]] = field(default_factory=dict)
     na: tuple[str, ...] | None = None
+
+
+def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema:
+    """Declare the levels of columns that a schema says nothing of; intervals become cuts."""
+    new_levels, new_cuts = dict(schema.levels), dict(schema.cuts)
+    for name, declared in levels.items():
+        if name in new_levels or name in new_cuts:
+            continue
+        cuts = cuts_of_levels(declared)
+        if cuts:
+            new_cuts[name] = cuts
+        else:
+            new_levels[name] = declared
+    return replace(schema, levels=new_levels, cuts=new_cuts)
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:

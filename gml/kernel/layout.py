@@ -52,6 +52,10 @@ class FamilyRule(NamedTuple):
     """What one of the counts stands for."""
 
 
+# What an elimination step does with its variable (elimination.h).
+STEP_SUM, STEP_MAX, STEP_KEEP = range(3)
+
+
 class Source(Protocol):
     """Where bytes come from: a file, a pipe, a decompressor."""
 

@@ -1,0 +1,47 @@
+"""Graph arguments, and the columns of the data that their nodes need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gml.cli.options import claim_input
+from gml.errors import GraphError, listing, place, unknown_name
+from gml.progress import reporter
+
+if TYPE_CHECKING:
+    from gml.data.reading import Choice
+    from gml.graph.graph import Graph
+
+
+def read_graph_argument(path: str) -> Graph:
+    """Read a graph (or a model), which no output may replace."""
+    from gml.formats.graphs import read_graph
+
+    claim_input(path)
+    return read_graph(path)
+
+
+def columns_of(graph: Graph, path: str) -> Choice:
+    """Pick the columns of the nodes; those without a node are ignored, and said once."""
+
+    def used(names: Sequence[str]) -> Sequence[str]:
+        for name in graph.names:
+            if name not in names:
+                raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
+        ignored = [name for name in names if name not in graph.names]
+        if ignored:
+            reporter().warn(f"not in the graph, ignored: {listing(ignored)}")
+        return graph.names
+
+    return used
+
+
+def extended(graph: Graph, path: str) -> Graph:
+    """Return a DAG for a graph; the message of a graph that stands for none names the file."""
+    from gml.graph.extension import consistent_extension
+
+    try:
+        return consistent_extension(graph)
+    except GraphError as error:
+        raise GraphError(f"{place(path)}: {error}") from None

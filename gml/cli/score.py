@@ -1,0 +1,310 @@
+"""gml score DATA GRAPH…: how well graphs fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from gml.cli.graphs import columns_of, extended, read_graph_argument
+from gml.cli.options import (
+    DataRequest,
+    claim_input,
+    common_options,
+    fitting_data_options,
+    seed_option,
+    was_given,
+)
+from gml.cli.output import ScoreOutput, score_output
+from gml.cli.scoring import ScoreRequest, score_options
+from gml.errors import GraphError, UsageError, listing, place, quote
+
+if TYPE_CHECKING:
+    from gml.counts.memory import MemoryCounter
+    from gml.data.dataset import Dataset
+    from gml.formats.reports.scores import ScoredGraph
+    from gml.graph.graph import Graph
+
+# Scores whose difference is, at least about, the logarithm of a Bayes factor.
+_BAYES_FACTORS = ("bic", "bd", "bdeu", "bds", "bdj", "k2", "bic-g", "bge")
+
+
+@click.command(
+    "score",
+    epilog="\b\nExamples:\n"
+    "  gml score survey.csv graph.dot\n"
+    "  gml score survey.csv a.dot b.dot --score bdeu,bic --ess 10\n"
+    "  gml score survey.csv graph.json --per-node -f csv\n"
+    "  gml score survey.csv new.dot --compare-to accepted.dot -o /dev/null || echo worse\n"
+    "  gml score survey.csv a.dot b.dot --folds 10\n"
+    "  gml score heights.csv graph.dot --score bge\n"
+    "\n\b\n"
+    "Exit codes with --fail-under or --compare-to: 0 as good, 1 worse.",
+)
+@fitting_data_options
+@click.argument("graph_paths", metavar="GRAPH...", nargs=-1, required=True)
+@score_options
+@click.option("--per-node", is_flag=True, help="The score of each node too.")
+@click.option(
+    "--explain", is_flag=True, help="The likelihood as n(ΣI(x;pa) − ΣH(x)), node by node."
+)
+@click.option(
+    "--fail-under", type=float, metavar="X", help="Exit 1 if a graph's (first) score is below X."
+)
+@click.option("--compare-to", metavar="GRAPH", help="Exit 1 if a graph is worse than this one.")
+@click.option("--holdout", metavar="FILE", help="Fit on DATA, and say how well FILE is predicted.")
+@click.option(
+    "--folds", type=click.IntRange(min=2), metavar="K", help="The same by K-fold cross-validation."
+)
+@click.option(
+    "--prior",
+    type=click.Choice(["jeffreys", "k2", "uniform", "bdeu"]),
+    default="jeffreys",
+    show_default=True,
+    help="Of the tables fitted for --holdout and --folds.",
+)
+@seed_option
+@score_output
+@common_options
+def command(
+    data: DataRequest,
+    graph_paths: tuple[str, ...],
+    scoring: ScoreRequest,
+    per_node: bool,
+    explain: bool,
+    fail_under: float | None,
+    compare_to: str | None,
+    holdout: str | None,
+    folds: int | None,
+    prior: str,
+    seed: int,
+    out: ScoreOutput,
+) -> int:
+    """Score graphs on DATA, higher is better; several are ranked by the first score.
+
+    A graph that stands for several DAGs (a CPDAG) is scored through one of them, by scores that
+    give equivalent DAGs the same value. Differences are to the best graph; log10_bf is the decimal
+    logarithm of the Bayes factor against it (by bic: about). With --holdout or --folds, heldout is
+    the mean −ln p of a row that was not fitted, in nats, lower is better, and ranks.
+    """
+    _check(data, holdout, folds, fail_under)
+    graphs = _read_graphs([*graph_paths, *([] if compare_to is None else [compare_to])], scoring)
+    data = data.declaring(_declared_levels(graphs))
+    first = graphs[0]
+    used = columns_of(first.graph, first.path)
+    counter = data.counter(used=used, numeric=scoring.numeric, offer_available=False)
+    scored = _score(graphs, counter, scoring, per_node=per_node, explain=explain)
+    if holdout is not None or folds is not None:
+        splits = _splits(data, counter, holdout, folds, seed, first.graph)
+        scored = _with_loss(scored, graphs, splits, data, prior, scoring.ess)
+    decisive = _decisive(scored, scoring)
+    bound = -math.inf
+    if compare_to is not None:
+        bound = decisive[-1]
+    elif fail_under is not None:
+        bound = fail_under
+    ranked = _ranked(scored, decisive)
+    n = counter.n if counter.unit == 1 else counter.n * counter.unit
+    out.write(ranked, n)
+    return 1 if any(value < bound for value in decisive[: len(graph_paths)]) else 0
+
+
+@dataclass(frozen=True)
+class _Argument:
+    path: str
+    graph: Graph
+
+
+def _check(
+    data: DataRequest, holdout: str | None, folds: int | None, fail_under: float | None
+) -> None:
+    if holdout is not None and folds is not None:
+        raise UsageError("--holdout and --folds exclude one another")
+    apart = holdout is not None or folds is not None
+    if fail_under is not None and apart:
+        raise UsageError("--fail-under is for the score; with --holdout or --folds, --compare-to")
+    if fail_under is not None and math.isnan(fail_under):
+        raise UsageError("--fail-under is not a number")
+    if not apart and was_given("prior"):
+        raise UsageError("--prior is for --holdout and --folds")
+    if folds is None and was_given("seed"):
+        raise UsageError("--seed is for --folds")
+    if data.options.weights_fractional is not None and folds is not None:
+        raise UsageError("--folds splits whole rows; --weights-fractional contradicts")
+    if data.options.missing == "available":
+        raise UsageError(
+            "--missing available: families on different rows cannot be compared; use drop or level"
+        )
+
+
+def _read_graphs(paths: Sequence[str], scoring: ScoreRequest) -> list[_Argument]:
+    """Read graphs over the same nodes, each as a DAG with the nodes in the order of the first."""
+    found: list[_Argument] = []
+    for path in paths:
+        graph = read_graph_argument(path)
+        if graph.kind != "dag" and scoring.not_equivalent:
+            raise UsageError(
+                f"{place(path)}: the score of a {graph.kind} is not defined by "
+                f"{', '.join(scoring.not_equivalent)}, which tells equivalent DAGs apart"
+            )
+        if found and set(graph.names) != set(found[0].graph.names):
+            other = set(graph.names) ^ set(found[0].graph.names)
+            raise GraphError(
+                f"{place(path)} and {place(paths[0])} have different nodes: "
+                f"{listing(sorted(other))}"
+            )
+        found.append(_Argument(place(path), extended(graph, path)))
+    return found
+
+
+def _declared_levels(graphs: Sequence[_Argument]) -> dict[str, tuple[str, ...]]:
+    levels: dict[str, tuple[str, ...]] = {}
+    for argument in graphs:
+        for name, declared in argument.graph.levels.items():
+            if levels.setdefault(name, declared) != declared:
+                raise GraphError(f"{argument.path}: node {quote(name)} has other levels elsewhere")
+    return levels
+
+
+def _score(
+    graphs: Sequence[_Argument],
+    counter: MemoryCounter,
+    scoring: ScoreRequest,
+    *,
+    per_node: bool,
+    explain: bool,
+) -> list[ScoredGraph]:
+    from gml.formats.reports.scores import ScoredGraph
+    from gml.scores.base import add_up, families_of
+    from gml.scores.registry import SCORES
+
+    scores = scoring.make(counter)
+    likelihood = SCORES["loglik-g" if scoring.numeric else "loglik"](counter)
+    empty = {
+        child: float(value)
+        for child, value in enumerate(
+            likelihood.batch([(j, ()) for j in range(len(likelihood.names))]) if explain else []
+        )
+    }
+    results = []
+    for argument in graphs:
+        names = argument.graph.names
+        families = families_of(likelihood, argument.graph)
+        values = {score.name: score.batch(families) for score in scores}
+        explained = None
+        if explain:
+            fitted = likelihood.batch(families)
+            explained = {
+                name: (
+                    -empty[child] / likelihood.n,
+                    (float(fitted[k]) - empty[child]) / likelihood.n,
+                )
+                for k, (name, (child, _)) in enumerate(zip(names, families, strict=True))
+            }
+        results.append(
+            ScoredGraph(
+                argument.path,
+                {name: add_up(likelihood.names, families, v) for name, v in values.items()},
+                float(likelihood.dimensions(families).sum()),
+                {name: [names[i] for i in argument.graph.parents(j)]
+                 for j, name in enumerate(names)},
+                nodes={
+                    name: {score: float(v[k]) for score, v in values.items()}
+                    for k, name in enumerate(names)
+                }
+                if per_node
+                else None,
+                explained=explained,
+            )
+        )  # fmt: skip
+    return results
+
+
+def _splits(
+    data: DataRequest,
+    counter: MemoryCounter,
+    holdout: str | None,
+    k: int | None,
+    seed: int,
+    graph: Graph,
+) -> list[tuple[Dataset, Dataset]]:
+    """What to fit on and what to predict."""
+    from gml.data.alignment import with_common_levels
+    from gml.data.discretize import cuts_of_levels
+    from gml.data.resampling import folds
+
+    if k is not None:
+        return list(folds(counter.dataset, k, seed=seed))
+    assert holdout is not None
+    claim_input(holdout)
+    # Intervals that were chosen on DATA hold for the other file too.
+    cut = {
+        variable.name: variable.levels
+        for variable in counter.variables
+        if variable.levels is not None and cuts_of_levels(variable.levels)
+    }
+    other = replace(data, path=holdout).declaring(cut)
+    predicted = other.counter(
+        used=columns_of(graph, holdout),
+        numeric=counter.variables[0].is_continuous,
+        offer_available=False,
+    )
+    decimal = data.options.decimal
+    return [with_common_levels(counter.dataset, predicted.dataset, decimal=decimal)]
+
+
+def _with_loss(
+    scored: Sequence[ScoredGraph],
+    graphs: Sequence[_Argument],
+    splits: list[tuple[Dataset, Dataset]],
+    data: DataRequest,
+    prior: str,
+    ess: float,
+) -> list[ScoredGraph]:
+    from gml.model.heldout import held_out_loss
+
+    return [
+        replace(
+            found,
+            heldout=held_out_loss(
+                argument.graph,
+                splits,
+                prior=prior,
+                ess=ess,
+                threads=data.threads,
+                max_memory=data.max_memory,
+            ),
+        )
+        for found, argument in zip(scored, graphs, strict=True)
+    ]
+
+
+def _decisive(scored: Sequence[ScoredGraph], scoring: ScoreRequest) -> list[float]:
+    """What ranks the graphs, rounded so that last bits never decide; higher is better."""
+    from gml.scores.base import rounded
+
+    return [
+        rounded(found.scores[scoring.names[0]]) if found.heldout is None else -found.heldout
+        for found in scored
+    ]
+
+
+def _ranked(scored: Sequence[ScoredGraph], decisive: Sequence[float]) -> list[ScoredGraph]:
+    """The best first, ties in the order given, with differences to the best."""
+    order = sorted(range(len(scored)), key=lambda k: -decisive[k])
+    if len(scored) == 1:
+        return list(scored)
+    best = scored[order[0]]
+    ranked = []
+    for k in order:
+        differences = {name: value - best.scores[name] for name, value in scored[k].scores.items()}
+        factors = {
+            name: difference / math.log(10)
+            for name, difference in differences.items()
+            if name in _BAYES_FACTORS
+        }
+        ranked.append(replace(scored[k], differences=differences, log10_bayes_factors=factors))
+    return ranked

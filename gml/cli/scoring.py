@@ -1,0 +1,132 @@
+"""The options that choose scores, the same for every command that scores."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gml.cli.options import NameList, finite, was_given
+from gml.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from gml.counts.counter import Counter
+    from gml.scores.base import EdgePrior, FamilyScore
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+ON_LEVELS = ("loglik", "aic", "bic", "ebic", "bd", "bdeu", "bds", "bdj", "k2", "fnml", "qnml")
+ON_NUMBERS = ("loglik-g", "aic-g", "bic-g", "bge")
+_NOT_EQUIVALENT = ("bd", "bds", "bdj", "k2", "fnml")
+_OPTIONS_OF = {"ess": ("bdeu", "bds"), "prior_count": ("bd",)}
+_ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels")
+
+
+@dataclass(frozen=True)
+class ScoreRequest:
+    """Which scores, and what belongs to them."""
+
+    names: tuple[str, ...]
+    ess: float
+    prior_count: float
+    edge_penalty: float
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the scores are on numbers."""
+        return self.names[0] in ON_NUMBERS
+
+    @property
+    def not_equivalent(self) -> list[str]:
+        """The scores that tell Markov equivalent DAGs apart."""
+        return [name for name in self.names if name in _NOT_EQUIVALENT]
+
+    def make(self, counter: Counter) -> list[FamilyScore | EdgePrior]:
+        """Return the scores over a counter."""
+        from gml.scores.base import EdgePrior
+        from gml.scores.registry import SCORES
+
+        chosen = []
+        for name in self.names:
+            options = {
+                option: getattr(self, option)
+                for option, names in _OPTIONS_OF.items()
+                if name in names
+            }
+            score = SCORES[name](counter, **options)
+            chosen.append(EdgePrior(score, self.edge_penalty) if self.edge_penalty else score)
+        return chosen
+
+
+def _checked(names: Sequence[str]) -> tuple[str, ...]:
+    known = (*ON_LEVELS, *ON_NUMBERS)
+    for name in names:
+        if name not in known:
+            raise UsageError(unknown_name("score", name, known))
+    if not names or len(set(names)) != len(names):
+        raise UsageError("--score names different scores")
+    if len({name in ON_NUMBERS for name in names}) > 1:
+        raise UsageError(f"scores of numbers ({', '.join(ON_NUMBERS)}) do not go with others")
+    for option, scores in _OPTIONS_OF.items():
+        if was_given(option) and not set(scores) & set(names):
+            flag = "--" + option.replace("_", "-")
+            raise UsageError(f"{flag} does not go with --score {','.join(names)} (but {scores[0]})")
+    if names[0] in ON_NUMBERS:
+        for option in _ON_LEVELS_ONLY:
+            if was_given(option):
+                raise UsageError(f"--{option} does not go with scores of numbers")
+    return tuple(names)
+
+
+def score_options(function: Function) -> Function:
+    """--score and what belongs to it, injected as `scoring`."""
+
+    @click.option(
+        "--score",
+        "names",
+        type=NameList(),
+        default="bic",
+        show_default=True,
+        metavar="NAMES",
+        help=f"One or more of {', '.join(ON_LEVELS)}; for numbers {', '.join(ON_NUMBERS)}.",
+    )
+    @click.option(
+        "--ess",
+        type=float,
+        default=1.0,
+        show_default=True,
+        callback=finite,
+        help="Equivalent sample size of bdeu and bds.",
+    )
+    @click.option(
+        "--prior-count",
+        type=float,
+        default=1.0,
+        show_default=True,
+        callback=finite,
+        help="Prior rows a cell of bd.",
+    )
+    @click.option(
+        "--edge-penalty",
+        type=float,
+        default=0.0,
+        show_default=True,
+        callback=finite,
+        help="Structure prior: nats that each edge costs; 0: all graphs alike.",
+    )
+    @functools.wraps(function)
+    def wrapper(
+        *args: Any,
+        names: tuple[str, ...],
+        ess: float,
+        prior_count: float,
+        edge_penalty: float,
+        **kwargs: Any,
+    ) -> Any:
+        scoring = ScoreRequest(_checked(names), ess, prior_count, edge_penalty)
+        return function(*args, scoring=scoring, **kwargs)
+
+    return wrapper  # type: ignore[return-value]

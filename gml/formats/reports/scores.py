@@ -1,0 +1,110 @@
+"""The report of `gml score`: graphs with their scores, and optionally their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gml.formats.json_graph import SCHEMA, encode
+from gml.formats.reports.rows import as_csv, as_markdown, as_text
+
+
+@dataclass(frozen=True)
+class ScoredGraph:
+    """What is known of one graph; `explained` has (entropy, information) by node, in nats."""
+
+    graph: str
+    scores: dict[str, float]
+    dim: float
+    parents: dict[str, list[str]]
+    differences: dict[str, float] = field(default_factory=dict)
+    log10_bayes_factors: dict[str, float] = field(default_factory=dict)
+    heldout: float | None = None
+    nodes: dict[str, dict[str, float]] | None = None
+    explained: dict[str, tuple[float, float]] | None = None
+
+
+def as_object(scored: ScoredGraph) -> dict[str, Any]:
+    """Return the JSON object of a graph."""
+    found: dict[str, Any] = {
+        "graph": scored.graph,
+        "scores": scored.scores,
+        "dim": _whole(scored.dim),
+    }
+    if scored.differences:
+        found["differences"] = scored.differences
+    if scored.log10_bayes_factors:
+        found["log10_bayes_factors"] = scored.log10_bayes_factors
+    if scored.heldout is not None:
+        found["heldout"] = scored.heldout
+    if scored.nodes is not None:
+        found["nodes"] = scored.nodes
+    if scored.explained is not None:
+        found["explain"] = {
+            node: {"entropy": entropy, "information": information}
+            for node, (entropy, information) in scored.explained.items()
+        }
+    return found
+
+
+def _whole(number: float) -> int | float:
+    return int(number) if number < 2**53 else number
+
+
+def _rows(graphs: Sequence[ScoredGraph], n: float) -> list[dict[str, Any]]:
+    """A row for each graph, or for each node and the graph as a whole."""
+    rows: list[dict[str, Any]] = []
+    for scored in graphs:
+        row: dict[str, Any] = {"graph": scored.graph}
+        if scored.nodes is not None or scored.explained is not None:
+            rows += _node_rows(scored, n)
+            row |= {"node": None, "parents": None}
+        for name, value in scored.scores.items():
+            row[name] = value
+            if len(graphs) > 1 and scored.nodes is None and scored.explained is None:
+                row[f"{name}_diff"] = scored.differences[name]
+                if name in scored.log10_bayes_factors:
+                    row[f"{name}_log10_bf"] = scored.log10_bayes_factors[name]
+        if scored.explained is not None:
+            entropy = sum(entropy for entropy, _ in scored.explained.values())
+            information = sum(information for _, information in scored.explained.values())
+            row |= {"H(x)": entropy, "I(x;pa)": information, "n(I-H)": n * (information - entropy)}
+        row["dim"] = _whole(scored.dim)
+        if any(other.heldout is not None for other in graphs):
+            row["heldout"] = scored.heldout
+        rows.append(row)
+    return rows
+
+
+def _node_rows(scored: ScoredGraph, n: float) -> list[dict[str, Any]]:
+    rows = []
+    for node, parents in scored.parents.items():
+        row: dict[str, Any] = {"graph": scored.graph, "node": node, "parents": parents}
+        row |= (scored.nodes or {}).get(node, dict.fromkeys(scored.scores))
+        if scored.explained is not None:
+            entropy, information = scored.explained[node]
+            row |= {"H(x)": entropy, "I(x;pa)": information, "n(I-H)": n * (information - entropy)}
+        row["dim"] = None
+        if scored.heldout is not None:
+            row["heldout"] = None
+        rows.append(row)
+    return rows
+
+
+def _as_json(graphs: Sequence[ScoredGraph], n: float) -> str:
+    body = ",\n".join(encode(as_object(scored)) for scored in graphs)
+    return f'{{"schema": "{SCHEMA}", "n": {encode(n)}, "graphs": [\n{body}\n]}}\n'
+
+
+def _as_jsonl(graphs: Sequence[ScoredGraph], n: float) -> str:
+    return "".join(encode({"n": n, **as_object(scored)}) + "\n" for scored in graphs)
+
+
+FORMATS: dict[str, Callable[[Sequence[ScoredGraph], float], str]] = {
+    "text": lambda graphs, n: as_text(_rows(graphs, n)),
+    "json": _as_json,
+    "jsonl": _as_jsonl,
+    "csv": lambda graphs, n: as_csv(_rows(graphs, n)),
+    "markdown": lambda graphs, n: as_markdown(_rows(graphs, n)),
+}

@@ -1,0 +1,305 @@
+"""Exact inference: variables are eliminated one by one, and the way back gives all marginals.
+
+The tables of a network, cut down to the evidence, are factors. Eliminating a variable multiplies
+the factors that speak of it and sums it (or takes its maximum) out of the product (Zhang & Poole
+1994); the product has a table over the variable and its neighbours at that time, a clique of the
+triangulated moral graph. The steps form a junction tree, whose root is eliminated last; a pass back
+from there turns every clique's table into its posterior (Lauritzen & Spiegelhalter 1988; Jensen,
+Lauritzen & Olesen 1990). Before that pass the table of a step, each row divided by its sum, is
+P(variable | neighbours, evidence), and the steps backwards are a network of the posterior: rows
+drawn from it are exact draws under the evidence.
+
+The order is min-fill, ties by name, so that the order of nodes in a file changes no bit. Messages
+are scaled by powers of two, so that no evidence is too improbable. Tables that do not fit into the
+budget are refused before they are made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.counts.resources import default_budget, format_size
+from gml.errors import CannotAnswer, GraphError, listing
+from gml.graph.bits import bits_of, members
+from gml.graph.triangulation import eliminate_by_min_fill
+from gml.kernel.layout import STEP_KEEP, STEP_MAX
+from gml.model.bayesnet import BayesNet
+
+_HEADER = 7
+_LARGEST = 1 << 62
+
+
+class Tables(NamedTuple):
+    """The tables of a network, one after the other, nodes in order of their names."""
+
+    scopes: list[tuple[int, ...]]
+    """Parents and, last, the node of each table."""
+    strides: list[tuple[int, ...]]
+    starts: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    sizes: list[int]
+    """Levels of each node."""
+
+
+def flat_tables(net: BayesNet) -> Tables:
+    """Lay the tables of a network out; nodes are numbered by the order of their names."""
+    if net.is_gaussian:
+        raise GraphError("the nodes have numbers, not levels")
+    rank = {name: k for k, name in enumerate(sorted(net.names))}
+    cpts = [net.cpt(name) for name in sorted(net.names)]
+    scopes, strides = [], []
+    for cpt in cpts:
+        scopes.append(tuple(rank[variable.name] for variable in (*cpt.parents, cpt.variable)))
+        strides.append(_strides([len(v.levels or ()) for v in (*cpt.parents, cpt.variable)]))
+    starts = np.cumsum([0, *(cpt.table.size for cpt in cpts)], dtype=np.int64)[:-1]
+    numbers = np.concatenate([np.empty(0), *(cpt.table.reshape(-1) for cpt in cpts)])
+    return Tables(scopes, strides, starts, numbers, [cpt.n_levels for cpt in cpts])
+
+
+def _strides(shape: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+class _Step(NamedTuple):
+    operation: int
+    scope: tuple[int, ...]
+    """Neighbours and, last, the variable that goes; all that stay, for a step that keeps."""
+
+
+class JunctionTree:
+    """A plan for one set of observed nodes and one question, which any evidence on them can run.
+
+    `eliminated` are stages of (operation, nodes): the nodes of a stage go before those of the next.
+    Nodes in no stage, neither observed nor `kept`, are left out with their tables: they have no
+    say. `kept` nodes stay in the table of a last step. Evidence on `entered` nodes is a factor of
+    zeros and a one (of ones where a row says nothing): one plan for rows that observe different
+    nodes, at the price of tables that are not cut down.
+    """
+
+    def __init__(
+        self,
+        net: BayesNet,
+        tables: Tables,
+        *,
+        observed: Iterable[int],
+        stages: Sequence[tuple[int, Sequence[int]]],
+        kept: Sequence[int] = (),
+        entered: Sequence[int] = (),
+        max_memory: int | None = None,
+    ) -> None:
+        self._tables = tables
+        self.observed = tuple(sorted(observed))
+        hidden = {*kept, *(node for _, nodes in stages for node in nodes)}
+        relevant = hidden | set(self.observed)
+        self._used = [k for k in range(len(tables.scopes)) if k in relevant]
+        self._factors = [
+            [
+                (node, stride)
+                for node, stride in zip(tables.scopes[k], tables.strides[k], strict=True)
+                if node in hidden
+            ]
+            for k in self._used
+        ]
+        self._entered = tuple(entered)
+        self._factors += [[(node, 1)] for node in self._entered]
+        self._numbers, self._indicators = _with_indicators(tables, self._entered)
+        self.steps = self._plan(stages, kept)
+        self._require_room(net, default_budget() if max_memory is None else max_memory)
+        code, starts, self.table_starts, room = self._compile()
+        self._program: Any = kernel.active().Elimination(code, starts, room, len(tables.sizes))
+
+    # ------------------------------------------------------------------ planning
+
+    def _plan(
+        self, stages: Sequence[tuple[int, Sequence[int]]], kept: Sequence[int]
+    ) -> list[_Step]:
+        scopes = [[node for node, _ in factor] for factor in self._factors]
+        if kept:
+            scopes.append(list(kept))
+        order = eliminate_by_min_fill(scopes, self._tables.sizes, [nodes for _, nodes in stages])
+        operation_of = {node: operation for operation, nodes in stages for node in nodes}
+        steps = [
+            _Step(operation_of[found.node], (*members(found.neighbours), found.node))
+            for found in order
+        ]
+        if kept:
+            steps.append(_Step(STEP_KEEP, tuple(kept)))
+        return steps
+
+    @property
+    def treewidth(self) -> int:
+        """Nodes of the largest clique, less one."""
+        return max((len(step.scope) for step in self.steps), default=1) - 1
+
+    def _cells(self, scope: Sequence[int]) -> int:
+        return math.prod(self._tables.sizes[node] for node in scope)
+
+    def _require_room(self, net: BayesNet, budget: int) -> None:
+        n_bytes = sum(
+            8 * (self._cells(step.scope) + self._cells(step.scope[:-1])) for step in self.steps
+        )
+        if n_bytes <= budget:
+            return
+        largest = max((step.scope for step in self.steps), key=self._cells)
+        names = sorted(net.names)
+        raise CannotAnswer(
+            f"exact inference would take {format_size(n_bytes)}, more than --max-memory allows "
+            f"({format_size(budget)}): the treewidth is {self.treewidth} by min-fill, the largest "
+            f"table is over {listing(names[node] for node in largest)}"
+        )
+
+    def _compile(
+        self,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int], int]:
+        """Write the program of the steps (elimination.h)."""
+        when = {
+            step.scope[-1]: s for s, step in enumerate(self.steps) if step.operation != STEP_KEEP
+        }
+        last = len(self.steps) - 1
+        factors: list[list[tuple[int, dict[int, int]]]] = [[] for _ in self.steps]
+        for k, factor in enumerate(self._factors):
+            first = min((when.get(node, last) for node, _ in factor), default=last)
+            factors[first].append((-1 - k, dict(factor)))
+        parents = [-1] * len(self.steps)
+        for s, step in enumerate(self.steps):
+            around = step.scope[:-1]
+            if step.operation == STEP_KEEP or not around:
+                continue
+            parents[s] = min(when.get(node, last) for node in around)
+            strides = _strides([self._tables.sizes[node] for node in around])
+            factors[parents[s]].append((s, dict(zip(around, strides, strict=True))))
+        code: list[int] = []
+        starts, table_starts, places = [], [], {}
+        room = 0
+        for s, step in enumerate(self.steps):
+            starts.append(len(code))
+            table_starts.append(room)
+            message = room + self._cells(step.scope)
+            code += [step.operation, len(step.scope), room, message, len(factors[s]), parents[s], 0]
+            code += [self._tables.sizes[node] for node in step.scope]
+            code += step.scope
+            room = message + self._cells(step.scope[:-1])
+            for source, strides_of in factors[s]:
+                places[source] = len(code) + 1
+                code += [source, *(strides_of.get(node, 0) for node in step.scope)]
+        for s in range(len(self.steps)):
+            if parents[s] >= 0:
+                code[starts[s] + _HEADER - 1] = places[s]
+        return np.array(code, np.int64), np.array(starts, np.int64), table_starts, room
+
+    # ------------------------------------------------------------------ running
+
+    def bases(self, evidence: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where each table starts given evidence: rows × observed nodes, then entered ones.
+
+        The code of an entered node is -1 in rows that do not observe it.
+        """
+        position = {node: k for k, node in enumerate(self.observed)}
+        bases = np.empty((len(evidence), len(self._factors)), dtype=np.int64)
+        for k, table in enumerate(self._used):
+            bases[:, k] = self._tables.starts[table]
+            scope = zip(self._tables.scopes[table], self._tables.strides[table], strict=True)
+            for node, stride in scope:
+                if node in position:
+                    bases[:, k] += stride * evidence[:, position[node]]
+        for k, node in enumerate(self._entered):
+            codes = evidence[:, len(self.observed) + k]
+            bases[:, len(self._used) + k] = self._indicators[k] + (
+                (codes + 1) * self._tables.sizes[node]
+            )
+        return bases
+
+    def _one(self, evidence: Mapping[int, int]) -> NDArray[np.int64]:
+        codes = np.array([[evidence[node] for node in self.observed]], dtype=np.int64)
+        bases: NDArray[np.int64] = self.bases(codes.reshape(1, -1))[0]
+        return bases
+
+    def eliminate(self, evidence: Mapping[int, int]) -> float:
+        """Run the steps; ln of the probability of the evidence (or of its best explanation)."""
+        if not self._used:
+            return 0.0
+        if not self.steps:
+            return self._log_of_constants(self._one(evidence))
+        log_p: float = self._program.eliminate(self._numbers, self._one(evidence))
+        return log_p
+
+    def _log_of_constants(self, bases: NDArray[np.int64]) -> float:
+        """With every node observed the tables are numbers."""
+        with np.errstate(divide="ignore"):
+            return float(np.sum(np.log(self._tables.numbers[bases])))
+
+    def table(self, s: int) -> NDArray[np.float64]:
+        """The table of a step, after `eliminate`."""
+        scope = self.steps[s].scope
+        start = self.table_starts[s]
+        shape = [self._tables.sizes[node] for node in scope]
+        table: NDArray[np.float64] = self._program.work[start : start + self._cells(scope)]
+        return table.reshape(shape)
+
+    def trace(self) -> dict[int, int]:
+        """The level of each node of a maximising step, after `eliminate`."""
+        levels = self._program.trace()
+        return {
+            step.scope[-1]: int(levels[step.scope[-1]])
+            for step in self.steps
+            if step.operation == STEP_MAX
+        }
+
+    def marginals(
+        self, evidence: NDArray[np.int64]
+    ) -> tuple[dict[int, NDArray[np.float64]], NDArray[np.float64]]:
+        """Marginals (rows × levels) of the nodes eliminated, and ln P of each row of evidence.
+
+        Rows of probability 0 have no marginals: theirs mean nothing.
+        """
+        log_p = np.zeros(len(evidence))
+        if not self.steps:
+            bases = self.bases(evidence)
+            for row in range(len(evidence)):
+                log_p[row] = self._log_of_constants(bases[row])
+            return {}, log_p
+        sizes = [self._tables.sizes[step.scope[-1]] for step in self.steps]
+        offsets = np.cumsum([0, *sizes], dtype=np.int64)
+        out = np.zeros((len(evidence), int(offsets[-1])))
+        self._program.marginals(
+            self._numbers, self.bases(evidence), offsets[:-1].copy(), out, log_p
+        )
+        found = {
+            step.scope[-1]: out[:, offsets[s] : offsets[s + 1]] for s, step in enumerate(self.steps)
+        }
+        return found, log_p
+
+
+def _with_indicators(
+    tables: Tables, entered: Sequence[int]
+) -> tuple[NDArray[np.float64], list[int]]:
+    """The numbers of all tables, then for each entered node a row of ones and the unit rows."""
+    parts, starts, end = [tables.numbers], [], len(tables.numbers)
+    for node in entered:
+        size = tables.sizes[node]
+        starts.append(end)
+        parts.append(np.concatenate([np.ones(size), np.eye(size).reshape(-1)]))
+        end += len(parts[-1])
+    return (np.concatenate(parts) if entered else tables.numbers), starts
+
+
+def ancestors(tables: Tables, nodes: Iterable[int]) -> list[int]:
+    """The nodes and all their ancestors: the others have no say in what is asked of these."""
+    found = waiting = bits_of(nodes)
+    while waiting:
+        new = 0
+        for node in members(waiting):
+            new |= bits_of(tables.scopes[node][:-1])
+        waiting = new & ~found
+        found |= waiting
+    return list(members(found))
