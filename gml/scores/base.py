@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family
-from gml.errors import GraphError, UsageError
+from gml.errors import GraphError, UsageError, unknown_name
 from gml.graph.graph import Graph
 
 RESOLUTION = 2.0**-20
@@ -59,6 +59,9 @@ def families_of(score: Score, graph: Graph) -> list[Family]:
     if graph.kind != "dag":
         raise GraphError(f"a DAG is needed, and the kind of the graph is {graph.kind}")
     position = {name: j for j, name in enumerate(score.names)}
+    for name in graph.names:
+        if name not in position:
+            raise GraphError(unknown_name("column", name, score.names))
     where = [position[name] for name in graph.names]
     return [(where[j], tuple(where[i] for i in graph.parents(j))) for j in range(len(graph.names))]
 
@@ -73,7 +76,8 @@ def total(score: Score, graph: Graph) -> float:
     >>> round(total(gml.SCORES["bic"](counter), gml.read_graph("sample_data/asia.dot")), 3)
     -11184.093
     """
-    return add_up(score.names, families_of(score, graph), batch(score, families_of(score, graph)))
+    families = families_of(score, graph)
+    return add_up(score.names, families, batch(score, families))
 
 
 def add_up(names: Sequence[str], families: Sequence[Family], values: NDArray[np.float64]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,15 +39,23 @@ def family_value(table: NDArray[np.int64], cells: float, rule: FamilyRule) -> fl
     table = table[table.any(axis=1)]
     if len(table) == 0:
         return 0.0
-    levels = table.shape[1]
-    counts: NDArray[np.float64] = np.multiply(table, rule.unit, dtype=np.float64)
-    totals: NDArray[np.float64] = np.multiply(table.sum(axis=1), rule.unit, dtype=np.float64)
+    totals = table.sum(axis=1)
     if rule.kind == LIKELIHOOD:
-        ratio = np.where(counts > 0, counts / totals[:, None], 1.0)
-        return float(np.sum(counts * np.log(ratio)))
+        seen = table > 0
+        others = (totals[:, None] - table)[seen]
+        return float(np.sum(table[seen] * _log_share(table[seen], others))) * rule.unit
     if rule.kind == DIRICHLET:
-        return _marginal_likelihood(counts, totals, _cell_prior(table, cells, rule))
-    return math.fsum(log_regret(float(n), float(levels)) for n in totals)
+        return _marginal_likelihood(table, totals, _cell_prior(table, cells, rule), rule.unit)
+    return math.fsum(log_regret(float(n) * rule.unit, float(table.shape[1])) for n in totals)
+
+
+def _log_share(part: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:
+    """ln of part / (part + others): a share near 1 keeps its digits."""
+    whole = np.add(part, others, dtype=np.float64)
+    logs: NDArray[np.float64] = np.where(
+        others < part, np.log1p(-np.minimum(others, part) / whole), np.log(part / whole)
+    )
+    return logs
 
 
 def _cell_prior(table: NDArray[np.int64], cells: float, rule: FamilyRule) -> float:
@@ -56,14 +65,15 @@ def _cell_prior(table: NDArray[np.int64], cells: float, rule: FamilyRule) -> flo
 
 
 def _marginal_likelihood(
-    counts: NDArray[np.float64], totals: NDArray[np.float64], a: float
+    table: NDArray[np.int64], totals: NDArray[np.int64], a: float, unit: float
 ) -> float:
-    levels = int(counts.shape[1])
-    z = counts + a
-    value = float(np.sum(z * np.log(z / (totals[:, None] + levels * a))))
-    value += len(counts) * levels * a * math.log(levels)
-    value -= math.fsum(_rest(float(n), levels * a) for n in totals)
-    return value + math.fsum(_rest(float(n), a) for n in counts[counts > 0])
+    levels = int(table.shape[1])
+    z = table * unit + a
+    others = (totals[:, None] - table) * unit + (levels - 1) * a
+    value = float(np.sum(z * _log_share(z, others)))
+    value += len(table) * levels * a * math.log(levels)
+    value -= math.fsum(_rest(float(n) * unit, levels * a) for n in totals)
+    return value + math.fsum(_rest(float(n) * unit, a) for n in table[table > 0])
 
 
 def _rest(n: float, a: float) -> float:

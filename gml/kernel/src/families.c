@@ -20,34 +20,39 @@ static double rest(double n, double a)
     return n == 0 ? 0 : stirling_error(n + a) - stirling_error(a) - 0.5 * log1p(n / a);
 }
 
-static double likelihood(const int64_t *counts, size_t levels, double unit, double n)
+/* ln of a share part / (part + others): a share near 1 keeps its digits. */
+static double log_share(double part, double others)
+{
+    const double whole = part + others;
+    return others < part ? log1p(-others / whole) : log(part / whole);
+}
+
+static double likelihood(const int64_t *counts, size_t levels, double unit, int64_t total)
 {
     double sum = 0;
     for (size_t k = 0; k < levels; k++)
-        if (counts[k] != 0) {
-            double count = (double)counts[k] * unit;
-            sum += count * log(count / n);
-        }
-    return sum;
+        if (counts[k] != 0)
+            sum += (double)counts[k] * log_share((double)counts[k], (double)(total - counts[k]));
+    return sum * unit;
 }
 
 /* ln of Gamma(A) / Gamma(n + A) * prod Gamma(n_k + a) / Gamma(a), A = r a. With z = n + prior count the
    parts z ln z add up to sum z_k ln(z_k / z) + A ln r and the parts z cancel: nothing of the size n ln n
    is ever subtracted. */
-static double marginal_likelihood(const int64_t *counts, size_t levels, double unit, double n,
+static double marginal_likelihood(const int64_t *counts, size_t levels, double unit, int64_t total,
                                   double a)
 {
-    const double r = (double)levels, all = r * a, z = n + all;
+    const double r = (double)levels, all = r * a, n = (double)total * unit;
     double sum = all * log(r) - rest(n, all), empty = 0;
     for (size_t k = 0; k < levels; k++) {
         if (counts[k] == 0) {
             empty++;
             continue;
         }
-        double count = (double)counts[k] * unit;
-        sum += (count + a) * log((count + a) / z) + rest(count, a);
+        double count = (double)counts[k] * unit, others = (double)(total - counts[k]) * unit;
+        sum += (count + a) * log_share(count + a, others + (r - 1) * a) + rest(count, a);
     }
-    return sum + empty * (a * log(a / z));
+    return sum + empty * (a * log(a / (n + all)));
 }
 
 static void add_stratum(void *context, const int64_t *counts)
@@ -59,13 +64,12 @@ static void add_stratum(void *context, const int64_t *counts)
         total += counts[k];
     if (total == 0)
         return;
-    const double n = (double)total * unit;
     if (family->rule->kind == FAMILY_LIKELIHOOD)
-        family->sum += likelihood(counts, family->levels, unit, n);
+        family->sum += likelihood(counts, family->levels, unit, total);
     else if (family->rule->kind == FAMILY_DIRICHLET)
-        family->sum += marginal_likelihood(counts, family->levels, unit, n, family->cell_prior);
+        family->sum += marginal_likelihood(counts, family->levels, unit, total, family->cell_prior);
     else
-        family->sum += log_regret(n, (double)family->levels);
+        family->sum += log_regret((double)total * unit, (double)family->levels);
 }
 
 static double cell_prior(const family_rule *rule, size_t levels, double cells, size_t seen_strata)

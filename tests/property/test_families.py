@@ -1,0 +1,169 @@
+"""Values of families: the compiled kernel, the reference and the definitions agree."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gml.kernel import reference
+from gml.kernel.layout import DIRICHLET, LIKELIHOOD, OF_CELL, OF_SEEN, OF_TABLE, REGRET, FamilyRule
+
+_kernel = pytest.importorskip("gml.kernel._kernel")
+
+RULES = [
+    FamilyRule(LIKELIHOOD),
+    FamilyRule(DIRICHLET, OF_CELL, 1.0),
+    FamilyRule(DIRICHLET, OF_CELL, 0.5),
+    FamilyRule(DIRICHLET, OF_TABLE, 10.0),
+    FamilyRule(DIRICHLET, OF_SEEN, 1.0),
+    FamilyRule(DIRICHLET, OF_TABLE, 3.0, 0.25),
+    FamilyRule(REGRET),
+]
+
+
+def by_definition(table, cells, rule):
+    """The value with mpmath, every stratum of the table seen or not."""
+    with mpmath.workdps(40):
+        value = mpmath.mpf(0)
+        r = table.shape[1]
+        seen = int(table.any(axis=1).sum())
+        prior = {
+            OF_CELL: rule.prior,
+            OF_TABLE: rule.prior / cells,
+            OF_SEEN: rule.prior / (r * max(1, seen)),
+        }[rule.share]
+        a = mpmath.mpf(prior)
+        for row in table:
+            n = mpmath.mpf(int(row.sum())) * rule.unit
+            if n == 0:
+                continue
+            counts = [mpmath.mpf(int(k)) * rule.unit for k in row]
+            if rule.kind == LIKELIHOOD:
+                value += sum(k * mpmath.log(k / n) for k in counts if k)
+            elif rule.kind == DIRICHLET:
+                value += mpmath.loggamma(r * a) - mpmath.loggamma(r * a + n)
+                value += sum(mpmath.loggamma(a + k) - mpmath.loggamma(a) for k in counts)
+            else:
+                value += mpmath.log(regret_by_recurrence(int(n), r))
+        return float(value)
+
+
+def regret_by_recurrence(n, levels):
+    """C(n, K+2) = C(n, K+1) + n/K · C(n, K) from the defining sum for two levels."""
+    with mpmath.workdps(40):
+        two = sum(
+            mpmath.binomial(n, h) * (mpmath.mpf(h) / n) ** h * (mpmath.mpf(n - h) / n) ** (n - h)
+            for h in range(n + 1)
+        )
+        before, now = mpmath.mpf(1), two
+        if levels == 1:
+            return before
+        for k in range(1, levels - 1):
+            before, now = now, now + mpmath.mpf(n) / k * before
+        return now
+
+
+tables = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(
+    lambda shape: st.lists(
+        st.lists(st.sampled_from([0, 0, 1, 2, 7, 40]), min_size=shape[1], max_size=shape[1]),
+        min_size=shape[0],
+        max_size=shape[0],
+    )
+)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@given(cells=tables)
+@example(cells=[[0, 0, 0]])
+@example(cells=[[0, 3, 0], [0, 0, 0], [1, 0, 0]])
+def test_one_table(rule, cells):
+    table = np.array(cells, dtype=np.int64)
+    size = float(table.size)
+    expected = by_definition(table, size, rule)
+    for kernel in (_kernel, reference):
+        assert kernel.family_value(table, size, rule) == pytest.approx(
+            expected, rel=1e-12, abs=1e-11
+        )
+
+
+@pytest.mark.parametrize("n", [10**3, 10**6, 10**9])
+def test_no_cancellation_in_large_tables(n):
+    """The marginal likelihood of a nearly certain child keeps its digits, however many rows."""
+    table = np.array([[n, 1], [3, 10 * n]], dtype=np.int64)
+    rule = FamilyRule(DIRICHLET, OF_TABLE, 1.0)
+    with mpmath.workdps(40):
+        expected = by_definition(table, 4.0, rule)
+    assert _kernel.family_value(table, 4.0, rule) == pytest.approx(expected, rel=1e-13)
+
+
+def direct_regret(n, levels):
+    """The sum of the maximised likelihood over all samples of n rows, by their counts."""
+    total = 0.0
+    for bars in itertools.combinations(range(n + levels - 1), levels - 1):
+        edges = [-1, *bars, n + levels - 1]
+        counts = [b - a - 1 for a, b in itertools.pairwise(edges)]
+        ways = math.factorial(n) / math.prod(math.factorial(k) for k in counts)
+        total += ways * math.prod((k / n) ** k for k in counts)
+    return math.log(total)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n", [1, 2, 5, 12])
+def test_regret_is_the_direct_sum(n, levels):
+    expected = direct_regret(n, levels)
+    assert _kernel.log_regret(n, levels) == pytest.approx(expected, rel=1e-13, abs=1e-14)
+    assert reference.log_regret(n, levels) == pytest.approx(expected, rel=1e-13, abs=1e-14)
+
+
+@pytest.mark.parametrize(("n", "levels"), [(300, 2), (1000, 50), (40, 3000), (2000, 7)])
+def test_regret_of_larger_samples(n, levels):
+    expected = float(mpmath.log(regret_by_recurrence(n, levels)))
+    assert _kernel.log_regret(n, levels) == pytest.approx(expected, rel=1e-13)
+
+
+def test_regret_of_astronomical_tables():
+    """K ≫ n: nearly all samples have n different levels, C(n, K) → K^n / n^n."""
+    assert _kernel.log_regret(20, 1e30) == pytest.approx(20 * math.log(1e30 / 20), rel=1e-14)
+    assert _kernel.log_regret(0, 5) == 0
+
+
+@st.composite
+def coded(draw):
+    n = draw(st.integers(0, 60))
+    levels = draw(st.lists(st.sampled_from([1, 2, 3, 5, 300]), min_size=1, max_size=5))
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    columns = []
+    for size in levels:
+        codes = rng.integers(0, size, n)
+        codes = codes.astype(np.uint8 if size <= 255 else np.uint16)
+        if draw(st.booleans()):
+            codes[rng.random(n) < 0.1] = np.iinfo(codes.dtype).max
+        columns.append(codes)
+    weights = draw(st.sampled_from([None, "some"]))
+    if weights is not None:
+        weights = rng.integers(0, 4, n).astype(np.int64)
+    families = [rng.permutation(len(levels))[: rng.integers(1, len(levels) + 1)] for _ in range(6)]
+    return columns, levels, weights, families, draw(st.booleans())
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@given(case=coded())
+def test_batches(rule, case):
+    """Counting and summing many families: dense tables, sparse ones, weights, missing values."""
+    columns, levels, weights, families, remember = case
+    flat = np.concatenate(families).astype(np.int32)
+    starts = np.cumsum([0, *map(len, families)]).astype(np.int64)
+    found = []
+    for kernel in (_kernel, reference):
+        data = kernel.CodedData([c.copy() for c in columns], levels, weights, 32)
+        if remember:
+            data.remember_pairs()
+        found.append(data.family_values(flat, starts, rule))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-11, atol=1e-10)
