@@ -84,7 +84,7 @@ def read_dataset(
     with open_source(path, digest=options.digest) as source:
         if options.encoding is not None:
             source.transcode(options.encoding)
-        delimiter = options.delimiter or _default_delimiter(path)
+        delimiter = options.delimiter or default_delimiter(path)
         header = read_header(source, source.name, delimiter)
         chosen = choose_columns(header.names, options, used, source.name)
         specs = _specs(header.names, chosen, options, numeric)
@@ -93,7 +93,8 @@ def read_dataset(
         return _build(columns, header.names, chosen, options, numeric, source.name, source.digest())
 
 
-def _default_delimiter(path: str | os.PathLike[str]) -> str:
+def default_delimiter(path: str | os.PathLike[str]) -> str:
+    """Return what the suffix of a file says: tabs for .tsv, commas otherwise."""
     place = Path(path)
     if place.suffix.lower() in (".gz", ".bz2", ".xz", ".zst"):
         place = place.with_suffix("")

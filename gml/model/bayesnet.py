@@ -23,6 +23,8 @@ from gml.graph.order import topological_order
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gml.data.dataset import Dataset
+
 _SUM_TOLERANCE = 1e-9
 
 
@@ -234,3 +236,26 @@ class BayesNet:
         if not isinstance(cpd, CPT):
             raise GraphError(f"node {quote(name)} has numbers, and so no table")
         return cpd
+
+    def sample(self, n: int, *, seed: int = 0) -> Dataset:
+        """Draw n rows; see `gml.model.sample.sample`."""
+        from gml.model.sample import sample
+
+        return sample(self, n, seed=seed)
+
+    def query(
+        self, targets: Sequence[str] | None = None, evidence: Mapping[str, str] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return P(node | evidence) of the targets, or of every node that is not observed.
+
+        `gml.Inference` answers more questions, and many of them faster.
+        """
+        from gml.model.query import Inference
+
+        return Inference(self).marginals(evidence, targets)
+
+    def log_likelihood(self, data: Dataset) -> float:
+        """Return ln P(data); −infinity if a row has probability 0."""
+        from gml.model.heldout import log_likelihood
+
+        return log_likelihood(self, data)

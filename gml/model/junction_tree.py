@@ -99,9 +99,13 @@ class JunctionTree:
     ) -> None:
         self._tables = tables
         self.observed = tuple(sorted(observed))
+        self._column = {node: k for k, node in enumerate(self.observed)}
         hidden = {*kept, *(node for _, nodes in stages for node in nodes)}
         relevant = hidden | set(self.observed)
-        self._used = [k for k in range(len(tables.scopes)) if k in relevant]
+        used = [k for k in range(len(tables.scopes)) if k in relevant]
+        self._used = [k for k in used if hidden & set(tables.scopes[k])]
+        # A table whose nodes are all observed is a number.
+        self._constants = [k for k in used if not hidden & set(tables.scopes[k])]
         self._factors = [
             [
                 (node, stride)
@@ -115,8 +119,8 @@ class JunctionTree:
         self._numbers, self._indicators = _with_indicators(tables, self._entered)
         self.steps = self._plan(stages, kept)
         self._require_room(net, default_budget() if max_memory is None else max_memory)
-        code, starts, self.table_starts, room = self._compile()
-        self._program: Any = kernel.active().Elimination(code, starts, room, len(tables.sizes))
+        self._table_starts: list[int] = []
+        self._program: Any = self._compile() if self.steps else None
 
     # ------------------------------------------------------------------ planning
 
@@ -158,10 +162,8 @@ class JunctionTree:
             f"table is over {listing(names[node] for node in largest)}"
         )
 
-    def _compile(
-        self,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int], int]:
-        """Write the program of the steps (elimination.h)."""
+    def _compile(self) -> Any:
+        """Return the kernel's program of the steps (elimination.h)."""
         when = {
             step.scope[-1]: s for s, step in enumerate(self.steps) if step.operation != STEP_KEEP
         }
@@ -179,11 +181,11 @@ class JunctionTree:
             strides = _strides([self._tables.sizes[node] for node in around])
             factors[parents[s]].append((s, dict(zip(around, strides, strict=True))))
         code: list[int] = []
-        starts, table_starts, places = [], [], {}
+        starts, places = [], {}
         room = 0
         for s, step in enumerate(self.steps):
             starts.append(len(code))
-            table_starts.append(room)
+            self._table_starts.append(room)
             message = room + self._cells(step.scope)
             code += [step.operation, len(step.scope), room, message, len(factors[s]), parents[s], 0]
             code += [self._tables.sizes[node] for node in step.scope]
@@ -195,7 +197,9 @@ class JunctionTree:
         for s in range(len(self.steps)):
             if parents[s] >= 0:
                 code[starts[s] + _HEADER - 1] = places[s]
-        return np.array(code, np.int64), np.array(starts, np.int64), table_starts, room
+        return kernel.active().Elimination(
+            np.array(code, np.int64), np.array(starts, np.int64), room, len(self._tables.sizes)
+        )
 
     # ------------------------------------------------------------------ running
 
@@ -204,14 +208,9 @@ class JunctionTree:
 
         The code of an entered node is -1 in rows that do not observe it.
         """
-        position = {node: k for k, node in enumerate(self.observed)}
         bases = np.empty((len(evidence), len(self._factors)), dtype=np.int64)
         for k, table in enumerate(self._used):
-            bases[:, k] = self._tables.starts[table]
-            scope = zip(self._tables.scopes[table], self._tables.strides[table], strict=True)
-            for node, stride in scope:
-                if node in position:
-                    bases[:, k] += stride * evidence[:, position[node]]
+            bases[:, k] = self._base(table, evidence)
         for k, node in enumerate(self._entered):
             codes = evidence[:, len(self.observed) + k]
             bases[:, len(self._used) + k] = self._indicators[k] + (
@@ -219,29 +218,35 @@ class JunctionTree:
             )
         return bases
 
-    def _one(self, evidence: Mapping[int, int]) -> NDArray[np.int64]:
-        codes = np.array([[evidence[node] for node in self.observed]], dtype=np.int64)
-        bases: NDArray[np.int64] = self.bases(codes.reshape(1, -1))[0]
-        return bases
+    def _base(self, table: int, evidence: NDArray[np.int64]) -> NDArray[np.int64]:
+        base = np.full(len(evidence), self._tables.starts[table], dtype=np.int64)
+        scope = zip(self._tables.scopes[table], self._tables.strides[table], strict=True)
+        for node, stride in scope:
+            if node in self._column:
+                base += stride * evidence[:, self._column[node]]
+        return base
+
+    def _log_constants(self, evidence: NDArray[np.int64]) -> NDArray[np.float64]:
+        """ln of the product of the tables that evidence makes numbers, for each row."""
+        log_p = np.zeros(len(evidence))
+        with np.errstate(divide="ignore"):
+            for table in self._constants:
+                log_p += np.log(self._tables.numbers[self._base(table, evidence)])
+        return log_p
 
     def eliminate(self, evidence: Mapping[int, int]) -> float:
         """Run the steps; ln of the probability of the evidence (or of its best explanation)."""
-        if not self._used:
-            return 0.0
-        if not self.steps:
-            return self._log_of_constants(self._one(evidence))
-        log_p: float = self._program.eliminate(self._numbers, self._one(evidence))
+        codes = [evidence[node] for node in self.observed]
+        row = np.array(codes, dtype=np.int64).reshape(1, -1)
+        log_p = float(self._log_constants(row)[0])
+        if self.steps:
+            log_p += self._program.eliminate(self._numbers, self.bases(row)[0])
         return log_p
-
-    def _log_of_constants(self, bases: NDArray[np.int64]) -> float:
-        """With every node observed the tables are numbers."""
-        with np.errstate(divide="ignore"):
-            return float(np.sum(np.log(self._tables.numbers[bases])))
 
     def table(self, s: int) -> NDArray[np.float64]:
         """The table of a step, after `eliminate`."""
         scope = self.steps[s].scope
-        start = self.table_starts[s]
+        start = self._table_starts[s]
         shape = [self._tables.sizes[node] for node in scope]
         table: NDArray[np.float64] = self._program.work[start : start + self._cells(scope)]
         return table.reshape(shape)
@@ -262,12 +267,10 @@ class JunctionTree:
 
         Rows of probability 0 have no marginals: theirs mean nothing.
         """
-        log_p = np.zeros(len(evidence))
+        constants = self._log_constants(evidence)
         if not self.steps:
-            bases = self.bases(evidence)
-            for row in range(len(evidence)):
-                log_p[row] = self._log_of_constants(bases[row])
-            return {}, log_p
+            return {}, constants
+        log_p = np.zeros(len(evidence))
         sizes = [self._tables.sizes[step.scope[-1]] for step in self.steps]
         offsets = np.cumsum([0, *sizes], dtype=np.int64)
         out = np.zeros((len(evidence), int(offsets[-1])))
@@ -277,7 +280,7 @@ class JunctionTree:
         found = {
             step.scope[-1]: out[:, offsets[s] : offsets[s + 1]] for s, step in enumerate(self.steps)
         }
-        return found, log_p
+        return found, log_p + constants
 
 
 def _with_indicators(

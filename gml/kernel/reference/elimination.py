@@ -13,6 +13,7 @@ from gml.kernel.layout import STEP_KEEP, STEP_MAX, STEP_SUM
 
 _HEADER = 7
 _TIE = 1e-12
+_RESCALE_EVERY = 8
 
 Numbers = NDArray[np.float64]
 
@@ -59,12 +60,14 @@ class Elimination:
         log_scale = 0.0
         for step in self._steps:
             step.table[...] = 1.0
-            for source, strides in step.factors.items():
+            for f, (source, strides) in enumerate(step.factors.items()):
                 if source < 0:
                     step.table[...] *= _spread(tables[bases[-1 - source] :], step, strides)
                 else:
                     message = self._steps[source].message.reshape(-1)
                     step.table[...] *= _spread(message, step, strides)
+                if f % _RESCALE_EVERY == _RESCALE_EVERY - 1:
+                    log_scale += _rescale(step.table) * math.log(2)
             if step.operation == STEP_KEEP:
                 total = float(step.table.sum())
                 if not total > 0:
@@ -79,10 +82,8 @@ class Elimination:
                 if not largest > 0:
                     return -math.inf
                 log_scale += math.log(largest)
-            elif largest > 0:
-                exponent = math.frexp(largest)[1]
-                step.message[...] = np.ldexp(step.message, -exponent)
-                log_scale += exponent * math.log(2)
+            else:
+                log_scale += _rescale(step.message) * math.log(2)
         return log_scale
 
     def distribute(self, offsets: NDArray[np.int64], out: Numbers) -> None:
@@ -129,6 +130,14 @@ class Elimination:
                     best = k
             levels[step.variables[-1]] = best
         return levels
+
+
+def _rescale(values: Numbers) -> int:
+    """Divide by a power of two that brings the largest near 1; returns its exponent."""
+    largest = float(values.max())
+    exponent = math.frexp(largest)[1] if largest > 0 else 0
+    values[...] = np.ldexp(values, -exponent)
+    return exponent
 
 
 def _spread(values: NDArray[Any], step: _Step, strides: tuple[int, ...]) -> NDArray[Any]:

@@ -7,6 +7,9 @@
 /* Tables have fewer than 2^63 cells, so fewer axes of two levels. */
 #define MOST_AXES 64
 #define TIE 1e-12
+#define LOG_2 0.693147180559945309417232121458176568
+/* Factors after which a product is brought near 1 again. */
+#define RESCALE_EVERY 8
 
 typedef struct {
     int operation;
@@ -132,6 +135,8 @@ double eliminate(const elimination *program, const double *tables, const int64_t
             const double *source = factor[0] < 0 ? tables + bases[-1 - factor[0]]
                                                  : step_at(program, (size_t)factor[0]).message;
             multiply(&at, source, factor + 1, f == 0);
+            if (f % RESCALE_EVERY == RESCALE_EVERY - 1)
+                log_scale += rescale(at.table, cells) * LOG_2;
         }
         if (at.operation == STEP_KEEP) {
             double sum = sum_of(at.table, cells);
@@ -149,7 +154,7 @@ double eliminate(const elimination *program, const double *tables, const int64_t
                 return -INFINITY;
             log_scale += log(at.message[0]);
         } else
-            log_scale += rescale(at.message, rows) * 0.693147180559945309417232121458176568;
+            log_scale += rescale(at.message, rows) * LOG_2;
     }
     return log_scale;
 }
