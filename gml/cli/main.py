@@ -19,6 +19,7 @@ COMMANDS = {
     "explain": "Say why PC has an edge, or none, from its log.",
     "indtest": "Test the independence of variables.",
     "pc": "Learn a CPDAG by independence tests (the PC algorithm).",
+    "query": "Ask a model for posteriors, explanations and predictions.",
     "score": "Score graphs on data.",
 }
 

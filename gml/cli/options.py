@@ -160,21 +160,27 @@ class DataRequest:
             )
 
 
+_DELIMITER = click.option(
+    "-d", "--delimiter", help="Field delimiter; comma, or tab for .tsv files."
+)
+_ENCODING = click.option("--encoding", help="Text encoding; UTF-8 by default.")
+_NA = click.option(
+    "--na",
+    multiple=True,
+    metavar="TOKEN",
+    help="Means missing (repeatable; replaces: empty NA N/A NaN nan null NULL ?).",
+)
+
 _DATA_OPTIONS = [
     click.argument("data_path", metavar="DATA"),
     name_list_option(
         "-c", "--columns", help_='Use these columns only: A,B (a name with a comma in "quotes").'
     ),
     name_list_option("--exclude", help_="Leave these columns out: A,B."),
-    click.option("-d", "--delimiter", help="Field delimiter; comma, or tab for .tsv files."),
+    _DELIMITER,
     click.option("--decimal", default=".", show_default=True, help="Decimal mark: . or ,"),
-    click.option("--encoding", help="Text encoding; UTF-8 by default."),
-    click.option(
-        "--na",
-        multiple=True,
-        metavar="TOKEN",
-        help="Means missing (repeatable; replaces: empty NA N/A NaN nan null NULL ?).",
-    ),
+    _ENCODING,
+    _NA,
     click.option(
         "--missing",
         type=click.Choice(["error", "drop", "level", "available"]),
@@ -242,6 +248,32 @@ def _data_options(function: Function, options: list[Callable[[Any], Any]]) -> Fu
     return wrapper  # type: ignore[return-value]
 
 
+def row_reading_options(function: Function) -> Function:
+    """How to read a file of rows that are no data to count, injected as `reading`."""
+
+    @_DELIMITER
+    @_ENCODING
+    @_NA
+    @functools.wraps(function)
+    def wrapper(
+        *args: Any,
+        delimiter: str | None,
+        encoding: str | None,
+        na: tuple[str, ...],
+        **kwargs: Any,
+    ) -> Any:
+        from gml.data.options import ReadOptions
+
+        reading = ReadOptions(delimiter=_delimiter(delimiter), encoding=encoding, na=na or None)
+        return function(*args, reading=reading, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def _delimiter(text: str | None) -> str | None:
+    return {"tab": "\t", "\\t": "\t"}.get(text or "", text)
+
+
 def _data_request(
     data_path: str,
     columns: tuple[str, ...],
@@ -271,7 +303,7 @@ def _data_request(
         cuts[column] = parse_binning(how)
     options = ReadOptions(
         columns=columns or None,
-        delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
+        delimiter=_delimiter(delimiter),
         na=na or None,
         cuts=cuts,
         schema=Schema() if levels is None else read_schema(levels),

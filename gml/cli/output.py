@@ -15,6 +15,7 @@ import click
 from gml.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
+    from gml.formats.reports.answers import Answer
     from gml.formats.reports.scores import ScoredGraph
     from gml.graph.graph import Graph
 
@@ -113,6 +114,21 @@ class ScoreOutput(_Output):
         self._send(FORMATS[self.format](graphs, n))
 
 
+class AnswerOutput(_Output):
+    """Takes the answer to a query."""
+
+    def require_writable(self) -> None:
+        """Refuse a path that cannot be written, once all inputs are known."""
+        if self.path is not None:
+            require_writable(self.path)
+
+    def write(self, answer: Answer) -> None:
+        """Write the answer."""
+        from gml.formats.reports.answers import FORMATS
+
+        self._send(FORMATS[self.format](answer))
+
+
 class TextOutput(_Output):
     """Takes sentences, and the facts behind them."""
 
@@ -142,6 +158,13 @@ def score_output(function: Function) -> Function:
     from gml.formats.suffixes import REPORT_SUFFIXES
 
     return _output(function, ScoreOutput, REPORT_SUFFIXES)
+
+
+def answer_output(function: Function) -> Function:
+    """-o and -f for answers, injected as `out`."""
+    from gml.formats.suffixes import REPORT_SUFFIXES
+
+    return _output(function, AnswerOutput, REPORT_SUFFIXES)
 
 
 def text_output(function: Function) -> Function:
