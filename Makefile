@@ -3,7 +3,7 @@ VENV   := .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h) gml/kernel/_kernel.pyx
+KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml/kernel/_kernel.pyx
 
 .PHONY: demo test lint format docs bench sanitize clean
 

@@ -756,3 +756,8 @@ cdef class Elimination:
         with nogil:
             trace_maximum(&self.program, &view[0])
         return levels[: self.n_variables]
+
+
+# ---------------------------------------------------------------------- sampling
+
+include "_sampling.pxi"

@@ -3,22 +3,34 @@
 from gml.kernel.reference.conditioning import ConditioningSets
 from gml.kernel.reference.counting import CodedData, exact_dot, group_rows, recode
 from gml.kernel.reference.csv_reader import read_csv
+from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.families import family_value, log_regret
 from gml.kernel.reference.permutation import permutation_exceedances
+from gml.kernel.reference.sampling import (
+    GaussianSampler,
+    TableSampler,
+    blank_cells,
+    normal_quantile,
+)
 from gml.kernel.reference.statistics import log_bayes_factor, table_statistics_of
 from gml.kernel.reference.tail import log_chi2_upper
 
 __all__ = [
     "CodedData",
     "ConditioningSets",
+    "CsvWriter",
     "Elimination",
+    "GaussianSampler",
+    "TableSampler",
+    "blank_cells",
     "exact_dot",
     "family_value",
     "group_rows",
     "log_bayes_factor",
     "log_chi2_upper",
     "log_regret",
+    "normal_quantile",
     "permutation_exceedances",
     "read_csv",
     "recode",

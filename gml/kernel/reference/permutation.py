@@ -1,8 +1,8 @@
 """Monte Carlo over tables with fixed stratum margins, all replicates of a chunk at once.
 
-Draw d of replicate r uses the uniform number of counter r·draws + d under the key (a SplitMix64
-finaliser applied twice), and a hypergeometric cell is found by inversion outwards from its mode:
-the compiled kernel does the same, number for number.
+Draw d of replicate r uses the uniform number of counter r·draws + d under the key, and a
+hypergeometric cell is found by inversion outwards from its mode: the compiled kernel does the same,
+number for number.
 """
 
 from __future__ import annotations
@@ -12,22 +12,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.kernel.reference.random import random_uniform
 from gml.kernel.reference.statistics import divergence
 from gml.kernel.reference.tail import deviance, stirling_error
 
 _MAX_LOG_FACTORIALS = 1 << 20
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
-
-
-def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def _uniform(key: tuple[int, int], counters: NDArray[np.uint64]) -> NDArray[np.float64]:
-    z = _mix(counters * np.uint64(0x9E3779B97F4A7C15) + np.uint64(key[0]))
-    return (_mix(z ^ np.uint64(key[1])) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _log_binomial(k: int, n: int, p: float, q: float) -> float:
@@ -165,7 +155,7 @@ def _draw_tables(
         in_row = np.full(size, rows[a])
         pool = np.full(size, remaining)
         for b in range(len(columns) - 1):
-            count = _hypergeometric(_uniform(key, counters), pool, left[:, b], in_row)
+            count = _hypergeometric(random_uniform(key, counters), pool, left[:, b], in_row)
             counters = counters + np.uint64(1)
             tables[:, a, b] = count
             in_row = in_row - count

@@ -4,26 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "statistics.h"
 #include "tail.h"
 
 #define MAX_LOG_FACTORIALS (INT64_C(1) << 20)
 #define HALF_LOG_2PI 0.918938533204672741780329736405617639861
-
-/* Finaliser of SplitMix64 (Steele, Lea & Flood 2014). */
-static inline uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
-/* Uniform on [0, 1), a function of key and counter alone. */
-static inline double uniform(const uint64_t key[2], uint64_t counter)
-{
-    uint64_t z = mix(counter * UINT64_C(0x9E3779B97F4A7C15) + key[0]);
-    return (double)(mix(z ^ key[1]) >> 11) * 0x1p-53;
-}
 
 typedef struct {
     double *table;
@@ -112,7 +98,7 @@ static uint64_t draw_table(const int64_t *row_totals, const int64_t *column_tota
         int64_t in_row = row_totals[a], pool = remaining;
         for (size_t b = 0; b + 1 < columns; b++) {
             int64_t count =
-                hypergeometric(uniform(key, counter++), pool, left[b], in_row, known);
+                hypergeometric(random_uniform(key, counter++), pool, left[b], in_row, known);
             table[a * columns + b] = count;
             in_row -= count;
             pool -= left[b];
