@@ -1,0 +1,371 @@
+"""Rows drawn from a network: ancestral sampling, streamed.
+
+Each node is drawn given its parents, in an order in which they come first (Henrion 1988). A cell is
+a function of the seed, its row and the name of its node alone: any rows can be drawn by any thread,
+and neither the number of rows, nor the order of the nodes, nor an intervention elsewhere changes
+what the same cell would draw from. `intervene` cuts a node from its parents (Pearl 2009, section
+3.2); with `weighted` evidence, observed nodes are fixed and a row has the weight P(observed |
+their sampled parents) (likelihood weighting, Fung & Chang 1990; Shachter & Peot 1990).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.counts.resources import available_threads
+from gml.data.dataset import Dataset, Variable, code_type
+from gml.errors import UsageError, listing, quote, unknown_name
+from gml.kernel.plan import (
+    GaussianPlan,
+    GaussianStep,
+    TablePlan,
+    TableStep,
+    threshold,
+)
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.row_text import RowWriter, row_writer
+from gml.progress import reporter
+
+Plan = TablePlan | GaussianPlan
+Step = TableStep | GaussianStep
+Columns = list[NDArray[Any]]
+Result = TypeVar("Result")
+
+WEIGHT = "weight"
+"""Name of the column of weights."""
+
+_CHUNK_ROWS = 4096
+_CHUNK_BYTES = 1 << 21
+
+
+def steps_of(net: BayesNet) -> list[Step]:
+    """Return what draws each node given its parents, parents first."""
+    steps: list[Step] = []
+    for j in net.order():
+        cpd = net.cpds[j]
+        parents = tuple(net.index(parent.name) for parent in cpd.parents)
+        if isinstance(cpd, CPT):
+            steps.append(TableStep(j, parents, cpd.table))
+        else:
+            steps.append(GaussianStep(j, parents, cpd.intercept, cpd.coefficients, cpd.sd))
+    return steps
+
+
+def sampling_plan(
+    net: BayesNet,
+    *,
+    seed: int = 0,
+    steps: Sequence[Step] | None = None,
+    observed: Mapping[str, str | float] | None = None,
+) -> Plan:
+    """Return what to draw, and from which random numbers.
+
+    Parameters
+    ----------
+    net
+        Its nodes are the columns.
+    seed
+        Of the random numbers.
+    steps
+        What to draw instead of the network's own distributions, for example those of its posterior:
+        any parents, in an order in which they come first, for each node that is not observed.
+    observed
+        Levels (or numbers) of nodes that are fixed.
+    """
+    codes = {name: _code(net, name, value) for name, value in (observed or {}).items()}
+    fixed = {net.index(name): code for name, code in codes.items()}
+    if steps is None:
+        steps = [step for step in steps_of(net) if step.target not in fixed]
+    keys = _keys(net.names, seed, "value")
+    if net.is_gaussian:
+        regressions = tuple(step for step in steps if isinstance(step, GaussianStep))
+        return GaussianPlan(len(net.cpds), regressions, keys, fixed)
+    tables = tuple(step for step in steps if isinstance(step, TableStep))
+    n_levels = tuple(len(variable.levels or ()) for variable in net.variables)
+    return TablePlan(n_levels, tables, keys, {j: int(code) for j, code in fixed.items()})
+
+
+def _keys(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
+    """Two random numbers for each node, from the seed and its name."""
+    keys = np.empty((len(names), 2), dtype=np.uint64)
+    for j, name in enumerate(names):
+        text = f"{seed}\0{purpose}\0{name}".encode("utf-8", "surrogatepass")
+        keys[j] = np.frombuffer(hashlib.sha256(text).digest()[:16], dtype="<u8")
+    return keys
+
+
+def _code(net: BayesNet, name: str, value: str | float) -> float:
+    """Check the value of a node; a level becomes its code."""
+    variable = _variable(net, name)
+    if variable.levels is None:
+        if isinstance(value, str) or not math.isfinite(value):
+            raise UsageError(f"node {quote(name)} has numbers, and {value!r} is none")
+        return float(value)
+    if value not in variable.levels:
+        raise UsageError(unknown_name(f"level of {quote(name)}", str(value), variable.levels))
+    return variable.levels.index(str(value))
+
+
+def _variable(net: BayesNet, name: str) -> Variable:
+    if name not in net.names:
+        raise UsageError(unknown_name("node", name, net.names))
+    return net.variables[net.index(name)]
+
+
+def intervene(net: BayesNet, values: Mapping[str, str | float]) -> BayesNet:
+    """Return the network where nodes are set by hand: they lose their parents and vary no more.
+
+    Examples
+    --------
+    >>> rain = Variable("rain", ("no", "yes"))
+    >>> wet = Variable("wet", ("no", "yes"))
+    >>> net = BayesNet(
+    ...     (
+    ...         CPT(rain, (), np.array([[0.8, 0.2]])),
+    ...         CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]])),
+    ...     )
+    ... )
+    >>> intervene(net, {"wet": "yes"}).cpt("wet").table
+    array([[0., 1.]])
+    """
+    cpds = list(net.cpds)
+    for name, value in values.items():
+        code = _code(net, name, value)
+        variable = _variable(net, name)
+        if variable.levels is None:
+            cpds[net.index(name)] = LinearGaussian(variable, (), float(code), (), 0.0)
+        else:
+            table = np.zeros((1, len(variable.levels)))
+            table[0, int(code)] = 1
+            cpds[net.index(name)] = CPT(variable, (), table)
+    return dataclasses.replace(net, cpds=tuple(cpds))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to draw: of a network, or of any plan over its nodes.
+
+    `weigh`, if given, turns the columns of some rows into their weights; `missing_rate` is the
+    probability with which each cell is missing, whatever it holds.
+    """
+
+    variables: tuple[Variable, ...]
+    plan: Plan
+    seed: int = 0
+    missing_rate: float = 0.0
+    weigh: Callable[[Columns], NDArray[np.float64]] | None = None
+
+    def __post_init__(self) -> None:
+        names = [variable.name for variable in self.variables]
+        if not names:
+            raise UsageError("the model has no nodes to sample")
+        if self.weigh is not None and WEIGHT in names:
+            raise UsageError(f"a node is named {WEIGHT!r}, as the column of weights would be")
+        empty = [v.name for v in self.variables if "" in (v.levels or ())]
+        if self.missing_rate and empty:
+            raise UsageError(
+                f"missing cells are empty, and so is a level of {listing(empty)}: they would look "
+                "the same"
+            )
+
+    def new_columns(self, n_rows: int) -> Columns:
+        """Room for some rows."""
+        return [
+            np.empty(n_rows, np.float64 if v.levels is None else code_type(len(v.levels)))
+            for v in self.variables
+        ]
+
+    def drawer(self) -> Callable[[int, Columns], NDArray[np.float64] | None]:
+        """Return what fills columns with the rows from a first one on, and weighs these."""
+        active = kernel.active()
+        if isinstance(self.plan, TablePlan):
+            sampler = active.TableSampler(self.plan)
+        else:
+            sampler = active.GaussianSampler(self.plan)
+        limit = threshold(self.missing_rate)
+        keys = _keys([v.name for v in self.variables], self.seed, "missing")
+
+        def draw(first_row: int, columns: Columns) -> NDArray[np.float64] | None:
+            sampler.draw(first_row, columns)
+            weights = None if self.weigh is None else self.weigh(columns)
+            if limit:
+                active.blank_cells(columns, keys, limit, first_row)
+            return weights
+
+        return draw
+
+
+def network_rows(
+    net: BayesNet,
+    *,
+    seed: int = 0,
+    missing_rate: float = 0.0,
+    weighted: Mapping[str, str | float] | None = None,
+) -> Rows:
+    """Return the rows of a network; `weighted` is evidence that the weights account for."""
+    plan = sampling_plan(net, seed=seed, observed=weighted)
+    weigh = likelihood(net, list(weighted)) if weighted else None
+    return Rows(net.variables, plan, seed, missing_rate, weigh)
+
+
+def likelihood(net: BayesNet, names: Sequence[str]) -> Callable[[Columns], NDArray[np.float64]]:
+    """Return what computes ∏ P(node | its parents) over the named nodes, for each row of columns.
+
+    Factors are multiplied in the order of the nodes; densities, which may be huge, as logarithms.
+    """
+    nodes = sorted(net.index(name) for name in names)
+    for cpd in (net.cpds[j] for j in nodes):
+        if isinstance(cpd, LinearGaussian) and cpd.sd == 0:
+            raise UsageError(
+                f"node {quote(cpd.variable.name)} does not vary given its parents, and so has no "
+                "density to weigh by"
+            )
+
+    def weigh(columns: Columns) -> NDArray[np.float64]:
+        weights = np.zeros(len(columns[0])) if net.is_gaussian else np.ones(len(columns[0]))
+        for j in nodes:
+            cpd = net.cpds[j]
+            parents = [columns[net.index(parent.name)] for parent in cpd.parents]
+            if isinstance(cpd, CPT):
+                weights *= _probabilities(cpd, columns[j], parents)
+            else:
+                weights += _log_densities(cpd, columns[j], parents)
+        return np.exp(weights) if net.is_gaussian else weights
+
+    return weigh
+
+
+def _probabilities(cpt: CPT, codes: NDArray[Any], parents: Columns) -> NDArray[np.float64]:
+    configurations = np.zeros(len(codes), dtype=np.int64)
+    for parent, parent_codes in zip(cpt.parents, parents, strict=True):
+        configurations = configurations * len(parent.levels or ()) + parent_codes
+    found: NDArray[np.float64] = cpt.table[configurations, codes]
+    return found
+
+
+def _log_densities(
+    cpd: LinearGaussian, values: NDArray[np.float64], parents: Columns
+) -> NDArray[np.float64]:
+    mean = np.full(len(values), cpd.intercept)
+    for coefficient, parent in zip(cpd.coefficients, parents, strict=True):
+        mean += coefficient * parent
+    z = (values - mean) / cpd.sd
+    logs: NDArray[np.float64] = -0.5 * z * z - math.log(cpd.sd) - 0.5 * math.log(2 * math.pi)
+    return logs
+
+
+def sample(
+    net: BayesNet,
+    n: int,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    first_row: int = 0,
+    missing_rate: float = 0.0,
+) -> Dataset:
+    """Draw n rows of a network, from row number `first_row` of the endless table of this seed on.
+
+    Levels that were not drawn are kept.
+
+    Examples
+    --------
+    >>> coin = Variable("coin", ("heads", "tails"))
+    >>> net = BayesNet((CPT(coin, (), np.array([[0.5, 0.5]])),))
+    >>> whole, part = sample(net, 100), sample(net, 10, first_row=90)
+    >>> bool((whole.columns[0][90:] == part.columns[0]).all())
+    True
+    """
+    rows = network_rows(net, seed=seed, missing_rate=missing_rate)
+    columns = rows.new_columns(n)
+    draw = rows.drawer()
+
+    def fill(start: int, slot: int) -> None:
+        draw(first_row + start, [column[start : start + _CHUNK_ROWS] for column in columns])
+
+    for _ in _in_order(fill, range(0, n, _CHUNK_ROWS), threads or available_threads()):
+        pass
+    return Dataset(rows.variables, tuple(columns))
+
+
+def csv_chunks(
+    rows: Rows, n: int, *, threads: int | None = None, first_row: int = 0
+) -> Iterator[memoryview]:
+    """Yield n rows as CSV text with a header, in pieces of about a megabyte, in order.
+
+    A piece is to be used before the next one is asked for, as its memory is used again: memory does
+    not grow with n. Warns if all weights were 0.
+    """
+    writer = row_writer(rows.variables, WEIGHT if rows.weigh is not None else None)
+    yield memoryview(writer.header)
+    threads = threads or available_threads()
+    step = max(1, min(_CHUNK_ROWS, _CHUNK_BYTES // writer.row_bytes))
+    draw = rows.drawer()
+    slots = [_Slot(rows.new_columns(step), writer) for _ in range(threads + 1)]
+
+    def make(start: int, slot: int) -> tuple[memoryview, float]:
+        return slots[slot].make(draw, first_row + start, min(step, n - start))
+
+    heaviest = 0.0
+    for done, (text, weight) in enumerate(_in_order(make, range(0, n, step), threads), start=1):
+        heaviest = max(heaviest, weight)
+        yield text
+        reporter().advance("sampling", min(done * step, n), n)
+    if n and heaviest == 0:
+        reporter().warn("the evidence had probability 0 in every row: all weights are 0")
+
+
+class _Slot:
+    """Memory for one piece: columns that are drawn, and the text that they become."""
+
+    def __init__(self, columns: Columns, writer: RowWriter) -> None:
+        self._columns = columns
+        self._writer = writer
+        self._buffer = writer.new_buffer(len(columns[0]))
+
+    def make(
+        self,
+        draw: Callable[[int, Columns], NDArray[np.float64] | None],
+        first_row: int,
+        n_rows: int,
+    ) -> tuple[memoryview, float]:
+        """Return rows as text, and the largest weight."""
+        columns = [column[:n_rows] for column in self._columns]
+        weights = draw(first_row, columns)
+        text = self._writer.text(columns, weights, self._buffer)
+        return text, 1.0 if weights is None else float(weights.max())
+
+
+def _in_order(
+    make: Callable[[int, int], Result], starts: Sequence[int], threads: int
+) -> Iterator[Result]:
+    """Yield make(start, slot) for each start in order, a few ahead of what was asked for.
+
+    The one just yielded and those made meanwhile have slots 0 .. threads, each its own.
+    """
+    if threads == 1 or len(starts) < 2:
+        for start in starts:
+            yield make(start, 0)
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    waiting: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for k, start in enumerate(starts):
+            waiting.append(pool.submit(make, start, k % (threads + 1)))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
