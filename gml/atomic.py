@@ -23,10 +23,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     An existing file keeps its permissions, and stays as it was when anything fails. A link is
     followed. What is not a regular file (a device, a named pipe) is written to directly.
     """
-    if is_special(path):
-        _write_through(Path(path), content)
-        return
-    with whole_file(path) as file:
+    with streamed_file(path) as file:
         file.write(content)
 
 
@@ -55,6 +52,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
+@contextlib.contextmanager
+def streamed_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to write bit by bit: whole as by `whole_file`, or if special then directly."""
+    with _special_file(Path(path)) if is_special(path) else whole_file(path) as file:
+        yield file
+
+
 def is_special(path: str | os.PathLike[str]) -> bool:
     """Whether a path names a device, a pipe, a folder or an open file, which no rename can make."""
     if re.fullmatch(_OPEN_FILE, str(path)):
@@ -62,7 +66,8 @@ def is_special(path: str | os.PathLike[str]) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
 
 
-def _write_through(target: Path, content: bytes) -> None:
+@contextlib.contextmanager
+def _special_file(target: Path) -> Iterator[BinaryIO]:
     if os.path.isdir(target):  # noqa: PTH112
         raise UsageError(f"cannot write {str(target)!r}: it is a folder")
     already_open = re.fullmatch(_OPEN_FILE, str(target))
@@ -71,10 +76,8 @@ def _write_through(target: Path, content: bytes) -> None:
             descriptor = os.dup(int(already_open[2] or {"out": 1, "err": 2}[already_open[1]]))
         else:
             descriptor = os.open(target, os.O_WRONLY)
-        with os.fdopen(descriptor, "wb", buffering=0) as file:
-            view = memoryview(content)
-            while view:
-                view = view[file.write(view) :]
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
     except BrokenPipeError:
         raise
     except OSError as error:

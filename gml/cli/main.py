@@ -20,6 +20,7 @@ COMMANDS = {
     "indtest": "Test the independence of variables.",
     "pc": "Learn a CPDAG by independence tests (the PC algorithm).",
     "query": "Ask a model for posteriors, explanations and predictions.",
+    "sample": "Draw rows from a model.",
     "score": "Score graphs on data.",
 }
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -58,6 +58,32 @@ def require_writable(path: str) -> None:
             raise UsageError(f"{path!r} is an input; write somewhere else")
     except OSError as error:
         raise UsageError(f"cannot write {path!r}: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class RowOutput:
+    """Takes rows as CSV text, piece by piece."""
+
+    path: str | None
+
+    def write(self, pieces: Iterable[bytes | memoryview]) -> None:
+        """Write the pieces as they come; a reader that went away ends it without an error."""
+        if self.path not in (None, "-", "/dev/stdout"):
+            from gml.atomic import streamed_file
+
+            with contextlib.suppress(BrokenPipeError), streamed_file(str(self.path)) as file:
+                for piece in pieces:
+                    file.write(piece)
+            return
+        try:
+            for piece in pieces:
+                sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            abandon_standard_output()
+        except OSError as error:
+            abandon_standard_output()
+            raise OutputError(f"cannot write to standard output: {error.strerror}") from None
 
 
 @dataclass(frozen=True)
@@ -170,6 +196,17 @@ def answer_output(function: Function) -> Function:
 def text_output(function: Function) -> Function:
     """-o and -f for sentences, injected as `out`."""
     return _output(function, TextOutput, {".txt": "text", ".json": "json"})
+
+
+def row_output(function: Function) -> Function:
+    """-o for rows, injected as `out`."""
+
+    @click.option("-o", "--output", metavar="FILE", help="Write here, as CSV.")
+    @functools.wraps(function)
+    def wrapper(*args: Any, output: str | None, **kwargs: Any) -> Any:
+        return function(*args, out=RowOutput(output), **kwargs)
+
+    return wrapper  # type: ignore[return-value]
 
 
 def _output(
