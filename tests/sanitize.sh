@@ -28,5 +28,6 @@ for instructions in portable avx2; do
         tests/property/test_csv_reader.py tests/property/test_counting.py \
         tests/property/test_conditioning.py \
         tests/property/test_statistics.py tests/property/test_permutation.py \
+        tests/property/test_sampling.py tests/unit/test_sample.py \
         tests/unit/test_reading.py tests/unit/test_regressions.py tests/unit/test_independence.py
 done
