@@ -127,6 +127,21 @@ def test_weighted_evidence(run):
     assert rows == [["no", "yes", "0.1"]] * 9
 
 
+def test_exact_evidence(run, folder):
+    header, *rows = records(run("rain.json", "-n", "20000", "--evidence", "wet=yes"))
+    assert header == ["rain", "wet"]
+    assert {row[1] for row in rows} == {"yes"}
+    # P(rain | wet) = 0.2 · 0.75 / (0.2 · 0.75 + 0.8 · 0.1) = 15/23
+    assert abs(sum(row[0] == "yes" for row in rows) / 20000 - 15 / 23) < 0.02
+    _, *rows = records(run("rain.json", "-n", "9", "--do", "rain=no", "--evidence", "wet=yes"))
+    assert rows == [["no", "yes"]] * 9
+    never = model(("a", [], {"levels": ["x", "y"], "cpt": [[1, 0]]}))
+    (folder / "never.json").write_text(never)
+    done = run("never.json", "-n", "5", "--evidence", "a=y", "-o", "out.csv")
+    assert done.returncode == 4
+    assert not (folder / "out.csv").exists()
+
+
 def test_missing_cells_are_empty(run):
     _, *rows = records(run("rain.json", "-n", "4000", "--missing-rate", "0.25"))
     empty = sum(cell == "" for row in rows for cell in row)

@@ -14,6 +14,7 @@ from gml.data.dataset import Variable, missing_mask
 from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.kernel.plan import TableStep
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.posterior import moments, posterior_rows
 from gml.model.sample import Rows, csv_chunks, intervene, network_rows, sample, sampling_plan
 
 N = 1_000_000
@@ -243,6 +244,35 @@ def test_any_plan_can_be_drawn():
     assert log_p(counts, given.reshape(-1)) > math.log(0.001)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_rows_given_evidence_are_exact(seed):
+    net = random_net(5, 50 + seed, most_levels=3)
+    joint = joint_of(net)
+    codes = np.unravel_index(int(np.argmax(joint)), joint.shape)
+    evidence = {net.names[j]: net.variables[j].levels[codes[j]] for j in (1, 4)}
+    rows = posterior_rows(net, evidence, seed=seed)
+    columns = rows.new_columns(N)
+    rows.drawer()(0, columns)
+    assert (columns[1] == codes[1]).all()
+    assert (columns[4] == codes[4]).all()
+    given = joint[:, codes[1], :, :, codes[4]]
+    cells = np.ravel_multi_index([columns[j] for j in (0, 2, 3)], given.shape)
+    counts = np.bincount(cells, minlength=given.size)
+    assert log_p(counts, given.reshape(-1) / given.sum()) > math.log(0.001 / 3)
+
+
+def test_impossible_evidence():
+    a, b = Variable("a", ("0", "1")), Variable("b", ("0", "1"))
+    net = BayesNet((CPT(a, (), np.array([[1.0, 0.0]])), CPT(b, (a,), np.array([[1.0, 0], [0, 1]]))))
+    for evidence in ({"b": "1"}, {"a": "0", "b": "1"}):
+        with pytest.raises(CannotAnswer):
+            posterior_rows(net, evidence)
+    everything = text_of(posterior_rows(net, {"a": "0", "b": "0"}), 2)
+    assert everything == b"a,b\n0,0\n0,0\n"
+    with pytest.raises(UsageError):
+        posterior_rows(net, {"b": "2"})
+
+
 def test_missing_cells():
     net = random_net(4, 40)
     whole, holed = sample(net, N, seed=2), sample(net, N, seed=2, missing_rate=0.3)
@@ -323,6 +353,33 @@ def test_numbers_set_by_hand_observed_and_missing(gaussian):
     constant = intervene(gaussian, {"y": 1.0})
     with pytest.raises(UsageError, match="does not vary"):
         network_rows(constant, weighted={"y": 1.0})
+
+
+def test_numbers_given_evidence(gaussian):
+    mean, covariance = moments(gaussian)
+    data = np.array(sample(gaussian, N, seed=6).columns)
+    spread = np.sqrt(np.diag(covariance) / N)
+    assert (np.abs(data.mean(axis=1) - mean) < 5 * spread).all()
+    np.testing.assert_allclose(np.cov(data), covariance, rtol=0.02, atol=0.02)
+    rows = posterior_rows(gaussian, {"z": 20.0}, seed=6)
+    columns = rows.new_columns(N)
+    rows.drawer()(0, columns)
+    assert (columns[0] == 20).all()
+    gain = covariance[1:, 0] / covariance[0, 0]
+    given = covariance[1:, 1:] - np.outer(gain, covariance[0, 1:])
+    found = np.array(columns[1:])
+    expected = mean[1:] + gain * (20 - mean[0])
+    assert (np.abs(found.mean(axis=1) - expected) < 5 * np.sqrt(np.diag(given) / N)).all()
+    np.testing.assert_allclose(np.cov(found), given, rtol=0.02, atol=0.02)
+    # What follows exactly from the evidence does not vary, and cannot be observed besides.
+    x, y = Variable("x", None), Variable("y", None)
+    copy = BayesNet((LinearGaussian(x, (), 0, (), 1.0), LinearGaussian(y, (x,), 1.0, (2.0,), 0.0)))
+    rows = posterior_rows(copy, {"y": 5.0})
+    columns = rows.new_columns(10)
+    rows.drawer()(0, columns)
+    np.testing.assert_allclose(columns[0], 2.0, rtol=1e-14)
+    with pytest.raises(CannotAnswer, match="follow exactly"):
+        posterior_rows(copy, {"x": 2.0, "y": 5.0})
 
 
 def test_numbers_out_of_range():
