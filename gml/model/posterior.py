@@ -17,7 +17,7 @@ from gml.errors import CannotAnswer, listing
 from gml.kernel.plan import GaussianStep, TableStep
 from gml.model.bayesnet import BayesNet, LinearGaussian
 from gml.model.query import Inference
-from gml.model.sample import Rows, Step, sampling_plan
+from gml.model.sample import Rows, Step, coded, sampling_plan
 
 # Of a variance: what is left below this share of it is rounding.
 _ROUNDING = 1e-12
@@ -32,11 +32,9 @@ def posterior_rows(
     max_memory: int | None = None,
 ) -> Rows:
     """Return the rows of a network given evidence; without any chance of it, CannotAnswer."""
-    # A plan of the network itself checks the evidence, and draws what exact steps replace.
-    sampling_plan(net, observed=evidence)
     steps: list[Step]
     if net.is_gaussian:
-        steps = _gaussian_steps(net, {name: float(x) for name, x in evidence.items()})
+        steps = _gaussian_steps(net, coded(net, evidence))
     else:
         inference = Inference(net, max_memory=max_memory)
         found = inference.posterior_steps({name: str(level) for name, level in evidence.items()})
@@ -61,11 +59,11 @@ def moments(net: BayesNet) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return mean, covariance
 
 
-def _gaussian_steps(net: BayesNet, evidence: Mapping[str, float]) -> list[Step]:
+def _gaussian_steps(net: BayesNet, evidence: Mapping[int, float]) -> list[Step]:
     mean, covariance = moments(net)
-    observed = sorted(net.index(name) for name in evidence)
-    hidden = [j for j in net.order() if j not in set(observed)]
-    values = np.array([evidence[net.names[j]] for j in observed])
+    observed = sorted(evidence)
+    hidden = [j for j in net.order() if j not in evidence]
+    values = np.array([evidence[j] for j in observed])
     among = covariance[np.ix_(observed, observed)]
     scale = np.sqrt(np.diag(among))
     if (scale == 0).any() or np.linalg.eigvalsh(among / np.outer(scale, scale))[0] < _ROUNDING:

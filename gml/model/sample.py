@@ -82,8 +82,7 @@ def sampling_plan(
     observed
         Levels (or numbers) of nodes that are fixed.
     """
-    codes = {name: _code(net, name, value) for name, value in (observed or {}).items()}
-    fixed = {net.index(name): code for name, code in codes.items()}
+    fixed = coded(net, observed or {})
     if steps is None:
         steps = [step for step in steps_of(net) if step.target not in fixed]
     keys = _keys(net.names, seed, "value")
@@ -104,22 +103,23 @@ def _keys(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
     return keys
 
 
-def _code(net: BayesNet, name: str, value: str | float) -> float:
-    """Check the value of a node; a level becomes its code."""
-    variable = _variable(net, name)
-    if variable.levels is None:
-        if isinstance(value, str) or not math.isfinite(value):
-            raise UsageError(f"node {quote(name)} has numbers, and {value!r} is none")
-        return float(value)
-    if value not in variable.levels:
-        raise UsageError(unknown_name(f"level of {quote(name)}", str(value), variable.levels))
-    return variable.levels.index(str(value))
-
-
-def _variable(net: BayesNet, name: str) -> Variable:
-    if name not in net.names:
-        raise UsageError(unknown_name("node", name, net.names))
-    return net.variables[net.index(name)]
+def coded(net: BayesNet, values: Mapping[str, str | float]) -> dict[int, float]:
+    """Check values of nodes; return the codes of levels, and numbers, by the nodes' positions."""
+    found: dict[int, float] = {}
+    for name, value in values.items():
+        if name not in net.names:
+            raise UsageError(unknown_name("node", name, net.names))
+        j = net.index(name)
+        levels = net.variables[j].levels
+        if levels is None:
+            if isinstance(value, str) or not math.isfinite(value):
+                raise UsageError(f"node {quote(name)} has numbers, and {value!r} is none")
+            found[j] = float(value)
+        elif value not in levels:
+            raise UsageError(unknown_name(f"level of {quote(name)}", str(value), levels))
+        else:
+            found[j] = levels.index(str(value))
+    return found
 
 
 def intervene(net: BayesNet, values: Mapping[str, str | float]) -> BayesNet:
@@ -139,15 +139,14 @@ def intervene(net: BayesNet, values: Mapping[str, str | float]) -> BayesNet:
     array([[0., 1.]])
     """
     cpds = list(net.cpds)
-    for name, value in values.items():
-        code = _code(net, name, value)
-        variable = _variable(net, name)
+    for j, value in coded(net, values).items():
+        variable = net.variables[j]
         if variable.levels is None:
-            cpds[net.index(name)] = LinearGaussian(variable, (), float(code), (), 0.0)
+            cpds[j] = LinearGaussian(variable, (), value, (), 0.0)
         else:
             table = np.zeros((1, len(variable.levels)))
-            table[0, int(code)] = 1
-            cpds[net.index(name)] = CPT(variable, (), table)
+            table[0, int(value)] = 1
+            cpds[j] = CPT(variable, (), table)
     return dataclasses.replace(net, cpds=tuple(cpds))
 
 
