@@ -148,7 +148,9 @@ def _answer(
     evidence = {name: str(level) for name, level in observed.items()}
     if mpe or map_:
         found = inference.mpe(evidence) if mpe else inference.map(target, evidence)
-        rows = [{"node": name, "level": level} for name, level in found.levels.items()]
+        rows: list[dict[str, Any]] = [
+            {"node": name, "level": level} for name, level in found.levels.items()
+        ]
         return Answer(
             rows,
             evidence,
@@ -188,7 +190,7 @@ def _gaussian_answer(
 ) -> Answer:
     """Mean and standard deviation of each node; several targets with their correlations too."""
     from gml.formats.reports.answers import Answer
-    from gml.model.posterior import gaussian_posterior
+    from gml.model.gaussian import gaussian_posterior
 
     if budget is not None and 16 * len(net.names) ** 2 > budget:
         raise CannotAnswer("the covariance of all nodes is more than --max-memory allows")

@@ -14,7 +14,8 @@ from gml.data.dataset import Variable, missing_mask
 from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.kernel.plan import TableStep
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
-from gml.model.posterior import moments, posterior_rows
+from gml.model.gaussian import moments
+from gml.model.posterior import posterior_rows
 from gml.model.sample import Rows, csv_chunks, intervene, network_rows, sample, sampling_plan
 
 N = 1_000_000
