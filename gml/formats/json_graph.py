@@ -30,8 +30,8 @@ def dump_json(graph: Graph) -> str:
     return (
         f'{{"directed": {directed}, "multigraph": false,\n'
         f'"graph": {encode(about)},\n'
-        f'"nodes": {_lines(nodes)},\n'
-        f'"edges": {_lines(edges)}}}\n'
+        f'"nodes": {lines(nodes)},\n'
+        f'"edges": {lines(edges)}}}\n'
     )
 
 
@@ -44,7 +44,8 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _lines(items: list[dict[str, Any]]) -> str:
+def lines(items: list[dict[str, Any]]) -> str:
+    """Return a JSON list with an item a line."""
     if not items:
         return "[]"
     return "[\n" + ",\n".join(encode(item) for item in items) + "\n]"
@@ -52,6 +53,11 @@ def _lines(items: list[dict[str, Any]]) -> str:
 
 def load_json(text: str, where: str) -> Graph:
     """Read a graph (or a model) from JSON, ours or networkx's."""
+    return graph_of(parse_json(text, where), where)
+
+
+def parse_json(text: str, where: str) -> dict[str, Any]:
+    """Return the content of a graph file."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -60,6 +66,11 @@ def load_json(text: str, where: str) -> Graph:
         raise GraphError(f"{where}: nested too deeply") from None
     if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
         raise GraphError(f'{where}: not a graph: "nodes" is missing')
+    return content
+
+
+def graph_of(content: dict[str, Any], where: str) -> Graph:
+    """Return the graph in the content of a file."""
     about = content.get("graph", {})
     if not isinstance(about, dict):
         raise GraphError(f'{where}: "graph" is not an object')

@@ -15,6 +15,16 @@ GRAPH_SUFFIXES = {
     ".xml": "graphml",
     ".txt": "text",
 }
+MODEL_SUFFIXES = {
+    ".json": "json",
+    ".bif": "bif",
+    ".xmlbif": "xmlbif",
+    ".bifxml": "xmlbif",
+    ".xml": "xmlbif",
+    ".net": "net",
+    ".hugin": "net",
+    ".txt": "text",
+}
 REPORT_SUFFIXES = {
     ".txt": "text",
     ".json": "json",

@@ -1,0 +1,148 @@
+"""From what a model file declares to a checked network: what BIF, XMLBIF and NET share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Variable
+from gml.errors import GraphError, quote, unknown_name
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, configuration
+from gml.progress import reporter
+
+# A network may have rows that add up to 1 within the first; what is written is read back bit for
+# bit. Files of other programs have six or seven digits.
+_EXACT = 1e-9
+_ROUNDED = 1e-5
+_LARGEST_TABLE = 1 << 27
+
+
+class Assembly:
+    """Collects variables and tables in the order of the file, and makes the network of them."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self._variables: dict[str, Variable] = {}
+        self._tables: dict[str, tuple[tuple[Variable, ...], NDArray[np.float64]]] = {}
+        self._rounded = 0
+
+    def fail(self, message: str, line: int | None = None) -> GraphError:
+        """Return the error that names the file and, if known, the line."""
+        at = "" if line is None else f"line {line}: "
+        return GraphError(f"{self.where}: {at}{message}")
+
+    def declare(self, name: str, levels: Sequence[str], line: int | None = None) -> None:
+        """Note a variable and its levels."""
+        if name in self._variables:
+            raise self.fail(f"variable {quote(name)} is declared twice", line)
+        if not levels:
+            raise self.fail(f"variable {quote(name)} has no levels", line)
+        if len(set(levels)) != len(levels):
+            twice = next(level for i, level in enumerate(levels) if level in levels[:i])
+            raise self.fail(f"variable {quote(name)} has the level {quote(twice)} twice", line)
+        self._variables[name] = Variable(name, tuple(levels))
+
+    def family(
+        self, child: str, parents: Iterable[str], line: int | None = None
+    ) -> tuple[Variable, tuple[Variable, ...]]:
+        """Return a variable and its parents, all of them declared and different."""
+        found: list[Variable] = []
+        for name in (child, *parents):
+            if name not in self._variables:
+                known = self._variables
+                message = unknown_name("variable", name, known) if known else "no variables"
+                raise self.fail(message, line)
+            if self._variables[name] in found:
+                raise self.fail(f"{quote(name)} is twice in the family of {quote(child)}", line)
+            found.append(self._variables[name])
+        if child in self._tables:
+            raise self.fail(f"variable {quote(child)} has a second table", line)
+        return found[0], tuple(found[1:])
+
+    def shape(
+        self, child: Variable, parents: Sequence[Variable], line: int | None = None
+    ) -> tuple[int, int]:
+        """Return the rows and columns that the table of a family has."""
+        rows = math.prod(len(parent.levels or ()) for parent in parents)
+        columns = len(child.levels or ())
+        if rows * columns > _LARGEST_TABLE:
+            raise self.fail(f"the table of {quote(child.name)} has {rows} rows, too many", line)
+        return rows, columns
+
+    def define(
+        self,
+        child: Variable,
+        parents: tuple[Variable, ...],
+        table: NDArray[np.float64],
+        line: int | None = None,
+    ) -> None:
+        """Note the table of a variable: a row a configuration, the last parent fastest."""
+        bad = ~(np.isfinite(table) & (table >= 0))
+        if bad.any():
+            row, column = map(int, np.argwhere(bad)[0])
+            raise self.fail(
+                f"{table[row, column]:g} in the table of {quote(child.name)} is no probability"
+                f"{_of_row(parents, row)}",
+                line,
+            )
+        sums = table.sum(axis=1)
+        error = np.abs(sums - 1)
+        worst = int(np.argmax(error))
+        if error[worst] > _ROUNDED:
+            raise self.fail(
+                f"the table of {quote(child.name)} has a row that adds up to {sums[worst]:.9g}, "
+                f"not 1{_of_row(parents, worst)}",
+                line,
+            )
+        rounded = error > _EXACT
+        if rounded.any():
+            self._rounded += int(np.count_nonzero(rounded))
+            table[rounded] /= sums[rounded, np.newaxis]
+        self._tables[child.name] = parents, table
+
+    def network(self) -> BayesNet:
+        """Return the network; warns once of all rows that were rounded."""
+        if not self._variables:
+            raise self.fail("there are no variables")
+        cpds: list[CPT | LinearGaussian] = []
+        for name, variable in self._variables.items():
+            if name not in self._tables:
+                raise self.fail(f"variable {quote(name)} has no table")
+            parents, table = self._tables[name]
+            cpds.append(CPT(variable, parents, table))
+        try:
+            net = BayesNet(tuple(cpds))
+        except GraphError as error:
+            raise GraphError(f"{self.where}: {error}") from None
+        if self._rounded:
+            rows = "1 row adds" if self._rounded == 1 else f"{self._rounded} rows add"
+            reporter().warn(f"{self.where}: {rows} up to 1 only after rounding; divided by the sum")
+        return net
+
+
+def _of_row(parents: Sequence[Variable], row: int) -> str:
+    labels = zip(parents, configuration(parents, row), strict=True)
+    shown = ", ".join(f"{parent.name}={label}" for parent, label in labels)
+    return f" ({shown})" if shown else ""
+
+
+def numbers(text: str) -> NDArray[np.float64]:
+    """Read numbers separated by blanks or commas; a ValueError if one is none."""
+    words = text.replace(",", " ").split()
+    return np.array(list(map(float, words)), dtype=np.float64)
+
+
+def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
+    """Return the tables of a network; one of numbers is refused, and so is one without nodes."""
+    tables = [cpd for cpd in net.cpds if isinstance(cpd, CPT)]
+    if len(tables) != len(net.cpds):
+        names = net.names[0]
+        raise GraphError(
+            f"{format} cannot hold a node of numbers such as {quote(names)}; write JSON instead"
+        )
+    if not tables:
+        raise GraphError(f"{format} cannot hold a network without nodes; write JSON instead")
+    return tables

@@ -1,0 +1,125 @@
+"""Tables of a model for spreadsheets, one CSV for each node, and for people, as aligned text.
+
+CSV has a row for each cell: a column for each parent, one for the level named by the variable, `p`,
+then `lower` and `upper` where intervals and `count` where counts are known, in this order. A node
+of numbers has a row for each term: `term`, `estimate`, `lower`, `upper`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+
+_NEVER_SEEN = "(never seen)"
+
+
+def dump_table(cpd: CPT | LinearGaussian) -> str:
+    """Return the distribution of one node as CSV."""
+    if isinstance(cpd, LinearGaussian):
+        header = ["term", "estimate"] + ["lower", "upper"] * (cpd.intervals is not None)
+        rows: Iterable[list[Any]] = _terms(cpd)
+    else:
+        header = [*(parent.name for parent in cpd.parents), cpd.variable.name, "p"]
+        header += ["lower", "upper"] * (cpd.intervals is not None)
+        header += ["count"] * (cpd.counts is not None)
+        rows = _cells(cpd)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([_known(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _known(value: Any) -> Any:
+    """The shortest float that reads back, and nothing where a quantity does not apply."""
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else ""
+    return value
+
+
+def _cells(cpt: CPT) -> Iterable[list[Any]]:
+    table = cpt.table.tolist()
+    intervals = None if cpt.intervals is None else cpt.intervals.tolist()
+    counts = None if cpt.counts is None else cpt.counts.tolist()
+    for row, labels in enumerate(cpt.configurations()):
+        for column, level in enumerate(cpt.variable.levels or ()):
+            cell = [*labels, level, table[row][column]]
+            if intervals is not None:
+                cell += intervals[row][column]
+            if counts is not None:
+                cell.append(counts[row][column])
+            yield cell
+
+
+def _terms(cpd: LinearGaussian) -> list[list[Any]]:
+    names = ["(intercept)", *(parent.name for parent in cpd.parents), "(sd)"]
+    estimates = [cpd.intercept, *cpd.coefficients, cpd.sd]
+    bounds: Sequence[tuple[float, ...]] = cpd.intervals or [()] * len(names)
+    return [
+        [name, estimate, *pair]
+        for name, estimate, pair in zip(names, estimates, bounds, strict=True)
+    ]
+
+
+def dump_text(net: BayesNet) -> str:
+    """Return the tables for people, numbers to 6 significant digits."""
+    parts = []
+    for cpd in net.cpds:
+        given = ", ".join(_plain(parent.name) for parent in cpd.parents)
+        title = f"{_plain(cpd.variable.name)}{f' given {given}' if given else ''}"
+        if isinstance(cpd, LinearGaussian):
+            if cpd.n is not None:
+                title += f"  ({cpd.n:g} rows)"
+            header = ["", "estimate"] + ["lower", "upper"] * (cpd.intervals is not None)
+            rows = [[_plain(row[0]), *map(_number, row[1:])] for row in _terms(cpd)]
+            parts.append(_aligned(title, 1, [header, *rows]))
+        else:
+            parts.append(_aligned(title, len(cpd.parents), _table(cpd)))
+    return "\n".join(parts)
+
+
+def _table(cpt: CPT) -> list[list[str]]:
+    levels = list(map(_plain, cpt.variable.levels or ()))
+    lines = [[*(_plain(parent.name) for parent in cpt.parents), *levels]]
+    seen = cpt.seen
+    for row, labels in enumerate(cpt.configurations()):
+        line = [*map(_plain, labels), *map(_number, cpt.table[row].tolist())]
+        if seen is not None and not seen[row]:
+            line.append(_NEVER_SEEN)
+        lines.append(line)
+        if cpt.intervals is not None:
+            bounds = [
+                f"{_number(low)}..{_number(high)}" for low, high in cpt.intervals[row].tolist()
+            ]
+            lines.append([*[""] * len(labels), *bounds])
+    return lines
+
+
+def _aligned(title: str, n_left: int, lines: list[list[str]]) -> str:
+    """Columns of equal width, the first to the left and numbers to the right."""
+    width = max(map(len, lines))
+    columns = [[line[k] if k < len(line) else "" for line in lines] for k in range(width)]
+    widths = [max(map(len, column)) for column in columns]
+    shown = [
+        "  "
+        + "  ".join(
+            f"{cell:<{widths[k]}}" if k < n_left else f"{cell:>{widths[k]}}"
+            for k, cell in enumerate(line)
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([title, *shown]) + "\n"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else "-"
+
+
+def _plain(name: str) -> str:
+    """A name on one line."""
+    return name if name.isprintable() and name else repr(name)

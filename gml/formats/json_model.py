@@ -1,0 +1,221 @@
+"""Model JSON: graph JSON (schema gml/1) whose nodes have their parents and their distribution.
+
+A node with levels has "cpt", a row for each configuration of "parents" with the last one fastest,
+and "counts" and "intervals" of the same shape where they are known. A node of numbers has
+"gaussian": {"intercept", "coefficients", "sd"} and, where known, "n" and "intervals": bounds of the
+intercept, of each coefficient and of the standard deviation. Parents stand in the order of the
+nodes, so a table whose parents have another order is turned. Floats are the shortest that read
+back to the same number; what is not finite is null.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Variable
+from gml.errors import GraphError, quote, unknown_name
+from gml.formats.json_graph import SCHEMA, encode, graph_of, lines, parse_json
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+
+# ---------------------------------------------------------------------- writing
+
+
+def dump_json_model(net: BayesNet) -> str:
+    """Return the text of a model file, a node and an edge a line."""
+    about: dict[str, Any] = {"schema": SCHEMA, "kind": "dag"}
+    if net.learning:
+        about["learning"] = dict(net.learning)
+    position = {name: i for i, name in enumerate(net.names)}
+    nodes = [
+        _gaussian_node(cpd, position)
+        if isinstance(cpd, LinearGaussian)
+        else _table_node(cpd, position)
+        for cpd in net.cpds
+    ]
+    edges = [
+        {"source": net.names[edge.source], "target": net.names[edge.target], "type": edge.type}
+        for edge in net.graph.edges()
+    ]
+    return (
+        '{"directed": true, "multigraph": false,\n'
+        f'"graph": {encode(about)},\n'
+        f'"nodes": {lines(nodes)},\n'
+        f'"edges": {lines(edges)}}}\n'
+    )
+
+
+def _node_order(parents: tuple[Variable, ...], position: Mapping[str, int]) -> list[int]:
+    return sorted(range(len(parents)), key=lambda i: position[parents[i].name])
+
+
+def _table_node(cpt: CPT, position: Mapping[str, int]) -> dict[str, Any]:
+    order = _node_order(cpt.parents, position)
+    sizes = [len(parent.levels or ()) for parent in cpt.parents]
+
+    def turned(table: NDArray[Any]) -> Any:
+        rest = table.shape[1:]
+        axes = (*order, *range(len(sizes), len(sizes) + len(rest)))
+        return table.reshape(*sizes, *rest).transpose(axes).reshape(table.shape).tolist()
+
+    node = {
+        "id": cpt.variable.name,
+        "levels": list(cpt.variable.levels or ()),
+        "parents": [cpt.parents[i].name for i in order],
+        "cpt": turned(cpt.table),
+    }
+    if cpt.counts is not None:
+        node["counts"] = turned(cpt.counts)
+    if cpt.intervals is not None:
+        node["intervals"] = _finite(turned(cpt.intervals))
+    return node
+
+
+def _gaussian_node(cpd: LinearGaussian, position: Mapping[str, int]) -> dict[str, Any]:
+    order = _node_order(cpd.parents, position)
+    gaussian: dict[str, Any] = {
+        "intercept": cpd.intercept,
+        "coefficients": [cpd.coefficients[i] for i in order],
+        "sd": cpd.sd,
+    }
+    if cpd.n is not None:
+        gaussian["n"] = cpd.n
+    if cpd.intervals is not None:
+        first, *middle, last = cpd.intervals
+        bounds = [first, *(middle[i] for i in order), last]
+        gaussian["intervals"] = _finite([list(pair) for pair in bounds])
+    return {
+        "id": cpd.variable.name,
+        "parents": [cpd.parents[i].name for i in order],
+        "gaussian": gaussian,
+    }
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value if math.isfinite(value) else None
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def has_tables(content: dict[str, Any]) -> bool:
+    """Whether the JSON of a graph says anything of the distribution of its nodes."""
+    return any(
+        isinstance(node, dict) and ("cpt" in node or "gaussian" in node)
+        for node in content["nodes"]
+    )
+
+
+def load_json_model(text: str, where: str) -> BayesNet:
+    """Read a model from JSON; a graph without tables is refused."""
+    content = parse_json(text, where)
+    graph = graph_of(content, where)
+    if not has_tables(content):
+        raise GraphError(f"{where}: a graph without tables; learn them with gml fit-params")
+    nodes = {str(node["id"]): node for node in content["nodes"]}
+    variables = {name: Variable(name, graph.levels.get(name)) for name in graph.names}
+    try:
+        cpds = tuple(_cpd(name, nodes[name], variables) for name in graph.names)
+        net = BayesNet(cpds, graph.learning)
+    except GraphError as error:
+        raise GraphError(f"{where}: {error}") from None
+    if not np.array_equal(net.graph.marks, graph.marks):
+        raise GraphError(f'{where}: the "edges" are not those that the "parents" of the nodes say')
+    return net
+
+
+def _cpd(name: str, node: dict[str, Any], variables: dict[str, Variable]) -> CPT | LinearGaussian:
+    given = node.get("parents", [])
+    if not isinstance(given, list) or not all(isinstance(parent, str) for parent in given):
+        raise GraphError(f"the parents of {quote(name)} are not a list of names")
+    for parent in given:
+        if parent not in variables:
+            raise GraphError(unknown_name("parent", parent, variables))
+    parents = tuple(variables[parent] for parent in given)
+    if "gaussian" in node and "levels" not in node and "cpt" not in node:
+        return _gaussian(variables[name], parents, node["gaussian"])
+    variable = variables[name]
+    if "cpt" not in node:
+        raise GraphError(f'node {quote(name)} has no table "cpt"')
+    without = [v.name for v in (variable, *parents) if not v.levels]
+    if without:
+        raise GraphError(f'node {quote(without[0])} has no "levels"')
+    shape = (math.prod(len(p.levels or ()) for p in parents), len(variable.levels or ()))
+    counts = node.get("counts")
+    intervals = node.get("intervals")
+    return CPT(
+        variable,
+        parents,
+        _array(node["cpt"], shape, f"the table of {quote(name)}"),
+        None if counts is None else _counts(counts, shape, f"the counts of {quote(name)}"),
+        None if intervals is None else _bounds(intervals, (*shape, 2), name),
+    )
+
+
+def _array(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    try:
+        array = np.array(value)
+    except (ValueError, OverflowError):
+        raise GraphError(f"{what} has rows of different lengths") from None
+    if array.shape != shape:
+        raise GraphError(f"{what} is not {' x '.join(map(str, shape))}")
+    if array.dtype.kind not in "iuf":
+        raise GraphError(f"{what} has something that is not a number")
+    return array.astype(np.float64)
+
+
+def _counts(value: Any, shape: tuple[int, ...], what: str) -> NDArray[Any]:
+    array = _array(value, shape, what)
+    if not (np.isfinite(array).all() and (array >= 0).all()):
+        raise GraphError(f"{what} have a number that is no count")
+    exact = np.array(value)
+    return exact if exact.dtype.kind in "iu" else array
+
+
+def _bounds(value: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
+    def known(item: Any) -> Any:
+        if isinstance(item, list):
+            return [known(inner) for inner in item]
+        return math.nan if item is None else item
+
+    return _array(known(value), shape, f"the intervals of {quote(name)}")
+
+
+def _gaussian(variable: Variable, parents: tuple[Variable, ...], given: Any) -> LinearGaussian:
+    what = f"the regression of {quote(variable.name)}"
+    if not isinstance(given, dict):
+        raise GraphError(f"{what} is not an object")
+    terms = [given.get("intercept"), given.get("coefficients"), given.get("sd"), given.get("n", 0)]
+    coefficients = terms.pop(1)
+    if not isinstance(coefficients, list):
+        raise GraphError(f'{what} has no list of "coefficients"')
+    for number in (*terms, *coefficients):
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise GraphError(f"{what} lacks a number")
+    intervals = given.get("intervals")
+    bounds = (
+        None
+        if intervals is None
+        else tuple(
+            (float(low), float(high))
+            for low, high in _bounds(intervals, (len(parents) + 2, 2), variable.name)
+        )
+    )
+    try:
+        return LinearGaussian(
+            variable,
+            parents,
+            float(terms[0]),
+            tuple(map(float, coefficients)),
+            float(terms[1]),
+            given.get("n"),
+            bounds,
+        )
+    except OverflowError:
+        raise GraphError(f"{what} has a number that is too large") from None

@@ -1,0 +1,168 @@
+"""Model files of all formats: written by name, read by content.
+
+Importing this module gives `BayesNet` its `from_file` and `to_file`: the model knows no files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from gml.atomic import write_whole
+from gml.errors import GraphError, OutputError, UsageError, place
+from gml.formats.bif import dump_bif, load_bif
+from gml.formats.cpt_table import dump_table, dump_text
+from gml.formats.file_text import read_text
+from gml.formats.graphs import parse_graph
+from gml.formats.json_graph import parse_json
+from gml.formats.json_model import dump_json_model, has_tables, load_json_model
+from gml.formats.net import dump_net, load_net
+from gml.formats.recognition import MODEL_FORMATS, recognise
+from gml.formats.suffixes import MODEL_SUFFIXES, format_of
+from gml.formats.xmlbif import dump_xmlbif, load_xmlbif
+from gml.graph.graph import Graph
+from gml.model.bayesnet import BayesNet
+
+MODEL_WRITERS: dict[str, Callable[[BayesNet], str]] = {
+    "json": dump_json_model,
+    "bif": dump_bif,
+    "xmlbif": dump_xmlbif,
+    "net": dump_net,
+    "text": dump_text,
+}
+_READERS: dict[str, Callable[[str, str], BayesNet]] = {
+    "json": load_json_model,
+    "bif": load_bif,
+    "xmlbif": load_xmlbif,
+    "net": load_net,
+}
+
+
+def read_model(path: str | os.PathLike[str]) -> BayesNet:
+    """Read a model from a JSON, BIF, XMLBIF or NET file, or standard input for `-`.
+
+    The content decides on the format and on compression, not the file's name.
+    """
+    return parse_model(read_text(path), place(path))
+
+
+def parse_model(text: str, where: str) -> BayesNet:
+    """Read a model from text whose format is recognised by how it begins."""
+    found = recognise(text, where)
+    if found not in _READERS:
+        name = {"dot": "DOT", "graphml": "GraphML"}[found]
+        raise GraphError(
+            f"{where}: {name} holds a graph without tables; learn them with gml fit-params"
+        )
+    return _READERS[found](text, where)
+
+
+def parse_any(text: str, where: str) -> BayesNet | Graph:
+    """Read what a text holds: a model if it has tables, else a graph."""
+    found = recognise(text, where)
+    if found in MODEL_FORMATS:
+        return _READERS[found](text, where)
+    if found == "json" and has_tables(parse_json(text, where)):
+        return load_json_model(text, where)
+    return parse_graph(text, where)
+
+
+def write_model(net: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:
+    """Write a model file, whole or not at all; the suffix picks the format."""
+    chosen = format or format_of(path, MODEL_SUFFIXES)
+    if chosen not in MODEL_WRITERS:
+        raise UsageError(f"format {chosen!r} is not one of {', '.join(MODEL_WRITERS)}")
+    write_whole(path, MODEL_WRITERS[chosen](net).encode("utf-8"))
+
+
+# ---------------------------------------------------------------------- a file for each node
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_LONGEST = 120
+
+
+def write_cpt_folder(net: BayesNet, folder: str | os.PathLike[str]) -> None:
+    """Write the distribution of each node to a CSV file of its own, named after the node."""
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {str(folder)!r}: {error.strerror}") from None
+    for cpd, name in zip(net.cpds, file_names(net.names), strict=True):
+        write_whole(target / f"{name}.csv", dump_table(cpd).encode("utf-8"))
+
+
+def file_names(names: Iterable[str]) -> list[str]:
+    """Return a file name for each node, no two the same on any file system.
+
+    What file systems disagree on is written as % and the bytes in hexadecimal; where two names
+    differ in case only, so are the capitals. A long name is cut and ends with ~ and its hash.
+
+    Examples
+    --------
+    >>> file_names(["age", "a/b", "Sex", "sex", ""])
+    ['age', 'a%2Fb', '%53ex', 'sex', '%']
+    """
+    names = list(names)
+    plain = [_file_name(name, "") for name in names]
+    folded = [_folded(name) for name in plain]
+    times: dict[str, int] = {}
+    for name in folded:
+        times[name] = times.get(name, 0) + 1
+    return [
+        _file_name(name, "strict") if times[key] > 1 else safe
+        for name, safe, key in zip(names, plain, folded, strict=True)
+    ]
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKD", name.casefold()).casefold()
+
+
+def _file_name(name: str, how: str) -> str:
+    last = len(name) - 1
+    result = "".join(
+        char
+        if _is_safe(char, at_end=i in (0, last), strict=how == "strict")
+        else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
+        for i, char in enumerate(name)
+    )
+    if _RESERVED.fullmatch(result):
+        result = f"%{ord(result[0]):02X}{result[1:]}"
+    if len(result.encode()) > _LONGEST:
+        import hashlib
+
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        result = f"{result.encode()[:_LONGEST].decode('utf-8', 'ignore')}~{digest}"
+    return result or "%"
+
+
+def _is_safe(char: str, *, at_end: bool, strict: bool) -> bool:
+    if strict:
+        return char in "abcdefghijklmnopqrstuvwxyz0123456789_-"
+    if char == ".":
+        return not at_end
+    return char in "_-" or (char.isalnum() and unicodedata.normalize("NFKC", char) == char)
+
+
+# ---------------------------------------------------------------------- methods of BayesNet
+
+
+def _from_file(cls: type[BayesNet], path: str | os.PathLike[str]) -> BayesNet:
+    """Read a model file; its content tells the format."""
+    return read_model(path)
+
+
+def _to_file(self: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:
+    """Write a model file; the suffix picks the format."""
+    write_model(self, path, format)
+
+
+_from_file.__name__, _to_file.__name__ = "from_file", "to_file"
+_methods: dict[str, Any] = {"from_file": classmethod(_from_file), "to_file": _to_file}
+for _name, _method in _methods.items():
+    setattr(BayesNet, _name, _method)
