@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gml.data.reading import read
     from gml.formats.graphs import read_graph, write_graph
     from gml.formats.knowledge import read_knowledge
+    from gml.formats.models import read_model, write_model
     from gml.graph.graph import Graph, Mark
     from gml.graph.knowledge import Knowledge
     from gml.independence.base import CIResult
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from gml.learn.bootstrap import average_graphs, half_samples, learn_replicates
     from gml.learn.chowliu import chow_liu
     from gml.learn.pc import pc
+    from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.fit import fit
     from gml.model.query import Inference
     from gml.progress import Deadline
@@ -40,26 +42,28 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "total": "gml.scores.base",
-    "Inference": "gml.model.query",
-    "fit": "gml.model.fit",
-    "SCORES": "gml.scores.registry",
+    "BayesNet": "gml.formats.models",
     "CIResult": "gml.independence.base",
+    "CPT": "gml.model.bayesnet",
     "Counter": "gml.counts.counter",
     "Counts": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
     "Deadline": "gml.progress",
     "Graph": "gml.graph.graph",
+    "Inference": "gml.model.query",
     "Knowledge": "gml.graph.knowledge",
+    "LinearGaussian": "gml.model.bayesnet",
     "Mark": "gml.graph.graph",
     "MemoryCounter": "gml.counts.memory",
     "OracleTest": "gml.independence.oracle",
+    "SCORES": "gml.scores.registry",
     "TESTS": "gml.independence.registry",
     "TableSet": "gml.counts.counter",
     "Variable": "gml.data.dataset",
     "adjust": "gml.independence.multiplicity",
     "average_graphs": "gml.learn.bootstrap",
     "chow_liu": "gml.learn.chowliu",
+    "fit": "gml.model.fit",
     "half_samples": "gml.learn.bootstrap",
     "implied_independences": "gml.independence.implied",
     "learn_replicates": "gml.learn.bootstrap",
@@ -67,12 +71,17 @@ _HOMES = {
     "read": "gml.data.reading",
     "read_graph": "gml.formats.graphs",
     "read_knowledge": "gml.formats.knowledge",
+    "read_model": "gml.formats.models",
+    "total": "gml.scores.base",
     "write_graph": "gml.formats.graphs",
+    "write_model": "gml.formats.models",
 }
 
 __all__ = [
+    "CPT",
     "SCORES",
     "TESTS",
+    "BayesNet",
     "CIResult",
     "Counter",
     "Counts",
@@ -81,6 +90,7 @@ __all__ = [
     "Graph",
     "Inference",
     "Knowledge",
+    "LinearGaussian",
     "Mark",
     "MemoryCounter",
     "OracleTest",
@@ -97,8 +107,10 @@ __all__ = [
     "read",
     "read_graph",
     "read_knowledge",
+    "read_model",
     "total",
     "write_graph",
+    "write_model",
 ]
 
 

@@ -21,6 +21,8 @@ from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 
 if TYPE_CHECKING:
+    import os
+
     import pandas as pd
 
     from gml.data.dataset import Dataset
@@ -171,6 +173,12 @@ class BayesNet:
     cpds: tuple[CPT | LinearGaussian, ...]
     learning: Mapping[str, Any] = field(default_factory=dict)
     graph: Graph = field(init=False, repr=False, compare=False)
+
+    if TYPE_CHECKING:
+        # gml.formats.models, which is above this module, gives the class these.
+        @classmethod
+        def from_file(cls, path: str | os.PathLike[str]) -> BayesNet: ...
+        def to_file(self, path: str | os.PathLike[str], format: str | None = None) -> None: ...
 
     def __post_init__(self) -> None:
         known = {cpd.variable.name: cpd.variable for cpd in self.cpds}
