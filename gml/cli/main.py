@@ -16,6 +16,7 @@ from gml.errors import GmlError, unknown_name
 
 COMMANDS = {
     "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
+    "convert": "Convert a graph or model file to another format.",
     "explain": "Say why PC has an edge, or none, from its log.",
     "indtest": "Test the independence of variables.",
     "pc": "Learn a CPDAG by independence tests (the PC algorithm).",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gml.formats.reports.answers import Answer
     from gml.formats.reports.scores import ScoredGraph
     from gml.graph.graph import Graph
+    from gml.model.bayesnet import BayesNet
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -105,6 +106,14 @@ class _Output:
                 write_whole(str(self.path), content)
 
 
+class ConvertedOutput(_Output):
+    """Takes a graph or a model, already in the format."""
+
+    def write(self, text: str) -> None:
+        """Write the text."""
+        self._send(text)
+
+
 class GraphOutput(_Output):
     """Takes a graph."""
 
@@ -118,6 +127,21 @@ class GraphOutput(_Output):
         from gml.formats.graphs import WRITERS
 
         self._send(WRITERS[self.format](replace(graph, learning=learning)))
+
+
+class ModelOutput(_Output):
+    """Takes a model."""
+
+    @property
+    def keeps_learning(self) -> bool:
+        """Whether the format holds how the model was learned."""
+        return self.format == "json"
+
+    def write(self, net: BayesNet) -> None:
+        """Write a model."""
+        from gml.formats.models import MODEL_WRITERS
+
+        self._send(MODEL_WRITERS[self.format](net))
 
 
 class ReportOutput(_Output):
@@ -170,6 +194,13 @@ def graph_output(function: Function) -> Function:
     from gml.formats.suffixes import GRAPH_SUFFIXES
 
     return _output(function, GraphOutput, GRAPH_SUFFIXES)
+
+
+def model_output(function: Function) -> Function:
+    """-o and -f for models, injected as `out`."""
+    from gml.formats.suffixes import MODEL_SUFFIXES
+
+    return _output(function, ModelOutput, MODEL_SUFFIXES)
 
 
 def report_output(function: Function) -> Function:
