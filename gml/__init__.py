@@ -12,6 +12,7 @@ Names are loaded when they are first used, so that importing gml costs next to n
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "BayesNet": "gml.formats.models",
+    "BayesNet": "gml.model.bayesnet",
     "CIResult": "gml.independence.base",
     "CPT": "gml.model.bayesnet",
     "Counter": "gml.counts.counter",
@@ -117,7 +118,29 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'gml' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    found = getattr(importlib.import_module(_HOMES[name]), name)
+    if name == "BayesNet":
+        _give_files(found)
+    return found
+
+
+def _give_files(net_type: Any) -> None:
+    """Let models read and write files, of which the room of models itself knows nothing."""
+
+    def from_file(path: str | os.PathLike[str]) -> BayesNet:
+        """Read a model file; its content tells the format."""
+        from gml.formats.models import read_model
+
+        return read_model(path)
+
+    def to_file(self: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write a model file; the suffix picks the format."""
+        from gml.formats.models import write_model
+
+        write_model(self, path, format)
+
+    net_type.from_file = staticmethod(from_file)
+    net_type.to_file = to_file
 
 
 def __dir__() -> list[str]:

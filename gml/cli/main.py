@@ -18,6 +18,7 @@ COMMANDS = {
     "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
     "convert": "Convert a graph or model file to another format.",
     "explain": "Say why PC has an edge, or none, from its log.",
+    "fit-params": "Fit the probability tables of a graph.",
     "indtest": "Test the independence of variables.",
     "pc": "Learn a CPDAG by independence tests (the PC algorithm).",
     "query": "Ask a model for posteriors, explanations and predictions.",

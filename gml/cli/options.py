@@ -28,7 +28,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _RUNTIME_OPTIONS = {"threads", "max_memory", "output", "format_", "quiet", "verbose", "debug"}
 _LARGEST = 1e300
 _MANY_LEVELS = 20
-_PATHS = {"data_path", "graph_path", "levels", "implied", "knowledge", "sepsets", "test_log"}
+_PATHS = {
+    *("data_path", "graph_path", "levels", "implied", "knowledge"),
+    *("sepsets", "test_log", "cpt_dir"),
+}
 
 
 def parse_list(text: str) -> tuple[str, ...]:

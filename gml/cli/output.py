@@ -40,8 +40,11 @@ def abandon_standard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def require_writable(path: str) -> None:
-    """Refuse a path whose folder is missing, or that would replace an input, before the work."""
+def require_writable(path: str, *, folder: bool = False) -> None:
+    """Refuse a path whose folder is missing, or that would replace an input, before the work.
+
+    A `folder` to write into may exist, and nothing else may have its name.
+    """
     from pathlib import Path
 
     from gml.atomic import is_special
@@ -51,6 +54,10 @@ def require_writable(path: str) -> None:
     target = Path(path)
     inputs = map(Path, click.get_current_context().find_root().meta.get("gml.inputs", []))
     try:
+        if folder and target.exists():
+            if not target.is_dir():
+                raise UsageError(f"cannot write into {path!r}: it is not a folder")
+            return
         if is_special(path):
             return
         if not target.parent.is_dir():

@@ -1,7 +1,4 @@
-"""Model files of all formats: written by name, read by content.
-
-Importing this module gives `BayesNet` its `from_file` and `to_file`: the model knows no files.
-"""
+"""Model files of all formats: written by name, read by content."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from gml.atomic import write_whole
 from gml.errors import GraphError, OutputError, UsageError, place
@@ -147,22 +143,3 @@ def _is_safe(char: str, *, at_end: bool, strict: bool) -> bool:
     if char == ".":
         return not at_end
     return char in "_-" or (char.isalnum() and unicodedata.normalize("NFKC", char) == char)
-
-
-# ---------------------------------------------------------------------- methods of BayesNet
-
-
-def _from_file(cls: type[BayesNet], path: str | os.PathLike[str]) -> BayesNet:
-    """Read a model file; its content tells the format."""
-    return read_model(path)
-
-
-def _to_file(self: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:
-    """Write a model file; the suffix picks the format."""
-    write_model(self, path, format)
-
-
-_from_file.__name__, _to_file.__name__ = "from_file", "to_file"
-_methods: dict[str, Any] = {"from_file": classmethod(_from_file), "to_file": _to_file}
-for _name, _method in _methods.items():
-    setattr(BayesNet, _name, _method)

@@ -175,9 +175,9 @@ class BayesNet:
     graph: Graph = field(init=False, repr=False, compare=False)
 
     if TYPE_CHECKING:
-        # gml.formats.models, which is above this module, gives the class these.
-        @classmethod
-        def from_file(cls, path: str | os.PathLike[str]) -> BayesNet: ...
+        # The package gives the class these: files are above this room.
+        @staticmethod
+        def from_file(path: str | os.PathLike[str]) -> BayesNet: ...
         def to_file(self, path: str | os.PathLike[str], format: str | None = None) -> None: ...
 
     def __post_init__(self) -> None:

@@ -1,0 +1,171 @@
+"""gml fit-params DATA GRAPH: the tables of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from gml import __version__
+from gml.cli.graphs import columns_of, extended, read_graph_argument
+from gml.cli.options import (
+    DataRequest,
+    chosen_options,
+    common_options,
+    finite,
+    fitting_data_options,
+    was_given,
+)
+from gml.cli.output import ModelOutput, model_output, require_writable
+from gml.errors import UsageError, listing, place
+from gml.progress import reporter
+
+if TYPE_CHECKING:
+    from gml.graph.graph import Graph
+    from gml.model.bayesnet import BayesNet
+
+_ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels", "strict")
+
+
+@click.command(
+    "fit-params",
+    epilog="\b\nExamples:\n"
+    "  gml fit-params survey.csv graph.dot -o model.json\n"
+    "  gml pc survey.csv -f json | gml fit-params survey.csv - -f text\n"
+    "  gml fit-params survey.csv graph.json --method bayes --ess 10 -o model.bif\n"
+    "  gml fit-params survey.csv graph.dot --intervals 0.95 --cpt-dir tables -o model.json\n"
+    "  gml fit-params heights.csv graph.dot --gaussian -f text",
+)
+@fitting_data_options
+@click.argument("graph_path", metavar="GRAPH")
+@click.option(
+    "--method",
+    type=click.Choice(["mle", "bayes"]),
+    default="mle",
+    show_default=True,
+    help="Shares of rows, or their mean under a Dirichlet prior.",
+)
+@click.option(
+    "--prior",
+    type=click.Choice(["bdeu", "k2", "jeffreys", "uniform"]),
+    default="bdeu",
+    show_default=True,
+    help="Of --method bayes: ess rows over the table, 1 a cell (k2, uniform), or half a one.",
+)
+@click.option(
+    "--ess",
+    type=float,
+    default=1.0,
+    show_default=True,
+    callback=finite,
+    help="Equivalent sample size of --prior bdeu.",
+)
+@click.option(
+    "--intervals",
+    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+    metavar="LEVEL",
+    help="Add bounds that hold the truth with this probability: 0.95.",
+)
+@click.option("--cpt-dir", metavar="DIR", help="Also write one CSV file for each node here.")
+@click.option("--strict", is_flag=True, help="Exit 4 if a configuration of parents was never seen.")
+@click.option(
+    "--gaussian", is_flag=True, help="The columns are numbers: fit a linear regression each."
+)
+@model_output
+@common_options
+def command(
+    data: DataRequest,
+    graph_path: str,
+    method: str,
+    prior: str,
+    ess: float,
+    intervals: float | None,
+    cpt_dir: str | None,
+    strict: bool,
+    gaussian: bool,
+    out: ModelOutput,
+) -> None:
+    """Fit the conditional probability tables of GRAPH to DATA.
+
+    A configuration of parents that no row has gets a uniform distribution, and counts of zero. The
+    levels that GRAPH declares, if it does, are those of the tables. For a CPDAG the tables are
+    those of one of its DAGs.
+    """
+    from gml.model.fit import fit, require_all_seen
+
+    _check(method, prior, gaussian)
+    graph = read_graph_argument(graph_path)
+    for path in (out.path, cpt_dir):
+        if path is not None:
+            require_writable(path, folder=path is cpt_dir)
+    dag = _dag(graph, graph_path)
+    data = data.declaring(graph.levels)
+    counter = data.counter(
+        used=columns_of(graph, graph_path), numeric=gaussian, digest=out.keeps_learning
+    )
+    net = fit(
+        dag,
+        counter,
+        method=method,
+        prior=prior,
+        ess=ess,
+        intervals=intervals,
+        max_memory=data.max_memory,
+    )
+    if strict:
+        require_all_seen(net)
+    _warn_of_unseen(net)
+    rows = counter.n if counter.unit == 1 else counter.n * counter.unit
+    learning = {
+        "command": "fit-params",
+        "options": chosen_options(),
+        "version": __version__,
+        "rows": rows,
+        "data": counter.dataset.digest,
+    }
+    net = replace(net, learning=learning)
+    if cpt_dir is not None:
+        from gml.formats.models import write_cpt_folder
+
+        write_cpt_folder(net, cpt_dir)
+    out.write(net)
+
+
+def _check(method: str, prior: str, gaussian: bool) -> None:
+    if method != "bayes":
+        for name in ("prior", "ess"):
+            if was_given(name):
+                raise UsageError(f"--{name} belongs to --method bayes")
+    if prior != "bdeu" and was_given("ess"):
+        raise UsageError("--ess belongs to --prior bdeu")
+    if gaussian:
+        if method == "bayes":
+            raise UsageError("--method bayes is for levels; numbers are fitted by mle")
+        for name in _ON_LEVELS_ONLY:
+            if was_given(name):
+                raise UsageError(f"--{name} does not go with --gaussian")
+
+
+def _dag(graph: Graph, path: str) -> Graph:
+    dag = extended(graph, path)
+    if graph.kind != "dag":
+        reporter().warn(
+            f"{place(path)}: a {graph.kind}; the tables are those of one of the DAGs it stands for"
+        )
+    return dag
+
+
+def _warn_of_unseen(net: BayesNet) -> None:
+    from gml.model.bayesnet import CPT
+
+    unseen = {
+        cpd.variable.name: int((~cpd.seen).sum())
+        for cpd in net.cpds
+        if isinstance(cpd, CPT) and cpd.seen is not None and not cpd.seen.all()
+    }
+    if unseen:
+        reporter().warn(
+            f"{sum(unseen.values())} configurations of parents were never seen, and are uniform: "
+            f"for {listing(unseen)}"
+        )
