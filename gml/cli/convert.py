@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gml.cli.losses import TABLES_ONLY, TITLES, beside_tables, warn_of_loss
 from gml.cli.options import claim_input, common_options
 from gml.cli.output import ConvertedOutput, require_writable
 from gml.errors import GraphError, UsageError, place
-from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml.graph.graph import Graph
     from gml.model.bayesnet import BayesNet
 
 _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text")
-_TITLES = {"bif": "BIF", "xmlbif": "XMLBIF", "net": "NET", "dot": "DOT", "graphml": "GraphML"}
 
 
 @click.command(
@@ -59,7 +58,7 @@ def command(in_path: str, out_path: str, format_: str | None) -> None:
     out = ConvertedOutput(out_path, chosen)
     if isinstance(found, BayesNet) and chosen in MODEL_WRITERS:
         text = MODEL_WRITERS[chosen](found)
-        _warn_of_loss(chosen, _beside_tables(found) if chosen in ("bif", "xmlbif", "net") else [])
+        warn_of_loss(chosen, beside_tables(found) if chosen in TABLES_ONLY else [])
     else:
         text = _as_graph(found, chosen, place(in_path))
     out.write(text)
@@ -86,38 +85,16 @@ def _as_graph(found: Graph | BayesNet, chosen: str, where: str) -> str:
     if chosen not in WRITERS:
         wanted = "" if graph.kind == "dag" else f" of a DAG, which this {graph.kind} is not"
         raise GraphError(
-            f"{where}: {_TITLES[chosen]} holds a model, and this is a graph without tables; learn "
+            f"{where}: {TITLES[chosen]} holds a model, and this is a graph without tables; learn "
             f"them with gml fit-params DATA GRAPH{wanted}"
         )
     text = WRITERS[chosen](graph)
-    lost = ["the tables", *_beside_tables(found)] if isinstance(found, BayesNet) else []
+    lost = ["the tables", *beside_tables(found)] if isinstance(found, BayesNet) else []
     how = "how it was learned"
     if chosen == "graphml":
         lost = [item for item in lost if item != how]
     if chosen == "dot":
         lost += ["the levels"] * bool(graph.levels)
         lost += [how] * (bool(graph.learning) and how not in lost)
-    _warn_of_loss(chosen, lost)
+    warn_of_loss(chosen, lost)
     return text
-
-
-def _beside_tables(net: BayesNet) -> list[str]:
-    """What a model has that only JSON holds."""
-    from gml.model.bayesnet import LinearGaussian
-
-    has = [
-        (cpd.n if isinstance(cpd, LinearGaussian) else cpd.counts, cpd.intervals)
-        for cpd in net.cpds
-    ]
-    return [
-        *["the counts"] * any(counts is not None for counts, _ in has),
-        *["the intervals"] * any(intervals is not None for _, intervals in has),
-        *["how it was learned"] * bool(net.learning),
-    ]
-
-
-def _warn_of_loss(chosen: str, lost: list[str]) -> None:
-    if lost:
-        *first, last = lost
-        listed = f"{', '.join(first)} and {last}" if first else last
-        reporter().warn(f"{_TITLES[chosen]} does not hold {listed}; JSON does")

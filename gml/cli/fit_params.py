@@ -9,6 +9,7 @@ import click
 
 from gml import __version__
 from gml.cli.graphs import columns_of, extended, read_graph_argument
+from gml.cli.losses import TABLES_ONLY, warn_of_loss
 from gml.cli.options import (
     DataRequest,
     chosen_options,
@@ -129,6 +130,8 @@ def command(
         from gml.formats.models import write_cpt_folder
 
         write_cpt_folder(net, cpt_dir)
+    if intervals is not None and cpt_dir is None and out.format in TABLES_ONLY:
+        warn_of_loss(out.format, ["the intervals"])
     out.write(net)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,12 @@ from gml.cli.scoring import ScoreRequest, score_options
 from gml.errors import GraphError, UsageError, listing, place, quote
 
 if TYPE_CHECKING:
+    from gml.counts.counter import Family
     from gml.counts.memory import MemoryCounter
     from gml.data.dataset import Dataset
     from gml.formats.reports.scores import ScoredGraph
     from gml.graph.graph import Graph
+    from gml.scores.base import FamilyScore
 
 # Scores whose difference is, at least about, the logarithm of a Bayes factor.
 _BAYES_FACTORS = ("bic", "bd", "bdeu", "bds", "bdj", "k2", "bic-g", "bge")
@@ -183,44 +185,41 @@ def _score(
 
     scores = scoring.make(counter)
     likelihood = SCORES["loglik-g" if scoring.numeric else "loglik"](counter)
-    empty = {
-        child: float(value)
-        for child, value in enumerate(
-            likelihood.batch([(j, ()) for j in range(len(likelihood.names))]) if explain else []
-        )
-    }
     results = []
     for argument in graphs:
         names = argument.graph.names
         families = families_of(likelihood, argument.graph)
         values = {score.name: score.batch(families) for score in scores}
-        explained = None
-        if explain:
-            fitted = likelihood.batch(families)
-            explained = {
-                name: (
-                    -empty[child] / likelihood.n,
-                    (float(fitted[k]) - empty[child]) / likelihood.n,
-                )
-                for k, (name, (child, _)) in enumerate(zip(names, families, strict=True))
+        dims = dict(zip(names, likelihood.dimensions(families).tolist(), strict=True))
+        scored = ScoredGraph(
+            argument.path,
+            {name: add_up(likelihood.names, families, found) for name, found in values.items()},
+            sum(dims.values()),
+            {name: [names[i] for i in argument.graph.parents(j)] for j, name in enumerate(names)},
+            dims,
+        )
+        if per_node:
+            of_node = {
+                name: {score: float(found[k]) for score, found in values.items()}
+                for k, name in enumerate(names)
             }
-        results.append(
-            ScoredGraph(
-                argument.path,
-                {name: add_up(likelihood.names, families, v) for name, v in values.items()},
-                float(likelihood.dimensions(families).sum()),
-                {name: [names[i] for i in argument.graph.parents(j)]
-                 for j, name in enumerate(names)},
-                nodes={
-                    name: {score: float(v[k]) for score, v in values.items()}
-                    for k, name in enumerate(names)
-                }
-                if per_node
-                else None,
-                explained=explained,
-            )
-        )  # fmt: skip
+            scored = replace(scored, nodes=of_node)
+        if explain:
+            scored = replace(scored, explained=_explained(likelihood, names, families))
+        results.append(scored)
     return results
+
+
+def _explained(
+    likelihood: FamilyScore, names: Sequence[str], families: Sequence[Family]
+) -> dict[str, tuple[float, float]]:
+    """H(x) and I(x;pa) of each node: what the likelihood is without and gains by its parents."""
+    alone = likelihood.batch([(child, ()) for child, _ in families])
+    gain = likelihood.batch(families) - alone
+    return {
+        name: (float(-alone[k]) / likelihood.n, float(gain[k]) / likelihood.n)
+        for k, name in enumerate(names)
+    }
 
 
 def _splits(
@@ -230,14 +229,14 @@ def _splits(
     k: int | None,
     seed: int,
     graph: Graph,
-) -> list[tuple[Dataset, Dataset]]:
-    """What to fit on and what to predict."""
+) -> Callable[[], Iterable[tuple[Dataset, Dataset]]]:
+    """What to fit on and what to predict, made anew for each graph rather than kept."""
     from gml.data.alignment import with_common_levels
     from gml.data.discretize import cuts_of_levels
     from gml.data.resampling import folds
 
     if k is not None:
-        return list(folds(counter.dataset, k, seed=seed))
+        return lambda: folds(counter.dataset, k, seed=seed)
     assert holdout is not None
     claim_input(holdout)
     # Intervals that were chosen on DATA hold for the other file too.
@@ -253,13 +252,14 @@ def _splits(
         offer_available=False,
     )
     decimal = data.options.decimal
-    return [with_common_levels(counter.dataset, predicted.dataset, decimal=decimal)]
+    split = with_common_levels(counter.dataset, predicted.dataset, decimal=decimal)
+    return lambda: [split]
 
 
 def _with_loss(
     scored: Sequence[ScoredGraph],
     graphs: Sequence[_Argument],
-    splits: list[tuple[Dataset, Dataset]],
+    splits: Callable[[], Iterable[tuple[Dataset, Dataset]]],
     data: DataRequest,
     prior: str,
     ess: float,
@@ -271,7 +271,7 @@ def _with_loss(
             found,
             heldout=held_out_loss(
                 argument.graph,
-                splits,
+                splits(),
                 prior=prior,
                 ess=ess,
                 threads=data.threads,
@@ -287,7 +287,7 @@ def _decisive(scored: Sequence[ScoredGraph], scoring: ScoreRequest) -> list[floa
     from gml.scores.base import rounded
 
     return [
-        rounded(found.scores[scoring.names[0]]) if found.heldout is None else -found.heldout
+        rounded(found.scores[scoring.names[0]] if found.heldout is None else -found.heldout)
         for found in scored
     ]
 

@@ -53,6 +53,7 @@ class CPT:
     intervals: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "table", np.ascontiguousarray(self.table, dtype=np.float64))
         shape = (math.prod(len(parent.levels or ()) for parent in self.parents), self.n_levels)
         where = f"the table of {quote(self.variable.name)}"
         if self.table.shape != shape:
@@ -185,7 +186,7 @@ class BayesNet:
         if len({cpd.variable.is_continuous for cpd in self.cpds}) > 1:
             numbers = [v.name for v in known.values() if v.is_continuous]
             raise GraphError(f"some nodes have levels, but {listing(numbers)} numbers")
-        edges = []
+        edges: dict[tuple[str, str, str], None] = {}
         for cpd in self.cpds:
             for parent in cpd.parents:
                 if parent.name not in known:
@@ -195,7 +196,10 @@ class BayesNet:
                         f"the levels of {quote(parent.name)} are others where it is a parent of "
                         f"{quote(cpd.variable.name)}"
                     )
-                edges.append((parent.name, "-->", cpd.variable.name))
+                if (cpd.variable.name, "-->", parent.name) in edges:
+                    pair = f"{quote(parent.name)} -> {quote(cpd.variable.name)}"
+                    raise GraphError(f"the graph has a cycle: {pair} -> {quote(parent.name)}")
+                edges[parent.name, "-->", cpd.variable.name] = None
         names = [cpd.variable.name for cpd in self.cpds]
         levels = {v.name: v.levels for v in known.values() if v.levels is not None}
         graph = Graph.from_edges(names, edges, kind="dag", levels=levels, learning=self.learning)

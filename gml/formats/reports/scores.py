@@ -18,6 +18,7 @@ class ScoredGraph:
     scores: dict[str, float]
     dim: float
     parents: dict[str, list[str]]
+    dims: dict[str, float]
     differences: dict[str, float] = field(default_factory=dict)
     log10_bayes_factors: dict[str, float] = field(default_factory=dict)
     heldout: float | None = None
@@ -85,7 +86,7 @@ def _node_rows(scored: ScoredGraph, n: float) -> list[dict[str, Any]]:
         if scored.explained is not None:
             entropy, information = scored.explained[node]
             row |= {"H(x)": entropy, "I(x;pa)": information, "n(I-H)": n * (information - entropy)}
-        row["dim"] = None
+        row["dim"] = _whole(scored.dims[node])
         if scored.heldout is not None:
             row["heldout"] = None
         rows.append(row)

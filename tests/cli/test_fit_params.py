@@ -1,0 +1,181 @@
+"""gml fit-params as a process."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+ROWS = "rain,wet\nno,no\nno,no\nno,yes\nyes,yes\nyes,yes\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "data.csv").write_text(ROWS)
+    (tmp_path / "g.dot").write_text("digraph { rain -> wet }")
+    return tmp_path
+
+
+def test_model_json(gml, folder):
+    done = gml("fit-params", "data.csv", "g.dot")
+    assert done.returncode == 0
+    assert done.stderr == b""
+    model = json.loads(done.stdout)
+    assert model["graph"]["kind"] == "dag"
+    learning = model["graph"]["learning"]
+    assert learning["command"] == "fit-params"
+    assert learning["rows"] == 5
+    assert len(learning["data"]) == 64
+    rain, wet = model["nodes"]
+    assert rain == {
+        "id": "rain", "levels": ["no", "yes"], "parents": [], "cpt": [[0.6, 0.4]], "counts": [[3, 2]],
+    }  # fmt: skip
+    assert wet["parents"] == ["rain"]
+    assert wet["cpt"] == [[2 / 3, 1 / 3], [0.0, 1.0]]
+    assert model["edges"] == [{"source": "rain", "target": "wet", "type": "-->"}]
+
+
+def test_every_format_is_read_again(gml, folder):
+    texts = {}
+    for suffix in ("json", "bif", "xmlbif", "net"):
+        assert gml("fit-params", "data.csv", "g.dot", "-q", "-o", f"m.{suffix}").returncode == 0
+        done = gml("convert", f"m.{suffix}", "-", "-f", "bif", "-q")
+        texts[suffix] = done.stdout
+    assert len(set(texts.values())) == 1
+    text = gml("fit-params", "data.csv", "g.dot", "-o", "m.txt")
+    assert text.returncode == 0
+    assert "wet given rain" in (folder / "m.txt").read_text()
+
+
+def test_bayes_and_intervals(gml, folder):
+    done = gml(
+        "fit-params", "data.csv", "g.dot", "--method", "bayes", "--ess", "4", "--intervals", "0.9"
+    )
+    wet = json.loads(done.stdout)["nodes"][1]
+    assert wet["cpt"] == [[3 / 5, 2 / 5], [1 / 4, 3 / 4]]
+    low, high = wet["intervals"][0][0]
+    assert low < 2 / 3 < high
+    options = json.loads(done.stdout)["graph"]["learning"]["options"]
+    assert options == {"ess": 4.0, "intervals": 0.9, "method": "bayes"}
+
+
+def test_a_folder_of_tables(gml, folder):
+    done = gml(
+        "fit-params",
+        "data.csv",
+        "g.dot",
+        "--cpt-dir",
+        "tables",
+        "--intervals",
+        "0.95",
+        "-o",
+        "m.json",
+    )
+    assert done.returncode == 0
+    assert sorted(path.name for path in (folder / "tables").iterdir()) == ["rain.csv", "wet.csv"]
+    rows = list(csv.DictReader(io.StringIO((folder / "tables/wet.csv").read_text())))
+    assert list(rows[0]) == ["rain", "wet", "p", "lower", "upper", "count"]
+    assert [(r["rain"], r["wet"], r["count"]) for r in rows] == [
+        ("no", "no", "2"), ("no", "yes", "1"), ("yes", "no", "0"), ("yes", "yes", "2"),
+    ]  # fmt: skip
+    assert float(rows[1]["p"]) == 1 / 3
+
+
+def test_formats_without_intervals_say_so(gml, folder):
+    done = gml("fit-params", "data.csv", "g.dot", "--intervals", "0.95", "-o", "m.bif")
+    assert done.returncode == 0
+    assert done.stderr == b"gml: warning: BIF does not hold the intervals; JSON does\n"
+
+
+def test_unseen_configurations(gml, folder):
+    (folder / "schema.json").write_text(
+        json.dumps({"schema": "gml/1", "columns": {"rain": {"levels": ["no", "yes", "hail"]}}})
+    )
+    done = gml("fit-params", "data.csv", "g.dot", "--levels", "schema.json")
+    assert done.returncode == 0
+    assert done.stderr.count(b"\n") == 1
+    assert b"1 configurations of parents were never seen, and are uniform: for 'wet'" in done.stderr
+    wet = json.loads(done.stdout)["nodes"][1]
+    assert wet["cpt"][2] == [0.5, 0.5]
+    assert wet["counts"][2] == [0, 0]
+    assert (
+        b"never seen"
+        in gml("fit-params", "data.csv", "g.dot", "--levels", "schema.json", "-f", "text").stdout
+    )
+    strict = gml(
+        "fit-params", "data.csv", "g.dot", "--levels", "schema.json", "--strict", "-o", "m.json"
+    )
+    assert strict.returncode == 4
+    assert b"rain=hail" in strict.stderr
+    assert not (folder / "m.json").exists()
+
+
+def test_a_cpdag_is_fitted_through_one_of_its_dags(gml, folder):
+    (folder / "line.dot").write_text("graph { rain -- wet }")
+    done = gml("fit-params", "data.csv", "line.dot")
+    assert done.returncode == 0
+    assert b"one of the DAGs" in done.stderr
+    assert json.loads(done.stdout)["graph"]["kind"] == "dag"
+
+
+def test_a_model_is_a_graph(gml, folder):
+    gml("fit-params", "data.csv", "g.dot", "-o", "m.json")
+    (folder / "new.csv").write_text("wet,rain\nyes,yes\nno,no\n")
+    done = gml("fit-params", "new.csv", "m.json")
+    assert [node["counts"] for node in json.loads(done.stdout)["nodes"]] == [
+        [[1, 1]],
+        [[1, 0], [0, 1]],
+    ]
+
+
+def test_numbers(gml, folder):
+    (folder / "n.csv").write_text("a,b\n1,2.5\n2,3.5\n3,7\n4,8\n6,9.5\n")
+    (folder / "ab.dot").write_text("digraph { a -> b }")
+    done = gml("fit-params", "n.csv", "ab.dot", "--gaussian", "--intervals", "0.95")
+    assert done.returncode == 0
+    b = json.loads(done.stdout)["nodes"][1]["gaussian"]
+    assert b["coefficients"][0] == pytest.approx(1.4932432, abs=1e-7)
+    assert len(b["intervals"]) == 3
+    assert gml("fit-params", "n.csv", "ab.dot", "--gaussian", "-o", "m.bif").returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["data.csv", "g.dot", "--ess", "2"], 2, "--ess belongs to --method bayes"),
+        (
+            ["data.csv", "g.dot", "--method", "bayes", "--prior", "k2", "--ess", "2"],
+            2,
+            "--prior bdeu",
+        ),
+        (["data.csv", "g.dot", "--intervals", "1"], 2, "--intervals"),
+        (["data.csv", "g.dot", "--gaussian"], 3, "is not a number"),
+        (["data.csv", "g.dot", "--gaussian", "--strict"], 2, "--strict does not go"),
+        (["data.csv", "typo.dot"], 3, "did you mean 'rain'?"),
+        (["data.csv", "g.dot", "-o", "data.csv", "-f", "json"], 2, "is an input"),
+        (["data.csv", "g.dot", "-o", "no/m.json"], 2, "no folder"),
+        (["data.csv", "g.dot", "--cpt-dir", "data.csv"], 2, "not a folder"),
+        (["empty.csv", "g.dot"], 3, "no header"),
+        (["header.csv", "g.dot"], 4, "no rows"),
+    ],
+)
+def test_errors(gml, folder, args, code, message):
+    (folder / "typo.dot").write_text("digraph { Rain -> wet }")
+    (folder / "empty.csv").write_text("")
+    (folder / "header.csv").write_text("rain,wet\n")
+    done = gml("fit-params", *args)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+    assert done.stdout == b""
+
+
+def test_pipe(gml, folder):
+    graph = gml("chowliu", "data.csv", "-f", "json")
+    done = gml("fit-params", "data.csv", "-", stdin=graph.stdout)
+    assert done.returncode == 0
+    sampled = gml("sample", "-", "-n", "3", stdin=done.stdout)
+    assert sampled.returncode == 0
+    assert sampled.stdout.count(b"\n") == 4

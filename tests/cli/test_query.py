@@ -1,0 +1,258 @@
+"""gml query as a process."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+
+import gml as library
+from tests.networks import asia
+
+
+@pytest.fixture
+def folder(tmp_path):
+    asia().to_file(tmp_path / "asia.bif")
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def with_files():
+    """The package gives models their files when BayesNet is first asked for."""
+    assert library.BayesNet
+
+
+def answer(done):
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+def table(done):
+    assert done.returncode == 0, done.stderr.decode()
+    return list(csv.DictReader(io.StringIO(done.stdout.decode())))
+
+
+def test_marginals(gml, folder):
+    found = answer(gml("query", "asia.bif", "--evidence", "asia=yes,dysp=yes", "-f", "json"))
+    assert found["schema"] == "gml/1"
+    assert found["evidence"] == {"asia": "yes", "dysp": "yes"}
+    assert found["evidence_probability"] == pytest.approx(0.004501375, rel=1e-9)
+    assert found["log10_evidence_probability"] == pytest.approx(math.log10(0.004501375), rel=1e-9)
+    rows = {(row["node"], row["level"]): row["probability"] for row in found["results"]}
+    assert len(rows) == 12
+    assert rows["lung", "yes"] == pytest.approx(0.09952515, abs=5e-9)
+    text = gml("query", "asia.bif", "-t", "lung", "--evidence", "asia=yes,dysp=yes").stdout.decode()
+    assert text.splitlines()[0] == "P(asia=yes, dysp=yes) = 0.00450138"
+    assert text.splitlines()[2].split() == ["lung", "yes", "0.0995251"]
+
+
+def test_joint(gml, folder):
+    rows = table(
+        gml("query", "asia.bif", "--target", "lung,bronc", "--evidence", "xray=yes", "-f", "csv")
+    )
+    assert list(rows[0]) == ["lung", "bronc", "probability"]
+    assert sum(float(row["probability"]) for row in rows) == pytest.approx(1)
+    each = table(
+        gml(
+            "query",
+            "asia.bif",
+            "--target",
+            "lung,bronc",
+            "--each",
+            "--evidence",
+            "xray=yes",
+            "-f",
+            "csv",
+        )
+    )
+    assert list(each[0]) == ["node", "level", "probability"]
+    both = sum(float(row["probability"]) for row in rows if row["lung"] == "yes")
+    assert both == pytest.approx(float(each[0]["probability"]), rel=1e-12)
+
+
+def test_do_is_not_evidence(gml, folder):
+    """Setting bronchitis by hand says nothing of smoking; observing it does."""
+    done = answer(gml("query", "asia.bif", "-t", "smoke", "--do", "bronc=yes", "-f", "json"))
+    assert done["results"][0]["probability"] == pytest.approx(0.5)
+    seen = answer(gml("query", "asia.bif", "-t", "smoke", "--evidence", "bronc=yes", "-f", "json"))
+    assert seen["results"][0]["probability"] == pytest.approx(2 / 3)
+    both = answer(
+        gml(
+            "query",
+            "asia.bif",
+            "-t",
+            "smoke",
+            "--do",
+            "bronc=yes",
+            "--evidence",
+            "dysp=yes",
+            "-f",
+            "json",
+        )
+    )
+    assert both["do"] == {"bronc": "yes"}
+    assert both["evidence_probability"] == pytest.approx(0.9 * 0.064828 + 0.8 * 0.935172)
+
+
+def test_best_explanations(gml, folder):
+    found = answer(
+        gml("query", "asia.bif", "--mpe", "--evidence", "xray=yes,dysp=yes", "-f", "json")
+    )
+    levels = {row["node"]: row["level"] for row in found["results"]}
+    assert levels == {
+        "asia": "no", "tub": "no", "smoke": "yes", "lung": "yes", "bronc": "yes", "either": "yes",
+    }  # fmt: skip
+    assert 0 < found["probability"] < 1
+    found = answer(
+        gml("query", "asia.bif", "--map", "-t", "lung", "--evidence", "xray=yes", "-f", "json")
+    )
+    assert found["results"] == [{"node": "lung", "level": "no"}]
+    assert b"P(this | evidence)" in gml("query", "asia.bif", "--mpe").stdout
+
+
+def test_impossible_evidence(gml, folder):
+    done = gml("query", "asia.bif", "--evidence", "lung=yes,either=no")
+    assert done.returncode == 4
+    assert done.stderr == b"gml: error: the evidence has probability 0\n"
+    assert done.stdout == b""
+
+
+def test_batch(gml, folder):
+    (folder / "rows.csv").write_text("id,xray,dysp\n1,yes,yes\n2,no,\n3,?,no\n4,yes,yes\n")
+    done = gml("query", "asia.bif", "-t", "lung,bronc", "--batch", "rows.csv")
+    assert done.stderr == b"gml: warning: not in the model, ignored: 'id'\n"
+    rows = table(done)
+    assert list(rows[0]) == ["lung=yes", "lung=no", "bronc=yes", "bronc=no", "p_evidence"]
+    assert rows[0] == rows[3]
+    for row, evidence in zip(rows, ("xray=yes,dysp=yes", "xray=no", "dysp=no"), strict=False):
+        found = answer(gml("query", "asia.bif", "-t", "lung", "--evidence", evidence, "-f", "json"))
+        assert float(row["lung=yes"]) == pytest.approx(
+            found["results"][0]["probability"], rel=1e-12
+        )
+        assert float(row["p_evidence"]) == pytest.approx(found["evidence_probability"], rel=1e-12)
+
+
+def test_predict_adds_to_each_row(gml, folder):
+    (folder / "rows.csv").write_text('id,xray,lung\n"a,1",yes,no\nb,no,\n')
+    done = gml("query", "asia.bif", "--predict", "lung", "--batch", "rows.csv", "-q")
+    rows = table(done)
+    assert list(rows[0]) == ["id", "xray", "lung", "lung_predicted", "lung_probability"]
+    assert [row["id"] for row in rows] == ["a,1", "b"]
+    # the column itself is no evidence
+    assert [row["lung_predicted"] for row in rows] == ["no", "no"]
+    found = answer(gml("query", "asia.bif", "-t", "lung", "--evidence", "xray=yes", "-f", "json"))
+    assert float(rows[0]["lung_probability"]) == pytest.approx(found["results"][1]["probability"])
+
+
+def test_predict_from_standard_input_with_more_evidence(gml, folder):
+    done = gml(
+        "query", "asia.bif", "--predict", "either", "--batch", "-", "--evidence", "lung=yes",
+        stdin=b"xray;dysp\nno;no\n", env={},
+    )  # fmt: skip
+    assert done.returncode == 0
+    done = gml(
+        "query", "asia.bif", "--predict", "either", "--batch", "-", "--evidence", "lung=yes",
+        "-d", ";", "-o", "out.csv", stdin=b"xray;dysp\nno;no\n",
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert (folder / "out.csv").read_text() == (
+        "xray,dysp,either_predicted,either_probability\nno,no,yes,1.0\n"
+    )
+
+
+def test_impossible_rows_have_no_answer(gml, folder):
+    (folder / "rows.csv").write_text("lung,either\nyes,no\nyes,yes\n")
+    done = gml("query", "asia.bif", "-t", "tub", "--batch", "rows.csv")
+    assert done.returncode == 0
+    assert b"1 row of evidence of probability 0 have no answer" in done.stderr
+    rows = table(done)
+    assert rows[0] == {"tub=yes": "", "tub=no": "", "p_evidence": "0.0"}
+    assert float(rows[1]["tub=yes"]) == pytest.approx(0.0104)
+
+
+def test_many_patterns_of_missing_cells(gml, folder):
+    """Blocks of rows with all sorts of gaps agree with rows asked one by one."""
+    data = asia().sample(3000, seed=1)
+    rng = np.random.default_rng(0)
+    names = [name for name in data.names if name != "lung"]
+    lines, frame = [",".join(names)], data.to_frame()[names].astype(str)
+    for row in frame.itertuples(index=False):
+        lines.append(",".join("" if rng.random() < 0.4 else value for value in row))
+    (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+    rows = table(gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv"))
+    assert len(rows) == 3000
+    for k in range(0, 3000, 300):
+        cells = dict(zip(names, lines[k + 1].split(","), strict=True))
+        evidence = {name: value for name, value in cells.items() if value}
+        found = asia().query(["lung"], evidence)["lung"]
+        assert float(rows[k]["lung=yes"]) == pytest.approx(float(found[0]), abs=1e-12)
+
+
+def test_numbers(gml, folder):
+    from gml.data.dataset import Variable
+
+    a, b = Variable("a", None), Variable("b", None)
+    net = library.BayesNet(
+        (
+            library.LinearGaussian(a, (), 1.0, (), 2.0),
+            library.LinearGaussian(b, (a,), 0.5, (3.0,), 1.0),
+        )
+    )
+    net.to_file(folder / "n.json")
+    rows = answer(gml("query", "n.json", "-f", "json"))["results"]
+    assert rows[0] == {"node": "a", "mean": 1.0, "sd": 2.0}
+    assert rows[1] == {"node": "b", "mean": 3.5, "sd": pytest.approx(math.sqrt(37))}
+    found = answer(gml("query", "n.json", "--evidence", "b=6.5", "-f", "json"))
+    # a | b: gain 12/37 times 3, variance 4 − 144/37
+    assert found["results"][0]["mean"] == pytest.approx(1 + 36 / 37)
+    assert found["results"][0]["sd"] == pytest.approx(math.sqrt(4 - 144 / 37))
+    density = math.exp(-0.5 * 9 / 37) / math.sqrt(2 * math.pi * 37)
+    assert found["evidence_density"] == pytest.approx(density, rel=1e-12)
+    joint = answer(gml("query", "n.json", "-t", "a,b", "-f", "json"))["results"]
+    assert joint[0]["r(b)"] == pytest.approx(6 / math.sqrt(37))
+    assert gml("query", "n.json", "-t", "a", "--batch", "x.csv").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["nofile.bif"], 3, "No such file"),
+        (["asia.bif", "-t", "lungs"], 2, "did you mean 'lung'?"),
+        (["asia.bif", "--evidence", "lung=maybe"], 2, "level of 'lung' 'maybe' not found"),
+        (["asia.bif", "--evidence", "lung"], 2, "NODE=VALUE"),
+        (["asia.bif", "--evidence", "lung=yes", "--do", "lung=no"], 2, "both set"),
+        (["asia.bif", "--evidence", "lung=yes", "-t", "lung"], 2, "observed and asked for"),
+        (["asia.bif", "--map"], 2, "--map needs --target"),
+        (["asia.bif", "--mpe", "-t", "lung"], 2, "--mpe is about all"),
+        (["asia.bif", "--predict", "lung"], 2, "--predict needs --batch"),
+        (["asia.bif", "--batch", "rows.csv"], 2, "either --target or --predict"),
+        (["asia.bif", "-t", "lung", "--batch", "bad.csv"], 3, "line 3: column 'xray'"),
+        (
+            ["asia.bif", "-t", "lung", "--batch", "ragged.csv"],
+            3,
+            "line 2: 1 field, but the header has 2",
+        ),
+        (
+            ["asia.bif", "-t", "lung", "--batch", "rows.csv", "--evidence", "xray=yes"],
+            2,
+            "is in --evidence",
+        ),
+        (["asia.bif", "-t", "lung", "--batch", "rows.csv", "-o", "rows.csv"], 2, "is an input"),
+        (["graph.dot", "-t", "a"], 3, "fit-params"),
+        (["asia.bif", "--max-memory", "10"], 4, "treewidth"),
+    ],
+)
+def test_errors(gml, folder, args, code, message):
+    (folder / "rows.csv").write_text("xray\nyes\n")
+    (folder / "bad.csv").write_text("xray\nyes\nmaybe\n")
+    (folder / "ragged.csv").write_text("xray,dysp\nyes\n")
+    (folder / "graph.dot").write_text("digraph { a -> b }")
+    done = gml("query", *args)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+    assert done.stdout == b""
