@@ -44,8 +44,8 @@ Result = TypeVar("Result")
 WEIGHT = "weight"
 """Name of the column of weights."""
 
-_CHUNK_ROWS = 4096
-_CHUNK_BYTES = 1 << 21
+_CHUNK_ROWS = 8192
+_CHUNK_BYTES = 1 << 22
 
 
 def steps_of(net: BayesNet) -> list[Step]:
@@ -301,7 +301,7 @@ def sample(
 def csv_chunks(
     rows: Rows, n: int, *, threads: int | None = None, first_row: int = 0
 ) -> Iterator[memoryview]:
-    """Yield n rows as CSV text with a header, in pieces of about a megabyte, in order.
+    """Yield n rows as CSV text with a header, in pieces of at most a few megabytes, in order.
 
     A piece is to be used before the next one is asked for, as its memory is used again: memory does
     not grow with n. Warns if all weights were 0.

@@ -123,18 +123,18 @@ def test_rows_do_not_hang_together():
 
 def test_a_cell_depends_on_seed_row_and_name_alone():
     net = random_net(12, 7)
-    whole = sample(net, 20_000, seed=3, threads=1)
+    whole = sample(net, 40_000, seed=3, threads=1)
     for threads in (2, 3, 8):
-        again = sample(net, 20_000, seed=3, threads=threads)
+        again = sample(net, 40_000, seed=3, threads=threads)
         assert all(map(np.array_equal, again.columns, whole.columns))
-    part = sample(net, 5000, seed=3, first_row=4321)
+    part = sample(net, 5000, seed=3, first_row=8000)
     assert all(
-        np.array_equal(a, b[4321:9321]) for a, b in zip(part.columns, whole.columns, strict=True)
+        np.array_equal(a, b[8000:13000]) for a, b in zip(part.columns, whole.columns, strict=True)
     )
     other_order = BayesNet(tuple(reversed(net.cpds)))
-    reordered = sample(other_order, 20_000, seed=3).select(whole.names)
+    reordered = sample(other_order, 40_000, seed=3).select(whole.names)
     assert all(map(np.array_equal, reordered.columns, whole.columns))
-    other_seed = sample(net, 20_000, seed=4)
+    other_seed = sample(net, 40_000, seed=4)
     assert not all(map(np.array_equal, other_seed.columns, whole.columns))
     assert whole.variables == net.variables
 
@@ -143,7 +143,7 @@ def text_of(rows, n, **options):
     return b"".join(bytes(piece) for piece in csv_chunks(rows, n, **options))
 
 
-@pytest.mark.parametrize("n", [0, 1, 4096, 4097, 50_000])
+@pytest.mark.parametrize("n", [0, 1, 8192, 8193, 50_000])
 def test_text_is_what_the_dataset_has(n):
     import pandas as pd
 
@@ -162,8 +162,8 @@ def test_pieces_stay_small_when_labels_are_long():
     label = "x" * 100_000
     net = BayesNet((CPT(Variable("v", (label, "y")), (), np.array([[0.5, 0.5]])),))
     pieces = [len(piece) for piece in csv_chunks(network_rows(net), 100, threads=2)]
-    assert len(pieces) > 5
-    assert max(pieces) < 3_000_000
+    assert len(pieces) > 2
+    assert max(pieces) < 5_000_000
 
 
 def test_intervention_cuts_the_node_from_its_parents():
