@@ -97,9 +97,9 @@ def command(
 
     _check(method, prior, gaussian)
     graph = read_graph_argument(graph_path)
-    for path in (out.path, cpt_dir):
-        if path is not None:
-            require_writable(path, folder=path is cpt_dir)
+    out.require_writable()
+    if cpt_dir is not None:
+        require_writable(cpt_dir, folder=True)
     dag = _dag(graph, graph_path)
     data = data.declaring(graph.levels)
     counter = data.counter(

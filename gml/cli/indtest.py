@@ -135,9 +135,15 @@ def _implied(path: str) -> tuple[Callable[[Sequence[str]], list[Question]], Choi
 
     graph = read_graph_argument(path)
     questions = implied_independences(graph)
-    if not questions:
-        reporter().warn("the graph implies no independence: every pair has an edge")
-    return lambda names: questions, columns_of(graph, path)
+    columns = columns_of(graph, path)
+
+    def used(names: Sequence[str]) -> Sequence[str]:
+        chosen = columns(names)
+        if not questions:
+            reporter().warn("the graph implies no independence: every pair has an edge")
+        return chosen
+
+    return lambda names: questions, used
 
 
 def _report(

@@ -101,6 +101,11 @@ class _Output:
     path: str | None
     format: str
 
+    def require_writable(self) -> None:
+        """Refuse a path that cannot be written, once all inputs are known."""
+        if self.path is not None:
+            require_writable(self.path)
+
     def _send(self, text: str) -> None:
         content = text.encode("utf-8")
         if self.path in (None, "-", "/dev/stdout"):
@@ -173,11 +178,6 @@ class ScoreOutput(_Output):
 
 class AnswerOutput(_Output):
     """Takes the answer to a query."""
-
-    def require_writable(self) -> None:
-        """Refuse a path that cannot be written, once all inputs are known."""
-        if self.path is not None:
-            require_writable(self.path)
 
     def write(self, answer: Answer) -> None:
         """Write the answer."""

@@ -49,13 +49,16 @@ def answers_to_rows(
     with open_records(path, options) as records:
         rows = _Evidence(net, records, options, asked, evidence)
         writer = _Writer(net, asked, records.names, predict)
-        yield writer.header()
         inference = Inference(net, max_memory=max_memory)
         impossible = 0
+        # The header waits for the first answers: what fails at once has written nothing.
+        text = writer.header()
         while block := list(itertools.islice(records.rows, _BLOCK_ROWS)):
-            text, missed = writer.block(inference, block, rows)
+            more, missed = writer.block(inference, block, rows)
             impossible += missed
-            yield text
+            yield text + more
+            text = b""
+        yield text
     if impossible:
         reporter().warn(
             f"{place(path)}: {impossible} row{'s' * (impossible != 1)} of evidence of probability "

@@ -94,6 +94,7 @@ def command(
     """
     _check(data, holdout, folds, fail_under)
     graphs = _read_graphs([*graph_paths, *([] if compare_to is None else [compare_to])], scoring)
+    out.require_writable()
     data = data.declaring(_declared_levels(graphs))
     first = graphs[0]
     used = columns_of(first.graph, first.path)

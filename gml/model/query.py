@@ -56,7 +56,7 @@ class Inference:
     >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), counter)
     >>> answer = Inference(net).marginals({"xray": "yes"}, ["lung"])
     >>> answer["lung"].round(4).tolist()
-    [0.539, 0.461]
+    [0.5217, 0.4783]
     """
 
     def __init__(self, net: BayesNet, *, max_memory: int | None = None) -> None:

@@ -136,7 +136,7 @@ def test_numbers(gml, folder):
     done = gml("fit-params", "n.csv", "ab.dot", "--gaussian", "--intervals", "0.95")
     assert done.returncode == 0
     b = json.loads(done.stdout)["nodes"][1]["gaussian"]
-    assert b["coefficients"][0] == pytest.approx(1.4932432, abs=1e-7)
+    assert b["coefficients"][0] == pytest.approx(21.9 / 14.8)
     assert len(b["intervals"]) == 3
     assert gml("fit-params", "n.csv", "ab.dot", "--gaussian", "-o", "m.bif").returncode == 3
 
