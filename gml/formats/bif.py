@@ -11,7 +11,7 @@ not given. Comments are // and /* */. Reading is wider than the specification: l
 digits and hold any character but ; { } " and the comma, in quotes these too; without commas, blanks
 separate them; names with parentheses are read in quotes only.
 
-Writing is narrower, so that bnlearn, pgmpy 1.1 and pyAgrum 3.3 all read the same names: ASCII
+Writing is narrower, so that pgmpy 1.1 and pyAgrum 3.3 both read the same names: ASCII
 letters, digits and _ . ? % -, not beginning with a number; labels may also be whole numbers. Words
 of the format are refused, and so are names that differ in case only (pgmpy folds it), names in
 which pgmpy would find a `table` of numbers, and nodes of a single level (pyAgrum refuses those).
@@ -224,7 +224,9 @@ class _Rows:
                 raise self.assembly.fail(f"{quote(text)} is not a row", row.line)
             index = self._index(match[1], row.line)
             if index in self.rows:
-                raise self.assembly.fail(f"{self.what} has the row ({match[1]}) twice", row.line)
+                raise self.assembly.fail(
+                    f"{self.what} has the row {quote(match[1])} twice", row.line
+                )
             self.rows[index] = self._numbers(match[2], self.n_levels, row.line).tolist()
         elif re.match(r"table\b", text) and self.whole is None:
             values = self._numbers(text[5:], self.n_rows * self.n_levels, row.line)
@@ -238,7 +240,7 @@ class _Rows:
         given = split_names(labels)
         if len(given) != len(self.parents):
             raise self.assembly.fail(
-                f"({labels}) in {self.what} has not one level for each of "
+                f"{quote(labels)} in {self.what} has not one level for each of "
                 f"{len(self.parents)} parents",
                 line,
             )
