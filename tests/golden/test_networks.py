@@ -1,0 +1,68 @@
+"""The networks of the Bayesian network repository read to their published sizes."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gml.errors import GmlWarning
+from gml.formats.graphs import read_graph
+from gml.formats.models import MODEL_WRITERS, parse_model, read_model
+from tests.model_files import assert_same
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+FILES = sorted((SHARED / "data/networks").glob("*.bif*"))
+ROUNDED = 1e-9
+
+
+def published():
+    entries = json.loads((SHARED / "data/published.json").read_text())["entries"]
+    (sizes,) = (entry for entry in entries if entry["id"] == "network-sizes")
+    return sizes["expected"]
+
+
+def test_every_published_network_is_there(shared):
+    assert {path.name.split(".")[0] for path in FILES} == set(published())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_sizes(path):
+    expected = published()[path.name.split(".")[0]]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        net = read_model(path)
+    assert len(net.names) == expected["nodes"]
+    assert net.graph.n_edges == expected["arcs"]
+    assert net.n_parameters == expected["parameters"]
+    assert max(len(cpt.parents) for cpt in net.cpds) == expected["max_in_degree"]
+    assert max(cpt.n_levels for cpt in net.cpds) == expected["max_states"]
+    complaints = [w for w in caught if w.category is GmlWarning]
+    assert len(complaints) == (expected["largest_row_sum_error"] > ROUNDED)
+    assert all(np.abs(cpt.table.sum(axis=1) - 1).max() < ROUNDED for cpt in net.cpds)
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.suffix == ".bif"], ids=lambda path: path.name
+)
+@pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
+def test_identity_through_every_format(path):
+    net = read_model(path)
+    for format in ("bif", "xmlbif", "net"):
+        assert_same(parse_model(MODEL_WRITERS[format](net), "t"), net)
+    text = MODEL_WRITERS["json"](net)
+    assert MODEL_WRITERS["json"](parse_model(text, "t")) == text
+    assert read_graph(path) == net.graph
+
+
+@pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
+def test_the_largest_are_read_in_seconds(shared):
+    # Half a second and one second on a quiet machine.
+    for name, limit in (("munin", 10), ("mildew", 15)):
+        start = time.process_time()
+        read_model(shared / f"data/networks/{name}.bif.gz")
+        assert time.process_time() - start < limit

@@ -1,0 +1,179 @@
+"""pgmpy and pyAgrum read the files that gml writes, and gml reads theirs, to the same tables.
+
+The packages run in a process of their own, which warns as it likes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from gml.data.dataset import Variable
+from gml.formats.models import MODEL_WRITERS, parse_model, read_model, write_model
+from gml.model.bayesnet import CPT, BayesNet
+from tests.model_files import random_network
+
+# Names and levels at the edges of what each format may hold.
+NAMES = {
+    "bif": ["A", "b_1", "5a", "x.y", "a-b", "a?%", "_", "lymph_node", "Variables", "e", "mytable"],
+    "net": ["A", "b_1", "5a", "_", "lymph_node", "Variables", "e", "E1", "nodes", "table", "dataset"],
+    "xmlbif": ["A", "a b", "é日🌳", "<5", "&amp;", "]]>", "a,b", '"q"', "1", "{;}", "a\u00a0b"],
+}  # fmt: skip
+LABELS = {
+    "bif": ["yes", "0", "-1", "007", "5a", "x.y", "a-b", "_", "table5", "Other"],
+    "net": ["yes", "0", "-1", "1.5", "1e5", "<5", ">=5", "[0;1]", "a/b", "%", "{", "}", "'", "#"],
+    "xmlbif": ["yes", "0", "-1", "1.5", "<5", ">=5", "[0,10)", "a b", "é", "'", '"', "%"],
+}  # fmt: skip
+FORMATS = list(NAMES)
+# pyAgrum keeps single precision of BIF and NET.
+DIGITS = {"pyagrum": 1e-6, "pgmpy": 1e-12}
+
+READ = """
+import json, sys, warnings
+warnings.simplefilter("ignore")
+package, format, path = sys.argv[1:4]
+result = {}
+if package == "pgmpy":
+    from pgmpy import readwrite
+    reader = getattr(readwrite, {"bif": "BIFReader", "xmlbif": "XMLBIFReader", "net": "NETReader"}[format])
+    for cpd in reader(path).get_model().get_cpds():
+        names = cpd.variables[1:]
+        result[cpd.variable] = [
+            cpd.state_names[cpd.variable], names, [cpd.state_names[name] for name in names],
+            cpd.get_values().T.tolist(),
+        ]
+else:
+    import pyagrum
+    net = pyagrum.loadBN(path)
+    for name in net.names():
+        cpt = net.cpt(name)
+        parents = [other for other in reversed(cpt.names) if other != name]
+        labels = lambda name: list(net.variable(name).labels())
+        array = cpt.toarray()
+        axes = [list(reversed(cpt.names)).index(other) for other in [*parents, name]]
+        array = array.transpose(axes).reshape(-1, array.shape[axes[-1]])
+        result[name] = [labels(name), parents, list(map(labels, parents)), array.tolist()]
+json.dump(result, open(sys.argv[4], "w"))
+"""
+
+WRITE = """
+import sys, warnings
+warnings.simplefilter("ignore")
+package, format, source, target = sys.argv[1:5]
+if package == "pgmpy":
+    from pgmpy import readwrite
+    net = readwrite.BIFReader(source).get_model()
+    writer = getattr(readwrite, {"bif": "BIFWriter", "xmlbif": "XMLBIFWriter", "net": "NETWriter"}[format])
+    writer(net).write(target)
+else:
+    import pyagrum
+    pyagrum.saveBN(pyagrum.loadBN(source), target)
+"""
+
+
+@pytest.fixture(scope="module", params=["pgmpy", "pyagrum"])
+def package(request):
+    # Importing takes seconds and warns: only whether it is there.
+    if importlib.util.find_spec(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return request.param
+
+
+def run(program, *args):
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, args)], capture_output=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
+
+
+SUFFIXES = {"bif": "bif", "xmlbif": "bifxml", "net": "net"}
+
+
+def tables_by_labels(levels, parents, parent_levels, table):
+    """Probabilities by the labels of parents, sorted by name, and of the node."""
+    order = sorted(range(len(parents)), key=lambda i: parents[i])
+    array = np.array(table).reshape(*map(len, parent_levels), len(levels))
+    return (
+        levels,
+        [parents[i] for i in order],
+        [parent_levels[i] for i in order],
+        array.transpose(*order, len(parents)),
+    )
+
+
+def assert_read_alike(net, found, tolerance):
+    assert set(found) == set(net.names)
+    for cpt in net.cpds:
+        parents = [parent.name for parent in cpt.parents]
+        levels = [list(parent.levels) for parent in cpt.parents]
+        *mine, table = tables_by_labels(list(cpt.variable.levels), parents, levels, cpt.table)
+        *theirs, other = tables_by_labels(*found[cpt.variable.name])
+        assert theirs == mine
+        np.testing.assert_allclose(other, table, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_they_read_what_we_write(package, format, tmp_path):
+    rng = np.random.default_rng(7)
+    net = random_network(rng, NAMES[format], LABELS[format])
+    path = tmp_path / f"net.{SUFFIXES[format]}"
+    write_model(net, path, format)
+    run(READ, package, format, path, tmp_path / "found.json")
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert_read_alike(net, found, DIGITS[package])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_label_at_the_edge(package, format, tmp_path):
+    levels = tuple(LABELS[format])
+    root = Variable("root", levels)
+    p = np.arange(1.0, len(levels) + 1)
+    child = CPT(Variable("child", levels[::-1]), (root,), np.tile(p / p.sum(), (len(levels), 1)))
+    net = BayesNet((CPT(root, (), (p / p.sum())[np.newaxis]), child))
+    path = tmp_path / f"net.{SUFFIXES[format]}"
+    write_model(net, path, format)
+    run(READ, package, format, path, tmp_path / "found.json")
+    assert_read_alike(net, json.loads((tmp_path / "found.json").read_text()), DIGITS[package])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_we_read_what_they_write(package, format, tmp_path):
+    rng = np.random.default_rng(11)
+    net = random_network(rng, ["a", "b", "c", "d", "e"], ["no", "yes", "maybe", "l7"])
+    source, target = tmp_path / "source.bif", tmp_path / f"net.{SUFFIXES[format]}"
+    source.write_text(MODEL_WRITERS["bif"](net))
+    run(WRITE, package, format, source, target)
+    with warnings.catch_warnings():
+        # They write six to eight digits.
+        warnings.simplefilter("ignore")
+        back = read_model(target)
+    found = {
+        cpt.variable.name: [
+            list(cpt.variable.levels),
+            [parent.name for parent in cpt.parents],
+            [list(parent.levels) for parent in cpt.parents],
+            cpt.table,
+        ]
+        for cpt in back.cpds
+    }
+    assert_read_alike(net, found, 2e-6)
+
+
+def test_a_full_table_has_the_child_slowest(package, tmp_path):
+    text = (
+        "network unknown {\n}\n"
+        "variable a {\n  type discrete [ 2 ] { x, y };\n}\n"
+        "variable c {\n  type discrete [ 3 ] { u, v, w };\n}\n"
+        "probability ( a ) {\n  table 0.25, 0.75;\n}\n"
+        "probability ( c | a ) {\n  table 0.1, 0.2, 0.3, 0.4, 0.6, 0.4;\n}\n"
+    )
+    (tmp_path / "net.bif").write_text(text)
+    run(READ, package, "bif", tmp_path / "net.bif", tmp_path / "found.json")
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert_read_alike(parse_model(text, "t"), found, DIGITS[package])
