@@ -3,6 +3,7 @@ VENV   := .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+PEERS  := $(VENV)/.peers
 KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml/kernel/_kernel.pyx
 
 .PHONY: demo test lint format docs bench sanitize clean
@@ -10,7 +11,14 @@ KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
 	$(PYTHON) -m venv $(VENV)
-	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,parquet,zstd,peers]'
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,parquet,zstd]'
+	touch $@
+
+# The packages that are to read our files: for the tests alone, as they are large.
+$(PEERS): $(STAMP)
+	@echo 'installing the extra "peers", for the tests: about a minute'
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
+	  'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["peers"])')
 	touch $@
 
 ## Learn a tree from the sample data, and show what the commands print.
@@ -18,7 +26,7 @@ demo: $(STAMP)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh sample_data/demo.sh
 
 ## Run the tests.
-test: $(STAMP)
+test: $(PEERS)
 	$(BIN)/python -m pytest -q -n auto
 
 ## Check style and types.

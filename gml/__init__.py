@@ -119,13 +119,15 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'gml' has no attribute {name!r}")
     found = getattr(importlib.import_module(_HOMES[name]), name)
-    if name == "BayesNet":
-        _give_files(found)
+    if _HOMES[name].startswith(("gml.model.", "gml.formats.models")):
+        _give_files(importlib.import_module("gml.model.bayesnet").BayesNet)
     return found
 
 
 def _give_files(net_type: Any) -> None:
     """Let models read and write files, of which the room of models itself knows nothing."""
+    if hasattr(net_type, "from_file"):
+        return
 
     def from_file(path: str | os.PathLike[str]) -> BayesNet:
         """Read a model file; its content tells the format."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import warnings
 from pathlib import Path
 
@@ -57,12 +56,3 @@ def test_identity_through_every_format(path):
     text = MODEL_WRITERS["json"](net)
     assert MODEL_WRITERS["json"](parse_model(text, "t")) == text
     assert read_graph(path) == net.graph
-
-
-@pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
-def test_the_largest_are_read_in_seconds(shared):
-    # Half a second and one second on a quiet machine.
-    for name, limit in (("munin", 10), ("mildew", 15)):
-        start = time.process_time()
-        read_model(shared / f"data/networks/{name}.bif.gz")
-        assert time.process_time() - start < limit
