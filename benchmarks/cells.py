@@ -14,6 +14,8 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 Task = Callable[[], object]
 
@@ -24,7 +26,16 @@ def gml_task(task: str, path: str) -> Task:
 
     if task == "read":
         return lambda: gml.read(path)
+    if task == "marginals":
+        net = gml.read_model(path)
+        return lambda: gml.Inference(net).marginals()
     data = gml.read(path)
+    if task in ("score-bic", "score-bdeu", "fit-mle"):
+        graph = gml.Graph.from_edges(data.names, [(a, "-->", b) for a, b in _arcs(path)])
+        if task == "fit-mle":
+            return lambda: gml.fit(graph, gml.MemoryCounter(data, threads=1))
+        score = gml.SCORES[task.removeprefix("score-")]
+        return lambda: gml.total(score(gml.MemoryCounter(data, threads=1)), graph)
     if task == "chowliu":
         # A new counter each time: masks are built within the measurement.
         return lambda: gml.chow_liu(gml.MemoryCounter(data, threads=1))
@@ -54,9 +65,20 @@ def pyagrum_task(task: str, path: str) -> Task:
     gum.setNumberOfThreads(1)
     if task == "read":
         return lambda: gum.BNLearner(path)
+    if task == "marginals":
+        net = gum.loadBN(path)
+
+        def marginals() -> object:
+            engine = gum.LazyPropagation(net)
+            engine.makeInference()
+            return [engine.posterior(name) for name in net.names()]
+
+        return marginals
     learner = gum.BNLearner(path)
     learner.setNumberOfThreads(1)
     names = list(learner.names())
+    if task in ("score-bic", "score-bdeu", "fit-mle"):
+        return _pyagrum_on_graph(task, learner, path)
     if task == "citest":
         return lambda: learner.G2(names[0], names[1], [names[2], names[3]])
     if task.startswith("pc"):
@@ -81,6 +103,27 @@ def pyagrum_task(task: str, path: str) -> Task:
     return tree if task == "chowliu" else pairs
 
 
+def _pyagrum_on_graph(task: str, learner: Any, path: str) -> Task:
+    import pyagrum as gum
+
+    parents: dict[str, list[str]] = {name: [] for name in learner.names()}
+    for parent, child in _arcs(path):
+        parents[child].append(parent)
+    if task == "fit-mle":
+        graph = gum.DAG()
+        number = {name: graph.addNode() for name in learner.names()}
+        for parent, child in _arcs(path):
+            graph.addArc(number[parent], number[child])
+        # Without a prior pyAgrum refuses configurations that no row has.
+        learner.useSmoothingPrior(1e-9)
+        return lambda: learner.learnParameters(graph)
+    if task == "score-bic":
+        learner.useScoreBIC()
+    else:
+        learner.useScoreBDeu()
+    return lambda: sum(learner.score(name, given) for name, given in parents.items())
+
+
 def pgmpy_task(task: str, path: str) -> Task:
     """pgmpy."""
     import logging
@@ -90,6 +133,15 @@ def pgmpy_task(task: str, path: str) -> Task:
     from pgmpy.estimators import TreeSearch
 
     frame = pd.read_csv(path, dtype=str, keep_default_na=False).astype("category")
+    if task in ("score-bic", "score-bdeu"):
+        from pgmpy.base import DAG
+        from pgmpy.structure_score import BIC, BDeu
+
+        graph = DAG(_arcs(path))
+        # Made anew each time: it remembers its local scores.
+        if task == "score-bic":
+            return lambda: BIC(frame).score(graph)
+        return lambda: BDeu(frame, equivalent_sample_size=1).score(graph)
     return lambda: TreeSearch(frame, n_jobs=1).estimate(show_progress=False)
 
 
@@ -108,6 +160,12 @@ def pybnesian_task(task: str, path: str) -> Task:
         )
     frame = pa.RecordBatch.from_arrays(arrays, table.column_names)
     names = table.column_names
+    if task in ("score-bic", "score-bdeu"):
+        rule = pb.BIC(frame) if task == "score-bic" else pb.BDe(frame, 1)
+        graph = pb.DiscreteBN(names, _arcs(path))
+        return lambda: rule.score(graph)
+    if task == "fit-mle":
+        return lambda: pb.DiscreteBN(names, _arcs(path)).fit(frame)
     test = pb.MutualInformation(frame)
     if task == "citest":
         return lambda: test.pvalue(names[0], names[1], [names[2], names[3]])
@@ -116,7 +174,17 @@ def pybnesian_task(task: str, path: str) -> Task:
     return lambda: [test.pvalue(a, b) for a, b in itertools.combinations(names, 2)]
 
 
-def _arrow_table(path: str) -> object:
+def _arcs(path: str) -> list[tuple[str, str]]:
+    """Edges of the network that a file was sampled from, else a chain over its columns."""
+    beside = Path(path).parent / f"{Path(path).stem.split('_')[0]}.edges.json"
+    if beside.exists():
+        return [(a, b) for a, b in json.loads(beside.read_text())["arcs"]]
+    with open(path) as file:
+        names = file.readline().strip().replace('"', "").split(",")
+    return list(itertools.pairwise(names))
+
+
+def _arrow_table(path: str) -> Any:
     import pyarrow as pa
     import pyarrow.csv as pc
 

@@ -1,7 +1,7 @@
 """Compare gml with other packages: CPU seconds on one core, ratios within one run.
 
     python benchmarks/run.py            # or: make bench
-    python benchmarks/run.py pc         # the tables on PC only
+    python benchmarks/run.py pc models  # some parts only: foundation, pc, models
 
 Installs the others into benchmarks/.venv. bnlearn takes part where Rscript has it. Wall times on a
 shared machine mislead, so every figure is CPU time of a process pinned to one core with one thread,
@@ -21,7 +21,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from data import dataset
+from data import SHARED, dataset
 
 HERE = Path(__file__).resolve().parent
 PEERS = HERE / ".venv"
@@ -188,12 +188,60 @@ def cost_of_a_test() -> None:
 
 
 def main() -> None:
-    """Run everything."""
+    """Run everything, or the parts named."""
     install_peers()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.argv[1:] != ["pc"]:
-        bench_foundation()
-    bench_pc()
+    parts = {"foundation": bench_foundation, "pc": bench_pc, "models": bench_models}
+    for name in sys.argv[1:] or parts:
+        parts[name]()
+
+
+PYAGRUM_SAMPLE = """
+import sys, pyagrum as gum
+generator = gum.BNDatabaseGenerator(gum.loadBN(sys.argv[1]))
+generator.drawSamples(int(sys.argv[2]))
+generator.toCSV(sys.argv[3])
+"""
+
+
+def bench_models() -> None:
+    """Scores, parameters, posteriors and rows."""
+    peers = ("gml", "pybnesian", "pyagrum", "pgmpy")
+    small, big = dataset("alarm", 5000), dataset("alarm", 1_000_000)
+    for task, title, packages in (
+        ("score-bic", "BIC of the true graph", peers),
+        ("score-bdeu", "BDeu of the true graph", peers),
+        ("fit-mle", "Tables of the true graph (pyagrum: with a prior of 1e-9)", peers[:3]),
+    ):
+        table(
+            f"{title} in process, CPU seconds",
+            [(path.stem, compare(task, path, packages)) for path in (small, big)],
+        )
+    networks = SHARED / "data" / "networks"
+    if not networks.is_dir():
+        print("\nno networks beside the checkout: nothing to ask or to sample")
+        return
+    table(
+        "Posterior marginals of all nodes in process, CPU seconds",
+        [
+            (name, compare("marginals", networks / f"{name}.bif", ("gml", "pyagrum")))
+            for name in ("asia", "alarm", "hailfinder", "andes", "pigs")
+        ],
+    )
+    bench_sampling(networks / "alarm.bif")
+
+
+def bench_sampling(model: Path) -> None:
+    """A million rows of a network as a CSV file, whole commands."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = str(Path(folder) / "rows.csv")
+        n = str(1_000_000)
+        own = whole_command([str(GML), "sample", str(model), "-n", n, "--threads", "1", "-o", out])
+        peer = whole_command([str(PEER_PYTHON), "-c", PYAGRUM_SAMPLE, str(model), n, out])
+    figures = {"gml": own[0], "pyagrum": peer[0]}
+    table("Whole command, CPU seconds", [(f"sample {n} rows of alarm to CSV", figures)])
+    figures = {"gml": own[1], "pyagrum": peer[1]}
+    table("Peak memory, MB", [(f"sample {n} rows of alarm to CSV", figures)])
 
 
 def bench_foundation() -> None:

@@ -79,6 +79,16 @@ class Counts:
     n: int
 
 
+def every_configuration(counts: Counts, n_levels: Sequence[int]) -> NDArray[np.int64]:
+    """Return a table of one axis with a row for every configuration; its own levels come last."""
+    cells = np.zeros((counts.n_configs, n_levels[-1]), dtype=np.int64)
+    rows = np.zeros(len(counts.configs), dtype=np.int64)
+    for codes, size in zip(counts.configs.T, n_levels[:-1], strict=True):
+        rows = rows * size + codes
+    cells[rows] = counts.table
+    return cells
+
+
 @dataclass(frozen=True)
 class Moments:
     """Means and exact cross-products about the mean of numeric columns.
@@ -114,6 +124,9 @@ class Counter(Protocol):
 
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
         """Count a batch of tables; answers come in the order of the questions."""
+
+    def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
+        """Count each child given its parents, a row for every configuration, seen or not."""
 
     def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
         """What each child is worth given its parents (`FamilyRule`)."""

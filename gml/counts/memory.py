@@ -17,9 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import Counts, Family, Moments, TableSet, Triple, TripleArray, tables_of
+from gml.counts.counter import (
+    Counts,
+    Family,
+    Moments,
+    TableSet,
+    Triple,
+    TripleArray,
+    every_configuration,
+    tables_of,
+)
 from gml.counts.resources import available_threads, default_budget, require_memory
-from gml.data.dataset import Dataset, Variable, has_missing, missing_mask
+from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.errors import UsageError, listing, quote
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
 from gml.progress import reporter
@@ -80,11 +89,7 @@ class MemoryCounter:
     @property
     def missing(self) -> bool:
         """Whether some tables leave rows out because a value is missing."""
-        weights = self.dataset.weights
-        return any(
-            has_missing(column if weights is None else column[weights > 0])
-            for column in self.dataset.columns
-        )
+        return self.dataset.missing
 
     # ------------------------------------------------------------------ tables
 
@@ -105,6 +110,21 @@ class MemoryCounter:
             for start in range(0, len(sets), waiting):
                 part = sets[start : start + waiting]
                 yield from pool.map(lambda wanted: self._table(data, wanted), part)
+
+    def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
+        """Count each child given its parents, a row for every configuration, seen or not."""
+        data = self._data(len(families))
+        for child, parents in families:
+            members = [*parents, child]
+            n_levels = [self._n_levels(j) for j in members]
+            cells = math.prod(n_levels)
+            self._require_levels(members)
+            self._require(8 * cells, members)
+            if cells <= DENSE_CELLS:
+                yield data.count(np.array(members, dtype=np.int32)).reshape(-1, n_levels[-1])
+            else:
+                counts = self._table(data, TableSet((child,), tuple(parents)))
+                yield every_configuration(counts, n_levels)
 
     def _bytes(self, wanted: TableSet) -> int:
         """Return how much a table may take: all configurations, or those that n rows can have."""

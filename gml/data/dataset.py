@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -103,6 +104,14 @@ class Dataset:
     def n(self) -> int:
         """Rows counted with their weights (in units)."""
         return self.n_rows if self.weights is None else int(self.weights.sum())
+
+    @functools.cached_property
+    def missing(self) -> bool:
+        """Whether a cell of a row that counts is missing."""
+        return any(
+            has_missing(column if self.weights is None else column[self.weights > 0])
+            for column in self.columns
+        )
 
     def index(self, name: str) -> int:
         """Return the position of a column."""

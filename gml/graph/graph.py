@@ -178,6 +178,14 @@ class Graph:
         arrows = (self.marks[:, j] == Mark.ARROW) & (self.marks[j, :] == Mark.TAIL)
         return [int(i) for i in np.flatnonzero(arrows)]
 
+    def parent_sets(self) -> list[tuple[int, ...]]:
+        """Return the parents of every node."""
+        arrows = (self.marks.T == Mark.ARROW) & (self.marks == Mark.TAIL)
+        found: list[list[int]] = [[] for _ in self.names]
+        for j, i in np.argwhere(arrows).tolist():
+            found[j].append(i)
+        return list(map(tuple, found))
+
     def adjacent(self, i: int, j: int) -> bool:
         """Whether there is an edge between i and j."""
         return bool(self.marks[i, j])

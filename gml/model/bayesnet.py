@@ -59,9 +59,10 @@ class CPT:
         if self.table.shape != shape:
             rows, columns = shape
             raise GraphError(f"{where} is not {rows} x {columns}, but {self.table.shape}")
-        if not (np.isfinite(self.table).all() and (self.table >= 0).all()):
+        away = np.abs(self.table.sum(axis=1) - 1)
+        if not (self.table.size and self.table.min() >= 0 and away.max() < np.inf):
             raise GraphError(f"{where} has a number that is no probability")
-        wrong = np.abs(self.table.sum(axis=1) - 1) > _SUM_TOLERANCE
+        wrong = away > _SUM_TOLERANCE
         if wrong.any():
             row = int(np.argmax(wrong))
             raise GraphError(

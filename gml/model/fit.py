@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import Counter, Counts, Moments, TableSet
+from gml.counts.counter import Counter, Moments
 from gml.counts.elimination import regression
 from gml.counts.resources import default_budget, require_memory
-from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, quote
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
@@ -66,7 +65,8 @@ def fit(
         raise DataError(f"no column for {listing(missing)}")
     columns = [position[name] for name in graph.names]
     families = [
-        (columns[j], tuple(columns[i] for i in graph.parents(j))) for j in range(len(columns))
+        (columns[j], tuple(columns[i] for i in parents))
+        for j, parents in enumerate(graph.parent_sets())
     ]
     if any(counter.variables[j].is_continuous for j in columns):
         if method != "mle":
@@ -77,11 +77,9 @@ def fit(
     budget = default_budget() if max_memory is None else max_memory
     for child, parents in families:
         _require_room(counter, child, parents, budget)
-    tables = counter.tables([TableSet((child,), parents) for child, parents in families])
     cpts = []
-    for (child, parents), counts in zip(families, tables, strict=True):
+    for (child, parents), cells in zip(families, counter.family_tables(families), strict=True):
         members = [counter.variables[j] for j in (*parents, child)]
-        cells = dense_counts(members, counts)
         scaled: NDArray[Any] = cells if counter.unit == 1 else cells * counter.unit
         alpha = 0.0 if method == "mle" else _prior_count(prior, ess, cells.size)
         cpt = CPT(members[-1], tuple(members[:-1]), probabilities(scaled, alpha), scaled)
@@ -109,25 +107,14 @@ def require_all_seen(net: BayesNet) -> None:
         )
 
 
-def dense_counts(members: Sequence[Variable], counts: Counts) -> NDArray[np.int64]:
-    """Return the table with a row for every configuration, seen or not."""
-    shape = [max(1, len(variable.levels or ())) for variable in members]
-    cells = np.zeros((math.prod(shape[:-1]), shape[-1]), dtype=np.int64)
-    rows = np.zeros(len(counts.configs), dtype=np.int64)
-    for codes, n_levels in zip(counts.configs.T, shape[:-1], strict=True):
-        rows = rows * n_levels + codes
-    cells[rows] = counts.table
-    return cells
-
-
 def probabilities(cells: NDArray[Any], alpha: float) -> NDArray[np.float64]:
     """Return (n + α)/(nⱼ + rα); a row without data is uniform."""
-    weights = cells + alpha
+    weights: NDArray[np.float64] = cells + alpha
     totals = weights.sum(axis=1, keepdims=True)
-    seen = cells.any(axis=1, keepdims=True)
-    shares: NDArray[np.float64] = np.where(
-        seen, weights / np.where(totals > 0, totals, 1.0), 1.0 / cells.shape[1]
-    )
+    unseen = ~cells.any(axis=1)
+    if unseen.any():
+        weights[unseen], totals[unseen] = 1.0, cells.shape[1]
+    shares: NDArray[np.float64] = weights / totals
     return shares
 
 

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gml.counts.counter import Counter, TableSet
+from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
 from gml.errors import DataError, UsageError, listing, quote
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
-from gml.model.fit import dense_counts, fit
+from gml.model.fit import fit
 from gml.progress import reporter
 
 
@@ -45,13 +45,10 @@ def log_likelihood(net: BayesNet, data: Dataset | Counter) -> float:
             if isinstance(cpd, LinearGaussian)
         ]
         return math.fsum(parts)
-    tables = counter.tables(
-        [TableSet((columns[k],), parents) for k, parents in enumerate(families)]
-    )
+    tables = counter.family_tables(list(zip(columns, families, strict=True)))
     total = []
-    for cpd, counts in zip(net.cpds, tables, strict=True):
+    for cpd, cells in zip(net.cpds, tables, strict=True):
         assert isinstance(cpd, CPT)
-        cells = dense_counts([*cpd.parents, cpd.variable], counts)
         seen = cells > 0
         with np.errstate(divide="ignore"):
             total.append(float(np.sum(cells[seen] * np.log(cpd.table[seen]))))

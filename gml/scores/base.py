@@ -63,7 +63,10 @@ def families_of(score: Score, graph: Graph) -> list[Family]:
         if name not in position:
             raise GraphError(unknown_name("column", name, score.names))
     where = [position[name] for name in graph.names]
-    return [(where[j], tuple(where[i] for i in graph.parents(j))) for j in range(len(graph.names))]
+    return [
+        (where[j], tuple(where[i] for i in parents))
+        for j, parents in enumerate(graph.parent_sets())
+    ]
 
 
 def total(score: Score, graph: Graph) -> float:

@@ -290,7 +290,12 @@ static double mask_cost(const coded_data *data, const int32_t *set, size_t size,
 {
     if (size < 2 || cells > MOST_MASK_CELLS || !all_have_masks(data, set, size))
         return 1e300;
-    uint64_t scans = data->pairs != NULL ? cells_left(data, set, size) : cells;
+    uint64_t scans = cells;
+    if (data->pairs != NULL)
+        scans = cells_left(data, set, size);
+    else if (size == 2)
+        scans = (uint64_t)(data->columns[set[0]].n_levels - 1) *
+                (data->columns[set[1]].n_levels - 1);
     return (double)scans * (MASK_COST * (double)data->mask_words + MASK_CALL_COST);
 }
 
@@ -312,8 +317,16 @@ double count_cost(const coded_data *data, const int32_t *set, size_t size)
 int count_set(const coded_data *data, const int32_t *set, size_t size, int64_t *table)
 {
     uint32_t cells = (uint32_t)count_cells(data, set, size);
+    if (size == 1 && data->columns[set[0]].masks != NULL) {
+        memcpy(table, data->columns[set[0]].totals, cells * sizeof *table);
+        return 1;
+    }
     if (mask_cost(data, set, size, cells) > direct_cost(data, size, cells))
         return count_directly(data, set, size, cells, table);
+    if (size == 2 && data->pairs == NULL) {
+        const int64_t start = 0;
+        return count_pairs(data, set, 1, table, &start);
+    }
     const int by_pairs = data->pairs != NULL;
     uint64_t *buffers = malloc(size * BLOCK_WORDS * sizeof *buffers);
     if (buffers == NULL)
