@@ -20,6 +20,11 @@ show gml pc sample_data/asia.csv --tiers 'asia,smoke < tub,lung,bronc,either < x
 show gml indtest sample_data/admissions.csv Admit Gender --weights Freq
 show gml indtest sample_data/admissions.csv Admit Gender --given Dept --weights Freq --test permutation
 show gml indtest sample_data/asia.csv --implied sample_data/asia.dot --adjust holm
+show gml fit-params sample_data/asia.csv sample_data/asia.dot -o demo_output/model.json
+show gml score sample_data/asia.csv demo_output/asia_tree.dot demo_output/model.json --folds 10
+show gml query demo_output/model.json --target lung,bronc --evidence xray=yes
+show gml sample demo_output/model.json -n 3 --do smoke=yes
+show gml convert demo_output/model.json demo_output/model.bif
 if command -v dot >/dev/null; then
     dot -Tsvg demo_output/asia_tree.dot -o demo_output/asia_tree.svg
     printf '\nThe tree as a picture: demo_output/asia_tree.svg\n'

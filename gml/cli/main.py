@@ -69,6 +69,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "  gml chowliu survey.csv | dot -Tsvg > tree.svg\n"
     "  gml pc survey.csv --alpha 0.001 -o graph.json\n"
     "  gml indtest survey.csv Age Vote --given Region\n"
+    "  gml fit-params survey.csv graph.json -o model.json\n"
+    "  gml query model.json --target Vote --evidence Region=north\n"
     "  zcat big.csv.gz | gml chowliu - -o tree.json\n"
     "\n\b\n"
     "Exit codes: 0 done or yes, 1 the answer is no, 2 usage, 3 input rejected,\n"

@@ -99,7 +99,7 @@ def command(
     first = graphs[0]
     used = columns_of(first.graph, first.path)
     counter = data.counter(used=used, numeric=scoring.numeric, offer_available=False)
-    scored = _score(graphs, counter, scoring, per_node=per_node, explain=explain)
+    scored = _score(graphs, counter, scoring, per_node=per_node or explain, explain=explain)
     if holdout is not None or folds is not None:
         splits = _splits(data, counter, holdout, folds, seed, first.graph)
         scored = _with_loss(scored, graphs, splits, data, prior, scoring.ess)

@@ -12,7 +12,10 @@ from gml.formats.reports.rows import as_csv, as_markdown, as_text
 
 @dataclass(frozen=True)
 class ScoredGraph:
-    """What is known of one graph; `explained` has (entropy, information) by node, in nats."""
+    """What is known of one graph; `explained` has (entropy, information) by node, in nats.
+
+    What is explained has scores by node too.
+    """
 
     graph: str
     scores: dict[str, float]
@@ -58,12 +61,12 @@ def _rows(graphs: Sequence[ScoredGraph], n: float) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for scored in graphs:
         row: dict[str, Any] = {"graph": scored.graph}
-        if scored.nodes is not None or scored.explained is not None:
+        if scored.nodes is not None:
             rows += _node_rows(scored, n)
             row |= {"node": None, "parents": None}
         for name, value in scored.scores.items():
             row[name] = value
-            if len(graphs) > 1 and scored.nodes is None and scored.explained is None:
+            if len(graphs) > 1 and scored.nodes is None:
                 row[f"{name}_diff"] = scored.differences[name]
                 if name in scored.log10_bayes_factors:
                     row[f"{name}_log10_bf"] = scored.log10_bayes_factors[name]
@@ -82,7 +85,7 @@ def _node_rows(scored: ScoredGraph, n: float) -> list[dict[str, Any]]:
     rows = []
     for node, parents in scored.parents.items():
         row: dict[str, Any] = {"graph": scored.graph, "node": node, "parents": parents}
-        row |= (scored.nodes or {}).get(node, dict.fromkeys(scored.scores))
+        row |= (scored.nodes or {})[node]
         if scored.explained is not None:
             entropy, information = scored.explained[node]
             row |= {"H(x)": entropy, "I(x;pa)": information, "n(I-H)": n * (information - entropy)}
