@@ -83,7 +83,8 @@ class JunctionTree:
     Nodes in no stage, neither observed nor `kept`, are left out with their tables: they have no
     say. `kept` nodes stay in the table of a last step. Evidence on `entered` nodes is a factor of
     zeros and a one (of ones where a row says nothing): one plan for rows that observe different
-    nodes, at the price of tables that are not cut down.
+    nodes, at the price of tables that are not cut down. Nodes of one level are certain, and no axis
+    of any table.
     """
 
     def __init__(
@@ -100,8 +101,12 @@ class JunctionTree:
         self._tables = tables
         self.observed = tuple(sorted(observed))
         self._column = {node: k for k, node in enumerate(self.observed)}
-        hidden = {*kept, *(node for _, nodes in stages for node in nodes)}
-        relevant = hidden | set(self.observed)
+        asked = {*kept, *(node for _, nodes in stages for node in nodes)}
+        relevant = asked | set(self.observed)
+        self._certain = {node for node in asked if tables.sizes[node] == 1}
+        hidden = asked - self._certain
+        kept = [node for node in kept if node in hidden]
+        stages = [(what, [node for node in nodes if node in hidden]) for what, nodes in stages]
         used = [k for k in range(len(tables.scopes)) if k in relevant]
         self._used = [k for k in used if hidden & set(tables.scopes[k])]
         # A table whose nodes are all observed is a number.
@@ -114,7 +119,8 @@ class JunctionTree:
             ]
             for k in self._used
         ]
-        self._entered = tuple(entered)
+        self._entered = tuple(node for node in entered if node in hidden)
+        self._entered_at = [k for k, node in enumerate(entered) if node in hidden]
         self._factors += [[(node, 1)] for node in self._entered]
         self._numbers, self._indicators = _with_indicators(tables, self._entered)
         self.steps = self._plan(stages, kept)
@@ -212,7 +218,7 @@ class JunctionTree:
         for k, table in enumerate(self._used):
             bases[:, k] = self._base(table, evidence)
         for k, node in enumerate(self._entered):
-            codes = evidence[:, len(self.observed) + k]
+            codes = evidence[:, len(self.observed) + self._entered_at[k]]
             bases[:, len(self._used) + k] = self._indicators[k] + (
                 (codes + 1) * self._tables.sizes[node]
             )
@@ -243,6 +249,11 @@ class JunctionTree:
             log_p += self._program.eliminate(self._numbers, self.bases(row)[0])
         return log_p
 
+    @property
+    def certain(self) -> list[int]:
+        """Nodes asked for that have one level only."""
+        return sorted(self._certain)
+
     def table(self, s: int) -> NDArray[np.float64]:
         """The table of a step, after `eliminate`."""
         scope = self.steps[s].scope
@@ -253,12 +264,15 @@ class JunctionTree:
 
     def trace(self) -> dict[int, int]:
         """The level of each node of a maximising step, after `eliminate`."""
-        levels = self._program.trace()
-        return {
-            step.scope[-1]: int(levels[step.scope[-1]])
-            for step in self.steps
-            if step.operation == STEP_MAX
-        }
+        found = dict.fromkeys(self._certain, 0)
+        if self.steps:
+            levels = self._program.trace()
+            found |= {
+                step.scope[-1]: int(levels[step.scope[-1]])
+                for step in self.steps
+                if step.operation == STEP_MAX
+            }
+        return found
 
     def marginals(
         self, evidence: NDArray[np.int64]
@@ -268,8 +282,9 @@ class JunctionTree:
         Rows of probability 0 have no marginals: theirs mean nothing.
         """
         constants = self._log_constants(evidence)
+        certain = {node: np.ones((len(evidence), 1)) for node in self._certain}
         if not self.steps:
-            return {}, constants
+            return certain, constants
         log_p = np.zeros(len(evidence))
         sizes = [self._tables.sizes[step.scope[-1]] for step in self.steps]
         offsets = np.cumsum([0, *sizes], dtype=np.int64)
@@ -280,7 +295,7 @@ class JunctionTree:
         found = {
             step.scope[-1]: out[:, offsets[s] : offsets[s + 1]] for s, step in enumerate(self.steps)
         }
-        return found, log_p + constants
+        return found | certain, log_p + constants
 
 
 def _with_indicators(

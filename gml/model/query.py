@@ -149,7 +149,9 @@ class Inference:
         by_rank = sorted(kept)
         tree = self._tree(codes, [(STEP_SUM, others)], by_rank)
         log_evidence = self._require_possible(tree.eliminate(codes))
-        table = tree.table(len(tree.steps) - 1)
+        shape = [self._tables.sizes[node] for node in by_rank]
+        varies = max(shape, default=1) > 1
+        table = (tree.table(len(tree.steps) - 1) if varies else np.ones(1)).reshape(shape)
         return table.transpose([by_rank.index(node) for node in kept]).copy(), log_evidence
 
     def mpe(self, evidence: Mapping[str, str] | None = None) -> Explanation:
@@ -167,7 +169,7 @@ class Inference:
         others = [node for node in relevant if node not in asked]
         tree = self._tree(codes, [(STEP_SUM, others), (STEP_MAX, asked)])
         log_best = tree.eliminate(codes)
-        found = tree.trace() if tree.steps else {}
+        found = tree.trace()
         levels = {name: self._levels[name][found[self._rank[name]]] for name in targets}
         return Explanation(levels, log_best - log_evidence, log_evidence)
 
@@ -178,7 +180,7 @@ class Inference:
         tree = self._tree(codes, [(STEP_SUM, hidden)])
         self._require_possible(tree.eliminate(codes))
         position = [self.net.index(name) for name in self._names]
-        steps = []
+        steps = [PosteriorStep(position[node], (), np.ones((1, 1))) for node in tree.certain]
         for s in reversed(range(len(tree.steps))):
             *parents, node = tree.steps[s].scope
             table = tree.table(s).reshape(-1, self._tables.sizes[node])

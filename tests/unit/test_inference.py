@@ -252,6 +252,43 @@ def test_everything_observed():
     assert found.log_probability == pytest.approx(0, abs=1e-12)
 
 
+def test_nodes_of_one_level_are_no_axes(any_kernel):
+    """A hundred certain parents make a clique of a hundred nodes and one cell."""
+    only, two = ("only",), ("a", "b")
+    parents = tuple(Variable(f"p{k:03}", only) for k in range(100))
+    child, grandchild = Variable("child", two), Variable("z", two)
+    net = BayesNet(
+        (
+            *(CPT(parent, (), np.ones((1, 1))) for parent in parents),
+            CPT(child, parents, np.array([[0.3, 0.7]])),
+            CPT(grandchild, (child, parents[0]), np.array([[0.9, 0.1], [0.2, 0.8]])),
+        )
+    )
+    inference = Inference(net)
+    found, log_p = inference.posterior({"z": "a"})
+    assert math.exp(log_p) == pytest.approx(0.41)
+    assert found["child"][0] == pytest.approx(0.27 / 0.41)
+    assert found["p050"].tolist() == [1.0]
+    table, _ = inference.joint(["p001", "child", "p000"])
+    assert table.shape == (1, 2, 1)
+    assert table.reshape(-1) == pytest.approx([0.3, 0.7])
+    assert inference.joint(["p001", "p000"])[0].tolist() == [[1.0]]
+    best = inference.mpe({"z": "a"}).levels
+    assert best["child"] == "a"
+    assert best["p099"] == "only"
+    assert inference.map(["p000"], {"z": "a"}).levels == {"p000": "only"}
+    names = [parent.name for parent in parents]
+    codes = np.full((40, 101), -1, dtype=np.int64)
+    codes[np.arange(40), np.arange(40)] = 0
+    codes[1:, 100] = 1
+    rows, log_rows = inference.marginals_of_rows(["child"], [*names, "z"], codes)
+    assert rows["child"][0] == pytest.approx([0.3, 0.7])
+    assert rows["child"][5] == pytest.approx([0.03 / 0.59, 0.56 / 0.59])
+    assert log_rows[0] == pytest.approx(0, abs=1e-15)
+    drawn = {step.node for step in inference.posterior_steps({"z": "a"})}
+    assert drawn == set(range(101))
+
+
 def test_min_fill_adds_no_edge_to_a_chordal_graph():
     """A tree of cliques is eliminated without fill, whatever the numbers of its nodes."""
     rng = np.random.default_rng(1)
