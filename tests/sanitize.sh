@@ -26,7 +26,8 @@ PY
 for instructions in portable avx2; do
     GML_KERNEL=$instructions "$VENV/bin/python" -m pytest -q -p no:cacheprovider \
         tests/property/test_csv_reader.py tests/property/test_counting.py \
-        tests/property/test_conditioning.py \
+        tests/property/test_conditioning.py tests/property/test_families.py \
+        tests/unit/test_scores.py tests/unit/test_inference.py \
         tests/property/test_statistics.py tests/property/test_permutation.py \
         tests/property/test_sampling.py tests/unit/test_sample.py \
         tests/unit/test_reading.py tests/unit/test_regressions.py tests/unit/test_independence.py

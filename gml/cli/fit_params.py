@@ -14,7 +14,7 @@ from gml.cli.options import (
     DataRequest,
     chosen_options,
     common_options,
-    finite,
+    ess_option,
     fitting_data_options,
     was_given,
 )
@@ -54,14 +54,7 @@ _ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels", "strict")
     show_default=True,
     help="Of --method bayes: ess rows over the table, 1 a cell (k2, uniform), or half a one.",
 )
-@click.option(
-    "--ess",
-    type=float,
-    default=1.0,
-    show_default=True,
-    callback=finite,
-    help="Equivalent sample size of --prior bdeu.",
-)
+@ess_option("Equivalent sample size of --prior bdeu.")
 @click.option(
     "--intervals",
     type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),

@@ -348,6 +348,13 @@ def df_option(help_: str, default: str = "full") -> Callable[[Function], Functio
     )
 
 
+def ess_option(help_: str) -> Callable[[Function], Function]:
+    """--ess S, an equivalent sample size."""
+    return click.option(
+        "--ess", type=float, default=1.0, show_default=True, callback=finite, help=help_
+    )
+
+
 def max_seconds_option(function: Function) -> Function:
     """--max-seconds S, injected as `deadline`."""
 

@@ -25,8 +25,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def write_standard_output(content: bytes) -> None:
     """Write to standard output; a reader that went away is no error."""
+    stream_to_standard_output([content])
+
+
+def stream_to_standard_output(pieces: Iterable[bytes | memoryview]) -> None:
+    """Write pieces as they come; a reader that went away ends it without an error."""
     try:
-        sys.stdout.buffer.write(content)
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         abandon_standard_output()
@@ -83,15 +89,7 @@ class RowOutput:
                 for piece in pieces:
                     file.write(piece)
             return
-        try:
-            for piece in pieces:
-                sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
-        except BrokenPipeError:
-            abandon_standard_output()
-        except OSError as error:
-            abandon_standard_output()
-            raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+        stream_to_standard_output(pieces)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import NameList, finite, was_given
+from gml.cli.options import NameList, ess_option, finite, was_given
 from gml.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -93,14 +93,7 @@ def score_options(function: Function) -> Function:
         metavar="NAMES",
         help=f"One or more of {', '.join(ON_LEVELS)}; for numbers {', '.join(ON_NUMBERS)}.",
     )
-    @click.option(
-        "--ess",
-        type=float,
-        default=1.0,
-        show_default=True,
-        callback=finite,
-        help="Equivalent sample size of bdeu and bds.",
-    )
+    @ess_option("Equivalent sample size of bdeu and bds.")
     @click.option(
         "--prior-count",
         type=float,

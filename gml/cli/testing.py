@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import alpha_option, df_option, finite, seed_option, was_given
+from gml.cli.options import alpha_option, df_option, ess_option, finite, seed_option, was_given
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
@@ -113,14 +113,7 @@ def test_options(default: str, *, alpha: float, df: str) -> Callable[[Function],
             show_default=True,
             help="Tables drawn by --test permutation.",
         ),
-        click.option(
-            "--ess",
-            type=float,
-            default=1.0,
-            show_default=True,
-            callback=finite,
-            help="Of --test bayes.",
-        ),
+        ess_option("Of --test bayes."),
         click.option(
             "--log-bf",
             type=float,

@@ -63,6 +63,9 @@ def fit(
     missing = [name for name in graph.names if name not in position]
     if missing:
         raise DataError(f"no column for {listing(missing)}")
+    empty = [name for name in graph.names if counter.variables[position[name]].levels == ()]
+    if empty:
+        raise DataError(f"no values in column {listing(empty)}")
     columns = [position[name] for name in graph.names]
     families = [
         (columns[j], tuple(columns[i] for i in parents))
