@@ -50,10 +50,12 @@ class StderrReporter(Reporter):
         self._drawn = 0.0
         self._visible = False
         self._status: str | None = None
+        self._said: set[str] = set()
 
     def warn(self, message: str) -> None:
-        """Write `gml: warning: …`."""
-        if not self._quiet:
+        """Write `gml: warning: …`, once for the same message."""
+        if not self._quiet and message not in self._said:
+            self._said.add(message)
             self.finish()
             sys.stderr.write(f"gml: warning: {message}\n")
             sys.stderr.flush()

@@ -1,24 +1,29 @@
 """Values of nodes in options: `--do A=x,"B, b"=y`.
 
 A list of assignments is one CSV record, except that double quotes may also stand around the name or
-the value alone. A name or a level may hold an equals sign: of all ways to cut an assignment in two,
-the one counts whose halves are a node and a level of it.
+the value alone, and that an interval [a,b) needs none. A number stands for the interval that it
+lies in. A name or a level may hold an equals sign: of all ways to cut an assignment in two, the one
+counts whose halves are a node and a level of it.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml.data.discretize import interval_of
 from gml.errors import UsageError, quote, unknown_name
 
 if TYPE_CHECKING:
     from gml.data.dataset import Variable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_INTERVAL = re.compile(r"\[[^\s,\[\]()]+,[^\s,\[\]()]+\)(?=,|$)")
 
 
 def assignments_option(*flags: str, help_: str) -> Callable[[Function], Function]:
@@ -37,12 +42,20 @@ def split_assignments(text: str) -> list[str]:
     --------
     >>> split_assignments('A=x,"B, b"=y,C="1,""5",D=6"')
     ['A=x', 'B, b=y', 'C=1,"5', 'D=6"']
+    >>> split_assignments("Age=[18,65),Sex=f")
+    ['Age=[18,65)', 'Sex=f']
     """
     items = [""]
     at = 0
     opens = True
     while at < len(text):
         character = text[at]
+        interval = _INTERVAL.match(text, at) if opens else None
+        if interval is not None:
+            items[-1] += interval[0]
+            at = interval.end()
+            opens = False
+            continue
         if character == '"' and opens:
             quoted, at = _quoted(text, at + 1)
             items[-1] += quoted
@@ -98,7 +111,7 @@ def _resolve(item: str, known: dict[str, Variable], option: str) -> tuple[str, s
         raise UsageError(f"{option} {quote(item)} could mean {ways}")
     if found:
         name, text = found[0]
-        return name, float(text) if known[name].levels is None else text
+        return name, _value(text, known[name])
     name, text = named[0]
     levels = known[name].levels
     if levels is None:
@@ -106,9 +119,17 @@ def _resolve(item: str, known: dict[str, Variable], option: str) -> tuple[str, s
     raise UsageError(f"{option}: {unknown_name(f'level of {quote(name)}', text, levels)}")
 
 
+def _value(text: str, variable: Variable) -> str | float:
+    """The number, or the level, which a number may stand for that lies in it."""
+    if variable.levels is None:
+        return float(text)
+    place = interval_of(text, variable.levels)
+    return text if place is None else variable.levels[place]
+
+
 def _fits(value: str, variable: Variable) -> bool:
     if variable.levels is not None:
-        return value in variable.levels
+        return value in variable.levels or interval_of(value, variable.levels) is not None
     try:
         return math.isfinite(float(value))
     except ValueError:

@@ -119,13 +119,15 @@ def command(
         "data": counter.dataset.digest,
     }
     net = replace(net, learning=learning)
+    # A model that the format cannot hold is refused before anything is written.
+    text = out.text_of(net)
     if cpt_dir is not None:
         from gml.formats.models import write_cpt_folder
 
         write_cpt_folder(net, cpt_dir)
     if intervals is not None and cpt_dir is None and out.format in TABLES_ONLY:
         warn_of_loss(out.format, ["the intervals"])
-    out.write(net)
+    out.write(text)
 
 
 def _check(method: str, prior: str, gaussian: bool) -> None:

@@ -87,8 +87,9 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 def cli() -> None:
     """Learn graphical models from CSV data.
 
-    Every command reads DATA (CSV, TSV, compressed, Parquet, or - for standard input) and writes
-    its result to standard output, or to a file with -o.
+    Commands read DATA (CSV, TSV, compressed, Parquet, or - for standard input), graphs and models
+    (DOT, JSON, GraphML, BIF, XMLBIF, NET), and write their result to standard output, or to a file
+    with -o.
     """
 
 

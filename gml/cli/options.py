@@ -119,9 +119,12 @@ class DataRequest:
 
     def declaring(self, levels: Mapping[str, tuple[str, ...]]) -> DataRequest:
         """The same request for columns with declared levels, where no option says otherwise."""
+        from gml.data.discretize import cuts_of_levels
         from gml.data.schema import with_levels
 
         free = {name: found for name, found in levels.items() if name not in self.options.cuts}
+        if self.options.bins is not None and any(map(cuts_of_levels, free.values())):
+            reporter().note("the intervals of the graph are used, not those of --bins")
         options = replace(self.options, schema=with_levels(self.options.schema, free))
         return replace(self, options=options)
 
@@ -166,6 +169,7 @@ class DataRequest:
 _DELIMITER = click.option(
     "-d", "--delimiter", help="Field delimiter; comma, or tab for .tsv files."
 )
+_DECIMAL = click.option("--decimal", default=".", show_default=True, help="Decimal mark: . or ,")
 _ENCODING = click.option("--encoding", help="Text encoding; UTF-8 by default.")
 _NA = click.option(
     "--na",
@@ -181,7 +185,7 @@ _DATA_OPTIONS = [
     ),
     name_list_option("--exclude", help_="Leave these columns out: A,B."),
     _DELIMITER,
-    click.option("--decimal", default=".", show_default=True, help="Decimal mark: . or ,"),
+    _DECIMAL,
     _ENCODING,
     _NA,
     click.option(
@@ -255,19 +259,23 @@ def row_reading_options(function: Function) -> Function:
     """How to read a file of rows that are no data to count, injected as `reading`."""
 
     @_DELIMITER
+    @_DECIMAL
     @_ENCODING
     @_NA
     @functools.wraps(function)
     def wrapper(
         *args: Any,
         delimiter: str | None,
+        decimal: str,
         encoding: str | None,
         na: tuple[str, ...],
         **kwargs: Any,
     ) -> Any:
         from gml.data.options import ReadOptions
 
-        reading = ReadOptions(delimiter=_delimiter(delimiter), encoding=encoding, na=na or None)
+        reading = ReadOptions(
+            delimiter=_delimiter(delimiter), decimal=decimal, encoding=encoding, na=na or None
+        )
         return function(*args, reading=reading, **kwargs)
 
     return wrapper  # type: ignore[return-value]

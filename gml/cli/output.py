@@ -147,11 +147,15 @@ class ModelOutput(_Output):
         """Whether the format holds how the model was learned."""
         return self.format == "json"
 
-    def write(self, net: BayesNet) -> None:
-        """Write a model."""
+    def text_of(self, net: BayesNet) -> str:
+        """Return the text of a model."""
         from gml.formats.models import MODEL_WRITERS
 
-        self._send(MODEL_WRITERS[self.format](net))
+        return MODEL_WRITERS[self.format](net)
+
+    def write(self, text: str) -> None:
+        """Write the text of a model."""
+        self._send(text)
 
 
 class ReportOutput(_Output):

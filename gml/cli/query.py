@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gml.cli.models import AskedModel, ModelRequest, model_options
-from gml.cli.options import claim_input, common_options, name_list_option, row_reading_options
+from gml.cli.options import (
+    claim_input,
+    common_options,
+    name_list_option,
+    row_reading_options,
+    was_given,
+)
 from gml.cli.output import AnswerOutput, RowOutput, answer_output
 from gml.errors import CannotAnswer, UsageError
 
@@ -39,6 +45,18 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="Add the most probable level of COLUMN and its probability to each row of --batch.",
 )
+@click.option(
+    "--missing",
+    type=click.Choice(["unobserved", "level"]),
+    default="unobserved",
+    show_default=True,
+    help="Missing cells of --batch: not observed, or the level NA of nodes that have it.",
+)
+@click.option(
+    "--ignore-unknown",
+    is_flag=True,
+    help="Take cells of --batch that are no level of their node for missing.",
+)
 @row_reading_options
 @answer_output
 @common_options
@@ -50,36 +68,36 @@ def command(
     map_: bool,
     batch: str | None,
     predict: str | None,
+    missing: str,
+    ignore_unknown: bool,
     reading: ReadOptions,
     out: AnswerOutput,
 ) -> None:
     """Ask MODEL for posterior probabilities, exactly.
 
     Without --target every unobserved node has its own distribution in the answer; several targets
-    have their joint one. Rows of --batch observe the nodes that the file has as columns, an empty
-    or missing cell observes nothing; columns without a node are ignored. The answers are CSV: the
-    probability of each level of each target, and that of the row's evidence.
+    have their joint one. A level with a comma goes in quotes, 'A="x, y"'; a number stands for the
+    interval that it lies in. Of numbers (models by fit-params --gaussian) the answer has means and
+    standard deviations.
+
+    Rows of --batch observe the nodes that the file has as columns; a missing cell observes nothing,
+    and columns without a node are ignored. The result is CSV, the columns of the file and behind
+    them the probability of each level of each target, and that of the row's evidence.
     """
     _check(target, each, mpe=mpe, map_=map_, batch=batch, predict=predict)
     if batch is not None:
         claim_input(batch)
+        _require_csv(out)
     out.require_writable()
     asked = model.read()
     if batch is not None:
-        from gml.cli.query_rows import answers_to_rows
+        from gml.cli.query_rows import RowQuestion, answers_to_rows
 
-        if asked.net.is_gaussian:
-            raise UsageError("--batch is for models of levels")
-        rows = answers_to_rows(
-            asked.net,
-            batch,
-            reading,
-            target=target,
-            predict=predict,
-            evidence=asked.levels,
-            max_memory=asked.max_memory,
+        targets = target if predict is None else (predict,)
+        question = RowQuestion(
+            batch, reading, targets, predict is not None, missing == "level", ignore_unknown
         )
-        RowOutput(out.path).write(rows)
+        RowOutput(out.path).write(answers_to_rows(asked, question))
         return
     if asked.net.is_gaussian:
         out.write(_gaussian_answer(asked, target, joint=not each, best=mpe or map_))
@@ -87,6 +105,14 @@ def command(
         out.write(_explanation(asked, target))
     else:
         out.write(_posterior(asked, target, joint=not each))
+
+
+def _require_csv(out: AnswerOutput) -> None:
+    """Rows are CSV; another format that was asked for is refused."""
+    chosen = was_given("format_") or (out.path is not None and out.format != "text")
+    named = out.path is not None and out.path.lower().endswith(".txt")
+    if out.format != "csv" and (chosen or named):
+        raise UsageError(f"--batch writes CSV, not {out.format}")
 
 
 def _check(
@@ -106,9 +132,15 @@ def _check(
         raise UsageError("--each is for several targets")
     if predict is not None and batch is None:
         raise UsageError("--predict needs --batch FILE")
-    if batch is not None:
-        if mpe or map_ or each:
+    if batch is None:
+        for name in ("missing", "ignore_unknown"):
+            if was_given(name):
+                raise UsageError(f"--{name.replace('_', '-')} is about --batch")
+    else:
+        if mpe or map_:
             raise UsageError("--batch answers with probabilities of each --target, or --predict")
+        if each:
+            raise UsageError("--batch answers for each target by itself anyway, without --each")
         if (predict is None) == (not target):
             raise UsageError("--batch needs either --target or --predict")
 
@@ -138,7 +170,9 @@ def _posterior(asked: AskedModel, target: Sequence[str], *, joint: bool) -> Answ
     if len(target) > 1 and joint:
         table, log_evidence = inference.joint(target, asked.levels)
         cells = itertools.product(*(levels[name] for name in target))
-        column = "p" if "probability" in target else "probability"
+        column = "probability"
+        while column in target:
+            column += "_"
         rows = [
             {**dict(zip(target, cell, strict=True)), column: float(p)}
             for cell, p in zip(cells, table.reshape(-1), strict=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from gml.cli.models import ModelRequest, model_options
+from gml.cli.models import AskedModel, ModelRequest, model_options
 from gml.cli.options import common_options, seed_option
 from gml.cli.output import RowOutput, require_writable, row_output
-from gml.errors import UsageError
+from gml.errors import UsageError, listing
+from gml.progress import reporter
 
 _MOST_ROWS = 1 << 62
 
@@ -82,4 +83,21 @@ def command(
         rows = network_rows(
             asked.net, seed=seed, missing_rate=missing_rate, weighted=asked.observed
         )
+    _warn_of_missing_tokens(asked)
     out.write(csv_chunks(rows, n, threads=threads))
+
+
+def _warn_of_missing_tokens(asked: AskedModel) -> None:
+    from gml.data.options import DEFAULT_NA
+
+    tokens = {
+        level
+        for variable in asked.net.variables
+        for level in variable.levels or ()
+        if level.strip(" ") in DEFAULT_NA
+    }
+    if tokens:
+        reporter().warn(
+            f"a level is named {listing(sorted(tokens))}, which other commands read as missing; "
+            "give them the model, or --na"
+        )

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from gml.graph.graph import Graph
     from gml.scores.base import FamilyScore
 
-# Scores whose difference is, at least about, the logarithm of a Bayes factor.
-_BAYES_FACTORS = ("bic", "bd", "bdeu", "bds", "bdj", "k2", "bic-g", "bge")
-
 
 @click.command(
     "score",
@@ -88,12 +85,15 @@ def command(
     """Score graphs on DATA, higher is better; several are ranked by the first score.
 
     A graph that stands for several DAGs (a CPDAG) is scored through one of them, by scores that
-    give equivalent DAGs the same value. Differences are to the best graph; log10_bf is the decimal
-    logarithm of the Bayes factor against it (by bic: about). With --holdout or --folds, heldout is
-    the mean −ln p of a row that was not fitted, in nats, lower is better, and ranks.
+    give equivalent DAGs the same value. Differences are to the best graph by that score; log10_bf
+    is the decimal logarithm of the Bayes factor against it (by bic: about; not with
+    --edge-penalty). With --holdout or --folds, heldout is the mean −ln p of a row that was not
+    fitted, in nats, lower is better, and ranks.
     """
     _check(data, holdout, folds, fail_under)
     graphs = _read_graphs([*graph_paths, *([] if compare_to is None else [compare_to])], scoring)
+    if holdout is not None:
+        claim_input(holdout)
     out.require_writable()
     data = data.declaring(_declared_levels(graphs))
     first = graphs[0]
@@ -109,7 +109,9 @@ def command(
         bound = decisive[-1]
     elif fail_under is not None:
         bound = fail_under
-    ranked = _ranked(scored, decisive)
+    if compare_to is not None:
+        scored[-1] = replace(scored[-1], is_baseline=True)
+    ranked = _ranked(scored, decisive, scoring)
     n = counter.n if counter.unit == 1 else counter.n * counter.unit
     out.write(ranked, n)
     return 1 if any(value < bound for value in decisive[: len(graph_paths)]) else 0
@@ -150,7 +152,7 @@ def _read_graphs(paths: Sequence[str], scoring: ScoreRequest) -> list[_Argument]
         graph = read_graph_argument(path)
         if graph.kind != "dag" and scoring.not_equivalent:
             raise UsageError(
-                f"{place(path)}: the score of a {graph.kind} is not defined by "
+                f"{place(path)}: a graph of kind {graph.kind} has no score by "
                 f"{', '.join(scoring.not_equivalent)}, which tells equivalent DAGs apart"
             )
         if found and set(graph.names) != set(found[0].graph.names):
@@ -164,11 +166,18 @@ def _read_graphs(paths: Sequence[str], scoring: ScoreRequest) -> list[_Argument]
 
 
 def _declared_levels(graphs: Sequence[_Argument]) -> dict[str, tuple[str, ...]]:
+    """The levels that graphs declare, which may differ in their order only."""
     levels: dict[str, tuple[str, ...]] = {}
+    said_by: dict[str, str] = {}
     for argument in graphs:
         for name, declared in argument.graph.levels.items():
-            if levels.setdefault(name, declared) != declared:
-                raise GraphError(f"{argument.path}: node {quote(name)} has other levels elsewhere")
+            known = levels.setdefault(name, declared)
+            if set(known) != set(declared):
+                raise GraphError(
+                    f"node {quote(name)} has the levels {listing(known)} in {said_by[name]}, but "
+                    f"{listing(declared)} in {argument.path}"
+                )
+            said_by.setdefault(name, argument.path)
     return levels
 
 
@@ -239,12 +248,13 @@ def _splits(
     if k is not None:
         return lambda: folds(counter.dataset, k, seed=seed)
     assert holdout is not None
-    claim_input(holdout)
     # Intervals that were chosen on DATA hold for the other file too.
     cut = {
         variable.name: variable.levels
         for variable in counter.variables
-        if variable.levels is not None and cuts_of_levels(variable.levels)
+        if variable.levels is not None
+        and (data.options.bins is not None or variable.name in data.options.cuts)
+        and cuts_of_levels(variable.levels)
     }
     other = replace(data, path=holdout).declaring(cut)
     predicted = other.counter(
@@ -293,19 +303,16 @@ def _decisive(scored: Sequence[ScoredGraph], scoring: ScoreRequest) -> list[floa
     ]
 
 
-def _ranked(scored: Sequence[ScoredGraph], decisive: Sequence[float]) -> list[ScoredGraph]:
-    """The best first, ties in the order given, with differences to the best."""
-    order = sorted(range(len(scored)), key=lambda k: -decisive[k])
+def _ranked(
+    scored: Sequence[ScoredGraph], decisive: Sequence[float], scoring: ScoreRequest
+) -> list[ScoredGraph]:
+    """The best first, ties in the order given, with the differences to the best by each score."""
     if len(scored) == 1:
         return list(scored)
-    best = scored[order[0]]
+    best = {name: max(found.scores[name] for found in scored) for name in scoring.names}
     ranked = []
-    for k in order:
-        differences = {name: value - best.scores[name] for name, value in scored[k].scores.items()}
-        factors = {
-            name: difference / math.log(10)
-            for name, difference in differences.items()
-            if name in _BAYES_FACTORS
-        }
+    for k in sorted(range(len(scored)), key=lambda k: -decisive[k]):
+        differences = {name: value - best[name] for name, value in scored[k].scores.items()}
+        factors = {name: differences[name] / math.log(10) for name in scoring.with_bayes_factors}
         ranked.append(replace(scored[k], differences=differences, log10_bayes_factors=factors))
     return ranked

@@ -20,7 +20,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 ON_LEVELS = ("loglik", "aic", "bic", "ebic", "bd", "bdeu", "bds", "bdj", "k2", "fnml", "qnml")
 ON_NUMBERS = ("loglik-g", "aic-g", "bic-g", "bge")
-_NOT_EQUIVALENT = ("bd", "bds", "bdj", "k2", "fnml")
 _OPTIONS_OF = {"ess": ("bdeu", "bds"), "prior_count": ("bd",)}
 _ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels")
 
@@ -42,7 +41,18 @@ class ScoreRequest:
     @property
     def not_equivalent(self) -> list[str]:
         """The scores that tell Markov equivalent DAGs apart."""
-        return [name for name in self.names if name in _NOT_EQUIVALENT]
+        from gml.scores.registry import SCORES
+
+        return [name for name in self.names if not SCORES[name].equivalent]
+
+    @property
+    def with_bayes_factors(self) -> list[str]:
+        """The scores whose differences are logarithms of Bayes factors, at least about."""
+        from gml.scores.registry import SCORES
+
+        if self.edge_penalty:
+            return []
+        return [name for name in self.names if SCORES[name].bayes_factors]
 
     def make(self, counter: Counter) -> list[FamilyScore | EdgePrior]:
         """Return the scores over a counter."""

@@ -12,13 +12,13 @@ _SINGULAR_BITS = 94
 
 
 def eliminate(
-    cross: Sequence[Sequence[int]], first: int, names: Sequence[str]
+    cross: Sequence[Sequence[int]], first: int, names: Sequence[str] | None = None
 ) -> tuple[list[list[int]], int]:
     """Eliminate the first variables; returns the matrix and the last pivot.
 
     The division of Bareiss (1968) leaves no remainder: entry (i, j) below and right of the rows
     eliminated is the determinant of the variables eliminated with row i and column j, the pivot
-    that without them.
+    that without them. With names, a variable that has no variance left is an error.
 
     Examples
     --------
@@ -30,7 +30,8 @@ def eliminate(
     before = 1
     for k in range(first):
         pivot = matrix[k][k]
-        require_regular(pivot, before * cross[k][k], names[: k + 1])
+        if names is not None:
+            require_regular(pivot, before * cross[k][k], names[: k + 1])
         for i in range(k + 1, size):
             for j in range(k + 1, size):
                 matrix[i][j] = (matrix[i][j] * pivot - matrix[i][k] * matrix[k][j]) // before

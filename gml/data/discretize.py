@@ -8,6 +8,7 @@ range evenly. Both see weights and no row order.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import re
 from collections.abc import Sequence
@@ -17,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import MAX_LEVELS
+from gml.data.levels import NA_LEVEL
 from gml.errors import UsageError
+from gml.kernel.number import parse_number
 
 _NUMBER = r"-?(?:inf|\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 _INTERVAL = re.compile(rf"\[({_NUMBER}),({_NUMBER})\)")
@@ -87,7 +90,7 @@ def interval_levels(cuts: Sequence[float]) -> tuple[str, ...]:
 
 
 def cuts_of_levels(levels: Sequence[str]) -> tuple[float, ...] | None:
-    """Return the cut points of levels that are intervals; None if they are not.
+    """Return the cut points of levels that are intervals (beside NA); None if they are not.
 
     Examples
     --------
@@ -95,13 +98,33 @@ def cuts_of_levels(levels: Sequence[str]) -> tuple[float, ...] | None:
     ((0.0, 2.5), None)
     """
     edges: set[float] = set()
-    for level in levels:
+    labels = [level for level in levels if level != NA_LEVEL]
+    for level in labels:
         match = _INTERVAL.fullmatch(level)
         if match is None:
             return None
         edges.update(map(float, match.groups()))
     cuts = tuple(sorted(edge for edge in edges if np.isfinite(edge)))
-    return cuts if set(levels) <= set(interval_levels(cuts)) else None
+    return cuts if labels and set(labels) <= set(interval_levels(cuts)) else None
+
+
+def interval_of(value: str, levels: Sequence[str], decimal: str = ".") -> int | None:
+    """Return which of some interval levels a text names, or, as a number, lies in; None for none.
+
+    Examples
+    --------
+    >>> levels = ["[-inf,0)", "[0,2.5)", "[2.5,inf)"]
+    >>> [interval_of(text, levels) for text in ("[0,2.5)", "1", "-7.5", "x")]
+    [1, 1, 0, None]
+    """
+    if value in levels:
+        return levels.index(value)
+    number = parse_number(value.encode(), decimal)
+    cuts = cuts_of_levels(levels)
+    if number is None or not cuts:
+        return None
+    name = interval_levels(cuts)[bisect.bisect_right(cuts, number)]
+    return levels.index(name) if name in levels else None
 
 
 def _shortest(number: float) -> str:

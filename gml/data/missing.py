@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -9,17 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, has_missing, missing_mask
+from gml.data.levels import NA_LEVEL
 from gml.errors import DataError, UsageError, listing, quote
 from gml.progress import reporter
 
-NA_LEVEL = "NA"
 _MANY_DROPPED = 0.2
 
 
 def apply_missing_policy(
-    dataset: Dataset, policy: str, where: str, *, offer_available: bool = True
+    dataset: Dataset,
+    policy: str,
+    where: str,
+    *,
+    offer_available: bool = True,
+    declared: Collection[str] = (),
 ) -> Dataset:
-    """Treat the missing cells of all columns."""
+    """Treat the missing cells of all columns; `declared` names those whose levels are declared.
+
+    A declared level `NA` is what `level` makes of missing cells; a label `NA` of the data collides
+    with it.
+    """
     if policy == "available":
         return dataset
     gaps = {
@@ -42,7 +52,8 @@ def apply_missing_policy(
         raise UsageError(f"--missing level: {listing(numbers)} has numbers, not levels")
     variables, columns = list(dataset.variables), list(dataset.columns)
     for j, mask in gaps.items():
-        variables[j], columns[j] = _as_level(variables[j], columns[j], mask)
+        known = variables[j].name in declared
+        variables[j], columns[j] = _as_level(variables[j], columns[j], mask, declared=known)
     return replace(dataset, variables=tuple(variables), columns=tuple(columns))
 
 
@@ -61,9 +72,13 @@ def _complete_rows(dataset: Dataset, gaps: dict[int, NDArray[np.bool_]]) -> Data
 
 
 def _as_level(
-    variable: Variable, column: NDArray[Any], mask: NDArray[np.bool_]
+    variable: Variable, column: NDArray[Any], mask: NDArray[np.bool_], *, declared: bool
 ) -> tuple[Variable, NDArray[Any]]:
     assert variable.levels is not None
+    if declared and NA_LEVEL in variable.levels:
+        codes = column.copy()
+        codes[mask] = variable.levels.index(NA_LEVEL)
+        return variable, codes
     if NA_LEVEL in variable.levels:
         raise DataError(
             f"column {quote(variable.name)}: --missing level would add {NA_LEVEL!r}, which is a "

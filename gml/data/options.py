@@ -73,6 +73,10 @@ class ReadOptions:
         """The levels of a column that the schema declares, unless the column is to be cut."""
         return None if name in self.cuts else self.schema.levels.get(name)
 
+    def declared_intervals(self, name: str) -> tuple[str, ...] | None:
+        """The intervals of a column that a graph or model declares."""
+        return None if name in self.cuts else self.schema.intervals.get(name)
+
     def binning(self, name: str) -> Binning | None:
         """How a column is to be cut, if it is asked for by name."""
         if name in self.cuts:

@@ -21,12 +21,12 @@ from gml.data.dataset import (
     integer_weights,
     missing_mask,
 )
-from gml.data.discretize import Binning, interval_levels
+from gml.data.discretize import Binning, interval_levels, interval_of
 from gml.data.header import Header, read_header
 from gml.data.levels import order_levels
 from gml.data.missing import apply_missing_policy
 from gml.data.options import ReadOptions
-from gml.data.problems import explain_problem
+from gml.data.problems import explain_problem, undeclared
 from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, UsageError, listing, quote, unknown_name
 from gml.kernel.layout import (
@@ -151,6 +151,8 @@ def _specs(
             specs[j] = ColumnSpec(NUMBERS)
         elif (declared := options.declared_levels(name)) is not None:
             specs[j] = ColumnSpec(CODES8, MAX_LEVELS, declared)
+        elif options.declared_intervals(name) is not None:
+            specs[j] = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
         elif options.binning(name) is not None:
             specs[j] = ColumnSpec(NUMBERS)
         elif options.bins is not None:
@@ -201,14 +203,18 @@ def _build(
             variables.append(Variable(name, None))
             coded.append(column.cells)
             continue
-        levels, codes = _code_column(name, column, options, weights)
+        levels, codes = _code_column(name, column, options, weights, where)
         variables.append(Variable(name, levels))
         coded.append(codes)
     dataset = Dataset(tuple(variables), tuple(coded), weights, digest, unit)
     if weights is not None and not weights.all():
         dataset = dataset.rows(weights > 0)
     return apply_missing_policy(
-        dataset, options.missing, where, offer_available=options.offer_available
+        dataset,
+        options.missing,
+        where,
+        offer_available=options.offer_available,
+        declared={*options.schema.levels, *options.schema.intervals},
     )
 
 
@@ -226,7 +232,10 @@ def _refuse_identifiers(
         if column.kind == OVERFLOW:
             too_many.append(name)
         elif column.kind != NUMBERS and len(column.labels) > options.max_levels:
-            declared = options.declared_levels(name) is not None
+            declared = (
+                options.declared_levels(name) is not None
+                or options.declared_intervals(name) is not None
+            )
             if not declared and _numbers_to_cut(column.labels, options) is None:
                 too_many.append(name)
     if too_many:
@@ -258,10 +267,17 @@ def _numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.f
 
 
 def _code_column(
-    name: str, column: CsvColumn, options: ReadOptions, weights: NDArray[np.int64] | None
+    name: str,
+    column: CsvColumn,
+    options: ReadOptions,
+    weights: NDArray[np.int64] | None,
+    where: str,
 ) -> tuple[tuple[str, ...], NDArray[Any]]:
     """Levels in order, and the codes of the cells."""
     assert column.cells is not None
+    intervals = options.declared_intervals(name)
+    if intervals is not None:
+        return _place_in_intervals(name, column, intervals, options, where)
     binning = options.binning(name) or Binning(options.discretize, options.bins or 0)
     if column.kind == NUMBERS:
         return _cut_numbers(column.cells, binning, weights)
@@ -277,6 +293,35 @@ def _code_column(
         rank = {level: code for code, level in enumerate(levels)}
         kernel.active().recode(column.cells, [rank[label] for label in column.labels])
     return levels, column.cells
+
+
+def _place_in_intervals(
+    name: str, column: CsvColumn, intervals: tuple[str, ...], options: ReadOptions, where: str
+) -> tuple[tuple[str, ...], NDArray[Any]]:
+    """Codes of a column whose cells are intervals by name, or numbers within them."""
+    assert column.cells is not None
+    narrow = code_type(len(intervals))
+    missing = np.iinfo(narrow).max
+    if column.kind == NUMBERS:
+        numbers, of_cell = np.unique(column.cells, return_inverse=True, equal_nan=False)
+        values = [None if np.isnan(number) else repr(float(number)) for number in numbers]
+        decimal = "."
+    else:
+        values = [*column.labels, None]
+        of_cell = np.where(missing_mask(column.cells), len(column.labels), column.cells)
+        decimal = options.decimal
+    codes = np.full(len(values), missing, dtype=narrow)
+    for k, value in enumerate(values):
+        if value is None:
+            continue
+        code = interval_of(value, intervals, decimal)
+        if code is None:
+            raise DataError(
+                f"{where}: column {quote(name)}: {undeclared(value, intervals)}, and no number "
+                "within them"
+            )
+        codes[k] = code
+    return intervals, codes[of_cell]
 
 
 def _cut_numbers(

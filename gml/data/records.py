@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -59,24 +59,51 @@ class _Rest(io.RawIOBase):
             return size
 
 
+class _Lines:
+    """The lines of a text, counted."""
+
+    def __init__(self, text: Iterable[str], first_line: int) -> None:
+        self._text = iter(text)
+        self.next_line = first_line
+        self.ended = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            line = next(self._text)
+        except StopIteration:
+            self.ended = True
+            raise
+        self.next_line += 1
+        return line
+
+
 def _rows(
     text: io.TextIOWrapper, delimiter: str, first_line: int, width: int, where: str
 ) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(sys.maxsize)
-    reader = csv.reader(text, delimiter=delimiter)
-    try:
-        for fields in reader:
-            if not fields:
-                continue
-            line = first_line + reader.line_num - 1
-            if len(fields) != width:
-                raise DataError(
-                    f"{where}: line {line}: {len(fields)} field{'s' * (len(fields) != 1)}, but the "
-                    f"header has {width}; quote fields that hold the delimiter"
-                )
-            yield line, fields
-    except UnicodeDecodeError:
-        line = first_line + reader.line_num
-        raise DataError(
-            f"{where}: about line {line}: not UTF-8; try --encoding cp1252 or latin-1"
-        ) from None
+    lines = _Lines(text, first_line)
+    reader = csv.reader(lines, delimiter=delimiter)
+    while True:
+        line = lines.next_line
+        try:
+            fields = next(reader, None)
+        except UnicodeDecodeError:
+            raise DataError(
+                f"{where}: about line {line}: not UTF-8; try --encoding cp1252 or latin-1"
+            ) from None
+        if fields is None:
+            return
+        # A record that asked for a line beyond the last one is within quotes.
+        if lines.ended:
+            raise DataError(f"{where}: line {line}: a quote opens here and is never closed")
+        if not fields:
+            continue
+        if len(fields) != width:
+            raise DataError(
+                f"{where}: line {line}: {len(fields)} field{'s' * (len(fields) != 1)}, but the "
+                f"header has {width}; quote fields that hold the delimiter"
+            )
+        yield line, fields

@@ -21,22 +21,20 @@ class Schema:
     """What is declared of a table."""
 
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    intervals: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Levels that are intervals: a column may have these labels, or numbers that lie in them."""
     cuts: dict[str, tuple[float, ...]] = field(default_factory=dict)
     na: tuple[str, ...] | None = None
 
 
 def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema:
-    """Declare the levels of columns that a schema says nothing of; intervals become cuts."""
-    new_levels, new_cuts = dict(schema.levels), dict(schema.cuts)
+    """Declare the levels of columns that a schema says nothing of."""
+    new_levels, intervals = dict(schema.levels), dict(schema.intervals)
     for name, declared in levels.items():
-        if name in new_levels or name in new_cuts:
-            continue
-        cuts = cuts_of_levels(declared)
-        if cuts:
-            new_cuts[name] = cuts
-        else:
-            new_levels[name] = declared
-    return replace(schema, levels=new_levels, cuts=new_cuts)
+        if name not in schema.levels and name not in schema.cuts:
+            kind = intervals if cuts_of_levels(declared) else new_levels
+            kind[name] = declared
+    return replace(schema, levels=new_levels, intervals=intervals)
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
@@ -71,7 +69,7 @@ def parse_schema(content: Any, where: str) -> Schema:
     na = content.get("na")
     if na is not None and not (isinstance(na, list) and all(isinstance(t, str) for t in na)):
         raise DataError(f'{where}: "na" is not a list of strings')
-    return Schema(levels, cuts, None if na is None else tuple(na))
+    return Schema(levels, {}, cuts, None if na is None else tuple(na))
 
 
 def _levels(value: Any, where: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import GraphError, quote, unknown_name
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, configuration
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
 from gml.progress import reporter
 
 # A network may have rows that add up to 1 within the first; what is written is read back bit for
@@ -85,7 +85,7 @@ class Assembly:
             row, column = map(int, np.argwhere(bad)[0])
             raise self.fail(
                 f"{table[row, column]:g} in the table of {quote(child.name)} is no probability"
-                f"{_of_row(parents, row)}",
+                f"{described_row(parents, row)}",
                 line,
             )
         sums = table.sum(axis=1)
@@ -94,7 +94,7 @@ class Assembly:
         if error[worst] > _ROUNDED:
             raise self.fail(
                 f"the table of {quote(child.name)} has a row that adds up to {sums[worst]:.9g}, "
-                f"not 1{_of_row(parents, worst)}",
+                f"not 1{described_row(parents, worst)}",
                 line,
             )
         rounded = error > _EXACT
@@ -121,12 +121,6 @@ class Assembly:
             rows = "1 row adds" if self._rounded == 1 else f"{self._rounded} rows add"
             reporter().warn(f"{self.where}: {rows} up to 1 only after rounding; divided by the sum")
         return net
-
-
-def _of_row(parents: Sequence[Variable], row: int) -> str:
-    labels = zip(parents, configuration(parents, row), strict=True)
-    shown = ", ".join(f"{parent.name}={label}" for parent, label in labels)
-    return f" ({shown})" if shown else ""
 
 
 def numbers(text: str) -> NDArray[np.float64]:

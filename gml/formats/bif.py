@@ -78,14 +78,14 @@ def _refuse_names(tables: list[CPT]) -> None:
         if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS or _LOOKS_LIKE_TABLE.search(name)
     ]
     if bad:
-        raise GraphError(f"BIF cannot hold the name {listing(bad)}; write XMLBIF or JSON instead")
+        raise GraphError(f"BIF cannot hold the name {listing(bad)}; JSON does")
     folded: dict[str, str] = {}
     for name in names:
         other = folded.setdefault(name.lower(), name)
         if other != name:
             raise GraphError(
-                f"BIF readers take {quote(other)} and {quote(name)} for one name; write XMLBIF or "
-                "JSON instead"
+                f"BIF readers take {quote(other)} and {quote(name)} for one name; "
+                "XMLBIF and JSON do not"
             )
     for cpt in tables:
         levels = cpt.variable.levels or ()
@@ -97,9 +97,7 @@ def _refuse_names(tables: list[CPT]) -> None:
             or level in _KEYWORDS
         ]
         if bad:
-            raise GraphError(
-                f"BIF cannot hold the level {listing(bad)} {where}; write XMLBIF or JSON instead"
-            )
+            raise GraphError(f"BIF cannot hold the level {listing(bad)} {where}; JSON does")
         if len(levels) < 2:
             raise GraphError(
                 f"BIF readers refuse a node of one level, that {where}; write XMLBIF or JSON "

@@ -1,8 +1,9 @@
 """Tables of a model for spreadsheets, one CSV for each node, and for people, as aligned text.
 
 CSV has a row for each cell: a column for each parent, one for the level named by the variable, `p`,
-then `lower` and `upper` where intervals and `count` where counts are known, in this order. A node
-of numbers has a row for each term: `term`, `estimate`, `lower`, `upper`.
+then `lower` and `upper` where intervals and `count` where counts are known, in this order; where a
+node has such a name, the column is `p_`, `count_` and so on. A node of numbers has a row for each
+term: `term`, `estimate`, `lower`, `upper`.
 """
 
 from __future__ import annotations
@@ -24,15 +25,23 @@ def dump_table(cpd: CPT | LinearGaussian) -> str:
         header = ["term", "estimate"] + ["lower", "upper"] * (cpd.intervals is not None)
         rows: Iterable[list[Any]] = _terms(cpd)
     else:
-        header = [*(parent.name for parent in cpd.parents), cpd.variable.name, "p"]
-        header += ["lower", "upper"] * (cpd.intervals is not None)
-        header += ["count"] * (cpd.counts is not None)
+        names = [*(parent.name for parent in cpd.parents), cpd.variable.name]
+        own = ["p"] + ["lower", "upper"] * (cpd.intervals is not None)
+        own += ["count"] * (cpd.counts is not None)
+        header = [*names, *(_unlike(column, names) for column in own)]
         rows = _cells(cpd)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows([_known(value) for value in row] for row in rows)
     return text.getvalue()
+
+
+def _unlike(column: str, names: Sequence[str]) -> str:
+    """The name of a column of numbers, which no node has."""
+    while column in names:
+        column += "_"
+    return column
 
 
 def _known(value: Any) -> Any:

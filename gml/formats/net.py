@@ -60,15 +60,13 @@ def _refuse_names(tables: list[CPT]) -> None:
     names = [cpt.variable.name for cpt in tables]
     bad = [name for name in names if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS]
     if bad:
-        raise GraphError(f"NET cannot hold the name {listing(bad)}; write XMLBIF or JSON instead")
+        raise GraphError(f"NET cannot hold the name {listing(bad)}; JSON does")
     for cpt in tables:
         levels = cpt.variable.levels or ()
         bad = [level for level in levels if not _LEVEL.fullmatch(level)]
         where = f"of {quote(cpt.variable.name)}"
         if bad:
-            raise GraphError(
-                f"NET cannot hold the level {listing(bad)} {where}; write XMLBIF or JSON instead"
-            )
+            raise GraphError(f"NET cannot hold the level {listing(bad)} {where}; JSON does")
         if len(levels) < 2:
             raise GraphError(
                 f"NET readers refuse a node of one level, that {where}; write XMLBIF or JSON "

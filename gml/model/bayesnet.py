@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.dataset import Variable
+from gml.data.dataset import MAX_LEVELS, Variable
 from gml.errors import GraphError, listing, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.order import topological_order
@@ -56,6 +56,8 @@ class CPT:
         object.__setattr__(self, "table", np.ascontiguousarray(self.table, dtype=np.float64))
         shape = (math.prod(len(parent.levels or ()) for parent in self.parents), self.n_levels)
         where = f"the table of {quote(self.variable.name)}"
+        if self.n_levels > MAX_LEVELS:
+            raise GraphError(f"{where} has {self.n_levels} levels; there can be {MAX_LEVELS}")
         if self.table.shape != shape:
             rows, columns = shape
             raise GraphError(f"{where} is not {rows} x {columns}, but {self.table.shape}")
@@ -67,7 +69,7 @@ class CPT:
             row = int(np.argmax(wrong))
             raise GraphError(
                 f"{where} has a row that adds up to {self.table[row].sum():.9g}, not 1"
-                f"{_described(self.parents, row)}"
+                f"{described_row(self.parents, row)}"
             )
 
     @property
@@ -111,7 +113,8 @@ def configuration(parents: Sequence[Variable], row: int) -> tuple[str, ...]:
     return tuple(reversed(labels))
 
 
-def _described(parents: Sequence[Variable], row: int) -> str:
+def described_row(parents: Sequence[Variable], row: int) -> str:
+    """Say which configuration a row of a table is for, in parentheses; nothing without parents."""
     labels = zip(parents, configuration(parents, row), strict=True)
     shown = ", ".join(f"{parent.name}={label}" for parent, label in labels)
     return f" ({shown})" if shown else ""

@@ -3,7 +3,8 @@
 mle: n/nⱼ; bayes: (n + α)/(nⱼ + rα), with α = ess/(r·q) for the prior bdeu, 1 for k2 and uniform, ½
 for jeffreys, over declared levels. A configuration of the parents that no row has is uniform, and
 its counts are zeros. Intervals of a table have equal tails and come from the Jeffreys posterior
-whatever the estimate is: p is Beta(n + ½, nⱼ − n + (r−1)/2).
+whatever the estimate is: p is Beta(n + ½, nⱼ − n + (r−1)/2); as usual they begin at 0 where no row,
+and end at 1 where every row has the level (Brown, Cai & DasGupta 2001, section 4.1.2).
 
 A node of numbers gets the least-squares regression on its parents, from exact cross-products, with
 variance SSE/n. Its intervals are those of the posterior under Jeffreys' prior: Student's t with
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import Counter, Moments
+from gml.counts.counter import Counter, Family, Moments
 from gml.counts.elimination import regression
 from gml.counts.resources import default_budget, require_memory
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, quote
@@ -30,7 +31,9 @@ from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 METHODS = ("mle", "bayes")
 PRIORS = ("bdeu", "k2", "jeffreys", "uniform")
 _JEFFREYS = 0.5
-_CELL_BYTES = 16
+# A cell as counts, numbers and text, measured; and its intervals.
+_CELL_BYTES = 180
+_INTERVAL_BYTES = 470
 
 
 def fit(
@@ -78,8 +81,8 @@ def fit(
             tuple(_regress(counter, child, parents, intervals) for child, parents in families)
         )
     budget = default_budget() if max_memory is None else max_memory
-    for child, parents in families:
-        _require_room(counter, child, parents, budget)
+    n_bytes = _CELL_BYTES + (0 if intervals is None else _INTERVAL_BYTES)
+    _require_room(counter, families, n_bytes, budget)
     cpts = []
     for (child, parents), cells in zip(families, counter.family_tables(families), strict=True):
         members = [counter.variables[j] for j in (*parents, child)]
@@ -125,10 +128,18 @@ def _prior_count(prior: str, ess: float, cells: int) -> float:
     return {"bdeu": ess / cells, "k2": 1.0, "uniform": 1.0, "jeffreys": _JEFFREYS}[prior]
 
 
-def _require_room(counter: Counter, child: int, parents: Sequence[int], budget: int) -> None:
-    cells = math.prod(len(counter.variables[j].levels or ()) for j in (child, *parents))
-    what = f"the table of {quote(counter.variables[child].name)}, given {len(parents)} parents,"
-    require_memory(_CELL_BYTES * cells, budget, what)
+def _require_room(counter: Counter, families: Sequence[Family], n_bytes: int, budget: int) -> None:
+    """Refuse tables that would not fit, all of them together, and name the largest."""
+    cells = [
+        math.prod(len(counter.variables[j].levels or ()) for j in (child, *parents))
+        for child, parents in families
+    ]
+    child, parents = families[cells.index(max(cells))]
+    what = (
+        f"the tables, the largest that of {quote(counter.variables[child].name)} given "
+        f"{len(parents)} parents,"
+    )
+    require_memory(n_bytes * sum(cells), budget, what)
 
 
 def _beta_intervals(cells: NDArray[Any], level: float) -> NDArray[np.float64]:
@@ -136,11 +147,13 @@ def _beta_intervals(cells: NDArray[Any], level: float) -> NDArray[np.float64]:
 
     if cells.shape[1] == 1:
         return np.ones((*cells.shape, 2))
+    totals = cells.sum(axis=1, keepdims=True)
     a = cells + _JEFFREYS
-    b = cells.sum(axis=1, keepdims=True) - cells + _JEFFREYS * (cells.shape[1] - 1)
+    b = totals - cells + _JEFFREYS * (cells.shape[1] - 1)
     tail = (1 - level) / 2
-    bounds = [betaincinv(a, b, tail), 1 - betaincinv(b, a, tail)]
-    return np.stack(bounds, axis=-1)
+    lower = np.where(cells == 0, 0.0, betaincinv(a, b, tail))
+    upper = np.where(cells == totals, 1.0, 1 - betaincinv(b, a, tail))
+    return np.stack([lower, upper], axis=-1)
 
 
 def _regress(
@@ -152,33 +165,40 @@ def _regress(
     if moments.cross[-1][-1] == 0:
         raise DataError(f"column {quote(names[-1])} has one value; no normal distribution fits")
     exact, left = regression(moments.cross, names)
-    # q = x·2^scale: coefficients of q become those of x.
-    coefficients = [
-        math.ldexp(float(value), moments.scales[k] - moments.scales[-1])
-        for k, value in enumerate(exact)
-    ]
-    intercept = moments.means[-1] - math.fsum(
-        value * moments.means[k] for k, value in enumerate(coefficients)
-    )
-    variance = math.ldexp(float(left / moments.n**2), -2 * moments.scales[-1])
+    scales = moments.scales
+    sd_q = math.sqrt(float(left / moments.n**2))
+    try:
+        # q = x·2^scale: coefficients of q become those of x.
+        coefficients = [
+            math.ldexp(float(value), scales[k] - scales[-1]) for k, value in enumerate(exact)
+        ]
+        intercept = moments.means[-1] - math.fsum(
+            value * moments.means[k] for k, value in enumerate(coefficients)
+        )
+        sd = math.ldexp(sd_q, -scales[-1])
+    except OverflowError:
+        raise DataError(f"the numbers of {listing(names)} are too large to regress") from None
     n = moments.n * counter.unit
     fitted = LinearGaussian(
         counter.variables[child],
         tuple(counter.variables[j] for j in parents),
         intercept,
         tuple(coefficients),
-        math.sqrt(variance),
+        sd,
         int(n) if counter.unit == 1 else n,
     )
     if level is None:
         return fitted
-    return replace(fitted, intervals=_regression_intervals(fitted, moments, n, level))
+    return replace(fitted, intervals=_regression_intervals(fitted, moments, sd_q, n, level))
 
 
 def _regression_intervals(
-    fitted: LinearGaussian, moments: Moments, n: float, level: float
+    fitted: LinearGaussian, moments: Moments, sd_q: float, n: float, level: float
 ) -> tuple[tuple[float, float], ...]:
-    """Bounds of the intercept, the coefficients and the standard deviation."""
+    """Bounds of the intercept, the coefficients and the standard deviation.
+
+    Computed for the columns in fixed point, whose numbers are of a moderate size, then scaled back.
+    """
     from scipy.special import chdtri, stdtrit
 
     size = len(fitted.parents)
@@ -186,28 +206,21 @@ def _regression_intervals(
     name = fitted.variable.name
     if df <= 0:
         raise CannotAnswer(f"{n:g} rows are too few for intervals of {quote(name)}")
-    sse = fitted.sd**2 * n
     cross = np.array(
-        [
-            [
-                math.ldexp(
-                    moments.cross[i][j] / moments.n**2, -moments.scales[i] - moments.scales[j]
-                )
-                for j in range(size)
-            ]
-            for i in range(size)
-        ]
+        [[moments.cross[i][j] / moments.n**2 for j in range(size)] for i in range(size)]
     ).reshape(size, size)
     inverse = np.linalg.inv(cross) / n
-    means = np.array(moments.means[:size])
-    spread = [1 / n + float(means @ inverse @ means), *np.diag(inverse)]
-    t = float(stdtrit(df, 0.5 + level / 2))
-    bounds = [
-        (estimate - t * math.sqrt(sse / df * part), estimate + t * math.sqrt(sse / df * part))
-        for estimate, part in zip(
-            (fitted.intercept, *fitted.coefficients), map(float, spread), strict=True
-        )
-    ]
+    means = np.array([math.ldexp(moments.means[k], moments.scales[k]) for k in range(size)])
+    t = float(stdtrit(df, 0.5 + level / 2)) * sd_q * math.sqrt(n / df)
+    spread = [1 / n + float(means @ inverse @ means), *map(float, np.diag(inverse))]
+    # The intercept has the scale of the child, a coefficient that of child over parent.
+    shifts = [-moments.scales[-1], *(s - moments.scales[-1] for s in moments.scales[:-1])]
+    bounds = []
+    for estimate, part, shift in zip(
+        (fitted.intercept, *fitted.coefficients), spread, shifts, strict=True
+    ):
+        half = math.ldexp(t * math.sqrt(part), shift)
+        bounds.append((estimate - half, estimate + half))
     tail = (1 - level) / 2
     low, high = float(chdtri(df, tail)), float(chdtri(df, 1 - tail))
-    return (*bounds, (math.sqrt(sse / low), math.sqrt(sse / high)))
+    return (*bounds, (fitted.sd * math.sqrt(n / low), fitted.sd * math.sqrt(n / high)))

@@ -32,7 +32,8 @@ from gml.kernel.layout import STEP_KEEP, STEP_MAX
 from gml.model.bayesnet import BayesNet
 
 _HEADER = 7
-_LARGEST = 1 << 62
+# The kernel's limit; so many axes of two levels are more cells than any machine has.
+_MOST_AXES = 62
 
 
 class Tables(NamedTuple):
@@ -158,7 +159,7 @@ class JunctionTree:
         n_bytes = sum(
             8 * (self._cells(step.scope) + self._cells(step.scope[:-1])) for step in self.steps
         )
-        if n_bytes <= budget:
+        if n_bytes <= budget and self.treewidth < _MOST_AXES:
             return
         largest = max((step.scope for step in self.steps), key=self._cells)
         names = sorted(net.names)

@@ -1,9 +1,9 @@
 """Exact rows given evidence: the steps that draw the nodes that were not observed.
 
 With levels they come from eliminating the nodes (`Inference.posterior_steps`). Numbers are jointly
-normal given the evidence (gaussian.py), and the decomposition C = L D Lᵀ of their covariance, L
-unit triangular, says how each node depends on those before it: L⁻¹ (x − μ) are independent errors
-of variances D.
+normal given the evidence (gaussian.py), and the decomposition L D Lᵀ of their covariance, L unit
+triangular, says how each node depends on those before it: L⁻¹ (x − μ) are independent errors of
+variances D.
 """
 
 from __future__ import annotations
@@ -43,31 +43,33 @@ def posterior_rows(
 def _gaussian_steps(net: BayesNet, evidence: Mapping[int, float]) -> list[Step]:
     given = condition(net, evidence)
     hidden = [net.index(name) for name in given.names]
-    lower, variances = _decomposed(given.covariance)
-    inverse = np.linalg.solve(lower, np.eye(len(hidden)))
+    unit, deviations = _triangular(given.factor)
+    inverse = np.linalg.solve(unit, np.eye(len(hidden)))
     steps: list[Step] = []
     for k, j in enumerate(hidden):
         before = [i for i in range(k) if inverse[k, i] != 0]
         coefficients = -inverse[k, before]
         intercept = float(given.mean[k] - coefficients @ given.mean[before])
         parents = tuple(hidden[i] for i in before)
-        sd = float(np.sqrt(variances[k]))
+        sd = float(deviations[k])
         steps.append(GaussianStep(j, parents, intercept, tuple(coefficients.tolist()), sd))
     return steps
 
 
-def _decomposed(
-    matrix: NDArray[np.float64],
+def _triangular(
+    factor: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return L and D of a covariance matrix, which may be singular."""
-    n = len(matrix)
-    rest = matrix.copy()
-    scale = np.diag(matrix)
-    lower, variances = np.eye(n), np.zeros(n)
+    """Return L and the roots of D with factor·factorᵀ = L D Lᵀ, L unit triangular.
+
+    A node that follows from those before it has no error of its own: a column of L is that of I.
+    """
+    n = len(factor)
+    lower = np.asarray(np.linalg.qr(factor.T, mode="r")).T if factor.size else np.zeros((n, 0))
+    lower = np.pad(lower, ((0, 0), (0, max(0, n - lower.shape[1]))))[:, :n]
+    unit, deviations = np.eye(n), np.abs(np.diag(lower)).copy()
     for k in range(n):
-        if rest[k, k] <= ROUNDING * scale[k]:
-            continue
-        variances[k] = rest[k, k]
-        lower[k + 1 :, k] = rest[k + 1 :, k] / variances[k]
-        rest[k + 1 :, k + 1 :] -= variances[k] * np.outer(lower[k + 1 :, k], lower[k + 1 :, k])
-    return lower, variances
+        if deviations[k] <= ROUNDING * np.abs(lower[k]).max(initial=0.0):
+            deviations[k] = 0.0
+        else:
+            unit[k + 1 :, k] = lower[k + 1 :, k] / lower[k, k]
+    return unit, deviations

@@ -11,12 +11,13 @@ the order of elimination. Evidence of probability 0 is an error.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.resources import default_budget
 from gml.errors import CannotAnswer, UsageError, quote, unknown_name
 from gml.kernel.layout import STEP_MAX, STEP_SUM
 from gml.model.bayesnet import BayesNet
@@ -24,7 +25,8 @@ from gml.model.junction_tree import JunctionTree, ancestors, flat_tables
 from gml.progress import reporter
 
 _TIE = 1e-12
-_FEW_PATTERNS = 16
+# The tables of a plan that rows with different gaps share: beyond this, plans of their own pay.
+_SHARED_BYTES = 8 << 20
 _ROWS_AT_ONCE = 4096
 
 Stages = Sequence[tuple[int, Sequence[int]]]
@@ -206,17 +208,8 @@ class Inference:
         distinct, inverse = np.unique(codes, axis=0, return_inverse=True)
         out = {node: np.full((len(distinct), self._tables.sizes[node]), np.nan) for node in asked}
         log_p = np.full(len(distinct), -math.inf)
-        patterns, of_row = np.unique(distinct >= 0, axis=0, return_inverse=True)
         done = 0
-        if len(patterns) > _FEW_PATTERNS and nodes:
-            groups = [(np.ones(len(nodes), dtype=bool), np.arange(len(distinct)), True)]
-        else:
-            groups = [
-                (pattern, np.flatnonzero(of_row.reshape(-1) == k), False)
-                for k, pattern in enumerate(patterns)
-            ]
-        for pattern, rows, mixed in groups:
-            tree, order = self._tree_of_rows(asked, nodes, pattern, mixed=mixed)
+        for tree, rows, order in self._plans(asked, nodes, distinct >= 0):
             for start in range(0, len(rows), _ROWS_AT_ONCE):
                 part = rows[start : start + _ROWS_AT_ONCE]
                 found, log_p[part] = tree.marginals(distinct[part][:, order])
@@ -229,24 +222,45 @@ class Inference:
         where = inverse.reshape(-1)
         return {self._names[node]: out[node][where] for node in asked}, log_p[where]
 
-    def _tree_of_rows(
-        self, asked: list[int], nodes: list[int], pattern: NDArray[np.bool_], *, mixed: bool
-    ) -> tuple[JunctionTree, list[int]]:
-        """A plan for rows that observe the nodes of a pattern (mixed: some), and their columns."""
-        seen = {nodes[k]: int(k) for k in np.flatnonzero(pattern)}
-        hidden = self._relevant(asked, dict(seen))
-        if not mixed:
-            tree = self._tree(seen, [(STEP_SUM, hidden)])
-            return tree, [seen[node] for node in tree.observed]
-        tree = JunctionTree(
-            self.net,
-            self._tables,
-            observed=(),
-            stages=[(STEP_SUM, sorted({*hidden, *nodes}))],
-            entered=nodes,
-            max_memory=self._max_memory,
-        )
-        return tree, list(range(len(nodes)))
+    def _plans(
+        self, asked: list[int], nodes: list[int], seen: NDArray[np.bool_]
+    ) -> Iterator[tuple[JunctionTree, NDArray[np.int64], list[int]]]:
+        """Yield plans with the rows and the columns of evidence that each is for.
+
+        A row that observes all nodes has a plan of its own kind; the others share one into which
+        evidence is entered, unless that is large: then each pattern has its own. What other rows
+        there are decides nothing, so that no answer depends on them.
+        """
+        complete = seen.all(axis=1)
+        patterns = [np.ones(len(nodes), dtype=bool)] if complete.any() else []
+        rest = np.flatnonzero(~complete)
+        if len(rest):
+            shared = self._shared_tree(asked, nodes)
+            if shared is not None:
+                yield shared, rest, list(range(len(nodes)))
+            else:
+                patterns += list(np.unique(seen[rest], axis=0))
+        for pattern in patterns:
+            observed = {nodes[k]: int(k) for k in np.flatnonzero(pattern)}
+            tree = self._tree(observed, [(STEP_SUM, self._relevant(asked, observed))])
+            rows = np.flatnonzero((seen == pattern).all(axis=1))
+            yield tree, rows, [observed[node] for node in tree.observed]
+
+    def _shared_tree(self, asked: list[int], nodes: list[int]) -> JunctionTree | None:
+        """A plan for any evidence on the nodes, if it is small."""
+        hidden = sorted({*self._relevant([*asked, *nodes], {}), *nodes})
+        budget = default_budget() if self._max_memory is None else self._max_memory
+        try:
+            return JunctionTree(
+                self.net,
+                self._tables,
+                observed=(),
+                stages=[(STEP_SUM, hidden)],
+                entered=nodes,
+                max_memory=min(budget, _SHARED_BYTES),
+            )
+        except CannotAnswer:
+            return None
 
 
 def most_probable(marginals: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.resources import available_threads
 from gml.data.dataset import Dataset, Variable, code_type
-from gml.errors import UsageError, listing, quote, unknown_name
+from gml.errors import CannotAnswer, UsageError, listing, quote, unknown_name
 from gml.kernel.plan import (
     GaussianPlan,
     GaussianStep,
@@ -44,6 +44,7 @@ Result = TypeVar("Result")
 WEIGHT = "weight"
 """Name of the column of weights."""
 
+_LARGEST_LOG = 709.0
 _CHUNK_ROWS = 8192
 _CHUNK_BYTES = 1 << 22
 
@@ -241,6 +242,8 @@ def likelihood(net: BayesNet, names: Sequence[str]) -> Callable[[Columns], NDArr
                 weights *= _probabilities(cpd, columns[j], parents)
             else:
                 weights += _log_densities(cpd, columns[j], parents)
+        if net.is_gaussian and weights.max(initial=0.0) > _LARGEST_LOG:
+            raise CannotAnswer("the density of the evidence is beyond 1.8e308")
         return np.exp(weights) if net.is_gaussian else weights
 
     return weigh

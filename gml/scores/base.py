@@ -95,8 +95,8 @@ class FamilyScore(ABC):
     name = ""
     equivalent = True
     """Whether Markov equivalent DAGs have the same score."""
-    marginal = False
-    """Whether differences are logarithms of Bayes factors."""
+    bayes_factors = False
+    """Whether differences are logarithms of Bayes factors, at least about."""
 
     def __init__(self, counter: Counter) -> None:
         if counter.missing:
@@ -142,7 +142,6 @@ class EdgePrior:
         self.name = score.name
         self.names = score.names
         self.equivalent = score.equivalent
-        self.marginal = score.marginal
 
     def local(self, child: int, parents: Sequence[int]) -> float:
         """Return what the child is worth given its parents, less the price of its edges."""

@@ -27,7 +27,7 @@ class DirichletScore(FamilyScore):
     """ln of the marginal likelihood under a symmetric prior."""
 
     equivalent = False
-    marginal = True
+    bayes_factors = True
     _share = OF_CELL
 
     def __init__(self, counter: Counter, prior: float) -> None:

@@ -91,6 +91,7 @@ class BicG(LogLikelihoodG):
     """loglik-g − ½ ln n · dimension."""
 
     name = "bic-g"
+    bayes_factors = True
 
     def _local(self, child: int, parents: list[int]) -> float:
         price = 0.5 * math.log(self.n) * self.dimension(child, parents)
@@ -101,28 +102,48 @@ class Bge(GaussianScore):
     """The marginal likelihood of numeric columns."""
 
     name = "bge"
-    marginal = True
+    bayes_factors = True
 
     def __init__(self, counter: Counter) -> None:
         super().__init__(counter)
         p = len(self.names)
         self._alpha_w = p + 2.0
         self._t = _ALPHA_MU * (self._alpha_w - p - 1) / (_ALPHA_MU + 1)
+        assert self._t == 0.5
+        self._matrix, self._log_scales = self._scaled_matrix()
+        self._known: dict[frozenset[int], float] = {}
+
+    def _scaled_matrix(self) -> tuple[list[list[int]], list[float]]:
+        """Integers Mᵢⱼ = sᵢsⱼ·Rᵢⱼ, and ln sᵢ².
+
+        With n·S in fixed point (Moments), t = ½ and weights in units of 2^−b, R times 2n·2^b and
+        powers of two is whole.
+        """
         n, scales = self._moments.n, self._moments.scales
-        self._r = np.array(
-            [
-                [
-                    self._counter.unit * math.ldexp(value / n, -scales[i] - scales[j])
-                    for j, value in enumerate(row)
-                ]
-                for i, row in enumerate(self._moments.cross)
-            ]
-        ) + self._t * np.eye(p)
+        b = -math.frexp(self._counter.unit)[1] + 1
+        # Numbers so large that their fixed point has a negative scale are brought to 0.
+        up = [max(0, -scale) for scale in scales]
+        matrix = [
+            [2 * value << (up[i] + up[j] + max(0, -b)) for j, value in enumerate(row)]
+            for i, row in enumerate(self._moments.cross)
+        ]
+        for i, scale in enumerate(scales):
+            matrix[i][i] += n << (2 * (scale + up[i]) + max(0, b))
+        common = math.log(2 * n) + max(0, b) * math.log(2)
+        return matrix, [
+            common + 2 * (scale + up[i]) * math.log(2) for i, scale in enumerate(scales)
+        ]
 
     def _log_determinant(self, members: list[int]) -> float:
-        ordered = sorted(members, key=self.names.__getitem__)
-        factor = np.linalg.cholesky(self._r[np.ix_(ordered, ordered)])
-        return 2 * float(np.sum(np.log(np.diag(factor))))
+        """ln |R| of some variables, exact up to the logarithm."""
+        key = frozenset(members)
+        if key not in self._known:
+            ordered = sorted(members, key=self.names.__getitem__)
+            chosen = [[self._matrix[i][j] for j in ordered] for i in ordered]
+            _, determinant = eliminate(chosen, len(ordered))
+            scale = math.fsum(self._log_scales[j] for j in ordered)
+            self._known[key] = math.log(determinant) - scale
+        return self._known[key]
 
     def _local(self, child: int, parents: list[int]) -> float:
         n, l_parents = self.n, len(parents)

@@ -44,6 +44,7 @@ class Bic(LogLikelihood):
     """loglik − ½ ln n · dimension."""
 
     name = "bic"
+    bayes_factors = True
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
@@ -54,6 +55,7 @@ class Ebic(Bic):
     """bic − 2γ|pa| ln p."""
 
     name = "ebic"
+    bayes_factors = False
 
     def __init__(self, counter: Counter, *, gamma: float = _EBIC_GAMMA) -> None:
         super().__init__(counter)

@@ -83,6 +83,29 @@ def test_a_folder_of_tables(gml, folder):
     assert float(rows[1]["p"]) == 1 / 3
 
 
+def test_nodes_named_like_the_columns_of_a_table(gml, folder):
+    (folder / "p.csv").write_text("p,count\na,x\nb,y\n")
+    (folder / "p.dot").write_text("digraph { p -> count }")
+    done = gml("fit-params", "p.csv", "p.dot", "--cpt-dir", "t", "-o", "m.json")
+    assert done.returncode == 0
+    assert (folder / "t/count.csv").read_text().splitlines()[0] == "p,count,p_,count_"
+
+
+def test_a_model_that_cannot_be_written_leaves_nothing(gml, folder):
+    (folder / "odd.csv").write_text("a b,c\nx,u\ny,v\n")
+    (folder / "odd.dot").write_text('digraph { "a b" -> c }')
+    done = gml("fit-params", "odd.csv", "odd.dot", "--cpt-dir", "t", "-o", "m.bif")
+    assert done.returncode == 3
+    assert not (folder / "t").exists()
+    assert not (folder / "m.bif").exists()
+
+
+def test_all_tables_together_must_fit(gml, folder):
+    done = gml("fit-params", "data.csv", "g.dot", "--max-memory", "1K")
+    assert done.returncode == 4
+    assert b"the largest that of 'wet' given 1 parents, would take" in done.stderr
+
+
 def test_formats_without_intervals_say_so(gml, folder):
     done = gml("fit-params", "data.csv", "g.dot", "--intervals", "0.95", "-o", "m.bif")
     assert done.returncode == 0

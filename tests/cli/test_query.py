@@ -126,8 +126,9 @@ def test_batch(gml, folder):
     done = gml("query", "asia.bif", "-t", "lung,bronc", "--batch", "rows.csv")
     assert done.stderr == b"gml: warning: not in the model, ignored: 'id'\n"
     rows = table(done)
-    assert list(rows[0]) == ["lung=yes", "lung=no", "bronc=yes", "bronc=no", "p_evidence"]
-    assert rows[0] == rows[3]
+    answers = ["lung=yes", "lung=no", "bronc=yes", "bronc=no", "p_evidence"]
+    assert list(rows[0]) == ["id", "xray", "dysp", *answers]
+    assert [rows[0][name] for name in answers] == [rows[3][name] for name in answers]
     for row, evidence in zip(rows, ("xray=yes,dysp=yes", "xray=no", "dysp=no"), strict=False):
         found = answer(gml("query", "asia.bif", "-t", "lung", "--evidence", evidence, "-f", "json"))
         assert float(row["lung=yes"]) == pytest.approx(
@@ -170,7 +171,7 @@ def test_impossible_rows_have_no_answer(gml, folder):
     assert done.returncode == 0
     assert b"1 row of evidence of probability 0 have no answer" in done.stderr
     rows = table(done)
-    assert rows[0] == {"tub=yes": "", "tub=no": "", "p_evidence": "0.0"}
+    assert rows[0] == {"lung": "yes", "either": "no", "tub=yes": "", "tub=no": "", "p_evidence": ""}
     assert float(rows[1]["tub=yes"]) == pytest.approx(0.0104)
 
 
@@ -214,7 +215,85 @@ def test_numbers(gml, folder):
     assert found["evidence_density"] == pytest.approx(density, rel=1e-12)
     joint = answer(gml("query", "n.json", "-t", "a,b", "-f", "json"))["results"]
     assert joint[0]["r(b)"] == pytest.approx(6 / math.sqrt(37))
-    assert gml("query", "n.json", "-t", "a", "--batch", "x.csv").returncode == 2
+    (folder / "rows.csv").write_text("b,c\n6.5,x\n,y\n")
+    rows = table(gml("query", "n.json", "--predict", "a", "--batch", "rows.csv", "-q"))
+    assert list(rows[0]) == ["b", "c", "a_predicted", "a_sd"]
+    assert float(rows[0]["a_predicted"]) == pytest.approx(1 + 36 / 37)
+    assert float(rows[0]["a_sd"]) == pytest.approx(math.sqrt(4 - 144 / 37))
+    assert (float(rows[1]["a_predicted"]), float(rows[1]["a_sd"])) == (1.0, 2.0)
+
+
+@pytest.fixture
+def binned(gml, folder):
+    """A model whose node v has intervals, and NA for missing values."""
+    rows = "\n".join(f"{'?' if i % 10 == 0 else i},{'hi' if i > 50 else 'lo'}" for i in range(100))
+    (folder / "n.csv").write_text(f"v,w\n{rows}\n")
+    learned = gml("chowliu", "n.csv", "--cut", "v=20,50", "--missing", "level", "-o", "tree.json")
+    assert learned.returncode == 0
+    done = gml("fit-params", "n.csv", "tree.json", "--missing", "level", "-o", "binned.json")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_numbers_fall_into_intervals(gml, binned):
+    by_label = gml("query", "binned.json", "-t", "w", "--evidence", "v=[20,50)", "-f", "csv")
+    by_number = gml("query", "binned.json", "-t", "w", "--evidence", "v=33.3", "-f", "csv")
+    assert table(by_label) == table(by_number)
+    assert gml("query", "binned.json", "--evidence", "v=x").returncode == 2
+    (binned / "rows.csv").write_text('v\n33.3\n"[20,50)"\n70\n')
+    rows = table(gml("query", "binned.json", "-t", "w", "--batch", "rows.csv"))
+    assert rows[0]["w=hi"] == rows[1]["w=hi"] == "0.0"
+    assert rows[2]["w=hi"] == "1.0"
+
+
+def test_rows_of_a_binned_model_are_data_for_it(gml, binned):
+    """Labels of intervals are read where numbers are, by every command."""
+    drawn = gml("sample", "binned.json", "-n", "500", "-o", "rows.csv")
+    assert b"a level is named 'NA', which other commands read as missing" in drawn.stderr
+    for command in ("score", "fit-params"):
+        done = gml(command, "rows.csv", "binned.json", "--missing", "level")
+        assert done.returncode == 0, done.stderr
+    raw = gml("score", "n.csv", "binned.json", "--missing", "level", "-f", "json")
+    assert raw.returncode == 0
+
+
+def test_missing_cells_and_the_level_na(gml, binned):
+    (binned / "rows.csv").write_text('v\n?\n"[20,50)"\n')
+    done = gml("query", "binned.json", "-t", "w", "--batch", "rows.csv")
+    assert b"--missing level observes that" in done.stderr
+    assert float(table(done)[0]["p_evidence"]) == pytest.approx(1)
+    done = gml("query", "binned.json", "-t", "w", "--batch", "rows.csv", "--missing", "level")
+    assert done.stderr == b""
+    assert float(table(done)[0]["p_evidence"]) == pytest.approx(0.1)
+
+
+def test_unknown_values_can_be_ignored(gml, folder):
+    (folder / "rows.csv").write_text("xray,dysp\nyes,yes\nperhaps,yes\n")
+    done = gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv")
+    assert done.returncode == 3
+    assert b"--ignore-unknown" in done.stderr
+    done = gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv", "--ignore-unknown")
+    assert b"taken for missing: 'xray' 1" in done.stderr
+    found = answer(gml("query", "asia.bif", "-t", "lung", "--evidence", "dysp=yes", "-f", "json"))
+    assert float(table(done)[1]["lung=yes"]) == pytest.approx(found["results"][0]["probability"])
+
+
+def test_a_typo_in_a_column_is_pointed_out(gml, folder):
+    (folder / "rows.csv").write_text("xry\nyes\n")
+    done = gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv")
+    assert b"ignored: 'xry'; did you mean 'xray' by 'xry'?" in done.stderr
+
+
+def test_a_joint_distribution_of_awkward_names(gml, folder):
+    from gml.data.dataset import Variable
+
+    coin = np.array([[0.25, 0.75]])
+    names = ("probability", "probability_", "p")
+    cpts = (library.CPT(Variable(name, ("u", "v")), (), coin) for name in names)
+    library.BayesNet(tuple(cpts)).to_file(folder / "p.json")
+    rows = table(gml("query", "p.json", "-t", ",".join(names), "-f", "csv"))
+    assert list(rows[0]) == [*names, "probability__"]
+    assert rows[0]["p"] == "u"
 
 
 @pytest.mark.parametrize(
@@ -242,6 +321,15 @@ def test_numbers(gml, folder):
             "is in --evidence",
         ),
         (["asia.bif", "-t", "lung", "--batch", "rows.csv", "-o", "rows.csv"], 2, "is an input"),
+        (["asia.bif", "-t", "lung", "--batch", "rows.csv", "-f", "json"], 2, "--batch writes CSV"),
+        (
+            ["asia.bif", "-t", "lung", "--batch", "rows.csv", "-o", "x.json"],
+            2,
+            "--batch writes CSV",
+        ),
+        (["asia.bif", "-t", "lung", "--batch", "rows.csv", "--do", "xray=yes"], 2, "is in --do"),
+        (["asia.bif", "-t", "lung", "--batch", "open.csv"], 3, "line 3: a quote opens here"),
+        (["asia.bif", "-t", "lung", "--missing", "level"], 2, "--missing is about --batch"),
         (["graph.dot", "-t", "a"], 3, "fit-params"),
         (["asia.bif", "--max-memory", "10"], 4, "treewidth"),
     ],
@@ -250,6 +338,7 @@ def test_errors(gml, folder, args, code, message):
     (folder / "rows.csv").write_text("xray\nyes\n")
     (folder / "bad.csv").write_text("xray\nyes\nmaybe\n")
     (folder / "ragged.csv").write_text("xray,dysp\nyes\n")
+    (folder / "open.csv").write_text('xray,dysp\nyes,no\n"yes,no\nyes,no\n')
     (folder / "graph.dot").write_text("digraph { a -> b }")
     done = gml("query", *args)
     assert done.returncode == code, done.stderr

@@ -27,9 +27,9 @@ RULES = [
 ]
 
 
-def by_definition(table, cells, rule):
+def by_definition(table, cells, rule, digits=40):
     """The value with mpmath, every stratum of the table seen or not."""
-    with mpmath.workdps(40):
+    with mpmath.workdps(digits):
         value = mpmath.mpf(0)
         r = table.shape[1]
         seen = int(table.any(axis=1).sum())
@@ -90,6 +90,18 @@ def test_one_table(rule, cells):
         assert kernel.family_value(table, size, rule) == pytest.approx(
             expected, rel=1e-12, abs=1e-11
         )
+
+
+@pytest.mark.parametrize("share", [OF_CELL, OF_TABLE, OF_SEEN])
+@pytest.mark.parametrize("prior", [1e-300, 1e-12, 1e-3, 30.0, 1e6, 1e12, 1e100, 1e290])
+def test_priors_of_any_size(prior, share):
+    """A prior that outweighs the rows by any factor, and one that they outweigh."""
+    table = np.array([[3, 1, 0], [0, 0, 0], [50, 60, 400], [1, 0, 0]], dtype=np.int64)
+    rule = FamilyRule(DIRICHLET, share, prior)
+    with mpmath.workdps(700):
+        expected = by_definition(table, 12.0, rule, digits=700)
+    for kernel in (_kernel, reference):
+        assert kernel.family_value(table, 12.0, rule) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**9])

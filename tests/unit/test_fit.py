@@ -125,7 +125,13 @@ def test_intervals_are_quantiles_of_the_jeffreys_posterior():
             for level in range(3):
                 n, total = cpt.counts[row, level], cpt.counts[row].sum()
                 expected = beta.ppf([0.05, 0.95], n + 0.5, total - n + 1)
+                # As usual the interval holds 0 or 1 where no row or every row has the level.
+                expected = 0 if n == 0 else expected[0], 1 if n == total else expected[1]
                 np.testing.assert_allclose(cpt.intervals[row, level], expected, rtol=1e-9)
+                assert (
+                    expected[0] <= cpt.table[row, level] <= expected[1]
+                    or options["method"] != "mle"
+                )
 
 
 def test_one_level_is_certain():
@@ -301,6 +307,22 @@ def test_held_out_loss_by_hand():
 
 
 # ---------------------------------------------------------------- the types
+
+
+def test_numbers_of_any_size_are_fitted():
+    data = numbers()
+    large = Dataset(data.variables, tuple(column * 1e200 for column in data.columns))
+    small, big = (gml.fit(ABC, gml.MemoryCounter(d), intervals=0.9).cpd("c") for d in (data, large))
+    assert big.coefficients == pytest.approx(small.coefficients, rel=1e-12)
+    assert big.sd == pytest.approx(small.sd * 1e200, rel=1e-12)
+    for one, other, scale in zip(small.intervals, big.intervals, (1e200, 1, 1, 1e200), strict=True):
+        assert other == pytest.approx([bound * scale for bound in one], rel=1e-9)
+
+
+def test_there_are_not_more_levels_than_codes():
+    many = Variable("x", tuple(map(str, range(65536))))
+    with pytest.raises(GraphError, match="65536 levels; there can be 65535"):
+        CPT(many, (), np.full((1, 65536), 1 / 65536))
 
 
 def test_tables_are_checked():

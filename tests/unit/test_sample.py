@@ -14,7 +14,7 @@ from gml.data.dataset import Variable, missing_mask
 from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.kernel.plan import TableStep
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
-from gml.model.gaussian import moments
+from gml.model.gaussian import errors_of
 from gml.model.posterior import posterior_rows
 from gml.model.sample import Rows, csv_chunks, intervene, network_rows, sample, sampling_plan
 
@@ -357,7 +357,8 @@ def test_numbers_set_by_hand_observed_and_missing(gaussian):
 
 
 def test_numbers_given_evidence(gaussian):
-    mean, covariance = moments(gaussian)
+    mean, factor = errors_of(gaussian)
+    covariance = factor @ factor.T
     data = np.array(sample(gaussian, N, seed=6).columns)
     spread = np.sqrt(np.diag(covariance) / N)
     assert (np.abs(data.mean(axis=1) - mean) < 5 * spread).all()

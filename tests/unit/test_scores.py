@@ -222,6 +222,54 @@ def test_gaussian_likelihood_is_the_regression():
     assert bic.dimension(1, (3, 0, 2)) == 5
 
 
+@pytest.mark.parametrize("size", [1e-150, 1.0, 1e6, 1e9, 1e200])
+def test_bge_is_exact_for_columns_of_any_size(size):
+    """Nearly collinear columns far from 1 against mpmath with sixty digits and more."""
+    import mpmath
+
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=60) * size
+    y = x + rng.normal(size=60) * min(1.0, size)
+    data = Dataset((Variable("x", None), Variable("y", None)), (x, y))
+    score = gml.SCORES["bge"](gml.MemoryCounter(data))
+    with mpmath.workdps(800):
+        n, p = 60, 2
+        columns = [[mpmath.mpf(float(v)) for v in column] for column in (x, y)]
+        means = [sum(column) / n for column in columns]
+        s = mpmath.matrix(2, 2)
+        for i in range(2):
+            for j in range(2):
+                s[i, j] = sum(
+                    (a - means[i]) * (b - means[j])
+                    for a, b in zip(columns[i], columns[j], strict=True)
+                ) + (mpmath.mpf("0.5") if i == j else 0)
+        whole = s[0, 0] * s[1, 1] - s[0, 1] ** 2
+
+        def local(l_parents, det_all, det_parents):
+            prior = p + 2 - p + l_parents
+            return (
+                mpmath.log(mpmath.mpf(1) / (n + 1)) / 2
+                + mpmath.loggamma(mpmath.mpf(n + prior + 1) / 2)
+                - mpmath.loggamma(mpmath.mpf(prior + 1) / 2)
+                - mpmath.mpf(n) / 2 * mpmath.log(mpmath.pi)
+                + mpmath.mpf(prior + l_parents + 1) / 2 * mpmath.log(mpmath.mpf("0.5"))
+                - mpmath.mpf(n + prior + 1) / 2 * mpmath.log(det_all)
+                + mpmath.mpf(n + prior) / 2 * mpmath.log(det_parents)
+            )
+
+        expected = float(local(0, s[0, 0], mpmath.mpf(1)) + local(1, whole, s[0, 0]))
+    found = score.local(0, ()) + score.local(1, (0,))
+    # The columns themselves are kept to 52 bits of their range.
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_command_line_knows_every_score():
+    from gml.cli.scoring import ON_LEVELS, ON_NUMBERS
+
+    assert {*ON_LEVELS, *ON_NUMBERS} == set(gml.SCORES)
+    assert [n for n in gml.SCORES if not gml.SCORES[n].equivalent] == OTHERS
+
+
 def test_constant_and_collinear_numbers_are_refused():
     data = numeric_data(6)
     constant = Dataset(data.variables, (*data.columns[:-1], np.ones(data.n)))

@@ -25,6 +25,8 @@ class ScoredGraph:
     differences: dict[str, float] = field(default_factory=dict)
     log10_bayes_factors: dict[str, float] = field(default_factory=dict)
     heldout: float | None = None
+    is_baseline: bool = False
+    """Whether the others are compared with this one."""
     nodes: dict[str, dict[str, float]] | None = None
     explained: dict[str, tuple[float, float]] | None = None
 
@@ -42,6 +44,8 @@ def as_object(scored: ScoredGraph) -> dict[str, Any]:
         found["log10_bayes_factors"] = scored.log10_bayes_factors
     if scored.heldout is not None:
         found["heldout"] = scored.heldout
+    if scored.is_baseline:
+        found["baseline"] = True
     if scored.nodes is not None:
         found["nodes"] = scored.nodes
     if scored.explained is not None:
@@ -77,8 +81,10 @@ def _rows(graphs: Sequence[ScoredGraph], n: float) -> list[dict[str, Any]]:
         row["dim"] = _whole(scored.dim)
         if any(other.heldout is not None for other in graphs):
             row["heldout"] = scored.heldout
+        if any(other.is_baseline for other in graphs):
+            row["baseline"] = "yes" if scored.is_baseline else None
         rows.append(row)
-    return rows
+    return [{key: other.get(key) for key in rows[-1]} for other in rows]
 
 
 def _node_rows(scored: ScoredGraph, n: float) -> list[dict[str, Any]]:
@@ -90,8 +96,6 @@ def _node_rows(scored: ScoredGraph, n: float) -> list[dict[str, Any]]:
             entropy, information = scored.explained[node]
             row |= {"H(x)": entropy, "I(x;pa)": information, "n(I-H)": n * (information - entropy)}
         row["dim"] = _whole(scored.dims[node])
-        if scored.heldout is not None:
-            row["heldout"] = None
         rows.append(row)
     return rows
 

@@ -13,7 +13,8 @@ from gml.kernel.layout import STEP_KEEP, STEP_MAX, STEP_SUM
 
 _HEADER = 7
 _TIE = 1e-12
-_RESCALE_EVERY = 8
+_LOW = 2.0**300
+_LIFTED = 500
 
 Numbers = NDArray[np.float64]
 
@@ -57,23 +58,25 @@ class Elimination:
 
     def eliminate(self, tables: Numbers, bases: NDArray[np.int64]) -> float:
         """Multiply and eliminate; ln of the product of all factors, -inf when that is 0."""
-        log_scale = 0.0
+        log_sum, exponent = 0.0, 0
         for step in self._steps:
-            step.table[...] = 1.0
-            for f, (source, strides) in enumerate(step.factors.items()):
+            step.table[...] = 2.0**_LIFTED
+            exponent -= _LIFTED
+            for source, strides in step.factors.items():
                 if source < 0:
                     step.table[...] *= _spread(tables[bases[-1 - source] :], step, strides)
                 else:
                     message = self._steps[source].message.reshape(-1)
                     step.table[...] *= _spread(message, step, strides)
-                if f % _RESCALE_EVERY == _RESCALE_EVERY - 1:
-                    log_scale += _rescale(step.table) * math.log(2)
+                if not (step.table > _LOW).any():
+                    exponent += _rescale(step.table, _LIFTED)
             if step.operation == STEP_KEEP:
                 total = float(step.table.sum())
                 if not total > 0:
                     return -math.inf
                 step.table[...] /= total
-                log_scale += math.log(total)
+                mantissa, own = math.frexp(total)
+                log_sum, exponent = log_sum + math.log(mantissa), exponent + own
                 continue
             reduce = np.sum if step.operation == STEP_SUM else np.max
             step.message[...] = reduce(step.table, axis=-1)
@@ -81,10 +84,11 @@ class Elimination:
             if step.parent < 0:
                 if not largest > 0:
                     return -math.inf
-                log_scale += math.log(largest)
+                mantissa, own = math.frexp(largest)
+                log_sum, exponent = log_sum + math.log(mantissa), exponent + own
             else:
-                log_scale += _rescale(step.message) * math.log(2)
-        return log_scale
+                exponent += _rescale(step.message, 0)
+        return log_sum + exponent * math.log(2)
 
     def distribute(self, offsets: NDArray[np.int64], out: Numbers) -> None:
         """Turn each table into a distribution; that of its last variable goes to out[offsets]."""
@@ -132,10 +136,10 @@ class Elimination:
         return levels
 
 
-def _rescale(values: Numbers) -> int:
-    """Divide by a power of two that brings the largest near 1; returns its exponent."""
+def _rescale(values: Numbers, target: int) -> int:
+    """Divide by a power of two that brings the largest near 2^target; returns its exponent."""
     largest = float(values.max())
-    exponent = math.frexp(largest)[1] if largest > 0 else 0
+    exponent = math.frexp(largest)[1] - target if largest > 0 else 0
     values[...] = np.ldexp(values, -exponent)
     return exponent
 

@@ -69,9 +69,13 @@ def _marginal_likelihood(
 ) -> float:
     levels = int(table.shape[1])
     z = table * unit + a
+    n = totals[:, None] * unit
     others = (totals[:, None] - table) * unit + (levels - 1) * a
-    value = float(np.sum(z * _log_share(z, others)))
-    value += len(table) * levels * a * math.log(levels)
+    by_prior = levels * a > n
+    away = np.where(by_prior, (levels * table * unit - n) / (n + levels * a), 0.0)
+    logs = np.where(by_prior, np.log1p(away), _log_share(z, others))
+    value = float(np.sum(z * logs))
+    value += math.log(levels) * float(np.sum(np.where(by_prior, -n, levels * a)))
     value -= math.fsum(_rest(float(n) * unit, levels * a) for n in totals)
     return value + math.fsum(_rest(float(n) * unit, a) for n in table[table > 0])
 

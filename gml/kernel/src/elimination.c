@@ -8,8 +8,11 @@
 #define MOST_AXES 64
 #define TIE 1e-12
 #define LOG_2 0.693147180559945309417232121458176568
-/* Factors after which a product is brought near 1 again. */
-#define RESCALE_EVERY 8
+/* Products begin at the second times their first factor, and are lifted there again when their largest
+   number falls below the first: the smallest double times it is still one of full precision. */
+#define LOW 0x1p300
+#define LIFTED 500
+#define START 0x1p500
 
 typedef struct {
     int operation;
@@ -72,7 +75,7 @@ static void multiply(const step *into, const double *factor, const int64_t *stri
         const double *from = factor + place;
         if (first)
             for (size_t k = 0; k < levels; k++)
-                row[k] = from[(int64_t)k * last];
+                row[k] = START * from[(int64_t)k * last];
         else
             for (size_t k = 0; k < levels; k++)
                 row[k] *= from[(int64_t)k * last];
@@ -81,21 +84,33 @@ static void multiply(const step *into, const double *factor, const int64_t *stri
     }
 }
 
-/* Divide by a power of two that brings the largest near 1; returns its exponent. Zeros stay. */
-static int rescale(double *values, size_t n)
+/* Divide by a power of two that brings the largest near 2^target; returns its exponent. Zeros stay. */
+static int rescale(double *values, size_t n, int target)
 {
     double largest = 0;
-    int exponent = 0;
+    int exponent = target;
     for (size_t i = 0; i < n; i++)
         if (values[i] > largest)
             largest = values[i];
-    if (largest > 0) {
-        frexp(largest, &exponent);
-        if (exponent != 0)
-            for (size_t i = 0; i < n; i++)
-                values[i] = ldexp(values[i], -exponent);
-    }
-    return exponent;
+    if (!(largest > 0))
+        return 0;
+    frexp(largest, &exponent);
+    /* Two factors: one alone may be beyond the largest double. */
+    const double half = ldexp(1, (target - exponent) / 2);
+    const double rest = ldexp(1, target - exponent - (target - exponent) / 2);
+    if (exponent != target)
+        for (size_t i = 0; i < n; i++)
+            values[i] = values[i] * half * rest;
+    return exponent - target;
+}
+
+/* Rescale only if no number is large enough; one is soon found otherwise. */
+static int lift(double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (values[i] > LOW)
+            return 0;
+    return rescale(values, n, LIFTED);
 }
 
 static void send_message(const step *from)
@@ -121,22 +136,33 @@ static double sum_of(const double *values, size_t n)
     return sum;
 }
 
+/* ln of the mantissa; the exponent is added to one. */
+static double log_mantissa(double value, int64_t *exponent)
+{
+    int own;
+    double mantissa = frexp(value, &own);
+    *exponent += own;
+    return log(mantissa);
+}
+
 double eliminate(const elimination *program, const double *tables, const int64_t *bases)
 {
-    double log_scale = 0;
+    /* The exponents are added as whole numbers: what was scaled leaves no rounding. */
+    double log_sum = 0;
+    int64_t exponent = 0;
     for (size_t s = 0; s < program->n_steps; s++) {
         const step at = step_at(program, s);
         const int64_t *factor = at.factors;
         const size_t cells = rows_of(&at) * levels_of(&at);
         if (at.n_factors == 0)
             for (size_t c = 0; c < cells; c++)
-                at.table[c] = 1;
+                at.table[c] = START;
+        exponent -= LIFTED;
         for (size_t f = 0; f < at.n_factors; f++, factor += at.n_axes + 1) {
             const double *source = factor[0] < 0 ? tables + bases[-1 - factor[0]]
                                                  : step_at(program, (size_t)factor[0]).message;
             multiply(&at, source, factor + 1, f == 0);
-            if (f % RESCALE_EVERY == RESCALE_EVERY - 1)
-                log_scale += rescale(at.table, cells) * LOG_2;
+            exponent += lift(at.table, cells);
         }
         if (at.operation == STEP_KEEP) {
             double sum = sum_of(at.table, cells);
@@ -144,7 +170,7 @@ double eliminate(const elimination *program, const double *tables, const int64_t
                 return -INFINITY;
             for (size_t c = 0; c < cells; c++)
                 at.table[c] /= sum;
-            log_scale += log(sum);
+            log_sum += log_mantissa(sum, &exponent);
             continue;
         }
         send_message(&at);
@@ -152,11 +178,11 @@ double eliminate(const elimination *program, const double *tables, const int64_t
         if (at.parent < 0) {
             if (!(at.message[0] > 0))
                 return -INFINITY;
-            log_scale += log(at.message[0]);
+            log_sum += log_mantissa(at.message[0], &exponent);
         } else
-            log_scale += rescale(at.message, rows) * LOG_2;
+            exponent += rescale(at.message, rows, 0);
     }
-    return log_scale;
+    return log_sum + (double)exponent * LOG_2;
 }
 
 /* Sum the parent's table over what its child does not share with it, into the child's message. */

@@ -38,21 +38,27 @@ static double likelihood(const int64_t *counts, size_t levels, double unit, int6
 
 /* ln of Gamma(A) / Gamma(n + A) * prod Gamma(n_k + a) / Gamma(a), A = r a. With z = n + prior count the
    parts z ln z add up to sum z_k ln(z_k / z) + A ln r and the parts z cancel: nothing of the size n ln n
-   is ever subtracted. */
+   is ever subtracted. Where the prior outweighs the rows, the sum is that of z_k ln(r z_k / z) - n ln r, of
+   which r z_k - z = r n_k - n: nothing of the size of the prior is. */
 static double marginal_likelihood(const int64_t *counts, size_t levels, double unit, int64_t total,
                                   double a)
 {
     const double r = (double)levels, all = r * a, n = (double)total * unit;
-    double sum = all * log(r) - rest(n, all), empty = 0;
+    const int by_prior = all > n;
+    double sum = (by_prior ? -n : all) * log(r) - rest(n, all), empty = 0;
     for (size_t k = 0; k < levels; k++) {
         if (counts[k] == 0) {
             empty++;
             continue;
         }
         double count = (double)counts[k] * unit, others = (double)(total - counts[k]) * unit;
-        sum += (count + a) * log_share(count + a, others + (r - 1) * a) + rest(count, a);
+        sum += rest(count, a);
+        if (by_prior)
+            sum += (count + a) * log1p((r * count - n) / (n + all));
+        else
+            sum += (count + a) * log_share(count + a, others + (r - 1) * a);
     }
-    return sum + empty * (a * log(a / (n + all)));
+    return sum + empty * a * (by_prior ? log1p(-n / (n + all)) : log(a / (n + all)));
 }
 
 static void add_stratum(void *context, const int64_t *counts)

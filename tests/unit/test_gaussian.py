@@ -1,0 +1,112 @@
+"""Conditioning of networks of numbers: against the usual formula, and where that fails."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from gml.data.dataset import Variable
+from gml.errors import CannotAnswer, UsageError
+from gml.model.bayesnet import BayesNet, LinearGaussian
+from gml.model.gaussian import errors_of, gaussian_posterior, means_of_rows
+from gml.model.posterior import posterior_rows
+
+
+def random_gaussian(rng, n):
+    variables = [Variable(f"v{j}", None) for j in range(n)]
+    cpds = []
+    for j in range(n):
+        parents = [i for i in range(j) if rng.random() < 0.5]
+        cpds.append(
+            LinearGaussian(
+                variables[j],
+                tuple(variables[i] for i in parents),
+                float(rng.normal()),
+                tuple(rng.normal(size=len(parents)).tolist()),
+                float(rng.gamma(2.0)),
+            )
+        )
+    return BayesNet(tuple(cpds[j] for j in rng.permutation(n)))
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_the_usual_formula(seed):
+    rng = np.random.default_rng(seed)
+    net = random_gaussian(rng, int(rng.integers(2, 8)))
+    mean, factor = errors_of(net)
+    covariance = factor @ factor.T
+    names = [str(name) for name in rng.permutation(net.names)]
+    observed, hidden = names[: len(names) // 2], names[len(names) // 2 :]
+    evidence = {name: float(rng.normal()) for name in observed}
+    o, h = [net.index(n) for n in observed], [net.index(n) for n in hidden]
+    among, across = covariance[np.ix_(o, o)], covariance[np.ix_(h, o)]
+    away = np.array(list(evidence.values())) - mean[o]
+    found = gaussian_posterior(net, evidence, hidden)
+    gain = across @ np.linalg.inv(among) if o else across
+    np.testing.assert_allclose(found.mean, mean[h] + gain @ away, rtol=1e-9, atol=1e-9)
+    expected = covariance[np.ix_(h, h)] - gain @ across.T
+    np.testing.assert_allclose(found.factor @ found.factor.T, expected, rtol=1e-8, atol=1e-9)
+    quadratic = away @ np.linalg.solve(among, away) if o else 0.0
+    log_density = -0.5 * (
+        len(o) * math.log(2 * math.pi) + (np.linalg.slogdet(among)[1] if o else 0) + quadratic
+    )
+    assert found.log_density == pytest.approx(log_density, rel=1e-9, abs=1e-9)
+    values = np.array([[evidence[name] for name in observed], [np.nan] * len(observed)])
+    means, deviations = means_of_rows(net, hidden, observed, values)
+    np.testing.assert_allclose(means[0], found.mean, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(means[1], mean[h])
+    np.testing.assert_allclose(deviations[0], [found.sd(k) for k in range(len(hidden))], rtol=1e-9)
+
+
+def chain(sd_x, sd_y):
+    x, y = Variable("x", None), Variable("y", None)
+    return BayesNet(
+        (
+            LinearGaussian(x, (), 5.0, (), sd_x),
+            LinearGaussian(y, (x,), 1.0, (2.0,), sd_y),
+        )
+    )
+
+
+def test_a_small_error_beside_a_large_one():
+    """A thousand million times the error: the covariance would have lost it."""
+    net = chain(1000.0, 5e-4)
+    found = gaussian_posterior(net, {"x": 7.0})
+    assert found.mean.tolist() == [15.0]
+    assert found.sd(0) == pytest.approx(5e-4, rel=1e-9)
+    back = gaussian_posterior(net, {"y": 15.0})
+    with mpmath.workdps(50):
+        vx, vy = mpmath.mpf(1000) ** 2, mpmath.mpf("5e-4") ** 2
+        sd = mpmath.sqrt(vx * vy / (4 * vx + vy))
+    assert back.sd(0) == pytest.approx(float(sd), rel=1e-9)
+    both = gaussian_posterior(net, {"x": 7.0, "y": 15.0005})
+    expected = -0.5 * (2 / 1000) ** 2 - 0.5 - math.log(2 * math.pi * 1000 * 5e-4)
+    assert both.log_density == pytest.approx(expected, rel=1e-8)
+    rows = posterior_rows(net, {"x": 7.0}, seed=1)
+    columns = rows.new_columns(20_000)
+    rows.drawer()(0, columns)
+    assert columns[1].std() == pytest.approx(5e-4, rel=0.03)
+
+
+def test_numbers_of_any_size():
+    tiny = BayesNet(tuple(LinearGaussian(Variable(n, None), (), 0.0, (), 1e-200) for n in "ab"))
+    found = gaussian_posterior(tiny, {"a": 1e-200, "b": 0.0})
+    assert found.log_density == pytest.approx(
+        -0.5 - math.log(2 * math.pi) + 400 * math.log(10), rel=1e-12
+    )
+    assert gaussian_posterior(tiny, {"a": 0.0}).sd(0) == pytest.approx(1e-200)
+
+
+def test_what_follows_exactly_cannot_be_observed_besides():
+    net = chain(2.0, 0.0)
+    found = gaussian_posterior(net, {"x": 1.0})
+    assert (found.mean[0], found.sd(0)) == (3.0, 0.0)
+    assert gaussian_posterior(net, {}, ["x", "y"]).r(0, 1) == pytest.approx(1)
+    assert found.r(0, 0) is None
+    with pytest.raises(CannotAnswer, match="follow exactly"):
+        gaussian_posterior(net, {"x": 1.0, "y": 3.0})
+    with pytest.raises(UsageError, match="observed and asked for"):
+        gaussian_posterior(net, {"x": 1.0}, ["x"])
