@@ -198,7 +198,8 @@ def main() -> None:
 
 PYAGRUM_SAMPLE = """
 import sys, pyagrum as gum
-generator = gum.BNDatabaseGenerator(gum.loadBN(sys.argv[1]))
+net = gum.loadBN(sys.argv[1])
+generator = gum.BNDatabaseGenerator(net)
 generator.drawSamples(int(sys.argv[2]))
 generator.toCSV(sys.argv[3])
 """
@@ -236,7 +237,8 @@ def bench_sampling(model: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder) / "rows.csv")
         n = str(1_000_000)
-        own = whole_command([str(GML), "sample", str(model), "-n", n, "--threads", "1", "-o", out])
+        options = ["-n", n, "--threads", "1", "-o", out, "-q"]
+        own = whole_command([str(GML), "sample", str(model), *options])
         peer = whole_command([str(PEER_PYTHON), "-c", PYAGRUM_SAMPLE, str(model), n, out])
     figures = {"gml": own[0], "pyagrum": peer[0]}
     table("Whole command, CPU seconds", [(f"sample {n} rows of alarm to CSV", figures)])

@@ -62,11 +62,11 @@ class CPT:
             rows, columns = shape
             raise GraphError(f"{where} is not {rows} x {columns}, but {self.table.shape}")
         away = np.abs(self.table.sum(axis=1) - 1)
-        if not (self.table.size and self.table.min() >= 0 and away.max() < np.inf):
+        worst = away.max(initial=np.nan if self.table.size == 0 else 0.0)
+        if not (worst < np.inf and self.table.min() >= 0):
             raise GraphError(f"{where} has a number that is no probability")
-        wrong = away > _SUM_TOLERANCE
-        if wrong.any():
-            row = int(np.argmax(wrong))
+        if worst > _SUM_TOLERANCE:
+            row = int(np.argmax(away > _SUM_TOLERANCE))
             raise GraphError(
                 f"{where} has a row that adds up to {self.table[row].sum():.9g}, not 1"
                 f"{described_row(self.parents, row)}"

@@ -115,12 +115,14 @@ def require_all_seen(net: BayesNet) -> None:
 
 def probabilities(cells: NDArray[Any], alpha: float) -> NDArray[np.float64]:
     """Return (n + α)/(nⱼ + rα); a row without data is uniform."""
-    weights: NDArray[np.float64] = cells + alpha
-    totals = weights.sum(axis=1, keepdims=True)
-    unseen = ~cells.any(axis=1)
-    if unseen.any():
-        weights[unseen], totals[unseen] = 1.0, cells.shape[1]
-    shares: NDArray[np.float64] = weights / totals
+    totals = cells.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float64]
+    if totals.all():
+        shares = (cells + alpha) / (totals + cells.shape[1] * alpha)
+        return shares
+    shares = np.full(cells.shape, 1.0 / cells.shape[1])
+    seen = totals[:, 0] > 0
+    shares[seen] = probabilities(cells[seen], alpha)
     return shares
 
 
