@@ -98,8 +98,8 @@ def test_priors_of_any_size(prior, share):
     """A prior that outweighs the rows by any factor, and one that they outweigh."""
     table = np.array([[3, 1, 0], [0, 0, 0], [50, 60, 400], [1, 0, 0]], dtype=np.int64)
     rule = FamilyRule(DIRICHLET, share, prior)
-    with mpmath.workdps(700):
-        expected = by_definition(table, 12.0, rule, digits=700)
+    # ln Γ of the prior is as large as the prior; the differences of a few hundred rows are not.
+    expected = by_definition(table, 12.0, rule, digits=60 if prior < 1e13 else 340)
     for kernel in (_kernel, reference):
         assert kernel.family_value(table, 12.0, rule) == pytest.approx(expected, rel=1e-12)
 
