@@ -80,7 +80,7 @@ class _Step(NamedTuple):
 class JunctionTree:
     """A plan for one set of observed nodes and one question, which any evidence on them can run.
 
-    `eliminated` are stages of (operation, nodes): the nodes of a stage go before those of the next.
+    `stages` are pairs (operation, nodes): the nodes of a stage go before those of the next.
     Nodes in no stage, neither observed nor `kept`, are left out with their tables: they have no
     say. `kept` nodes stay in the table of a last step. Evidence on `entered` nodes is a factor of
     zeros and a one (of ones where a row says nothing): one plan for rows that observe different
