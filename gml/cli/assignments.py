@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.data.discretize import interval_of
+from gml.data.discretize import Intervals, cuts_of_levels
 from gml.errors import UsageError, quote, unknown_name
 
 if TYPE_CHECKING:
@@ -123,13 +123,17 @@ def _value(text: str, variable: Variable) -> str | float:
     """The number, or the level, which a number may stand for that lies in it."""
     if variable.levels is None:
         return float(text)
-    place = interval_of(text, variable.levels)
-    return text if place is None else variable.levels[place]
+    if text not in variable.levels and cuts_of_levels(variable.levels) is not None:
+        place = Intervals(variable.levels).code_of(text)
+        return text if place is None else variable.levels[place]
+    return text
 
 
 def _fits(value: str, variable: Variable) -> bool:
     if variable.levels is not None:
-        return value in variable.levels or interval_of(value, variable.levels) is not None
+        if value in variable.levels or cuts_of_levels(variable.levels) is None:
+            return value in variable.levels
+        return Intervals(variable.levels).code_of(value) is not None
     try:
         return math.isfinite(float(value))
     except ValueError:

@@ -45,6 +45,7 @@ class ModelRequest:
 
     def read(self) -> AskedModel:
         """Read the model and find the values."""
+        from gml.counts.resources import require_memory
         from gml.formats.models import read_model
         from gml.model.sample import intervene
 
@@ -54,6 +55,9 @@ class ModelRequest:
         both = [name for name in observed if name in done]
         if both:
             raise UsageError(f"{quote(both[0])} cannot be both set by --do and observed")
+        size = 3 * 8 * len(net.names) ** 2
+        if net.is_gaussian and self.max_memory is not None:
+            require_memory(size, self.max_memory, "the errors of all nodes")
         return AskedModel(intervene(net, done), done, observed, self.max_memory)
 
 

@@ -123,7 +123,9 @@ class DataRequest:
         from gml.data.schema import with_levels
 
         free = {name: found for name, found in levels.items() if name not in self.options.cuts}
-        if self.options.bins is not None and any(map(cuts_of_levels, free.values())):
+        if self.options.bins is not None and any(
+            cuts_of_levels(found) is not None for found in free.values()
+        ):
             reporter().note("the intervals of the graph are used, not those of --bins")
         options = replace(self.options, schema=with_levels(self.options.schema, free))
         return replace(self, options=options)

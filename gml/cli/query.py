@@ -17,7 +17,7 @@ from gml.cli.options import (
     was_given,
 )
 from gml.cli.output import AnswerOutput, RowOutput, answer_output
-from gml.errors import CannotAnswer, UsageError
+from gml.errors import UsageError
 
 if TYPE_CHECKING:
     from gml.data.options import ReadOptions
@@ -194,9 +194,6 @@ def _gaussian_answer(
     from gml.formats.reports.answers import Answer
     from gml.model.gaussian import gaussian_posterior
 
-    size = 16 * len(asked.net.names) ** 2
-    if asked.max_memory is not None and size > asked.max_memory:
-        raise CannotAnswer("the covariance of all nodes is more than --max-memory allows")
     numbers = {name: float(value) for name, value in asked.observed.items()}
     posterior = gaussian_posterior(asked.net, numbers, target or None)
     rows: list[dict[str, Any]] = []

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gml.data.discretize import cuts_of_levels, interval_of
+from gml.data.discretize import Intervals, cuts_of_levels
 from gml.data.levels import NA_LEVEL
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
@@ -184,6 +184,13 @@ class _Evidence:
             {level: code for code, level in enumerate(variable.levels or ())}
             for variable in self._variables
         ]
+        self._intervals = [
+            Intervals(variable.levels)
+            if variable.levels is not None and cuts_of_levels(variable.levels) is not None
+            else None
+            for variable in self._variables
+        ]
+        self._numeric = asked.net.is_gaussian
         self._unknown: dict[str, int] = {}
         self._gaps_with_level: set[str] = set()
         self.names = [*columns, *asked.observed]
@@ -192,8 +199,8 @@ class _Evidence:
         """Codes of levels, -1 for none, or numbers, NaN for none: rows × nodes observed."""
         import numpy as np
 
-        numeric = any(variable.is_continuous for variable in self._variables)
-        found = np.empty((len(block), len(self.names)), dtype=np.float64 if numeric else np.int64)
+        kind = np.float64 if self._numeric else np.int64
+        found = np.empty((len(block), len(self.names)), dtype=kind)
         for k, (at, known) in enumerate(zip(self._at, self._known, strict=True)):
             found[:, k] = [
                 known[cell] if (cell := fields[at]) in known else self._find(line, k, cell)
@@ -211,10 +218,9 @@ class _Evidence:
             value = self._missing(variable)
         elif variable.levels is None:
             value = parse_number(cell.encode(), self._decimal)
-        elif cuts_of_levels(variable.levels):
-            value = interval_of(cell, variable.levels, self._decimal)
         else:
-            value = None
+            intervals = self._intervals[k]
+            value = None if intervals is None else intervals.code_of(cell, self._decimal)
         if value is None:
             if not self._question.ignore_unknown:
                 raise DataError(self._complaint(line, variable, cell))

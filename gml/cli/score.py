@@ -249,14 +249,17 @@ def _splits(
         return lambda: folds(counter.dataset, k, seed=seed)
     assert holdout is not None
     # Intervals that were chosen on DATA hold for the other file too.
+    options = data.options
     cut = {
         variable.name: variable.levels
         for variable in counter.variables
         if variable.levels is not None
-        and (data.options.bins is not None or variable.name in data.options.cuts)
-        and cuts_of_levels(variable.levels)
+        and (options.bins is not None or variable.name in options.cuts)
+        and cuts_of_levels(variable.levels) is not None
     }
-    other = replace(data, path=holdout).declaring(cut)
+    others = {name: how for name, how in options.cuts.items() if name not in cut}
+    same = replace(options, bins=None, cuts=others)
+    other = replace(data, path=holdout, options=same).declaring(cut)
     predicted = other.counter(
         used=columns_of(graph, holdout),
         numeric=counter.variables[0].is_continuous,

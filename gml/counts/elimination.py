@@ -59,6 +59,28 @@ def regression(
     return coefficients, Fraction(matrix[size][size], pivot)
 
 
+def inverse(cross: Sequence[Sequence[int]]) -> list[list[Fraction]]:
+    """Return the exact inverse of a regular matrix of integers.
+
+    Examples
+    --------
+    >>> inverse([[2, 1], [1, 1]])
+    [[Fraction(1, 1), Fraction(-1, 1)], [Fraction(-1, 1), Fraction(2, 1)]]
+    """
+    size = len(cross)
+    rows = [
+        [*map(Fraction, row), *(Fraction(int(i == k)) for k in range(size))]
+        for i, row in enumerate(cross)
+    ]
+    for k in range(size):
+        rows[k] = [value / rows[k][k] for value in rows[k]]
+        for i in range(size):
+            if i != k:
+                factor = rows[i][k]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [row[size:] for row in rows]
+
+
 def require_regular(left: int, whole: int, names: Sequence[str]) -> None:
     """Refuse to go on when a variable has no variance left given the others."""
     if left << _SINGULAR_BITS <= whole:

@@ -108,23 +108,42 @@ def cuts_of_levels(levels: Sequence[str]) -> tuple[float, ...] | None:
     return cuts if labels and set(labels) <= set(interval_levels(cuts)) else None
 
 
-def interval_of(value: str, levels: Sequence[str], decimal: str = ".") -> int | None:
-    """Return which of some interval levels a text names, or, as a number, lies in; None for none.
+class Intervals:
+    """Levels that are intervals, in which texts and numbers are looked up.
 
     Examples
     --------
-    >>> levels = ["[-inf,0)", "[0,2.5)", "[2.5,inf)"]
-    >>> [interval_of(text, levels) for text in ("[0,2.5)", "1", "-7.5", "x")]
+    >>> intervals = Intervals(["[-inf,0)", "[0,2.5)", "[2.5,inf)"])
+    >>> [intervals.code_of(text) for text in ("[0,2.5)", "1", "-7.5", "x")]
     [1, 1, 0, None]
     """
-    if value in levels:
-        return levels.index(value)
-    number = parse_number(value.encode(), decimal)
-    cuts = cuts_of_levels(levels)
-    if number is None or not cuts:
-        return None
-    name = interval_levels(cuts)[bisect.bisect_right(cuts, number)]
-    return levels.index(name) if name in levels else None
+
+    def __init__(self, levels: Sequence[str]) -> None:
+        cuts = cuts_of_levels(levels)
+        assert cuts is not None
+        self._cuts = np.array(cuts, dtype=np.float64)
+        self._codes = {level: code for code, level in enumerate(levels)}
+        # A level that no row had may be missing among the intervals.
+        self._code_of_place = np.array(
+            [self._codes.get(name, -1) for name in interval_levels(cuts)]
+        )
+
+    def codes_of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the levels that numbers lie in; -1 for none."""
+        codes: NDArray[np.int64] = self._code_of_place[
+            np.searchsorted(self._cuts, numbers, side="right")
+        ]
+        return codes
+
+    def code_of(self, text: str, decimal: str = ".") -> int | None:
+        """Return the level that a text names, or, as a number, lies in."""
+        if text in self._codes:
+            return self._codes[text]
+        number = parse_number(text.encode(), decimal)
+        if number is None:
+            return None
+        place = int(self._code_of_place[bisect.bisect_right(self._cuts, number)])
+        return None if place < 0 else place
 
 
 def _shortest(number: float) -> str:

@@ -110,7 +110,8 @@ class _Column:
         self.spec = spec
         self.where = f"{where}: column {quote(name)}"
         self.na = {token.strip(" ") for token in options.na_tokens}
-        self.codes: dict[str, int] = {label: code for code, label in enumerate(spec.declared or ())}
+        known = spec.declared or spec.known
+        self.codes: dict[str, int] = {label: code for code, label in enumerate(known)}
         self.parts: list[Any] = []
         self.numbers: list[Any] = []
         self.overflow = False

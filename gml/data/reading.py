@@ -21,9 +21,9 @@ from gml.data.dataset import (
     integer_weights,
     missing_mask,
 )
-from gml.data.discretize import Binning, interval_levels, interval_of
+from gml.data.discretize import Binning, Intervals, interval_levels
 from gml.data.header import Header, read_header
-from gml.data.levels import order_levels
+from gml.data.levels import NA_LEVEL, order_levels
 from gml.data.missing import apply_missing_policy
 from gml.data.options import ReadOptions
 from gml.data.problems import explain_problem, undeclared
@@ -151,8 +151,9 @@ def _specs(
             specs[j] = ColumnSpec(NUMBERS)
         elif (declared := options.declared_levels(name)) is not None:
             specs[j] = ColumnSpec(CODES8, MAX_LEVELS, declared)
-        elif options.declared_intervals(name) is not None:
-            specs[j] = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
+        elif (intervals := options.declared_intervals(name)) is not None:
+            known = (NA_LEVEL,) if NA_LEVEL in intervals else ()
+            specs[j] = ColumnSpec(CODES8, MAX_LEVELS, known=known, numbers_on_overflow=True)
         elif options.binning(name) is not None:
             specs[j] = ColumnSpec(NUMBERS)
         elif options.bins is not None:
@@ -229,6 +230,11 @@ def _refuse_identifiers(
     too_many = []
     for j in chosen:
         name, column = names[j], columns[j]
+        if column.kind == OVERFLOW and options.declared_intervals(name) is not None:
+            raise DataError(
+                f"{where}: column {quote(name)}: more than {MAX_LEVELS} different values, and not "
+                "all of them numbers, where intervals are declared"
+            )
         if column.kind == OVERFLOW:
             too_many.append(name)
         elif column.kind != NUMBERS and len(column.labels) > options.max_levels:
@@ -296,32 +302,32 @@ def _code_column(
 
 
 def _place_in_intervals(
-    name: str, column: CsvColumn, intervals: tuple[str, ...], options: ReadOptions, where: str
+    name: str, column: CsvColumn, levels: tuple[str, ...], options: ReadOptions, where: str
 ) -> tuple[tuple[str, ...], NDArray[Any]]:
     """Codes of a column whose cells are intervals by name, or numbers within them."""
     assert column.cells is not None
-    narrow = code_type(len(intervals))
-    missing = np.iinfo(narrow).max
+    intervals = Intervals(levels)
+    narrow = code_type(len(levels))
     if column.kind == NUMBERS:
-        numbers, of_cell = np.unique(column.cells, return_inverse=True, equal_nan=False)
-        values = [None if np.isnan(number) else repr(float(number)) for number in numbers]
-        decimal = "."
+        gaps = np.isnan(column.cells)
+        codes = intervals.codes_of(np.where(gaps, 0.0, column.cells))
     else:
-        values = [*column.labels, None]
-        of_cell = np.where(missing_mask(column.cells), len(column.labels), column.cells)
-        decimal = options.decimal
-    codes = np.full(len(values), missing, dtype=narrow)
-    for k, value in enumerate(values):
-        if value is None:
-            continue
-        code = interval_of(value, intervals, decimal)
-        if code is None:
-            raise DataError(
-                f"{where}: column {quote(name)}: {undeclared(value, intervals)}, and no number "
-                "within them"
-            )
-        codes[k] = code
-    return intervals, codes[of_cell]
+        gaps = missing_mask(column.cells)
+        found = [intervals.code_of(label, options.decimal) for label in column.labels]
+        lookup = np.array([*(-1 if code is None else code for code in found), -1], dtype=np.int64)
+        codes = lookup[np.where(gaps, len(column.labels), column.cells)]
+    wrong = (codes < 0) & ~gaps
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        cell = column.cells[row]
+        value = repr(float(cell)) if column.kind == NUMBERS else column.labels[int(cell)]
+        raise DataError(
+            f"{where}: data row {row + 1}: column {quote(name)}: {undeclared(value, levels)}, and "
+            "it is no number within them"
+        )
+    result = codes.astype(narrow)
+    result[gaps] = np.iinfo(narrow).max
+    return levels, result
 
 
 def _cut_numbers(

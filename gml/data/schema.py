@@ -32,7 +32,7 @@ def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema
     new_levels, intervals = dict(schema.levels), dict(schema.intervals)
     for name, declared in levels.items():
         if name not in schema.levels and name not in schema.cuts:
-            kind = intervals if cuts_of_levels(declared) else new_levels
+            kind = new_levels if cuts_of_levels(declared) is None else intervals
             kind[name] = declared
     return replace(schema, levels=new_levels, intervals=intervals)
 

@@ -245,7 +245,7 @@ def read_csv(source, bytes start, first_line, list columns, dialect):
             if not csv_set_column(reader, j, spec.kind, spec.max_levels, spec.declared is not None,
                                   spec.numbers_on_overflow, spec.counts):
                 raise MemoryError
-            for label in spec.declared or ():
+            for label in spec.declared or spec.known:
                 encoded = label.encode("utf-8")
                 if not csv_declare(reader, j, encoded, len(encoded)):
                     raise MemoryError

@@ -73,6 +73,8 @@ class ColumnSpec:
     kind: int
     max_levels: int = 255
     declared: tuple[str, ...] | None = None
+    known: tuple[str, ...] = ()
+    """Labels that are levels even where they mean missing elsewhere; others may come."""
     numbers_on_overflow: bool = False
     counts: bool = False
 

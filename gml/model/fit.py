@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, Moments
-from gml.counts.elimination import regression
+from gml.counts.elimination import inverse, regression
 from gml.counts.resources import default_budget, require_memory
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, quote
 from gml.graph.graph import Graph
@@ -178,8 +179,11 @@ def _regress(
             value * moments.means[k] for k, value in enumerate(coefficients)
         )
         sd = math.ldexp(sd_q, -scales[-1])
+        vanished = any(value and not kept for value, kept in zip(exact, coefficients, strict=True))
     except OverflowError:
-        raise DataError(f"the numbers of {listing(names)} are too large to regress") from None
+        vanished = True
+    if vanished:
+        raise DataError(f"the sizes of the numbers of {listing(names)} are too different")
     n = moments.n * counter.unit
     fitted = LinearGaussian(
         counter.variables[child],
@@ -208,13 +212,20 @@ def _regression_intervals(
     name = fitted.variable.name
     if df <= 0:
         raise CannotAnswer(f"{n:g} rows are too few for intervals of {quote(name)}")
-    cross = np.array(
-        [[moments.cross[i][j] / moments.n**2 for j in range(size)] for i in range(size)]
-    ).reshape(size, size)
-    inverse = np.linalg.inv(cross) / n
-    means = np.array([math.ldexp(moments.means[k], moments.scales[k]) for k in range(size)])
-    t = float(stdtrit(df, 0.5 + level / 2)) * sd_q * math.sqrt(n / df)
-    spread = [1 / n + float(means @ inverse @ means), *map(float, np.diag(inverse))]
+    exact = inverse([row[:size] for row in moments.cross[:size]])
+    means = [
+        Fraction(mean) * Fraction(2) ** scale
+        for mean, scale in zip(moments.means[:size], moments.scales[:size], strict=True)
+    ]
+    about_zero = sum(
+        (means[i] * exact[i][j] * means[j] for i in range(size) for j in range(size)), Fraction(0)
+    )
+    t = float(stdtrit(df, 0.5 + level / 2)) * sd_q / math.sqrt(df)
+    n_squared = Fraction(moments.n) ** 2
+    spread = [
+        1.0 + float(n_squared * about_zero),
+        *(float(n_squared * exact[k][k]) for k in range(size)),
+    ]
     # The intercept has the scale of the child, a coefficient that of child over parent.
     shifts = [-moments.scales[-1], *(s - moments.scales[-1] for s in moments.scales[:-1])]
     bounds = []

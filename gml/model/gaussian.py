@@ -57,22 +57,27 @@ def _length(row: NDArray[np.float64]) -> float:
 
 
 def errors_of(net: BayesNet) -> tuple[NDArray[np.float64], Matrix]:
-    """Return μ and A: a row for each node, a column for the error of each node."""
+    """Return μ and A: a row for each node, a column for the error of each node, by name."""
     n = len(net.cpds)
+    column = {name: k for k, name in enumerate(sorted(net.names))}
     mean, factor = np.zeros(n), np.zeros((n, n))
-    for j in net.order():
-        cpd = net.cpds[j]
-        assert isinstance(cpd, LinearGaussian)
-        parents = [net.index(parent.name) for parent in cpd.parents]
-        coefficients = np.array(cpd.coefficients)
-        mean[j] = cpd.intercept + coefficients @ mean[parents]
-        factor[j] = coefficients @ factor[parents]
-        factor[j, j] += cpd.sd
+    with np.errstate(over="ignore", invalid="ignore"):
+        for j in net.order():
+            cpd = net.cpds[j]
+            assert isinstance(cpd, LinearGaussian)
+            mean[j] = cpd.intercept
+            factor[j, column[cpd.variable.name]] = cpd.sd
+            terms = zip(cpd.parents, cpd.coefficients, strict=True)
+            for parent, coefficient in sorted(terms, key=lambda term: term[0].name):
+                mean[j] += coefficient * mean[net.index(parent.name)]
+                factor[j] += coefficient * factor[net.index(parent.name)]
+    if not (np.isfinite(mean).all() and np.isfinite(factor).all()):
+        raise CannotAnswer("some means or deviations of this network are beyond 1.8e308")
     return mean, factor
 
 
 class _Plan(NamedTuple):
-    """What observing some nodes says of others, whatever is observed."""
+    """What observing some nodes, in order of their names, says of others, whatever is observed."""
 
     mean: NDArray[np.float64]
     observed_mean: NDArray[np.float64]
@@ -105,7 +110,7 @@ def _plan(net: BayesNet, observed: Sequence[int], hidden: Sequence[int]) -> _Pla
 
 def condition(net: BayesNet, evidence: Mapping[int, float]) -> GaussianPosterior:
     """Return the distribution of the unobserved nodes, parents first, given numbers of others."""
-    observed = sorted(evidence)
+    observed = sorted(evidence, key=net.names.__getitem__)
     hidden = [j for j in net.order() if j not in evidence]
     names = tuple(net.names[j] for j in hidden)
     plan = _plan(net, observed, hidden)
@@ -123,8 +128,10 @@ def means_of_rows(
     net: BayesNet, targets: Sequence[str], observed: Sequence[str], values: Matrix
 ) -> tuple[Matrix, Matrix]:
     """Return means and standard deviations, rows × targets, given rows of evidence (NaN: none)."""
+    by_name = sorted(range(len(observed)), key=observed.__getitem__)
+    values = values[:, by_name]
     hidden = [net.index(name) for name in targets]
-    nodes = [net.index(name) for name in observed]
+    nodes = [net.index(observed[k]) for k in by_name]
     shape = len(values), len(targets)
     mean, sd = np.empty(shape), np.empty(shape)
     seen = ~np.isnan(values)

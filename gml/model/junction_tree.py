@@ -10,7 +10,8 @@ P(variable | neighbours, evidence), and the steps backwards are a network of the
 drawn from it are exact draws under the evidence.
 
 The order is min-fill, ties by name, so that the order of nodes in a file changes no bit. Messages
-are scaled by powers of two, so that no evidence is too improbable. Tables that do not fit into the
+are scaled by powers of two, and what is lost even so is done again in logarithms
+(log_elimination.py), so that no evidence is too improbable. Tables that do not fit into the
 budget are refused before they are made.
 """
 
@@ -30,6 +31,7 @@ from gml.graph.bits import bits_of, members
 from gml.graph.triangulation import eliminate_by_min_fill
 from gml.kernel.layout import STEP_KEEP, STEP_MAX
 from gml.model.bayesnet import BayesNet
+from gml.model.log_elimination import LogElimination
 
 _HEADER = 7
 # The kernel's limit; so many axes of two levels are more cells than any machine has.
@@ -127,7 +129,12 @@ class JunctionTree:
         self.steps = self._plan(stages, kept)
         self._require_room(net, default_budget() if max_memory is None else max_memory)
         self._table_starts: list[int] = []
-        self._program: Any = self._compile() if self.steps else None
+        self._support: NDArray[np.float64] | None = None
+        if self.steps:
+            self._code = self._compile()
+            self._program: Any = kernel.active().Elimination(*self._code)
+            # Whose tables the last elimination left behind.
+            self._last = self._program
 
     # ------------------------------------------------------------------ planning
 
@@ -169,8 +176,8 @@ class JunctionTree:
             f"table is over {listing(names[node] for node in largest)}"
         )
 
-    def _compile(self) -> Any:
-        """Return the kernel's program of the steps (elimination.h)."""
+    def _compile(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
+        """Return the program of the steps (elimination.h), the room it needs, and the nodes."""
         when = {
             step.scope[-1]: s for s, step in enumerate(self.steps) if step.operation != STEP_KEEP
         }
@@ -204,9 +211,7 @@ class JunctionTree:
         for s in range(len(self.steps)):
             if parents[s] >= 0:
                 code[starts[s] + _HEADER - 1] = places[s]
-        return kernel.active().Elimination(
-            np.array(code, np.int64), np.array(starts, np.int64), room, len(self._tables.sizes)
-        )
+        return np.array(code, np.int64), np.array(starts, np.int64), room, len(self._tables.sizes)
 
     # ------------------------------------------------------------------ running
 
@@ -246,9 +251,22 @@ class JunctionTree:
         codes = [evidence[node] for node in self.observed]
         row = np.array(codes, dtype=np.int64).reshape(1, -1)
         log_p = float(self._log_constants(row)[0])
-        if self.steps:
-            log_p += self._program.eliminate(self._numbers, self.bases(row)[0])
+        if self.steps and log_p > -math.inf:
+            bases = self.bases(row)[0]
+            self._last = self._program
+            found = self._program.eliminate(self._numbers, bases)
+            if found == -math.inf and self._supports_meet(bases):
+                self._last = LogElimination(*self._code)
+                found = self._last.eliminate(self._numbers, bases)
+            log_p += found
         return log_p
+
+    def _supports_meet(self, bases: NDArray[np.int64]) -> bool:
+        """Whether evidence of no weight that a double can hold is possible all the same."""
+        if self._support is None:
+            self._support = (self._numbers > 0).astype(np.float64)
+        possible: bool = self._program.eliminate(self._support, bases) > -math.inf
+        return possible
 
     @property
     def certain(self) -> list[int]:
@@ -260,14 +278,14 @@ class JunctionTree:
         scope = self.steps[s].scope
         start = self._table_starts[s]
         shape = [self._tables.sizes[node] for node in scope]
-        table: NDArray[np.float64] = self._program.work[start : start + self._cells(scope)]
+        table: NDArray[np.float64] = self._last.work[start : start + self._cells(scope)]
         return table.reshape(shape)
 
     def trace(self) -> dict[int, int]:
         """The level of each node of a maximising step, after `eliminate`."""
         found = dict.fromkeys(self._certain, 0)
         if self.steps:
-            levels = self._program.trace()
+            levels = self._last.trace()
             found |= {
                 step.scope[-1]: int(levels[step.scope[-1]])
                 for step in self.steps
@@ -290,9 +308,14 @@ class JunctionTree:
         sizes = [self._tables.sizes[step.scope[-1]] for step in self.steps]
         offsets = np.cumsum([0, *sizes], dtype=np.int64)
         out = np.zeros((len(evidence), int(offsets[-1])))
-        self._program.marginals(
-            self._numbers, self.bases(evidence), offsets[:-1].copy(), out, log_p
-        )
+        bases, places = self.bases(evidence), offsets[:-1].copy()
+        self._program.marginals(self._numbers, bases, places, out, log_p)
+        for row in np.flatnonzero(log_p == -math.inf).tolist():
+            if self._supports_meet(bases[row]):
+                some = slice(row, row + 1)
+                LogElimination(*self._code).marginals(
+                    self._numbers, bases[some], places, out[some], log_p[some]
+                )
         found = {
             step.scope[-1]: out[:, offsets[s] : offsets[s + 1]] for s, step in enumerate(self.steps)
         }

@@ -26,7 +26,7 @@ from gml.progress import reporter
 
 _TIE = 1e-12
 # The tables of a plan that rows with different gaps share: beyond this, plans of their own pay.
-_SHARED_BYTES = 8 << 20
+_SHARED_BYTES = 1 << 17
 _ROWS_AT_ONCE = 4096
 
 Stages = Sequence[tuple[int, Sequence[int]]]

@@ -246,12 +246,39 @@ def test_numbers_fall_into_intervals(gml, binned):
     assert rows[2]["w=hi"] == "1.0"
 
 
+def test_evidence_beside_a_file_without_nodes(gml, folder):
+    from gml.data.dataset import Variable
+
+    a, b = Variable("a", None), Variable("b", None)
+    regression = library.LinearGaussian(b, (a,), 0.0, (2.0,), 1.0)
+    net = library.BayesNet((library.LinearGaussian(a, (), 0.0, (), 1.0), regression))
+    net.to_file(folder / "n.json")
+    (folder / "ids.csv").write_text("id\n1\n")
+    done = gml("query", "n.json", "-t", "b", "--evidence", "a=1.5", "--batch", "ids.csv", "-q")
+    assert float(table(done)[0]["b_mean"]) == pytest.approx(3.0)
+    assert gml("query", "n.json", "--max-memory", "10").returncode == 4
+
+
+def test_one_interval_is_an_interval(gml, folder):
+    (folder / "n.csv").write_text("x,k\n" + "".join(f"{i},5\n" for i in range(6)))
+    (folder / "k.dot").write_text("digraph { x -> k }")
+    cuts = ("--cut", "k=quantile:3", "--cut", "x=2,4")
+    assert gml("fit-params", "n.csv", "k.dot", *cuts, "-q", "-o", "k.json").returncode == 0
+    assert gml("score", "n.csv", "k.json").returncode == 0
+    assert gml("query", "k.json", "-t", "x", "--evidence", "k=5").returncode == 0
+    (folder / "bad.csv").write_text("x,k\n1,5\nabc,5\n")
+    done = gml("score", "bad.csv", "k.json")
+    assert done.returncode == 3
+    assert b"data row 2: column 'x'" in done.stderr
+
+
 def test_rows_of_a_binned_model_are_data_for_it(gml, binned):
     """Labels of intervals are read where numbers are, by every command."""
     drawn = gml("sample", "binned.json", "-n", "500", "-o", "rows.csv")
     assert b"a level is named 'NA', which other commands read as missing" in drawn.stderr
     for command in ("score", "fit-params"):
-        done = gml(command, "rows.csv", "binned.json", "--missing", "level")
+        # NA is a level of the model, and so not missing.
+        done = gml(command, "rows.csv", "binned.json")
         assert done.returncode == 0, done.stderr
     raw = gml("score", "n.csv", "binned.json", "--missing", "level", "-f", "json")
     assert raw.returncode == 0

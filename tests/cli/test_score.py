@@ -268,6 +268,10 @@ def test_intervals_as_labels_and_as_numbers(gml, folder):
     done = gml("score", "n.csv", "v.dot", "--cut", "v=20,40", "--holdout", "m.csv", "-f", "json")
     expected = -math.log(20.5 / 61.5)
     assert result(done)["graphs"][0]["heldout"] == pytest.approx(expected)
+    chosen = gml(
+        "score", "n.csv", "v.dot", "--cut", "v=quantile:3", "--holdout", "m.csv", "-f", "json"
+    )
+    assert result(chosen)["graphs"][0]["heldout"] == pytest.approx(expected)
     (folder / "l.csv").write_text('v\n"[0,20)"\n"[20,40)"\n')
     (folder / "k.csv").write_text('v\n"[0,20)"\n"[40,60)"\n')
     assert gml("score", "l.csv", "v.dot", "--holdout", "k.csv").returncode == 0

@@ -319,6 +319,31 @@ def test_numbers_of_any_size_are_fitted():
         assert other == pytest.approx([bound * scale for bound in one], rel=1e-9)
 
 
+@pytest.mark.parametrize("noise", [1e-5, 1e-7, 1e-9])
+def test_intervals_of_nearly_collinear_parents(noise):
+    """The half widths of intervals against mpmath with sixty digits."""
+    import mpmath
+    from scipy import stats
+
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=60)
+    b = a + noise * rng.normal(size=60)
+    c = a + rng.normal(size=60)
+    data = Dataset(tuple(Variable(name, None) for name in "abc"), (a, b, c))
+    cpd = gml.fit(ABC, gml.MemoryCounter(data), intervals=0.9).cpd("c")
+    with mpmath.workdps(60):
+        rows = zip(a.tolist(), b.tolist(), strict=True)
+        x = mpmath.matrix([[1, mpmath.mpf(p), mpmath.mpf(q)] for p, q in rows])
+        y = mpmath.matrix([mpmath.mpf(v) for v in c.tolist()])
+        gram = (x.T * x) ** -1
+        residual = y - x * (gram * (x.T * y))
+        variance = sum(v * v for v in residual) / 57
+        half = [float(mpmath.sqrt(variance * gram[k, k])) * stats.t.ppf(0.95, 57) for k in range(3)]
+    for k, (low, high) in enumerate(cpd.intervals[:3]):
+        # Columns are kept to 52 bits of their range, of which the noise is the last few.
+        assert (high - low) / 2 == pytest.approx(half[k], rel=1e-9 + 1e-14 / noise)
+
+
 def test_there_are_not_more_levels_than_codes():
     many = Variable("x", tuple(map(str, range(65536))))
     with pytest.raises(GraphError, match="65536 levels; there can be 65535"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import mpmath
@@ -98,6 +99,34 @@ def test_numbers_of_any_size():
         -0.5 - math.log(2 * math.pi) + 400 * math.log(10), rel=1e-12
     )
     assert gaussian_posterior(tiny, {"a": 0.0}).sd(0) == pytest.approx(1e-200)
+
+
+def test_numbers_that_no_double_holds_are_refused():
+    variables = [Variable(f"v{k:03}", None) for k in range(320)]
+    cpds = [LinearGaussian(variables[0], (), 0.0, (), 1.0)]
+    for before, now in itertools.pairwise(variables):
+        cpds.append(LinearGaussian(now, (before,), 0.0, (10.0,), 1.0))
+    with pytest.raises(CannotAnswer, match=r"beyond 1\.8e308"):
+        gaussian_posterior(BayesNet(tuple(cpds)), {"v319": 1.0})
+
+
+def test_no_order_changes_a_bit():
+    rng = np.random.default_rng(4)
+    net = random_gaussian(rng, 6)
+    turned = BayesNet(tuple(net.cpds[j] for j in rng.permutation(6)))
+    values = rng.normal(size=(40, 4))
+    values[rng.random(values.shape) < 0.2] = np.nan
+    observed = ["v1", "v2", "v3", "v5"]
+    mean, sd = means_of_rows(net, ["v0", "v4"], observed, values)
+    order = [2, 0, 3, 1]
+    again = means_of_rows(turned, ["v0", "v4"], [observed[k] for k in order], values[:, order])
+    assert again[0].tolist() == mean.tolist()
+    assert again[1].tolist() == sd.tolist()
+    alone = means_of_rows(net, ["v0", "v4"], observed, values[7:8])
+    assert alone[0].tolist() == mean[7:8].tolist()
+    evidence = {"v1": 0.3, "v5": -1.0}
+    one, other = (gaussian_posterior(n, evidence, ["v0", "v2"]) for n in (net, turned))
+    assert (one.mean.tolist(), one.log_density) == (other.mean.tolist(), other.log_density)
 
 
 def test_what_follows_exactly_cannot_be_observed_besides():

@@ -224,6 +224,39 @@ def test_a_few_tiny_factors_do_not_underflow(share, any_kernel):
     assert odds.tolist() == pytest.approx([0.5, 0.5])
 
 
+def test_what_the_largest_hides_is_found_when_that_is_excluded(any_kernel):
+    """240 features speak for a, by 10^470, and one excludes it."""
+    h = Variable("h", ("a", "b"))
+    no_yes = ("0", "1")
+    cpts = [CPT(h, (), np.array([[0.5, 0.5]]))]
+    for k in range(240):
+        cpts.append(CPT(Variable(f"f{k}", no_yes), (h,), np.array([[0.1, 0.9], [0.99, 0.01]])))
+    z, w = Variable("z", no_yes), Variable("w", no_yes)
+    cpts.append(CPT(z, (h,), np.array([[1.0, 0.0], [0.5, 0.5]])))
+    cpts.append(CPT(w, (h,), np.array([[0.5, 0.5], [0.25, 0.75]])))
+    inference = Inference(BayesNet(tuple(cpts)))
+    evidence = {f"f{k}": "1" for k in range(240)} | {"z": "1"}
+    expected = 2 * math.log(0.5) + 240 * math.log(0.01)
+    posterior, log_p = inference.posterior(evidence)
+    assert log_p == pytest.approx(expected, rel=1e-12)
+    assert posterior["h"].tolist() == [0.0, 1.0]
+    assert posterior["w"].tolist() == pytest.approx([0.25, 0.75])
+    assert inference.log_probability(evidence) == pytest.approx(expected, rel=1e-12)
+    best = inference.mpe(evidence)
+    assert best.levels == {"h": "b", "w": "1"}
+    assert math.exp(best.log_probability) == pytest.approx(0.75)
+    table, _ = inference.joint(["w", "h"], evidence)
+    np.testing.assert_allclose(table, [[0.0, 0.25], [0.0, 0.75]], atol=1e-12)
+    drawn = {step.node: step.table for step in inference.posterior_steps(evidence)}
+    assert all(table.sum(axis=1) == pytest.approx(1) for table in drawn.values())
+    names = [*evidence, "w"]
+    codes = np.array([[1] * 241 + [-1], [1] * 241 + [0], [1] * 240 + [0, -1]], dtype=np.int64)
+    rows, log_rows = inference.marginals_of_rows(["h"], names, codes)
+    assert rows["h"].tolist()[:2] == [[0.0, 1.0], [0.0, 1.0]]
+    assert log_rows[0] == pytest.approx(expected, rel=1e-12)
+    assert rows["h"][2][0] == pytest.approx(1)
+
+
 def test_a_wide_network_is_refused_before_it_is_computed():
     """Forty parents of one child each pair: the clique has all of them."""
     rng = np.random.default_rng(0)

@@ -82,7 +82,7 @@ class _Column:
         self.decimal = dialect.decimal
         self.na = {token.strip(" ").encode() for token in dialect.na}
         self.codes: dict[bytes, int] = {}
-        for label in spec.declared or ():
+        for label in spec.declared or spec.known:
             self.codes[label.encode()] = len(self.codes)
         self.cells: list[float] = []
 

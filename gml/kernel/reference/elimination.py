@@ -64,10 +64,10 @@ class Elimination:
             exponent -= _LIFTED
             for source, strides in step.factors.items():
                 if source < 0:
-                    step.table[...] *= _spread(tables[bases[-1 - source] :], step, strides)
+                    step.table[...] *= spread(tables[bases[-1 - source] :], step, strides)
                 else:
                     message = self._steps[source].message.reshape(-1)
-                    step.table[...] *= _spread(message, step, strides)
+                    step.table[...] *= spread(message, step, strides)
                 if not (step.table > _LOW).any():
                     exponent += _rescale(step.table, _LIFTED)
             if step.operation == STEP_KEEP:
@@ -98,7 +98,7 @@ class Elimination:
             if step.parent >= 0:
                 parent = self._steps[step.parent]
                 step.message[...] = 0.0
-                places = _spread(np.arange(step.message.size), parent, parent.factors[s])
+                places = spread(np.arange(step.message.size), parent, parent.factors[s])
                 np.add.at(step.message.reshape(-1), places.reshape(-1), parent.table.reshape(-1))
             totals = step.table.sum(axis=-1, keepdims=True)
             shares = step.table / np.where(totals > 0, totals, 1.0)
@@ -144,7 +144,7 @@ def _rescale(values: Numbers, target: int) -> int:
     return exponent
 
 
-def _spread(values: NDArray[Any], step: _Step, strides: tuple[int, ...]) -> NDArray[Any]:
+def spread(values: NDArray[Any], step: _Step, strides: tuple[int, ...]) -> NDArray[Any]:
     """See a factor as a table with the axes of a step."""
     item = values.dtype.itemsize
     return as_strided(values, step.table.shape, [item * stride for stride in strides])
