@@ -1,13 +1,17 @@
 """Networks of numbers: all nodes are jointly normal, and given some of them so are the others.
 
-Every node is its mean plus a combination of the standardised errors of all, x = μ + A ε with
-ε ~ N(0, I), A from the regressions, parents first. What is observed fixes some directions of ε, and
-A_Oᵀ = Q R says which: with Q = (Q₁ Q₂) orthogonal, Rᵀu = x_O − μ_O and v ~ N(0, I),
+The standardised errors of the regressions are independent, W (x − μ) = ε with ε ~ N(0, I), so that
+the density of x_H given x_O is that of a least-squares problem: with W_H = Q R, Q = (Q₁ Q₂)
+orthogonal,
 
-    x_H = μ_H + A_H Q₁ u + A_H Q₂ v.
+    x_H − μ_H = −R⁻¹ Q₁ᵀ W_O (x_O − μ_O) + R⁻¹ N(0, I),
 
-No variances are subtracted from one another, so that standard deviations keep their digits where
-the usual formula Σ − ΣΣ⁻¹Σ loses them (as normal equations do; Golub & Van Loan 2013, section 5.3).
+and what is left over, Q₂ᵀ W_O (x_O − μ_O) ~ N(0, I), gives the density of x_O. A node without an
+error of its own (set by hand, say) has no row of W. Then x = μ + A ε is conditioned instead, A the
+inverse of W: what is observed fixes directions of ε, A_Oᵀ = Q R, and x_H keeps A_H Q₂ N(0, I).
+
+Neither way subtracts variances from one another, so that standard deviations keep their digits
+where the usual formula Σ − ΣΣ⁻¹Σ loses them (as normal equations do; Golub & Van Loan 2013, 5.3).
 """
 
 from __future__ import annotations
@@ -81,16 +85,59 @@ class _Plan(NamedTuple):
 
     mean: NDArray[np.float64]
     observed_mean: NDArray[np.float64]
-    lengths: NDArray[np.float64]
-    r: Matrix
     gain: Matrix
-    """A_H Q₁: the others move by this times u."""
+    """The others move by this times what the observed are away from their means."""
     left: Matrix
-    """A_H Q₂: the errors that the others keep."""
+    """The errors that the others keep."""
+    whiten: Matrix
+    """This times what the observed are away from their means is standard normal."""
+    log_volume: float
 
 
 def _plan(net: BayesNet, observed: Sequence[int], hidden: Sequence[int]) -> _Plan:
     mean, factor = errors_of(net)
+    precision = _standardised(net)
+    if precision is None:
+        gain, left, whiten, log_volume = _by_errors(net, factor, observed, hidden)
+    else:
+        gain, left, whiten, log_volume = _by_least_squares(net, precision, observed, hidden)
+    return _Plan(mean[list(hidden)], mean[list(observed)], gain, left, whiten, log_volume)
+
+
+def _standardised(net: BayesNet) -> Matrix | None:
+    """W, a row for each error and a column for each node; None if an error has no size."""
+    n = len(net.cpds)
+    w = np.zeros((n, n))
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        for j, cpd in enumerate(net.cpds):
+            assert isinstance(cpd, LinearGaussian)
+            w[j, j] = np.divide(1.0, cpd.sd)
+            for parent, coefficient in zip(cpd.parents, cpd.coefficients, strict=True):
+                w[j, net.index(parent.name)] = -np.divide(coefficient, cpd.sd)
+    return w if np.isfinite(w).all() else None
+
+
+def _by_least_squares(
+    net: BayesNet, w: Matrix, observed: Sequence[int], hidden: Sequence[int]
+) -> tuple[Matrix, Matrix, Matrix, float]:
+    by_name = sorted(range(len(w)), key=net.names.__getitem__)
+    unobserved = [j for j in by_name if j not in set(observed)]
+    # Large rows first keep the decomposition accurate (Björck 1996, section 4.4.2).
+    rows = sorted(by_name, key=lambda j: -float(np.abs(w[j]).max()))
+    w_h, w_o = w[np.ix_(rows, unobserved)], w[np.ix_(rows, list(observed))]
+    q, r = np.linalg.qr(w_h, mode="complete")
+    size = len(unobserved)
+    r = r[:size]
+    gain = -np.linalg.solve(r, q[:, :size].T @ w_o)
+    left = np.linalg.solve(r, np.eye(size))
+    log_volume = float(np.sum(np.log(np.diag(w)))) - float(np.sum(np.log(np.abs(np.diag(r)))))
+    chosen = [unobserved.index(j) for j in hidden]
+    return gain[chosen], left[chosen], q[:, size:].T @ w_o, log_volume
+
+
+def _by_errors(
+    net: BayesNet, factor: Matrix, observed: Sequence[int], hidden: Sequence[int]
+) -> tuple[Matrix, Matrix, Matrix, float]:
     lengths = np.array([_length(factor[j]) for j in observed])
     if (lengths == 0).any():
         raise _no_density(net, observed)
@@ -104,8 +151,9 @@ def _plan(net: BayesNet, observed: Sequence[int], hidden: Sequence[int]) -> _Pla
     for k in range(len(hidden)):
         if _length(left[k]) <= ROUNDING * _length(others[k]):
             left[k] = 0.0
-    gain = others @ q[:, : len(observed)]
-    return _Plan(mean[list(hidden)], mean[list(observed)], lengths, r, gain, left)
+    whiten = np.linalg.solve(r.T, np.diag(1 / lengths))
+    log_volume = -float(np.sum(np.log(np.abs(np.diag(r))))) - float(np.sum(np.log(lengths)))
+    return others @ q[:, : len(observed)] @ whiten, left, whiten, log_volume
 
 
 def condition(net: BayesNet, evidence: Mapping[int, float]) -> GaussianPosterior:
@@ -114,14 +162,10 @@ def condition(net: BayesNet, evidence: Mapping[int, float]) -> GaussianPosterior
     hidden = [j for j in net.order() if j not in evidence]
     names = tuple(net.names[j] for j in hidden)
     plan = _plan(net, observed, hidden)
-    away = (np.array([evidence[j] for j in observed]) - plan.observed_mean) / plan.lengths
-    u = np.linalg.solve(plan.r.T, away)
-    log_density = (
-        -0.5 * (len(observed) * math.log(2 * math.pi) + float(u @ u))
-        - float(np.sum(np.log(np.abs(np.diag(plan.r)))))
-        - float(np.sum(np.log(plan.lengths)))
-    )
-    return GaussianPosterior(names, plan.mean + plan.gain @ u, plan.left, log_density)
+    away = np.array([evidence[j] for j in observed]) - plan.observed_mean
+    u = plan.whiten @ away
+    log_density = plan.log_volume - 0.5 * len(observed) * math.log(2 * math.pi) - 0.5 * float(u @ u)
+    return GaussianPosterior(names, plan.mean + plan.gain @ away, plan.left, log_density)
 
 
 def means_of_rows(
@@ -140,10 +184,10 @@ def means_of_rows(
         rows = np.flatnonzero(of_row.reshape(-1) == number)
         known = np.flatnonzero(pattern).tolist()
         plan = _plan(net, [nodes[k] for k in known], hidden)
-        away = (values[rows][:, known] - plan.observed_mean) / plan.lengths
+        away = values[rows][:, known] - plan.observed_mean
         # One row at a time, so that no answer depends on the others.
         for row, part in zip(rows, away, strict=True):
-            mean[row] = plan.mean + plan.gain @ np.linalg.solve(plan.r.T, part)
+            mean[row] = plan.mean + plan.gain @ part
         sd[rows] = [_length(errors) for errors in plan.left]
     return mean, sd
 

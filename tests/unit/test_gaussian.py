@@ -14,6 +14,7 @@ from gml.errors import CannotAnswer, UsageError
 from gml.model.bayesnet import BayesNet, LinearGaussian
 from gml.model.gaussian import errors_of, gaussian_posterior, means_of_rows
 from gml.model.posterior import posterior_rows
+from gml.model.sample import intervene
 
 
 def random_gaussian(rng, n):
@@ -90,6 +91,45 @@ def test_a_small_error_beside_a_large_one():
     columns = rows.new_columns(20_000)
     rows.drawer()(0, columns)
     assert columns[1].std() == pytest.approx(5e-4, rel=0.03)
+
+
+def test_what_the_evidence_leaves_of_a_prior_a_million_million_times_as_wide():
+    """A chain that grows tenfold at each step, its end observed far out, against mpmath."""
+    n = 30
+    variables = [Variable(f"v{k:02}", None) for k in range(n)]
+    cpds = [LinearGaussian(variables[0], (), 0.0, (), 1.0)]
+    for before, now in itertools.pairwise(variables):
+        cpds.append(LinearGaussian(now, (before,), 0.0, (10.0,), 1.0))
+    found = gaussian_posterior(BayesNet(tuple(cpds)), {"v29": 1e14}, ["v14", "v00"])
+    with mpmath.workdps(120):
+        a = mpmath.matrix(n, n)
+        for i in range(n):
+            for k in range(i + 1):
+                a[i, k] = mpmath.mpf(10) ** (i - k)
+        s = a * a.T
+        for name, at in (("v14", 14), ("v00", 0)):
+            k = found.names.index(name)
+            gain = s[at, 29] / s[29, 29]
+            sd = mpmath.sqrt(s[at, at] - gain * s[at, 29])
+            assert found.sd(k) == pytest.approx(float(sd), rel=1e-10)
+            assert found.mean[k] == pytest.approx(float(gain * mpmath.mpf(10) ** 14), rel=1e-10)
+        density = (
+            -(mpmath.mpf(10) ** 28) / s[29, 29] / 2 - mpmath.log(2 * mpmath.pi * s[29, 29]) / 2
+        )
+    assert found.log_density == pytest.approx(float(density), rel=1e-10)
+
+
+def test_an_intervention_beside_evidence():
+    """A node set by hand has no error; the other way of conditioning gives the same."""
+    net = chain(2.0, 0.5)
+    fixed = intervene(net, {"x": 3.0})
+    assert gaussian_posterior(fixed, {"y": 8.0}).sd(0) == 0.0
+    third = LinearGaussian(Variable("z", None), (net.variables[1],), 0.0, (1.0,), 1.0)
+    wider = BayesNet((*net.cpds, third))
+    one = gaussian_posterior(intervene(wider, {"x": 3.0}), {"z": 8.0}, ["y"])
+    # y ~ N(7, 0.25), z = y + N(0, 1)
+    assert one.mean[0] == pytest.approx(7 + 0.25 / 1.25)
+    assert one.sd(0) == pytest.approx(math.sqrt(0.25 / 1.25))
 
 
 def test_numbers_of_any_size():
