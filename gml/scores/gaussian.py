@@ -15,6 +15,7 @@ child with l parents the two determinants of the paper's quotient leave
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -53,8 +54,9 @@ class GaussianScore(FamilyScore):
             dtype=float,
         )
 
+    @abstractmethod
     def _local(self, child: int, parents: list[int]) -> float:
-        raise NotImplementedError
+        """Score one family, the parents in order of their names."""
 
 
 class LogLikelihoodG(GaussianScore):
