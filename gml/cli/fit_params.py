@@ -86,6 +86,7 @@ def command(
     levels that GRAPH declares, if it does, are those of the tables. For a CPDAG the tables are
     those of one of its DAGs.
     """
+    from gml.counts.counter import rows_counted
     from gml.model.fit import fit, require_all_seen
 
     _check(method, prior, gaussian)
@@ -110,12 +111,11 @@ def command(
     if strict:
         require_all_seen(net)
     _warn_of_unseen(net)
-    rows = counter.n if counter.unit == 1 else counter.n * counter.unit
     learning = {
         "command": "fit-params",
         "options": chosen_options(),
         "version": __version__,
-        "rows": rows,
+        "rows": rows_counted(counter),
         "data": counter.dataset.digest,
     }
     net = replace(net, learning=learning)
@@ -155,15 +155,11 @@ def _dag(graph: Graph, path: str) -> Graph:
 
 
 def _warn_of_unseen(net: BayesNet) -> None:
-    from gml.model.bayesnet import CPT
+    from gml.model.fit import unseen_configurations
 
-    unseen = {
-        cpd.variable.name: int((~cpd.seen).sum())
-        for cpd in net.cpds
-        if isinstance(cpd, CPT) and cpd.seen is not None and not cpd.seen.all()
-    }
+    unseen = unseen_configurations(net)
     if unseen:
         reporter().warn(
-            f"{sum(unseen.values())} configurations of parents were never seen, and are uniform: "
-            f"for {listing(unseen)}"
+            f"{sum(map(len, unseen.values()))} configurations of parents were never seen, and are "
+            f"uniform: for {listing(unseen)}"
         )

@@ -109,9 +109,10 @@ def command(
 
 def _require_csv(out: AnswerOutput) -> None:
     """Rows are CSV; another format that was asked for is refused."""
-    chosen = was_given("format_") or (out.path is not None and out.format != "text")
-    named = out.path is not None and out.path.lower().endswith(".txt")
-    if out.format != "csv" and (chosen or named):
+    from gml.atomic import is_special
+
+    by_suffix = out.path not in (None, "-") and not is_special(str(out.path))
+    if out.format != "csv" and (was_given("format_") or by_suffix):
         raise UsageError(f"--batch writes CSV, not {out.format}")
 
 

@@ -90,6 +90,8 @@ def command(
     --edge-penalty). With --holdout or --folds, heldout is the mean −ln p of a row that was not
     fitted, in nats, lower is better, and ranks.
     """
+    from gml.counts.counter import rows_counted
+
     _check(data, holdout, folds, fail_under)
     graphs = _read_graphs([*graph_paths, *([] if compare_to is None else [compare_to])], scoring)
     if holdout is not None:
@@ -104,17 +106,14 @@ def command(
         splits = _splits(data, counter, holdout, folds, seed, first.graph)
         scored = _with_loss(scored, graphs, splits, data, prior, scoring.ess)
     decisive = _decisive(scored, scoring)
-    bound = -math.inf
+    bounds = [] if fail_under is None else [fail_under]
     if compare_to is not None:
-        bound = decisive[-1]
-    elif fail_under is not None:
-        bound = fail_under
-    if compare_to is not None:
+        bounds.append(decisive[-1])
         scored[-1] = replace(scored[-1], is_baseline=True)
     ranked = _ranked(scored, decisive, scoring)
-    n = counter.n if counter.unit == 1 else counter.n * counter.unit
-    out.write(ranked, n)
-    return 1 if any(value < bound for value in decisive[: len(graph_paths)]) else 0
+    out.write(ranked, rows_counted(counter))
+    asked = decisive[: len(graph_paths)]
+    return 1 if any(value < bound for value in asked for bound in bounds) else 0
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def _check(
 
 
 def _read_graphs(paths: Sequence[str], scoring: ScoreRequest) -> list[_Argument]:
-    """Read graphs over the same nodes, each as a DAG with the nodes in the order of the first."""
+    """Read graphs over the same nodes, each as a DAG."""
     found: list[_Argument] = []
     for path in paths:
         graph = read_graph_argument(path)

@@ -103,6 +103,11 @@ class Moments:
     scales: tuple[int, ...]
 
 
+def rows_counted(counter: Counter) -> int | float:
+    """Return the number of rows with their weights, a whole number unless these are fractions."""
+    return counter.n if counter.unit == 1 else counter.n * counter.unit
+
+
 class Counter(Protocol):
     """The engine: what scans rows."""
 

@@ -27,7 +27,7 @@ from gml.counts.elimination import inverse, regression
 from gml.counts.resources import default_budget, require_memory
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, quote
 from gml.graph.graph import Graph
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
 
 METHODS = ("mle", "bayes")
 PRIORS = ("bdeu", "k2", "jeffreys", "uniform")
@@ -96,21 +96,24 @@ def fit(
     return BayesNet(tuple(cpts))
 
 
-def require_all_seen(net: BayesNet) -> None:
-    """Refuse a network with a table for configurations that no row has."""
-    unseen = [
-        (cpd, int(np.argmin(cpd.seen)), int(np.count_nonzero(~cpd.seen)))
+def unseen_configurations(net: BayesNet) -> dict[str, list[int]]:
+    """Return the rows of tables that no row of the data is behind, by node."""
+    return {
+        cpd.variable.name: np.flatnonzero(~cpd.seen).tolist()
         for cpd in net.cpds
         if isinstance(cpd, CPT) and cpd.seen is not None and not cpd.seen.all()
-    ]
+    }
+
+
+def require_all_seen(net: BayesNet) -> None:
+    """Refuse a network with a table for configurations that no row has."""
+    unseen = unseen_configurations(net)
     if unseen:
-        cpt, row, _ = unseen[0]
-        pairs = zip(cpt.parents, cpt.configurations()[row], strict=True)
-        example = ", ".join(f"{parent.name}={label}" for parent, label in pairs)
+        name, rows = next(iter(unseen.items()))
         raise CannotAnswer(
-            f"{sum(times for _, _, times in unseen)} configurations of parents were never seen, "
-            f"for {listing(cpd.variable.name for cpd, _, _ in unseen)}; the first: "
-            f"{quote(cpt.variable.name)} given {example}"
+            f"{sum(map(len, unseen.values()))} configurations of parents were never seen, for "
+            f"{listing(unseen)}; the first: {quote(name)}"
+            f"{described_row(net.cpt(name).parents, rows[0])}"
         )
 
 

@@ -130,6 +130,12 @@ def test_compare_to(gml, folder):
     assert gml("score", "data.csv", "ab.dot", "full.dot", "--compare-to", "ab.dot").returncode == 1
 
 
+def test_two_conditions_must_both_hold(gml, folder):
+    both = ("score", "data.csv", "ab.dot", "--compare-to", "full.dot", "--fail-under")
+    assert gml(*both, "-19.8").returncode == 0
+    assert gml(*both, "-19.7").returncode == 1
+
+
 def test_edge_penalty(gml, folder):
     def bic(*options):
         found = result(gml("score", "data.csv", "full.dot", *options, "-f", "json"))
