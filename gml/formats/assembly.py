@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import GraphError, quote, unknown_name
+from gml.errors import GraphError, listing, quote, unknown_name
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
 from gml.progress import reporter
 
@@ -140,3 +140,27 @@ def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
     if not tables:
         raise GraphError(f"{format} cannot hold a network without nodes; write JSON instead")
     return tables
+
+
+def refuse_unreadable(
+    tables: Sequence[CPT],
+    format: str,
+    *,
+    reads_name: Callable[[str], object],
+    reads_level: Callable[[str], object],
+) -> None:
+    """Refuse names and levels that readers of a format would not give back."""
+    bad = [cpt.variable.name for cpt in tables if not reads_name(cpt.variable.name)]
+    if bad:
+        raise GraphError(f"{format} cannot hold the name {listing(bad)}; JSON does")
+    for cpt in tables:
+        levels = cpt.variable.levels or ()
+        where = f"of {quote(cpt.variable.name)}"
+        bad = [level for level in levels if not reads_level(level)]
+        if bad:
+            raise GraphError(f"{format} cannot hold the level {listing(bad)} {where}; JSON does")
+        if len(levels) < 2:
+            raise GraphError(
+                f"{format} readers refuse a node of one level, that {where}; write XMLBIF or JSON "
+                "instead"
+            )

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import GraphError, listing, quote
-from gml.formats.assembly import Assembly, discrete_tables, numbers
+from gml.formats.assembly import Assembly, discrete_tables, numbers, refuse_unreadable
 from gml.formats.statements import Statement, Statements, split_names, unquoted
 from gml.model.bayesnet import CPT, BayesNet
 
@@ -71,38 +71,26 @@ def _probability(cpt: CPT) -> str:
 
 
 def _refuse_names(tables: list[CPT]) -> None:
-    names = [cpt.variable.name for cpt in tables]
-    bad = [
-        name
-        for name in names
-        if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS or _LOOKS_LIKE_TABLE.search(name)
-    ]
-    if bad:
-        raise GraphError(f"BIF cannot hold the name {listing(bad)}; JSON does")
+    refuse_unreadable(tables, "BIF", reads_name=_reads_name, reads_level=_reads_level)
     folded: dict[str, str] = {}
-    for name in names:
+    for cpt in tables:
+        name = cpt.variable.name
         other = folded.setdefault(name.lower(), name)
         if other != name:
             raise GraphError(
-                f"BIF readers take {quote(other)} and {quote(name)} for one name; "
-                "XMLBIF and JSON do not"
+                f"BIF readers take {quote(other)} and {quote(name)} for one name; XMLBIF and JSON "
+                "do not"
             )
-    for cpt in tables:
-        levels = cpt.variable.levels or ()
-        where = f"of {quote(cpt.variable.name)}"
-        bad = [
-            level
-            for level in levels
-            if not (_IDENTIFIER.fullmatch(level) or _WHOLE_NUMBER.fullmatch(level))
-            or level in _KEYWORDS
-        ]
-        if bad:
-            raise GraphError(f"BIF cannot hold the level {listing(bad)} {where}; JSON does")
-        if len(levels) < 2:
-            raise GraphError(
-                f"BIF readers refuse a node of one level, that {where}; write XMLBIF or JSON "
-                "instead"
-            )
+
+
+def _reads_name(name: str) -> bool:
+    words = name in _KEYWORDS or _LOOKS_LIKE_TABLE.search(name)
+    return bool(_IDENTIFIER.fullmatch(name)) and not words
+
+
+def _reads_level(level: str) -> bool:
+    plain = _IDENTIFIER.fullmatch(level) or _WHOLE_NUMBER.fullmatch(level)
+    return bool(plain) and level not in _KEYWORDS
 
 
 # ---------------------------------------------------------------------- reading

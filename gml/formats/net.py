@@ -20,8 +20,8 @@ import re
 
 import numpy as np
 
-from gml.errors import GraphError, listing, quote
-from gml.formats.assembly import Assembly, discrete_tables, numbers
+from gml.errors import quote
+from gml.formats.assembly import Assembly, discrete_tables, numbers, refuse_unreadable
 from gml.formats.statements import Statement, Statements, split_names, unquoted
 from gml.model.bayesnet import CPT, BayesNet
 
@@ -35,7 +35,7 @@ _LEVEL = re.compile(r"(?!.*(//|/\*|data=))[!#-'*+\--\[\]-~]+")
 def dump_net(net: BayesNet) -> str:
     """Return NET text; names that a reader would not read back are refused."""
     tables = discrete_tables(net, "NET")
-    _refuse_names(tables)
+    refuse_unreadable(tables, "NET", reads_name=_reads_name, reads_level=_LEVEL.fullmatch)
     parts = ["net {\n}\n"]
     for cpt in tables:
         states = " ".join(f'"{level}"' for level in cpt.variable.levels or ())
@@ -56,22 +56,8 @@ def _potential(cpt: CPT) -> str:
     return f"potential ( {header} ) {{\n  data = {data};\n}}\n"
 
 
-def _refuse_names(tables: list[CPT]) -> None:
-    names = [cpt.variable.name for cpt in tables]
-    bad = [name for name in names if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS]
-    if bad:
-        raise GraphError(f"NET cannot hold the name {listing(bad)}; JSON does")
-    for cpt in tables:
-        levels = cpt.variable.levels or ()
-        bad = [level for level in levels if not _LEVEL.fullmatch(level)]
-        where = f"of {quote(cpt.variable.name)}"
-        if bad:
-            raise GraphError(f"NET cannot hold the level {listing(bad)} {where}; JSON does")
-        if len(levels) < 2:
-            raise GraphError(
-                f"NET readers refuse a node of one level, that {where}; write XMLBIF or JSON "
-                "instead"
-            )
+def _reads_name(name: str) -> bool:
+    return bool(_IDENTIFIER.fullmatch(name)) and name not in _KEYWORDS
 
 
 # ---------------------------------------------------------------------- reading
