@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 @fitting_data_options
 @click.argument("graph_paths", metavar="GRAPH...", nargs=-1, required=True)
-@score_options
+@score_options()
 @click.option("--per-node", is_flag=True, help="The score of each node too.")
 @click.option(
     "--explain", is_flag=True, help="The likelihood as n(ΣI(x;pa) − ΣH(x)), node by node."

@@ -91,45 +91,51 @@ def _checked(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def score_options(function: Function) -> Function:
+def score_options(*, several: bool = True, default: str = "bic") -> Callable[[Function], Function]:
     """--score and what belongs to it, injected as `scoring`."""
+    known = f"{', '.join(ON_LEVELS)}; for numbers {', '.join(ON_NUMBERS)}."
 
-    @click.option(
-        "--score",
-        "names",
-        type=NameList(),
-        default="bic",
-        show_default=True,
-        metavar="NAMES",
-        help=f"One or more of {', '.join(ON_LEVELS)}; for numbers {', '.join(ON_NUMBERS)}.",
-    )
-    @ess_option("Equivalent sample size of bdeu and bds.")
-    @click.option(
-        "--prior-count",
-        type=float,
-        default=1.0,
-        show_default=True,
-        callback=finite,
-        help="Prior rows a cell of bd.",
-    )
-    @click.option(
-        "--edge-penalty",
-        type=float,
-        default=0.0,
-        show_default=True,
-        callback=finite,
-        help="Structure prior: nats that each edge costs; 0: all graphs alike.",
-    )
-    @functools.wraps(function)
-    def wrapper(
-        *args: Any,
-        names: tuple[str, ...],
-        ess: float,
-        prior_count: float,
-        edge_penalty: float,
-        **kwargs: Any,
-    ) -> Any:
-        scoring = ScoreRequest(_checked(names), ess, prior_count, edge_penalty)
-        return function(*args, scoring=scoring, **kwargs)
+    def decorate(function: Function) -> Function:
+        @click.option(
+            "--score",
+            "names",
+            type=NameList(),
+            default=default,
+            show_default=True,
+            metavar="NAMES" if several else "NAME",
+            help=f"{'One or more' if several else 'One'} of {known}",
+        )
+        @ess_option("Equivalent sample size of bdeu and bds.")
+        @click.option(
+            "--prior-count",
+            type=float,
+            default=1.0,
+            show_default=True,
+            callback=finite,
+            help="Prior rows a cell of bd.",
+        )
+        @click.option(
+            "--edge-penalty",
+            type=float,
+            default=0.0,
+            show_default=True,
+            callback=finite,
+            help="Structure prior: nats that each edge costs; 0: all graphs alike.",
+        )
+        @functools.wraps(function)
+        def wrapper(
+            *args: Any,
+            names: tuple[str, ...],
+            ess: float,
+            prior_count: float,
+            edge_penalty: float,
+            **kwargs: Any,
+        ) -> Any:
+            if not several and len(names) > 1:
+                raise UsageError("--score names one score to search by")
+            scoring = ScoreRequest(_checked(names), ess, prior_count, edge_penalty)
+            return function(*args, scoring=scoring, **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+        return wrapper  # type: ignore[return-value]
+
+    return decorate

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gml.errors import DataError, UsageError, quote, unknown_name
+from gml.errors import DataError, UsageError, quote
 from gml.graph.extension import Triple, extend
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
@@ -24,6 +24,7 @@ from gml.graph.order import find_cycle
 from gml.graph.orientation import Matrix, Reason, Reasons, maximally_oriented
 from gml.independence.base import CIResult, CITest
 from gml.learn.colliders import weigh_triples
+from gml.learn.search import checked_knowledge
 from gml.learn.skeleton import ON_INSUFFICIENT, Asker, Log, Skeleton, learn_skeleton
 from gml.progress import Deadline
 
@@ -156,11 +157,7 @@ def pc(
         raise UsageError(f"alpha {alpha} is not between 0 and 1")
     if max_cond is not None and max_cond < 0:
         raise UsageError("max_cond is not negative")
-    knowledge = knowledge or Knowledge()
-    for name in knowledge.names:
-        if name not in test.names:
-            raise UsageError(unknown_name("variable", name, test.names))
-    knowledge.require_consistent()
+    knowledge = checked_knowledge(knowledge, test.names)
     deadline = deadline or Deadline()
     asker = Asker(test, alpha=alpha, on_insufficient=on_insufficient, log=log)
     skeleton = learn_skeleton(asker, max_cond=max_cond, knowledge=knowledge, deadline=deadline)

@@ -1,0 +1,57 @@
+"""What score-based searches return, and the steps on their way.
+
+A search is a function from a decomposable score (and knowledge) to a graph. Gains of moves are
+rounded to 2⁻²⁰ nats before they are compared, so that last bits never decide; ties go by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gml.errors import UsageError, unknown_name
+from gml.graph.graph import Graph
+from gml.graph.knowledge import Knowledge
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best graph that was found.
+
+    `graph` is what the search is over: a DAG, a CPDAG or, with knowledge, a PDAG; `dag` is a DAG of
+    it and `score` that DAG's. `families` counts the local scores that were computed, `steps` the
+    moves made; `complete` is False when the time was up.
+    """
+
+    graph: Graph
+    dag: Graph
+    score: float
+    families: int
+    steps: int = 0
+    complete: bool = True
+
+
+class Step(NamedTuple):
+    """A move: phase and kind, its edge source → target, other nodes, its gain, the score then."""
+
+    phase: str
+    move: str
+    source: str
+    target: str
+    others: tuple[str, ...]
+    gain: float
+    score: float
+
+
+Trace = Callable[[Step], None]
+
+
+def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Knowledge:
+    """Return the knowledge about some variables; contradictions and unknown names are errors."""
+    knowledge = knowledge or Knowledge()
+    for name in knowledge.names:
+        if name not in names:
+            raise UsageError(unknown_name("variable", name, names))
+    knowledge.require_consistent()
+    return knowledge
