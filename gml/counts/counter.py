@@ -16,6 +16,7 @@ __all__ = [
     "Counter",
     "Counts",
     "Family",
+    "FamilyArray",
     "FamilyRule",
     "Moments",
     "TableSet",
@@ -34,6 +35,30 @@ class TableSet(NamedTuple):
 
 Family = tuple[int, tuple[int, ...]]
 """A child and its parents."""
+
+
+class FamilyArray(Sequence[Family]):
+    """Families with parent sets of one size, as rows (child, *parents) of an integer matrix."""
+
+    def __init__(self, rows: NDArray[np.int32]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return FamilyArray(self.rows[k])
+        child, *parents = self.rows[k].tolist()
+        return child, tuple(parents)
+
+
+def parents_in(families: Sequence[Family]) -> NDArray[np.float64]:
+    """How many parents each family has."""
+    if isinstance(families, FamilyArray):
+        return np.full(len(families), families.rows.shape[1] - 1.0)
+    return np.array([len(parents) for _, parents in families], dtype=float)
+
 
 Triple = tuple[int, int, tuple[int, ...]]
 """x, y and the conditioning set of a test."""

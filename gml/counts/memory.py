@@ -20,6 +20,7 @@ from gml import kernel
 from gml.counts.counter import (
     Counts,
     Family,
+    FamilyArray,
     Moments,
     TableSet,
     Triple,
@@ -70,6 +71,7 @@ class MemoryCounter:
         self._rank_of_column = np.argsort(self._column_of_rank).astype(np.int32)
         self._plain: Any = None
         self._compressed: Any = None
+        self._families_asked = 0
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -182,14 +184,13 @@ class MemoryCounter:
 
     def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
         """What each child is worth given its parents."""
-        rank = self._rank_of_column.tolist()
-        sets = [[*sorted(parents, key=rank.__getitem__), child] for child, parents in families]
-        flat = np.array([j for members in sets for j in members], dtype=np.int32)
-        starts = np.cumsum([0, *map(len, sets)], dtype=np.int64)
-        self._require_levels(np.unique(flat).tolist())
+        flat, starts = self._family_members(families)
+        n_families = len(starts) - 1
+        self._require_levels(np.flatnonzero(np.bincount(flat)).tolist())
         rule = rule._replace(unit=self.unit)
-        data = self._data(len(sets))
-        if len(sets) >= _FAMILIES_A_COLUMN * len(rank):
+        data = self._data(n_families)
+        self._families_asked += n_families
+        if self._families_asked >= _FAMILIES_A_COLUMN * len(self.variables):
             data.remember_pairs()
 
         def chunk(start: int, stop: int) -> NDArray[np.float64]:
@@ -198,13 +199,28 @@ class MemoryCounter:
                 flat[first:last], starts[start : stop + 1] - first, rule
             )
             for k in np.flatnonzero(np.isnan(values)).tolist():
-                *parents, child = sets[start + k]
+                members = flat[starts[start + k] : starts[start + k + 1]]
+                *parents, child = members.tolist()
                 counts = self._table(data, TableSet((child,), tuple(parents)))
                 cells = float(counts.n_configs) * self._n_levels(child)
                 values[k] = kernel.active().family_value(counts.table, cells, rule)
             return values
 
-        return np.concatenate([np.empty(0), *self._in_chunks(chunk, len(sets), self._threads)])
+        return np.concatenate([np.empty(0), *self._in_chunks(chunk, n_families, self._threads)])
+
+    def _family_members(
+        self, families: Sequence[Family]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return *parents, child of all families, the parents by name, and where each begins."""
+        if isinstance(families, FamilyArray):
+            rows = families.rows
+            by_name = self._column_of_rank[np.sort(self._rank_of_column[rows[:, 1:]], axis=1)]
+            flat = np.hstack([by_name, rows[:, :1]]).astype(np.int32, copy=False).reshape(-1)
+            return flat, np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
+        rank = self._rank_of_column.tolist()
+        sets = [[*sorted(parents, key=rank.__getitem__), child] for child, parents in families]
+        flat = np.array([j for members in sets for j in members], dtype=np.int32)
+        return flat, np.cumsum([0, *map(len, sets)], dtype=np.int64)
 
     # ------------------------------------------------------------------ statistics
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 def bits_of(nodes: Iterable[int]) -> int:
     """Return the set of some nodes.
@@ -29,3 +32,15 @@ def members(bits: int) -> Iterator[int]:
     while bits:
         yield lowest(bits)
         bits &= bits - 1
+
+
+def positions(bits: int, n: int) -> NDArray[np.int64]:
+    """Return the nodes of a set, all below n, in ascending order.
+
+    Examples
+    --------
+    >>> positions(0b1101, 8).tolist()
+    [0, 2, 3]
+    """
+    some = np.frombuffer(bits.to_bytes((n + 7) // 8, "little"), dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(some, bitorder="little"))

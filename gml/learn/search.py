@@ -10,8 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from gml.errors import UsageError, unknown_name
-from gml.graph.graph import Graph
+from gml.graph.bits import members
+from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 
 
@@ -55,3 +58,14 @@ def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Know
             raise UsageError(unknown_name("variable", name, names))
     knowledge.require_consistent()
     return knowledge
+
+
+def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -> Graph:
+    """Return the DAG of parent sets over `names`, its nodes in another order."""
+    at = {name: i for i, name in enumerate(order)}
+    marks = np.zeros((len(names), len(names)), dtype=np.uint8)
+    for child, given in enumerate(parents):
+        for parent in members(given):
+            i, j = at[names[parent]], at[names[child]]
+            marks[i, j], marks[j, i] = Mark.ARROW, Mark.TAIL
+    return Graph(tuple(order), marks, "dag")

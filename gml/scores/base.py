@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import Counter, Family
+from gml.counts.counter import Counter, Family, FamilyArray, parents_in
 from gml.errors import GraphError, UsageError, unknown_name
 from gml.graph.graph import Graph
 
@@ -130,6 +130,10 @@ class FamilyScore(ABC):
 
     def dimensions(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Free parameters of many families."""
+        if isinstance(families, FamilyArray):
+            levels = np.array(self._levels)[families.rows]
+            sizes: NDArray[np.float64] = (levels[:, 0] - 1) * np.prod(levels[:, 1:], axis=1)
+            return sizes
         return np.array([self.dimension(*family) for family in families], dtype=float)
 
 
@@ -149,5 +153,4 @@ class EdgePrior:
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
-        edges = np.array([len(parents) for _, parents in families], dtype=float)
-        return self._score.batch(families) - self._penalty * edges
+        return self._score.batch(families) - self._penalty * parents_in(families)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import Counter, Family
+from gml.counts.counter import Counter, Family, parents_in
 from gml.kernel.layout import LIKELIHOOD, FamilyRule
 from gml.scores.base import FamilyScore
 
@@ -63,5 +63,4 @@ class Ebic(Bic):
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
-        edges = np.array([len(parents) for _, parents in families], dtype=float)
-        return super().batch(families) - self._price * edges
+        return super().batch(families) - self._price * parents_in(families)

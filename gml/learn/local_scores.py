@@ -1,0 +1,118 @@
+"""Local scores that are kept: what searches ask again and again.
+
+Nodes are positions in name order, sets of nodes are bits of an integer. A search looks at many
+families that differ in one parent, so scores are kept as columns: all s(child | parents ∪ {x}) for
+one child and one set of parents, computed in one batch when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import FamilyArray
+from gml.graph.bits import members, positions
+from gml.scores.base import RESOLUTION, Score, batch
+
+Column = NDArray[np.float64]
+Units = NDArray[np.int64]
+Wanted = tuple[int, int, int]
+"""A child, its parents, and the nodes of which each is to be one more parent."""
+
+_MOST_KEPT_BYTES = 1 << 29
+
+
+def units(nats: NDArray[np.float64]) -> Units:
+    """Round to whole units of 2⁻²⁰ nats, in which gains are compared."""
+    return np.rint(nats / RESOLUTION).astype(np.int64)
+
+
+def unit(nats: float) -> int:
+    """Round to a whole unit."""
+    return round(nats / RESOLUTION)
+
+
+class LocalScores:
+    """The local scores of a score, over nodes in name order."""
+
+    def __init__(self, score: Score) -> None:
+        self.names = sorted(score.names)
+        self.computed = 0
+        self._score = score
+        position = {name: j for j, name in enumerate(score.names)}
+        self._column_of = np.array([position[name] for name in self.names], dtype=np.int32)
+        self._values: dict[tuple[int, int], float] = {}
+        self._columns: dict[tuple[int, int], Column] = {}
+
+    def value(self, child: int, parents: int) -> float:
+        """Return s(child | parents)."""
+        found = self._look_up(child, parents)
+        if found is None:
+            rows = np.array([[child, *members(parents)]], dtype=np.int32)
+            found = float(self._compute(rows)[0])
+            self._values[child, parents] = found
+        return found
+
+    def total(self, parents: Sequence[int]) -> float:
+        """Return the score of a DAG."""
+        return float(sum(self.value(child, given) for child, given in enumerate(parents)))
+
+    def without_one(self, child: int, parents: int) -> list[tuple[int, float]]:
+        """Return x and s(child | parents ∖ {x}) for each of the parents."""
+        less = [(x, parents & ~(1 << x)) for x in members(parents)]
+        unknown = [rest for _, rest in less if self._look_up(child, rest) is None]
+        if unknown:
+            rows = np.array([[child, *members(rest)] for rest in unknown], dtype=np.int32)
+            for rest, value in zip(unknown, self._compute(rows).tolist(), strict=True):
+                self._values[child, rest] = value
+        return [(x, self.value(child, rest)) for x, rest in less]
+
+    def with_one(self, child: int, parents: int, more: NDArray[np.int64]) -> Column:
+        """Return s(child | parents ∪ {x}) for each x of `more`, all of which were prepared."""
+        return self._columns[child, parents][more]
+
+    def prepare(self, wanted: Iterable[Wanted]) -> None:
+        """Compute what is not known of many columns, in few batches."""
+        n = len(self.names)
+        self._make_room()
+        open_: dict[int, list[tuple[Column, NDArray[np.int64], NDArray[np.int32]]]] = {}
+        for child, parents, more in wanted:
+            column = self._columns.get((child, parents))
+            if column is None:
+                column = self._columns[child, parents] = np.full(n, np.nan)
+            at = positions(more, n)
+            at = at[np.isnan(column[at])]
+            if not len(at):
+                continue
+            given = list(members(parents))
+            rows = np.empty((len(at), len(given) + 2), dtype=np.int32)
+            rows[:, 0] = child
+            rows[:, 1:-1] = given
+            rows[:, -1] = at
+            open_.setdefault(len(given), []).append((column, at, rows))
+        for parts in open_.values():
+            values = self._compute(np.concatenate([rows for _, _, rows in parts]))
+            start = 0
+            for column, at, _ in parts:
+                column[at] = values[start : start + len(at)]
+                start += len(at)
+
+    def _look_up(self, child: int, parents: int) -> float | None:
+        found = self._values.get((child, parents))
+        if found is not None:
+            return found
+        for x in members(parents):
+            column = self._columns.get((child, parents & ~(1 << x)))
+            if column is not None and column[x] == column[x]:
+                return float(column[x])
+        return None
+
+    def _compute(self, rows: NDArray[np.int32]) -> Column:
+        self.computed += len(rows)
+        return batch(self._score, FamilyArray(self._column_of[rows]))
+
+    def _make_room(self) -> None:
+        if len(self._columns) * len(self.names) * 8 > _MOST_KEPT_BYTES:
+            self._columns.clear()
