@@ -78,6 +78,24 @@ def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) ->
     return dag
 
 
+def equivalent_with(dag: Matrix, arcs: Matrix) -> Matrix | None:
+    """Return a DAG equivalent to another with every edge that `arcs` directs directed so."""
+    adjacent = dag | dag.T
+    forced = adjacent & arcs
+    if (forced & forced.T).any():
+        return None
+    weights = {
+        (x, k, y): 1.0 if dag[x, k] and dag[y, k] else -1.0
+        for x, k, y in unshielded_triples(adjacent)
+    }
+    try:
+        found = extend(adjacent, weights, forced)
+    except DataError:
+        return None
+    kept = all((found[x, k] and found[y, k]) == (w > 0) for (x, k, y), w in weights.items())
+    return found if kept else None
+
+
 def consistent_extension(graph: Graph) -> Graph:
     """Return a DAG with the edges, arrows and colliders of a graph; a DAG as it is.
 

@@ -48,25 +48,29 @@ class LocalScores:
 
     def value(self, child: int, parents: int) -> float:
         """Return s(child | parents)."""
+        self.know([(child, parents)])
         found = self._look_up(child, parents)
-        if found is None:
-            rows = np.array([[child, *members(parents)]], dtype=np.int32)
-            found = float(self._compute(rows)[0])
-            self._values[child, parents] = found
+        assert found is not None
         return found
 
     def total(self, parents: Sequence[int]) -> float:
         """Return the score of a DAG."""
         return float(sum(self.value(child, given) for child, given in enumerate(parents)))
 
+    def know(self, families: Iterable[tuple[int, int]]) -> None:
+        """Compute those of many families, a child and its parents each, that are not known."""
+        unknown: dict[int, dict[tuple[int, int], None]] = {}
+        for child, parents in families:
+            if self._look_up(child, parents) is None:
+                unknown.setdefault(parents.bit_count(), {})[child, parents] = None
+        for some in unknown.values():
+            rows = np.array([[child, *members(given)] for child, given in some], dtype=np.int32)
+            self._values.update(zip(some, self._compute(rows).tolist(), strict=True))
+
     def without_one(self, child: int, parents: int) -> list[tuple[int, float]]:
         """Return x and s(child | parents ∖ {x}) for each of the parents."""
         less = [(x, parents & ~(1 << x)) for x in members(parents)]
-        unknown = [rest for _, rest in less if self._look_up(child, rest) is None]
-        if unknown:
-            rows = np.array([[child, *members(rest)] for rest in unknown], dtype=np.int32)
-            for rest, value in zip(unknown, self._compute(rows).tolist(), strict=True):
-                self._values[child, rest] = value
+        self.know((child, rest) for _, rest in less)
         return [(x, self.value(child, rest)) for x, rest in less]
 
     def with_one(self, child: int, parents: int, more: NDArray[np.int64]) -> Column:

@@ -17,6 +17,8 @@ from gml.graph.bits import members
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 
+_MOST_TRIES = 100
+
 
 @dataclass(frozen=True)
 class SearchResult:
@@ -69,3 +71,55 @@ def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -
             i, j = at[names[parent]], at[names[child]]
             marks[i, j], marks[j, i] = Mark.ARROW, Mark.TAIL
     return Graph(tuple(order), marks, "dag")
+
+
+def perturbed(
+    parents: Sequence[int],
+    rng: np.random.Generator,
+    moves: int | None = None,
+    *,
+    allowed: Callable[[int, int, bool], bool] = lambda x, y, present: True,
+) -> list[int]:
+    """Make random moves in a DAG: to add, delete or reverse an edge, each kind as likely.
+
+    By default there is a move for every tenth node, and at least two. `allowed(x, y, present)` says
+    whether x → y may be there, or may be absent.
+    """
+    n = len(parents)
+    dag = list(parents)
+    if n < 2:
+        return dag
+    for _ in range(max(2, n // 10) if moves is None else moves):
+        for _ in range(_MOST_TRIES):
+            kind = rng.integers(3)
+            edges = [(x, y) for y in range(n) for x in members(dag[y])]
+            if kind == 0 or not edges:
+                x, y = rng.choice(n, 2, replace=False).tolist()
+                if dag[x] >> y & 1 or dag[y] >> x & 1:
+                    continue
+            else:
+                x, y = edges[rng.integers(len(edges))]
+                if not allowed(x, y, False):
+                    continue
+                dag[y] &= ~(1 << x)
+                if kind == 1:
+                    break
+                x, y = y, x
+            if allowed(x, y, True) and not _is_above(dag, y, x):
+                dag[y] |= 1 << x
+                break
+            if edges and kind == 2:
+                dag[x] |= 1 << y
+    return dag
+
+
+def _is_above(dag: Sequence[int], x: int, y: int) -> bool:
+    """Whether x is an ancestor of y."""
+    seen, new = 0, dag[y]
+    while new:
+        seen |= new
+        above = 0
+        for node in members(new):
+            above |= dag[node]
+        new = above & ~seen
+    return bool(seen >> x & 1)
