@@ -1,0 +1,301 @@
+"""The operators of greedy equivalence search: insert, delete and turn an edge of a CPDAG.
+
+For a target y with parents Pa, undirected neighbours Ne and N = Ne ∩ adj(x), every operator names a
+clique C of Ne that points to y, and all others of Ne become children of y:
+
+- insert x → y: C ⊇ N, and every semi-directed path from y to x meets C (Chickering 2002, theorems
+  15 and 16); gain s(y | Pa, C, x) − s(y | Pa, C);
+- delete x → y or x — y: C ⊆ N (theorems 17 and 18); gain s(y | Pa ∖ x, C) − s(y | Pa, C, x);
+- turn y → x into x → y: C ⊇ N, and every other semi-directed path from y to x meets C ∪ Ne(x)
+  (Hauser & Bühlmann 2012, proposition 31); gain s(y | Pa, C, x) − s(y | Pa, C) + s(x | Pa(x) ∖ y)
+  − s(x | Pa(x));
+- direct x — y as x → y: C ⊆ Ne ∖ x, C ⊄ adj(x), and C ∩ N separates C ∖ N from N ∖ C within Ne
+  (proposition 34); gain s(y | Pa, C, x) − s(y | Pa, C) + s(x | Pa(x), C ∩ N) − s(x | Pa(x), C ∩ N,
+  y).
+
+In the papers T is C ∖ N and H is N ∖ C. The gains of a target are kept until its parents, its
+neighbours or the edges of these change; whether a path is in the way is looked at only for the
+operator that would be next.
+
+Ties go to the operator that is first by the names of x and of y, then to the clique whose last
+member comes first.
+"""
+
+from __future__ import annotations
+
+import heapq
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from gml.graph.bits import members, positions
+from gml.graph.essential import EssentialGraph
+from gml.learn.local_scores import LocalScores, unit
+from gml.scores.base import RESOLUTION
+
+Family = tuple[int, int]
+"""A child and its parents."""
+
+
+class Limits(Protocol):
+    """What a class of graphs may be; sets of nodes by node."""
+
+    max_parents: int
+    may_be_adjacent: list[int]
+    must_be_adjacent: list[int]
+
+    def respected_by(self, graph: EssentialGraph) -> bool:
+        """Whether a class is one to search."""
+
+
+class Operator(NamedTuple):
+    """A change of the edge between x and y with the clique that points to y; the least is best."""
+
+    loss: int
+    x: int
+    y: int
+    clique: int
+
+
+class Phase(ABC):
+    """The operators of one kind: those of each target that gain, the best first.
+
+    They are kept with what of the graph they depend on.
+    """
+
+    name = ""
+
+    def __init__(self, local: LocalScores, limits: Limits) -> None:
+        self._local = local
+        self._limits = limits
+        self._seen: dict[int, tuple[int, ...]] = {}
+        self._operators: dict[int, list[Operator]] = {}
+        self._reached: dict[tuple[int, int], int] = {}
+
+    def best(self, graph: EssentialGraph) -> tuple[Operator, EssentialGraph] | None:
+        """Return the valid operator that gains most, and the class it leads to."""
+        self._refresh(graph)
+        self._reached = {}
+        queue = [(operators[0], 0) for operators in self._operators.values() if operators]
+        heapq.heapify(queue)
+        while queue:
+            operator, k = queue[0]
+            if self._is_valid(graph, operator):
+                found = EssentialGraph(self._result(graph, operator))
+                if self._limits.respected_by(found):
+                    return operator, found
+            operators = self._operators[operator.y]
+            if k + 1 < len(operators):
+                heapq.heapreplace(queue, (operators[k + 1], k + 1))
+            else:
+                heapq.heappop(queue)
+        return None
+
+    def _refresh(self, graph: EssentialGraph) -> None:
+        """Find anew the operators of the targets around which the graph has changed."""
+        stale = []
+        for y in range(len(graph.dag)):
+            seen = self._sees(graph, y)
+            if self._seen.get(y) != seen:
+                self._seen[y] = seen
+                stale.append(y)
+        for y, operators in zip(stale, self._find(graph, stale), strict=True):
+            self._operators[y] = sorted(operators)
+
+    @abstractmethod
+    def _sees(self, graph: EssentialGraph, y: int) -> tuple[int, ...]:
+        """What of the graph the operators of a target and their gains depend on."""
+
+    @abstractmethod
+    def _find(self, graph: EssentialGraph, targets: list[int]) -> Iterator[list[Operator]]:
+        """Yield the operators that gain of each target."""
+
+    def _is_valid(self, graph: EssentialGraph, operator: Operator) -> bool:
+        """Whether no path is in the way."""
+        return True
+
+    @abstractmethod
+    def _result(self, graph: EssentialGraph, operator: Operator) -> list[int]:
+        """Return the parents in a DAG of the class that a valid operator leads to."""
+
+    @abstractmethod
+    def move(self, graph: EssentialGraph, operator: Operator) -> str:
+        """What an operator does to its edge, in a word."""
+
+
+class Forward(Phase):
+    """Insert an edge."""
+
+    name = "forward"
+
+    def _sees(self, graph: EssentialGraph, y: int) -> tuple[int, ...]:
+        around, adjacent = graph.neighbours[y], graph.adjacent
+        return (graph.parents[y], around, adjacent[y], *[adjacent[v] for v in members(around)])
+
+    def _find(self, graph: EssentialGraph, targets: list[int]) -> Iterator[list[Operator]]:
+        groups = [list(self._groups(graph, y)) for y in targets]
+        flat = [group for some in groups for group in some]
+        self._local.know((y, given) for y, given, _, _ in flat)
+        self._local.prepare((y, given, more) for y, given, more, _ in flat)
+        n = len(graph.dag)
+        for some in groups:
+            operators = []
+            for y, given, more, clique in some:
+                at = positions(more, n)
+                gains = self._local.with_one(y, given, at) - self._local.value(y, given)
+                for k in np.flatnonzero(gains > RESOLUTION / 2).tolist():
+                    loss = -unit(float(gains[k]))
+                    if loss < 0:
+                        operators.append(Operator(loss, int(at[k]), y, clique))
+            yield operators
+
+    def _groups(self, graph: EssentialGraph, y: int) -> Iterator[tuple[int, int, int, int]]:
+        """Yield y, its other parents then, the nodes x that can be one more, and the clique."""
+        apart = self._limits.may_be_adjacent[y] & ~graph.adjacent[y]
+        around = graph.neighbours[y]
+        for clique in graph.cliques(around):
+            given = graph.parents[y] | clique
+            if given.bit_count() >= self._limits.max_parents:
+                continue
+            more = apart
+            for v in members(around & ~clique):
+                more &= ~graph.adjacent[v]
+            if more:
+                yield y, given, more, clique
+
+    def _is_valid(self, graph: EssentialGraph, operator: Operator) -> bool:
+        key = (operator.y, operator.clique)
+        if key not in self._reached:
+            self._reached[key] = graph.reached(*key)
+        return not self._reached[key] >> operator.x & 1
+
+    def _result(self, graph: EssentialGraph, operator: Operator) -> list[int]:
+        dag = list(graph.dag)
+        for node, given in graph.directed_from([*members(operator.clique), operator.y]).items():
+            dag[node] = given
+        dag[operator.y] |= 1 << operator.x
+        return dag
+
+    def move(self, graph: EssentialGraph, operator: Operator) -> str:
+        """What an operator does to its edge, in a word."""
+        return "insert"
+
+
+class _Listed(Phase):
+    """Operators few enough to be listed with the families that they gain and lose."""
+
+    def _find(self, graph: EssentialGraph, targets: list[int]) -> Iterator[list[Operator]]:
+        listed = [list(self._list(graph, y)) for y in targets]
+        self._local.know(
+            family for some in listed for _, gained, lost in some for family in (*gained, *lost)
+        )
+        value = self._local.value
+        for some in listed:
+            operators = []
+            for operator, gained, lost in some:
+                change = sum(value(*family) for family in gained)
+                change -= sum(value(*family) for family in lost)
+                if unit(change) > 0:
+                    operators.append(operator._replace(loss=-unit(change)))
+            yield operators
+
+    @abstractmethod
+    def _list(
+        self, graph: EssentialGraph, y: int
+    ) -> Iterator[tuple[Operator, list[Family], list[Family]]]:
+        """Yield the operators of a target with the families that come and go."""
+
+
+class Backward(_Listed):
+    """Delete an edge."""
+
+    name = "backward"
+
+    def _sees(self, graph: EssentialGraph, y: int) -> tuple[int, ...]:
+        around = graph.neighbours[y]
+        known = graph.parents[y] | around
+        return (graph.parents[y], around, *[graph.adjacent[v] for v in members(known)])
+
+    def _list(
+        self, graph: EssentialGraph, y: int
+    ) -> Iterator[tuple[Operator, list[Family], list[Family]]]:
+        parents, around = graph.parents[y], graph.neighbours[y]
+        for x in members((parents | around) & ~self._limits.must_be_adjacent[y]):
+            for clique in graph.cliques(around & graph.adjacent[x]):
+                less = (parents | clique) & ~(1 << x)
+                yield Operator(0, x, y, clique), [(y, less)], [(y, less | 1 << x)]
+
+    def _result(self, graph: EssentialGraph, operator: Operator) -> list[int]:
+        _, x, y, clique = operator
+        dag = list(graph.dag)
+        before = [x] if graph.neighbours[y] >> x & 1 else []
+        for node, given in graph.directed_from([*members(clique), *before, y]).items():
+            dag[node] = given
+        dag[y] &= ~(1 << x)
+        return dag
+
+    def move(self, graph: EssentialGraph, operator: Operator) -> str:
+        """What an operator does to its edge, in a word."""
+        return "delete"
+
+
+class Turning(_Listed):
+    """Turn an edge, directed or not."""
+
+    name = "turning"
+
+    def _sees(self, graph: EssentialGraph, y: int) -> tuple[int, ...]:
+        around = graph.neighbours[y] | graph.children[y]
+        seen = [graph.parents[y], graph.neighbours[y], graph.children[y]]
+        for v in members(around):
+            seen += (graph.adjacent[v], graph.parents[v])
+        return tuple(seen)
+
+    def _list(
+        self, graph: EssentialGraph, y: int
+    ) -> Iterator[tuple[Operator, list[Family], list[Family]]]:
+        parents, around = graph.parents[y], graph.neighbours[y]
+        for clique in graph.cliques(around):
+            given = parents | clique
+            if given.bit_count() >= self._limits.max_parents:
+                continue
+            for x in members((graph.children[y] | around) & ~clique):
+                shared = around & graph.adjacent[x]
+                if graph.children[y] >> x & 1:
+                    if shared & ~clique:
+                        continue
+                    of_x = graph.parents[x] & ~(1 << y)
+                else:
+                    here = clique & shared
+                    if not clique & ~shared or not graph.separates(
+                        here, clique & ~shared, shared & ~clique, around
+                    ):
+                        continue
+                    of_x = graph.parents[x] | here
+                gained = [(y, given | 1 << x), (x, of_x)]
+                yield Operator(0, x, y, clique), gained, [(y, given), (x, of_x | 1 << y)]
+
+    def _is_valid(self, graph: EssentialGraph, operator: Operator) -> bool:
+        _, x, y, clique = operator
+        if not graph.children[y] >> x & 1:
+            return True
+        blocked = clique | graph.neighbours[x]
+        return not graph.reached(y, blocked, without=1 << x) >> x & 1
+
+    def _result(self, graph: EssentialGraph, operator: Operator) -> list[int]:
+        _, x, y, clique = operator
+        dag = list(graph.dag)
+        directed = graph.directed_from([*members(clique), y], prefer=x)
+        if graph.children[y] >> x & 1:
+            directed |= graph.directed_from([x])
+        for node, given in directed.items():
+            dag[node] = given
+        dag[x] &= ~(1 << y)
+        dag[y] |= 1 << x
+        return dag
+
+    def move(self, graph: EssentialGraph, operator: Operator) -> str:
+        """What an operator does to its edge, in a word."""
+        return "turn" if graph.children[operator.y] >> operator.x & 1 else "direct"
