@@ -26,7 +26,15 @@ from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix, maximally_oriented
 from gml.learn.ges_operators import Backward, Forward, Operator, Phase, Turning
 from gml.learn.local_scores import LocalScores, unit
-from gml.learn.search import SearchResult, Step, Trace, checked_knowledge, dag_of, perturbed
+from gml.learn.search import (
+    Limits,
+    SearchResult,
+    Step,
+    Trace,
+    checked_knowledge,
+    dag_of,
+    perturbed,
+)
 from gml.progress import Deadline, reporter
 from gml.scores.base import RESOLUTION, Score
 
@@ -79,20 +87,21 @@ def ges(
     for phase in phases:
         if phase not in PHASES:
             raise UsageError(f"phases are some of {', '.join(PHASES)}")
-    if min(restarts, perturb or 0, max_parents or 0) < 0:
-        raise UsageError("restarts, perturb and max_parents are not negative")
+    if min(restarts, perturb or 0) < 0:
+        raise UsageError("restarts and perturb are not negative")
     knowledge = checked_knowledge(knowledge, score.names)
     local = LocalScores(score)
-    limits = _Limits(local.names, max_parents, knowledge)
-    run = _Run(local, limits, phases, deadline or Deadline(), trace)
+    limits = Limits.of(local.names, max_parents, knowledge)
+    classes = _Classes(local.names, limits, knows=bool(knowledge))
+    run = _Run(local, classes, phases, deadline or Deadline(), trace)
     run.search("")
     rng = np.random.default_rng(seed)
     for restart in range(restarts):
         if run.deadline.passed:
             break
-        run.perturb(rng, perturb)
+        run.perturb(rng, perturb, f"restart {restart + 1}")
         run.search(f"restart {restart + 1}: ")
-    graph, dag = limits.described(run.best, score.names)
+    graph, dag = classes.described(run.best, score.names)
     return SearchResult(
         graph=graph,
         dag=dag,
@@ -103,46 +112,46 @@ def ges(
     )
 
 
-class _Limits:
-    """What a class may be: with few enough parents, and a DAG that respects the knowledge."""
+class _Classes:
+    """The classes to search: with few enough parents, and a DAG that respects the knowledge."""
 
-    def __init__(self, names: Sequence[str], max_parents: int | None, knowledge: Knowledge) -> None:
-        n = len(names)
+    def __init__(self, names: Sequence[str], limits: Limits, *, knows: bool) -> None:
+        self.limits = limits
         self._names = names
-        self._knows = bool(knowledge)
-        self._required = knowledge.required(names)
-        self._forbidden = knowledge.forbidden(names)
-        self.max_parents = n if max_parents is None else max_parents
-        never = self._forbidden & self._forbidden.T
-        either = self._required | self._required.T
-        self.may_be_adjacent = [_set(~never[y]) & ~(1 << y) for y in range(n)]
-        self.must_be_adjacent = [_set(either[y]) for y in range(n)]
+        self._knows = knows
+        self._decided = limits.required | limits.forbidden.T
+        never = limits.forbidden & limits.forbidden.T
+        either = limits.required | limits.required.T
+        everyone = range(len(names))
+        self.max_parents = limits.max_parents
+        self.may_be_adjacent = [_set(~never[y]) & ~(1 << y) for y in everyone]
+        self.must_be_adjacent = [_set(either[y]) for y in everyone]
 
     def first(self) -> EssentialGraph:
         """The class of the required edges."""
-        graph = EssentialGraph([_set(column) for column in self._required.T])
-        return graph
+        return EssentialGraph([_set(column) for column in self.limits.required.T])
 
     def respected_by(self, graph: EssentialGraph) -> bool:
-        """Whether some DAG of the class respects the knowledge."""
+        """Whether a class is one to search."""
         return not self._knows or self._respecting(graph) is not None
+
+    def member(self, graph: EssentialGraph) -> Matrix:
+        """Return a DAG of the class that respects the knowledge."""
+        found = self._respecting(graph) if self._knows else _matrix(graph.dag)
+        assert found is not None
+        return found
 
     def _respecting(self, graph: EssentialGraph) -> Matrix | None:
         dag = _matrix(graph.dag)
-        if (self._required & ~(dag | dag.T)).any():
+        if (self.limits.required & ~(dag | dag.T)).any():
             return None
-        return equivalent_with(dag, self._required | self._forbidden.T)
+        return equivalent_with(dag, self._decided)
 
     def described(self, graph: EssentialGraph, order: Sequence[str]) -> tuple[Graph, Graph]:
         """Return the CPDAG or maximally oriented PDAG, and a DAG of it, nodes in another order."""
-        dag, decided = _matrix(graph.dag), None
-        if self._knows:
-            found = self._respecting(graph)
-            assert found is not None
-            dag, decided = found, self._required | self._forbidden.T
-        directed = maximally_oriented(dag, decided)
-        parents = [_set(column) for column in dag.T]
-        drawn = dag_of(parents, self._names, order)
+        dag = self.member(graph)
+        directed = maximally_oriented(dag, self._decided if self._knows else None)
+        drawn = dag_of([_set(column) for column in dag.T], self._names, order)
         rank = {name: i for i, name in enumerate(self._names)}
         at = [rank[name] for name in order]
         marks = drawn.marks.copy()
@@ -168,7 +177,7 @@ class _Run:
     def __init__(
         self,
         local: LocalScores,
-        limits: _Limits,
+        classes: _Classes,
         phases: Sequence[str],
         deadline: Deadline,
         trace: Trace | None,
@@ -177,10 +186,10 @@ class _Run:
         self.steps = 0
         self.stopped = False
         self._local = local
-        self._limits = limits
-        self._phases = [_PHASES[phase](local, limits) for phase in phases]
+        self._classes = classes
+        self._phases = [_PHASES[phase](local, classes) for phase in phases]
         self._trace = trace
-        self._graph = self.best = limits.first()
+        self._graph = self.best = classes.first()
         self._best_score = self._score()
 
     def search(self, prefix: str) -> None:
@@ -203,11 +212,11 @@ class _Run:
             self.best, self._best_score = self._graph, score
         reporter().status(None)
 
-    def perturb(self, rng: np.random.Generator, moves: int | None) -> None:
+    def perturb(self, rng: np.random.Generator, moves: int | None, phase: str) -> None:
         """Change random edges of a DAG of the best class."""
-        dag = perturbed(self.best.dag, rng, moves)
-        graph = EssentialGraph(dag)
-        self._graph = graph if self._limits.respected_by(graph) else self.best
+        member = [_set(column) for column in self._classes.member(self.best).T]
+        self._graph = EssentialGraph(perturbed(member, rng, moves, self._classes.limits))
+        self._tell(phase, "perturb", "", "", 0, self._score() - self._best_score)
 
     def _score(self) -> int:
         return unit(self._local.total(self._graph.dag))
@@ -215,10 +224,15 @@ class _Run:
     def _make(self, phase: str, move: str, operator: Operator, graph: EssentialGraph) -> None:
         self._graph = graph
         self.steps += 1
-        gain, score = -operator.loss * RESOLUTION, self._score() * RESOLUTION
+        names = self._local.names
+        edge = names[operator.x], names[operator.y]
+        self._tell(phase, move, *edge, operator.clique, -operator.loss)
+
+    def _tell(
+        self, phase: str, move: str, source: str, target: str, clique: int, gain: int
+    ) -> None:
+        score = self._score() * RESOLUTION
         if self._trace is not None:
-            names = self._local.names
-            clique = tuple(names[j] for j in members(operator.clique))
-            edge = names[operator.x], names[operator.y]
-            self._trace(Step(phase, move, *edge, clique, gain, score))
+            others = tuple(self._local.names[j] for j in members(clique))
+            self._trace(Step(phase, move, source, target, others, gain * RESOLUTION, score))
         reporter().status(f"{phase}: {self.steps} steps, score {score:.2f}")

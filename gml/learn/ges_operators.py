@@ -39,8 +39,8 @@ Family = tuple[int, int]
 """A child and its parents."""
 
 
-class Limits(Protocol):
-    """What a class of graphs may be; sets of nodes by node."""
+class Classes(Protocol):
+    """The classes to search; nodes that may or must be adjacent to each node."""
 
     max_parents: int
     may_be_adjacent: list[int]
@@ -67,9 +67,9 @@ class Phase(ABC):
 
     name = ""
 
-    def __init__(self, local: LocalScores, limits: Limits) -> None:
+    def __init__(self, local: LocalScores, classes: Classes) -> None:
         self._local = local
-        self._limits = limits
+        self._classes = classes
         self._seen: dict[int, tuple[int, ...]] = {}
         self._operators: dict[int, list[Operator]] = {}
         self._reached: dict[tuple[int, int], int] = {}
@@ -84,7 +84,7 @@ class Phase(ABC):
             operator, k = queue[0]
             if self._is_valid(graph, operator):
                 found = EssentialGraph(self._result(graph, operator))
-                if self._limits.respected_by(found):
+                if self._classes.respected_by(found):
                     return operator, found
             operators = self._operators[operator.y]
             if k + 1 < len(operators):
@@ -153,11 +153,11 @@ class Forward(Phase):
 
     def _groups(self, graph: EssentialGraph, y: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield y, its other parents then, the nodes x that can be one more, and the clique."""
-        apart = self._limits.may_be_adjacent[y] & ~graph.adjacent[y]
+        apart = self._classes.may_be_adjacent[y] & ~graph.adjacent[y]
         around = graph.neighbours[y]
         for clique in graph.cliques(around):
             given = graph.parents[y] | clique
-            if given.bit_count() >= self._limits.max_parents:
+            if given.bit_count() >= self._classes.max_parents:
                 continue
             more = apart
             for v in members(around & ~clique):
@@ -222,7 +222,7 @@ class Backward(_Listed):
         self, graph: EssentialGraph, y: int
     ) -> Iterator[tuple[Operator, list[Family], list[Family]]]:
         parents, around = graph.parents[y], graph.neighbours[y]
-        for x in members((parents | around) & ~self._limits.must_be_adjacent[y]):
+        for x in members((parents | around) & ~self._classes.must_be_adjacent[y]):
             for clique in graph.cliques(around & graph.adjacent[x]):
                 less = (parents | clique) & ~(1 << x)
                 yield Operator(0, x, y, clique), [(y, less)], [(y, less | 1 << x)]
@@ -259,7 +259,7 @@ class Turning(_Listed):
         parents, around = graph.parents[y], graph.neighbours[y]
         for clique in graph.cliques(around):
             given = parents | clique
-            if given.bit_count() >= self._limits.max_parents:
+            if given.bit_count() >= self._classes.max_parents:
                 continue
             for x in members((graph.children[y] | around) & ~clique):
                 shared = around & graph.adjacent[x]

@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,9 +29,16 @@ from gml.graph.bits import bits_of, members, positions
 from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
-from gml.graph.orientation import Matrix
 from gml.learn.local_scores import LocalScores, Units, unit, units
-from gml.learn.search import SearchResult, Step, Trace, checked_knowledge, dag_of
+from gml.learn.search import (
+    Limits,
+    SearchResult,
+    Step,
+    Trace,
+    checked_knowledge,
+    dag_of,
+    perturbed,
+)
 from gml.progress import Deadline, reporter
 from gml.scores.base import RESOLUTION, Score
 
@@ -97,10 +103,10 @@ def hill_climb(
     >>> result.graph.kind, result.graph.n_edges, result.steps
     ('dag', 8, 9)
     """
-    if min(tabu, restarts, perturb or 0, max_parents or 0) < 0:
-        raise UsageError("tabu, restarts, perturb and max_parents are not negative")
+    if min(tabu, restarts, perturb or 0) < 0:
+        raise UsageError("tabu, restarts and perturb are not negative")
     local = LocalScores(score)
-    limits = _Limits.of(local.names, max_parents, checked_knowledge(knowledge, score.names))
+    limits = Limits.of(local.names, max_parents, checked_knowledge(knowledge, score.names))
     state = _State(local, limits, _first_parents(start, local.names, limits))
     run = _Run(state, tabu, deadline or Deadline(), trace)
     run.climb("climb")
@@ -108,8 +114,9 @@ def hill_climb(
     for restart in range(restarts):
         if run.deadline.passed:
             break
-        run.perturb(rng, perturb or max(2, len(local.names) // 10), f"restart {restart + 1}")
-        run.climb(f"restart {restart + 1}")
+        phase = f"restart {restart + 1}"
+        run.begin_from(perturbed(run.best, rng, perturb, limits), phase)
+        run.climb(phase)
     dag = dag_of(run.best, local.names, score.names)
     return SearchResult(
         graph=dag,
@@ -121,26 +128,7 @@ def hill_climb(
     )
 
 
-@dataclass(frozen=True)
-class _Limits:
-    """What a graph may have: no forbidden edge, every required one, not too many parents."""
-
-    forbidden: Matrix
-    required: Matrix
-    max_parents: int
-
-    @classmethod
-    def of(cls, names: Sequence[str], max_parents: int | None, knowledge: Knowledge) -> _Limits:
-        """Read knowledge, nodes in name order."""
-        required = knowledge.required(names)
-        most = len(names) if max_parents is None else max_parents
-        for j, name in enumerate(names):
-            if required[:, j].sum() > most:
-                raise DataError(f"{quote(name)} has more required parents than --max-parents")
-        return cls(knowledge.forbidden(names), required, most)
-
-
-def _first_parents(start: Graph | None, names: Sequence[str], limits: _Limits) -> list[int]:
+def _first_parents(start: Graph | None, names: Sequence[str], limits: Limits) -> list[int]:
     """Return the parents in the graph to begin with, which has to respect the limits."""
     n = len(names)
     if start is None:
@@ -172,7 +160,7 @@ def _first_parents(start: Graph | None, names: Sequence[str], limits: _Limits) -
 class _State:
     """A DAG with what each change of an edge would gain."""
 
-    def __init__(self, local: LocalScores, limits: _Limits, parents: list[int]) -> None:
+    def __init__(self, local: LocalScores, limits: Limits, parents: list[int]) -> None:
         self.local = local
         self.n = len(local.names)
         self._limits = limits
@@ -228,20 +216,6 @@ class _State:
             else:
                 at = int(np.flatnonzero((source == best.source) & (target == best.target))[0])
                 (delete if best.kind == _DELETE else reverse)[at] = _NEVER
-
-    def random_move(self, rng: np.random.Generator) -> Move | None:
-        """Return a legal move: one of the kinds that are possible, then one of its edges."""
-        add, delete, reverse, source, target = self._gains()
-        legal = [np.flatnonzero(gains.reshape(-1) > _LEGAL) for gains in (add, delete, reverse)]
-        kinds = [kind for kind in range(3) if len(legal[kind])]
-        if not kinds:
-            return None
-        kind = kinds[int(rng.integers(len(kinds)))]
-        at = int(legal[kind][rng.integers(len(legal[kind]))])
-        if kind == _ADD:
-            return Move(-int(add.flat[at]), at // self.n, at % self.n, kind)
-        gain = (delete if kind == _DELETE else reverse)[at]
-        return Move(-int(gain), int(source[at]), int(target[at]), kind)
 
     def make(self, move: Move) -> None:
         """Make a legal move."""
@@ -348,13 +322,11 @@ class _Run:
                 top, since = state.score, 0
         reporter().status(None)
 
-    def perturb(self, rng: np.random.Generator, moves: int, phase: str) -> None:
-        """Make random moves from the best graph."""
-        self._state.go_to(self.best)
-        for _ in range(moves):
-            move = self._state.random_move(rng)
-            if move is not None:
-                self._make(move, phase)
+    def begin_from(self, parents: Sequence[int], phase: str) -> None:
+        """Go to another graph."""
+        before = self._best_score
+        self._state.go_to(parents)
+        self._tell(phase, "perturb", "", "", self._state.score - before)
 
     def _make(self, move: Move, phase: str) -> None:
         self._state.make(move)
@@ -362,9 +334,12 @@ class _Run:
         score = self._state.score
         if score > self._best_score:
             self.best, self._best_score = list(self._state.parents), score
+        names = self._state.local.names
+        edge = names[move.source], names[move.target]
+        self._tell(phase, _MOVES[move.kind], *edge, -move.loss)
+
+    def _tell(self, phase: str, move: str, source: str, target: str, gain: int) -> None:
+        score = self._state.score * RESOLUTION
         if self._trace is not None:
-            names = self._state.local.names
-            edge = (names[move.source], names[move.target])
-            gain = -move.loss * RESOLUTION
-            self._trace(Step(phase, _MOVES[move.kind], *edge, (), gain, score * RESOLUTION))
-        reporter().status(f"{phase}: {self.steps} steps, score {score * RESOLUTION:.2f}")
+            self._trace(Step(phase, move, source, target, (), gain * RESOLUTION, score))
+        reporter().status(f"{phase}: {self.steps} steps, score {score:.2f}")

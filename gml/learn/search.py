@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gml.errors import UsageError, unknown_name
+from gml.errors import DataError, UsageError, quote, unknown_name
 from gml.graph.bits import members
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
+from gml.graph.orientation import Matrix
 
 _MOST_TRIES = 100
 
@@ -73,44 +74,72 @@ def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -
     return Graph(tuple(order), marks, "dag")
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What a DAG may be: no forbidden edge, every required one, not too many parents of a node."""
+
+    forbidden: Matrix
+    required: Matrix
+    max_parents: int
+
+    @classmethod
+    def of(cls, names: Sequence[str], max_parents: int | None, knowledge: Knowledge) -> Limits:
+        """Read knowledge about nodes in this order."""
+        required = knowledge.required(names)
+        most = len(names) if max_parents is None else max_parents
+        if most < 0:
+            raise UsageError("max_parents is not negative")
+        for j, name in enumerate(names):
+            if required[:, j].sum() > most:
+                raise DataError(f"{quote(name)} has more required parents than {most}")
+        return cls(knowledge.forbidden(names), required, most)
+
+    def allow(self, dag: Sequence[int], x: int, y: int) -> bool:
+        """Whether x → y may come into a DAG."""
+        full = dag[y].bit_count() >= self.max_parents
+        return not (full or self.forbidden[x, y] or _is_above(dag, y, x))
+
+
 def perturbed(
-    parents: Sequence[int],
-    rng: np.random.Generator,
-    moves: int | None = None,
-    *,
-    allowed: Callable[[int, int, bool], bool] = lambda x, y, present: True,
+    dag: Sequence[int], rng: np.random.Generator, moves: int | None, limits: Limits
 ) -> list[int]:
     """Make random moves in a DAG: to add, delete or reverse an edge, each kind as likely.
 
-    By default there is a move for every tenth node, and at least two. `allowed(x, y, present)` says
-    whether x → y may be there, or may be absent.
+    By default there is a move for every tenth node, and at least two.
     """
-    n = len(parents)
-    dag = list(parents)
-    if n < 2:
-        return dag
-    for _ in range(max(2, n // 10) if moves is None else moves):
+    n = len(dag)
+    dag = list(dag)
+    if moves is None:
+        moves = max(2, n // 10)
+    for _ in range(moves if n > 1 else 0):
         for _ in range(_MOST_TRIES):
-            kind = rng.integers(3)
-            edges = [(x, y) for y in range(n) for x in members(dag[y])]
-            if kind == 0 or not edges:
-                x, y = rng.choice(n, 2, replace=False).tolist()
-                if dag[x] >> y & 1 or dag[y] >> x & 1:
-                    continue
-            else:
-                x, y = edges[rng.integers(len(edges))]
-                if not allowed(x, y, False):
-                    continue
-                dag[y] &= ~(1 << x)
-                if kind == 1:
-                    break
-                x, y = y, x
-            if allowed(x, y, True) and not _is_above(dag, y, x):
-                dag[y] |= 1 << x
+            if _move_at_random(dag, rng, limits):
                 break
-            if edges and kind == 2:
-                dag[x] |= 1 << y
     return dag
+
+
+def _move_at_random(dag: list[int], rng: np.random.Generator, limits: Limits) -> bool:
+    """Try one random move; returns whether it was legal and made."""
+    kind = ("add", "delete", "reverse")[rng.integers(3)]
+    if kind == "add":
+        x, y = rng.choice(len(dag), 2, replace=False).tolist()
+        if dag[x] >> y & 1 or dag[y] >> x & 1 or not limits.allow(dag, x, y):
+            return False
+        dag[y] |= 1 << x
+        return True
+    edges = [(x, y) for y, given in enumerate(dag) for x in members(given)]
+    if not edges:
+        return False
+    x, y = edges[rng.integers(len(edges))]
+    if limits.required[x, y]:
+        return False
+    dag[y] &= ~(1 << x)
+    if kind == "reverse":
+        if not limits.allow(dag, y, x):
+            dag[y] |= 1 << x
+            return False
+        dag[x] |= 1 << y
+    return True
 
 
 def _is_above(dag: Sequence[int], x: int, y: int) -> bool:

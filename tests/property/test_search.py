@@ -10,10 +10,11 @@ import pytest
 from gml.graph.bits import bits_of
 from gml.graph.essential import EssentialGraph
 from gml.graph.knowledge import Knowledge
-from gml.learn.ges import PHASES, _Limits, ges
+from gml.learn.ges import PHASES, _Classes, ges
 from gml.learn.ges_operators import Backward, Forward, Turning
 from gml.learn.hillclimb import hill_climb
 from gml.learn.local_scores import LocalScores
+from gml.learn.search import Limits
 from gml.scores.base import RESOLUTION, total
 from tests.graphs import (
     as_graph,
@@ -25,6 +26,10 @@ from tests.graphs import (
 )
 from tests.networks import random_net
 from tests.set_scores import PopulationScore, RandomScore, RandomSetScore, Reordered, score_of
+
+
+def _any_class(score):
+    return _Classes(score.names, Limits.of(score.names, None, Knowledge()), knows=False)
 
 
 def _essential(matrix):
@@ -73,7 +78,7 @@ def test_best_operator_is_the_best_neighbouring_class(kind):
             for other in _neighbours(matrix, kind.name)
         ]
         local = LocalScores(score)
-        found = kind(local, _Limits(score.names, None, Knowledge())).best(_essential(matrix))
+        found = kind(local, _any_class(score)).best(_essential(matrix))
         best = max(gains, default=0)
         outcomes[best > RESOLUTION] += 1
         if best <= RESOLUTION:
@@ -105,7 +110,7 @@ def test_operators_lead_to_every_neighbouring_class(kind):
             if reached == wanted:
                 break
             score = RandomSetScore(np.random.default_rng([n, seed]), n)
-            limits = _Limits(score.names, None, Knowledge())
+            limits = _any_class(score)
             phase = kind(LocalScores(score), limits)
             graph = _essential(matrix)
             phase.best(graph)
@@ -124,7 +129,7 @@ def test_kept_operators_are_those_found_anew():
     for _ in range(40):
         n = int(rng.integers(4, 8))
         score = RandomSetScore(rng, n)
-        limits = _Limits(score.names, None, Knowledge())
+        limits = _any_class(score)
         kept = [kind(LocalScores(score), limits) for kind in (Forward, Backward, Turning)]
         graph = limits.first()
         for _ in range(25):
