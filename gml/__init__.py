@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from gml.independence.registry import TESTS
     from gml.learn.bootstrap import average_graphs, half_samples, learn_replicates
     from gml.learn.chowliu import chow_liu
+    from gml.learn.ges import ges
+    from gml.learn.hillclimb import hill_climb
     from gml.learn.pc import pc
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.fit import fit
@@ -65,7 +67,9 @@ _HOMES = {
     "average_graphs": "gml.learn.bootstrap",
     "chow_liu": "gml.learn.chowliu",
     "fit": "gml.model.fit",
+    "ges": "gml.learn.ges",
     "half_samples": "gml.learn.bootstrap",
+    "hill_climb": "gml.learn.hillclimb",
     "implied_independences": "gml.independence.implied",
     "learn_replicates": "gml.learn.bootstrap",
     "pc": "gml.learn.pc",
@@ -101,7 +105,9 @@ __all__ = [
     "average_graphs",
     "chow_liu",
     "fit",
+    "ges",
     "half_samples",
+    "hill_climb",
     "implied_independences",
     "learn_replicates",
     "pc",

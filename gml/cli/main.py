@@ -19,6 +19,8 @@ COMMANDS = {
     "convert": "Convert a graph or model file to another format.",
     "explain": "Say why PC has an edge, or none, from its log.",
     "fit-params": "Fit the probability tables of a graph.",
+    "ges": "Learn a CPDAG by greedy search over equivalence classes.",
+    "hc": "Learn a DAG by hill climbing, with tabu list and restarts.",
     "indtest": "Test the independence of variables.",
     "pc": "Learn a CPDAG by independence tests (the PC algorithm).",
     "query": "Ask a model for posteriors, explanations and predictions.",

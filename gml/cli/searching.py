@@ -125,6 +125,31 @@ def search_options(function: Function) -> Function:
     return wrapper  # type: ignore[return-value]
 
 
+def restart_options(function: Function) -> Function:
+    """--restarts N and --perturb K, injected as they are."""
+
+    @click.option(
+        "--restarts",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
+        help="Search N times more, each time from the best graph with random changes.",
+    )
+    @click.option(
+        "--perturb",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Random changes of a restart; a tenth of the columns, at least 2.",
+    )
+    @functools.wraps(function)
+    def wrapper(*args: Any, restarts: int, perturb: int | None, **kwargs: Any) -> Any:
+        if perturb is not None and not restarts:
+            raise UsageError("--perturb is for --restarts")
+        return function(*args, restarts=restarts, perturb=perturb, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
 def trace_option(function: Function) -> Function:
     """--trace FILE.csv, injected as `trace_path`."""
 

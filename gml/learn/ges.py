@@ -21,9 +21,8 @@ from gml.errors import UsageError
 from gml.graph.bits import bits_of, members
 from gml.graph.essential import EssentialGraph
 from gml.graph.extension import equivalent_with
-from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
-from gml.graph.orientation import Matrix, maximally_oriented
+from gml.graph.orientation import Matrix
 from gml.learn.ges_operators import Backward, Forward, Operator, Phase, Turning
 from gml.learn.local_scores import LocalScores, unit
 from gml.learn.search import (
@@ -32,6 +31,7 @@ from gml.learn.search import (
     Step,
     Trace,
     checked_knowledge,
+    class_of,
     dag_of,
     perturbed,
 )
@@ -92,7 +92,7 @@ def ges(
     knowledge = checked_knowledge(knowledge, score.names)
     local = LocalScores(score)
     limits = Limits.of(local.names, max_parents, knowledge)
-    classes = _Classes(local.names, limits, knows=bool(knowledge))
+    classes = _Classes(limits, knows=bool(knowledge))
     run = _Run(local, classes, phases, deadline or Deadline(), trace)
     run.search("")
     rng = np.random.default_rng(seed)
@@ -101,9 +101,10 @@ def ges(
             break
         run.perturb(rng, perturb, f"restart {restart + 1}")
         run.search(f"restart {restart + 1}: ")
-    graph, dag = classes.described(run.best, score.names)
+    member = [_set(column) for column in classes.member(run.best).T]
+    dag = dag_of(member, local.names, score.names)
     return SearchResult(
-        graph=graph,
+        graph=class_of(dag, knowledge),
         dag=dag,
         score=local.total(run.best.dag),
         families=local.computed,
@@ -115,14 +116,13 @@ def ges(
 class _Classes:
     """The classes to search: with few enough parents, and a DAG that respects the knowledge."""
 
-    def __init__(self, names: Sequence[str], limits: Limits, *, knows: bool) -> None:
+    def __init__(self, limits: Limits, *, knows: bool) -> None:
         self.limits = limits
-        self._names = names
         self._knows = knows
         self._decided = limits.required | limits.forbidden.T
         never = limits.forbidden & limits.forbidden.T
         either = limits.required | limits.required.T
-        everyone = range(len(names))
+        everyone = range(len(never))
         self.max_parents = limits.max_parents
         self.may_be_adjacent = [_set(~never[y]) & ~(1 << y) for y in everyone]
         self.must_be_adjacent = [_set(either[y]) for y in everyone]
@@ -146,18 +146,6 @@ class _Classes:
         if (self.limits.required & ~(dag | dag.T)).any():
             return None
         return equivalent_with(dag, self._decided)
-
-    def described(self, graph: EssentialGraph, order: Sequence[str]) -> tuple[Graph, Graph]:
-        """Return the CPDAG or maximally oriented PDAG, and a DAG of it, nodes in another order."""
-        dag = self.member(graph)
-        directed = maximally_oriented(dag, self._decided if self._knows else None)
-        drawn = dag_of([_set(column) for column in dag.T], self._names, order)
-        rank = {name: i for i, name in enumerate(self._names)}
-        at = [rank[name] for name in order]
-        marks = drawn.marks.copy()
-        undirected = (dag | dag.T) & ~directed & ~directed.T
-        marks[undirected[np.ix_(at, at)]] = Mark.TAIL
-        return Graph(tuple(order), marks, "pdag" if self._knows else "cpdag"), drawn
 
 
 def _set(flags: Matrix) -> int:

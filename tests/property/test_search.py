@@ -29,7 +29,7 @@ from tests.set_scores import PopulationScore, RandomScore, RandomSetScore, Reord
 
 
 def _any_class(score):
-    return _Classes(score.names, Limits.of(score.names, None, Knowledge()), knows=False)
+    return _Classes(Limits.of(score.names, None, Knowledge()), knows=False)
 
 
 def _essential(matrix):

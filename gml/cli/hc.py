@@ -1,0 +1,93 @@
+"""gml hc DATA: hill climbing over DAGs."""
+
+from __future__ import annotations
+
+import click
+
+from gml.cli.graphs import read_graph_argument
+from gml.cli.options import DataRequest, common_options, data_options, seed_option, was_given
+from gml.cli.output import GraphOutput, graph_output
+from gml.cli.searching import (
+    SearchRequest,
+    restart_options,
+    search_options,
+    trace_option,
+    tracing,
+)
+from gml.errors import UsageError, place
+
+
+@click.command(
+    "hc",
+    epilog="\b\nExamples:\n"
+    "  gml hc survey.csv                              # DAG as DOT on standard output\n"
+    "  gml hc survey.csv --tabu 20 --restarts 50 -o graph.json\n"
+    "  gml hc survey.csv --score bdeu --ess 10 --max-parents 4 --cpdag -o graph.dot\n"
+    "  gml hc survey.csv --start graph.dot --forbid 'Income->Age' -f text\n"
+    "  gml hc survey.csv --trace steps.csv -o graph.dot\n"
+    "  gml hc heights.csv --score bic-g\n"
+    "\n\b\n"
+    "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
+)
+@data_options
+@search_options
+@click.option(
+    "--tabu",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="LENGTH",
+    help="Go on at a loss, not back to the last LENGTH graphs, for LENGTH steps; 0: not at all.",
+)
+@restart_options
+@click.option("--start", metavar="GRAPH", help="Begin with this graph, not with the empty one.")
+@click.option("--cpdag", is_flag=True, help="Write the equivalence class of the DAG instead.")
+@seed_option
+@trace_option
+@graph_output
+@common_options
+def command(
+    data: DataRequest,
+    search: SearchRequest,
+    tabu: int,
+    restarts: int,
+    perturb: int | None,
+    start: str | None,
+    cpdag: bool,
+    seed: int,
+    trace_path: str | None,
+    out: GraphOutput,
+) -> int:
+    """Learn a DAG from DATA that no change of one edge improves (hill climbing).
+
+    The edge whose adding, deleting or reversing raises the score most is changed, until none does.
+    That often ends far below the best graph, and where depends on names, which break ties: --tabu
+    and --restarts go on from there, and gml ges searches over equivalence classes instead.
+    """
+    from gml.learn.hillclimb import hill_climb
+
+    if was_given("seed") and not restarts:
+        raise UsageError("--seed is for --restarts")
+    begin = None if start is None else read_graph_argument(start)
+    out.require_writable()
+    prepared = search.prepare(data, out)
+    if begin is not None and set(begin.names) != {v.name for v in prepared.counter.variables}:
+        raise UsageError(f"--start {place(str(start))}: its nodes are not the columns used")
+    with tracing(trace_path) as trace:
+        result = hill_climb(
+            prepared.score,
+            max_parents=prepared.max_parents,
+            knowledge=prepared.knowledge,
+            start=begin,
+            tabu=tabu,
+            restarts=restarts,
+            perturb=perturb,
+            seed=seed,
+            deadline=prepared.deadline,
+            trace=trace,
+        )
+    graph = result.dag
+    if cpdag:
+        from gml.learn.search import class_of
+
+        graph = class_of(result.dag, prepared.knowledge)
+    return prepared.write(out, graph, result)
