@@ -36,7 +36,7 @@ from gml.errors import UsageError, place
     type=click.IntRange(min=0),
     default=0,
     metavar="LENGTH",
-    help="Go on at a loss, not back to the last LENGTH graphs, for LENGTH steps; 0: not at all.",
+    help="Go on at a loss for LENGTH moves, leaving the edges of the last LENGTH alone; 0: do not.",
 )
 @restart_options
 @click.option("--start", metavar="GRAPH", help="Begin with this graph, not with the empty one.")
@@ -60,8 +60,8 @@ def command(
     """Learn a DAG from DATA that no change of one edge improves (hill climbing).
 
     The edge whose adding, deleting or reversing raises the score most is changed, until none does.
-    That often ends far below the best graph, and where depends on names, which break ties: --tabu
-    and --restarts go on from there, and gml ges searches over equivalence classes instead.
+    That often ends far below the best graph: --tabu and --restarts go on from there (--tabu 15
+    --restarts 50 is a good start), and gml ges searches over equivalence classes instead.
     """
     from gml.learn.hillclimb import hill_climb
 

@@ -139,7 +139,7 @@ def restart_options(function: Function) -> Function:
         "--perturb",
         type=click.IntRange(min=1),
         metavar="K",
-        help="Random changes of a restart; a tenth of the columns, at least 2.",
+        help="Random changes of a restart; half the number of columns.",
     )
     @functools.wraps(function)
     def wrapper(*args: Any, restarts: int, perturb: int | None, **kwargs: Any) -> Any:

@@ -6,12 +6,15 @@ put x into the parents of y, or to take it out, the gain of adding or deleting x
 `change[x, y]` and that of reversing it `change[x, y] + change[y, x]`; so after a move only the
 columns of the one or two children it touched are scored anew.
 
-With a tabu list (Glover 1986) the best move is made even at a loss, unless it leads to one of the
-last `tabu` graphs, until `tabu` moves have found nothing better. A restart makes `perturb` random
-moves from the best graph so far and climbs again (iterated local search).
+With a tabu list (Glover 1986) the best move is made even at a loss, until `tabu` moves have found
+nothing better; the edges of the last `tabu` moves are left alone, unless that gives the best graph
+so far. A restart makes `perturb` random moves from the best graph and climbs again (iterated local
+search).
 
-Ties go to the edge that is first by the names of source and target, then to adding before deleting
-before reversing.
+With an equivalent score x → y and y → x often gain the same, and which of them comes first decides
+where the climb ends. Of the two the one is added after which another parent of its child gains
+more. Other ties go to the edge that is first by the names of source and target, then to adding
+before deleting before reversing. So names matter little, and the order of columns never.
 """
 
 from __future__ import annotations
@@ -42,9 +45,9 @@ from gml.learn.search import (
 from gml.progress import Deadline, reporter
 from gml.scores.base import RESOLUTION, Score
 
-_NEVER = np.iinfo(np.int64).min // 4
-# Gains above are of legal moves: no score is so low, and two of them add up.
-_LEGAL = _NEVER // 2
+_NEVER = -(1 << 61)
+# Gains above are of legal moves; two that are not add up without overflow.
+_LEGAL = -(1 << 60)
 _ADD, _DELETE, _REVERSE = range(3)
 _MOVES = ("add", "delete", "reverse")
 
@@ -87,7 +90,7 @@ def hill_climb(
         Length of the tabu list, and how many moves may pass without a better graph.
     restarts, perturb : int
         How often to begin anew, after how many random moves from the best graph; by default one
-        for every tenth node and at least two.
+        for every second node.
     seed : int
         Of the random moves.
     deadline : Deadline, optional
@@ -157,6 +160,13 @@ def _first_parents(start: Graph | None, names: Sequence[str], limits: Limits) ->
     return parents
 
 
+Pair = frozenset[int]
+
+
+def _pair(move: Move) -> Pair:
+    return frozenset((move.source, move.target))
+
+
 class _State:
     """A DAG with what each change of an edge would gain."""
 
@@ -168,9 +178,6 @@ class _State:
             bits_of(np.flatnonzero(~limits.forbidden[:, y]).tolist()) & ~(1 << y)
             for y in range(self.n)
         ]
-        # Keys of arcs; those of the arcs of a graph, combined by exclusive or, stand for the graph.
-        keys = np.random.default_rng(self.n).integers(0, 1 << 63, (self.n, self.n))
-        self._keys: list[list[int]] = keys.tolist()
         self._change = np.full((self.n, self.n), _NEVER, dtype=np.int64)
         self._values = np.zeros(self.n)
         self.go_to(parents)
@@ -178,12 +185,10 @@ class _State:
     def go_to(self, parents: Sequence[int]) -> None:
         """Take another DAG."""
         self.parents = list(parents)
-        self.key = 0
         self._edge = np.zeros((self.n, self.n), dtype=bool)
         for y, given in enumerate(self.parents):
             for x in members(given):
                 self._edge[x, y] = True
-                self.key ^= self._keys[x][y]
         self._find_ancestors()
         self._rescore(range(self.n))
 
@@ -192,8 +197,11 @@ class _State:
         """The score of the graph, in units."""
         return unit(math.fsum(self._values.tolist()))
 
-    def best_move(self, barred: Container[int] = ()) -> Move | None:
-        """Return the legal move with the largest gain that leads to no graph with a barred key."""
+    def best_move(self, barred: Container[Pair] = (), spared: int = 0) -> Move | None:
+        """Return the legal move with the largest gain.
+
+        An edge between a barred pair is changed only if that gains more than is spared.
+        """
         add, delete, reverse, source, target = self._gains()
         while True:
             moves = []
@@ -209,7 +217,14 @@ class _State:
             best = min(moves, default=None)
             if best is None or best.loss >= -_LEGAL:
                 return None
-            if self._key_after(best) not in barred:
+            if -best.loss > spared or _pair(best) not in barred:
+                turned = best._replace(source=best.target, target=best.source)
+                if (
+                    best.kind == _ADD
+                    and add[turned.source, turned.target] == -best.loss
+                    and self._next_gain(turned) > self._next_gain(best)
+                ):
+                    return turned
                 return best
             if best.kind == _ADD:
                 add[best.source, best.target] = _NEVER
@@ -217,10 +232,22 @@ class _State:
                 at = int(np.flatnonzero((source == best.source) & (target == best.target))[0])
                 (delete if best.kind == _DELETE else reverse)[at] = _NEVER
 
+    def _next_gain(self, move: Move) -> int:
+        """What one more parent of the child gains after an edge is added, at most."""
+        _, x, y, _ = move
+        given = self.parents[y] | 1 << x
+        below = bits_of(np.flatnonzero(self._above[:, y]).tolist())
+        more = self._may_be_parent[y] & ~given & ~below
+        if given.bit_count() >= self._limits.max_parents or not more:
+            return 0
+        # All candidates at once: if the edge is added, they are all asked for next.
+        self.local.prepare([(y, given, self._may_be_parent[y] & ~given)])
+        then = self.local.with_one(y, given, positions(more, self.n))
+        return max(0, unit(float(then.max()) - self.local.value(y, given)))
+
     def make(self, move: Move) -> None:
         """Make a legal move."""
         _, x, y, kind = move
-        self.key = self._key_after(move)
         if kind == _ADD:
             self.parents[y] |= 1 << x
             self._edge[x, y] = True
@@ -234,11 +261,6 @@ class _State:
             self._edge[y, x] = True
         self._find_ancestors()
         self._rescore([y] if kind == _DELETE else [x, y])
-
-    def _key_after(self, move: Move) -> int:
-        _, x, y, kind = move
-        key = self.key ^ self._keys[x][y]
-        return key ^ self._keys[y][x] if kind == _REVERSE else key
 
     def _gains(self) -> tuple[Units, Units, Units, NDArray[np.int64], NDArray[np.int64]]:
         """Gains of adding [x, y], and of deleting and reversing the edges source → target."""
@@ -306,17 +328,17 @@ class _Run:
     def climb(self, phase: str) -> None:
         """Make the best move until none gains, or long enough without a better graph."""
         state = self._state
-        recent: deque[int] = deque([state.key], maxlen=max(self._tabu, 1))
+        recent: deque[Pair] = deque(maxlen=self._tabu)
         top, since = state.score, 0
         while since <= self._tabu:
             if self.deadline.passed:
                 self.stopped = True
                 break
-            move = state.best_move(recent if self._tabu else ())
+            move = state.best_move(recent, self._best_score - state.score)
             if move is None or (move.loss >= 0 and not self._tabu):
                 break
             self._make(move, phase)
-            recent.append(state.key)
+            recent.append(_pair(move))
             since += 1
             if state.score > top:
                 top, since = state.score, 0

@@ -22,16 +22,17 @@ Wanted = tuple[int, int, int]
 """A child, its parents, and the nodes of which each is to be one more parent."""
 
 _MOST_KEPT_BYTES = 1 << 29
+_MOST_UNITS = 2.0**60
 
 
 def units(nats: NDArray[np.float64]) -> Units:
-    """Round to whole units of 2⁻²⁰ nats, in which gains are compared."""
-    return np.rint(nats / RESOLUTION).astype(np.int64)
+    """Round to whole units of 2⁻²⁰ nats, in which gains are compared; −∞ is a very large loss."""
+    return np.rint(np.clip(nats / RESOLUTION, -_MOST_UNITS, _MOST_UNITS)).astype(np.int64)
 
 
 def unit(nats: float) -> int:
-    """Round to a whole unit."""
-    return round(nats / RESOLUTION)
+    """Round one number to a whole unit."""
+    return round(min(max(nats / RESOLUTION, -_MOST_UNITS), _MOST_UNITS))
 
 
 class LocalScores:

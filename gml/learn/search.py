@@ -115,12 +115,12 @@ def perturbed(
 ) -> list[int]:
     """Make random moves in a DAG: to add, delete or reverse an edge, each kind as likely.
 
-    By default there is a move for every tenth node, and at least two.
+    By default there is a move for every second node, and at least two.
     """
     n = len(dag)
     dag = list(dag)
     if moves is None:
-        moves = max(2, n // 10)
+        moves = max(2, n // 2)
     for _ in range(moves if n > 1 else 0):
         for _ in range(_MOST_TRIES):
             if _move_at_random(dag, rng, limits):
