@@ -1,0 +1,228 @@
+"""How two graphs over the same nodes differ.
+
+The structural Hamming distance (SHD) is the number of pairs of nodes whose marks differ between the
+two CPDAGs, each counting 1 (as Tsamardinos, Brown & Aliferis 2006, Machine Learning 65:31, count,
+with an edge of another direction as one error). A DAG is taken for its CPDAG; a CPDAG, a PDAG and
+an undirected graph are compared as they are: knowledge directs edges of a PDAG that the CPDAG
+leaves open, and these count. The SHD of two DAGs compares their arrows instead.
+
+An arrowhead is an ordered pair (i, j) with an arrow at j. Precision is the share of what the second
+graph has that the first has too, recall the reverse; what would be 0/0 is None. Differences are in
+order of names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import GraphError, UsageError, quote
+from gml.graph.extension import consistent_extension
+from gml.graph.graph import Graph, Mark
+from gml.graph.orientation import maximally_oriented
+from gml.graph.sid import SidBounds, sid_bounds
+
+VIEWS = ("cpdag", "dag")
+
+_AT_FIRST = {Mark.TAIL: "-", Mark.ARROW: "<", Mark.CIRCLE: "o"}
+_AT_SECOND = {Mark.TAIL: "-", Mark.ARROW: ">", Mark.CIRCLE: "o"}
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Precision, recall and their harmonic mean; None for 0/0."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A pair of nodes, x before y by name, and the edge from x to y in each graph; None if none.
+
+    `kind` says what the second graph is to the first: `missing`, `extra`, `reversed`, `directed`,
+    `undirected`, or `marks` for edges that only PAGs have.
+    """
+
+    x: str
+    y: str
+    a: str | None
+    b: str | None
+    kind: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a second graph is to a first one.
+
+    `shd` compares CPDAGs (or what is compared as it is), `dag_shd` DAGs; `differences` and the
+    rates are those of the view asked for, and so is `distance`, the number of differences.
+    """
+
+    shd: int
+    dag_shd: int | None
+    skeleton: Rates
+    arrowheads: Rates
+    differences: tuple[Difference, ...]
+    sid: SidBounds | None
+
+    @property
+    def distance(self) -> int:
+        """The SHD of the view asked for."""
+        return len(self.differences)
+
+
+def compare_graphs(reference: Graph, other: Graph, *, view: str = "cpdag") -> Comparison:
+    """Compare a graph with a reference over the same nodes, in any order.
+
+    Parameters
+    ----------
+    reference, other
+        Any graphs; PAGs compare with PAGs only.
+    view
+        `cpdag`: equivalence classes are compared. `dag`: DAGs, and of a class its name-smallest
+        one.
+
+    The SID is that of the graphs as they are given, whatever the view: None unless the reference is
+    a DAG and the other graph stands for one or more.
+
+    Examples
+    --------
+    >>> chain = Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
+    >>> other = Graph.from_edges("CAB", [("C", "-->", "B"), ("B", "-->", "A")])
+    >>> found = compare_graphs(chain, other)
+    >>> found.shd, found.dag_shd, found.sid.upper, found.differences
+    (0, 2, 6, ())
+    """
+    if view not in VIEWS:
+        raise UsageError(f"the view is one of {', '.join(VIEWS)}")
+    require_same_nodes(reference, other)
+    a, b = _by_name(reference), _by_name(other)
+    if (a.kind == "pag") != (b.kind == "pag"):
+        raise GraphError("a PAG can be compared with PAGs only")
+    as_classes = equivalence_class(a), equivalence_class(b)
+    shd = _distance(*as_classes)
+    compared, dag_shd = as_classes, None
+    if view == "dag":
+        compared = consistent_extension(a), consistent_extension(b)
+        dag_shd = _distance(*compared)
+    elif a.kind == b.kind == "dag":
+        dag_shd = _distance(a, b)
+    skeletons, arrowheads = (
+        _rates(*(graph.marks == Mark.ARROW if heads else graph.marks != 0 for graph in compared))
+        for heads in (False, True)
+    )
+    return Comparison(shd, dag_shd, skeletons, arrowheads, _differences(*compared), _sid(a, b))
+
+
+def require_same_nodes(reference: Graph, other: Graph) -> None:
+    """Raise an error that names a node that one graph has and the other has not."""
+    for one, two, which in ((reference, other, "second"), (other, reference, "first")):
+        missing = sorted(set(one.names) - set(two.names))
+        if missing:
+            raise GraphError(f"node {quote(missing[0])} is missing in the {which} graph")
+
+
+def equivalence_class(graph: Graph) -> Graph:
+    """Return the CPDAG of a DAG; other graphs as they are.
+
+    Examples
+    --------
+    >>> dag = Graph.from_edges("ABCD", [("A", "-->", "B"), ("C", "-->", "B"), ("C", "-->", "D")])
+    >>> [(edge.source, edge.type, edge.target) for edge in equivalence_class(dag).edges()]
+    [(0, '-->', 1), (2, '-->', 1), (2, '---', 3)]
+    """
+    if graph.kind != "dag":
+        return graph
+    directed = maximally_oriented(graph.marks == Mark.ARROW)
+    marks = np.where(graph.marks != Mark.NONE, Mark.TAIL, Mark.NONE).astype(np.uint8)
+    marks[directed] = Mark.ARROW
+    return replace(graph, marks=marks, kind="cpdag")
+
+
+def is_equivalence_class(graph: Graph) -> bool:
+    """Whether a graph is the CPDAG of some DAG, whatever its kind says.
+
+    Examples
+    --------
+    >>> names = ["A", "B", "C"]
+    >>> is_equivalence_class(Graph.from_edges(names, [("A", "---", "B"), ("B", "---", "C")]))
+    True
+    >>> is_equivalence_class(Graph.from_edges(names, [("A", "-->", "B"), ("B", "---", "C")]))
+    False
+    """
+    try:
+        dag = consistent_extension(graph)
+    except GraphError:
+        return False
+    return bool(np.array_equal(equivalence_class(dag).marks, graph.marks))
+
+
+def _by_name(graph: Graph) -> Graph:
+    order = sorted(range(len(graph.names)), key=graph.names.__getitem__)
+    names = tuple(graph.names[j] for j in order)
+    return replace(graph, names=names, marks=graph.marks[np.ix_(order, order)], attributes={})
+
+
+def _differing(a: Graph, b: Graph) -> NDArray[np.bool_]:
+    """Which pairs differ, each once, the first by name first."""
+    differ = a.marks != b.marks
+    upper: NDArray[np.bool_] = np.triu(differ | differ.T)
+    return upper
+
+
+def _distance(a: Graph, b: Graph) -> int:
+    return int(np.count_nonzero(_differing(a, b)))
+
+
+def _rates(in_a: NDArray[np.bool_], in_b: NDArray[np.bool_]) -> Rates:
+    """Of symmetric matrices every pair counts twice, which no rate shows."""
+    both, size_a, size_b = (int(np.count_nonzero(some)) for some in (in_a & in_b, in_a, in_b))
+    return Rates(
+        both / size_b if size_b else None,
+        both / size_a if size_a else None,
+        2 * both / (size_a + size_b) if size_a + size_b else None,
+    )
+
+
+def _differences(a: Graph, b: Graph) -> tuple[Difference, ...]:
+    found = []
+    for i, j in np.argwhere(_differing(a, b)).tolist():
+        in_a, in_b = _edge(a, i, j), _edge(b, i, j)
+        found.append(Difference(a.names[i], a.names[j], in_a, in_b, _kind(in_a, in_b)))
+    return tuple(found)
+
+
+def _edge(graph: Graph, i: int, j: int) -> str | None:
+    """The edge read from i to j, an arrow back included."""
+    at_i, at_j = Mark(graph.marks[j, i]), Mark(graph.marks[i, j])
+    return None if at_j == Mark.NONE else f"{_AT_FIRST[at_i]}-{_AT_SECOND[at_j]}"
+
+
+def _kind(a: str | None, b: str | None) -> str:
+    if b is None:
+        return "missing"
+    if a is None:
+        return "extra"
+    arrows = ("-->", "<--")
+    if a in arrows and b in arrows:
+        return "reversed"
+    if a in arrows and b == "---":
+        return "undirected"
+    return "directed" if a == "---" and b in arrows else "marks"
+
+
+def _sid(a: Graph, b: Graph) -> SidBounds | None:
+    if a.kind != "dag":
+        return None
+    if b.kind == "dag":
+        return sid_bounds(a, b)
+    try:
+        dag = consistent_extension(b)
+    except GraphError:
+        return None
+    is_class = np.array_equal(equivalence_class(dag).marks, b.marks)
+    return sid_bounds(a, b, is_class=is_class)
