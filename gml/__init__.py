@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gml.formats.graphs import read_graph, write_graph
     from gml.formats.knowledge import read_knowledge
     from gml.formats.models import read_model, write_model
+    from gml.graph.comparison import compare_graphs
     from gml.graph.graph import Graph, Mark
     from gml.graph.knowledge import Knowledge
     from gml.independence.base import CIResult
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from gml.learn.hillclimb import hill_climb
     from gml.learn.pc import pc
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+    from gml.model.compare import kl_divergence
     from gml.model.fit import fit
     from gml.model.query import Inference
     from gml.progress import Deadline
@@ -66,11 +68,13 @@ _HOMES = {
     "adjust": "gml.independence.multiplicity",
     "average_graphs": "gml.learn.bootstrap",
     "chow_liu": "gml.learn.chowliu",
+    "compare_graphs": "gml.graph.comparison",
     "fit": "gml.model.fit",
     "ges": "gml.learn.ges",
     "half_samples": "gml.learn.bootstrap",
     "hill_climb": "gml.learn.hillclimb",
     "implied_independences": "gml.independence.implied",
+    "kl_divergence": "gml.model.compare",
     "learn_replicates": "gml.learn.bootstrap",
     "pc": "gml.learn.pc",
     "read": "gml.data.reading",
@@ -104,11 +108,13 @@ __all__ = [
     "adjust",
     "average_graphs",
     "chow_liu",
+    "compare_graphs",
     "fit",
     "ges",
     "half_samples",
     "hill_climb",
     "implied_independences",
+    "kl_divergence",
     "learn_replicates",
     "pc",
     "read",
