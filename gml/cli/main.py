@@ -16,6 +16,7 @@ from gml.errors import GmlError, unknown_name
 
 COMMANDS = {
     "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
+    "compare": "Compare graphs or models with a reference.",
     "convert": "Convert a graph or model file to another format.",
     "explain": "Say why PC has an edge, or none, from its log.",
     "fit-params": "Fit the probability tables of a graph.",

@@ -16,6 +16,7 @@ from gml.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from gml.formats.reports.answers import Answer
+    from gml.formats.reports.comparisons import ComparedPair
     from gml.formats.reports.scores import ScoredGraph
     from gml.graph.graph import Graph
     from gml.model.bayesnet import BayesNet
@@ -178,6 +179,16 @@ class ScoreOutput(_Output):
         self._send(FORMATS[self.format](graphs, n))
 
 
+class ComparisonOutput(_Output):
+    """Takes compared graphs."""
+
+    def write(self, pairs: Sequence[ComparedPair]) -> None:
+        """Write what was found of each pair."""
+        from gml.formats.reports.comparisons import FORMATS
+
+        self._send(FORMATS[self.format](pairs))
+
+
 class AnswerOutput(_Output):
     """Takes the answer to a query."""
 
@@ -224,6 +235,13 @@ def score_output(function: Function) -> Function:
     from gml.formats.suffixes import REPORT_SUFFIXES
 
     return _output(function, ScoreOutput, REPORT_SUFFIXES)
+
+
+def comparison_output(function: Function) -> Function:
+    """-o and -f for compared graphs, injected as `out`."""
+    from gml.formats.suffixes import REPORT_SUFFIXES
+
+    return _output(function, ComparisonOutput, REPORT_SUFFIXES)
 
 
 def answer_output(function: Function) -> Function:

@@ -85,16 +85,17 @@ def _shown_in(row: Row, key: str) -> str:
     log10_p = row.get("log10_p")
     if key == "p_value" and row[key] == 0 and log10_p is not None:
         return tiny_p(log10_p, 6)
-    return _shown(row[key])
+    return shown(row[key])
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value for people, on one line."""
     if value is None:
         return "-"
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return ", ".join(_shown(item) for item in value) or "-"
+        return ", ".join(shown(item) for item in value) or "-"
     text = str(value)
     return text if text.isprintable() and text else repr(text)
 
