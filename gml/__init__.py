@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gml.learn.chowliu import chow_liu
     from gml.learn.ges import ges
     from gml.learn.hillclimb import hill_climb
+    from gml.learn.imap import greedy_imap, minimal_imap
     from gml.learn.pc import pc
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.compare import kl_divergence
@@ -71,11 +72,13 @@ _HOMES = {
     "compare_graphs": "gml.graph.comparison",
     "fit": "gml.model.fit",
     "ges": "gml.learn.ges",
+    "greedy_imap": "gml.learn.imap",
     "half_samples": "gml.learn.bootstrap",
     "hill_climb": "gml.learn.hillclimb",
     "implied_independences": "gml.independence.implied",
     "kl_divergence": "gml.model.compare",
     "learn_replicates": "gml.learn.bootstrap",
+    "minimal_imap": "gml.learn.imap",
     "pc": "gml.learn.pc",
     "read": "gml.data.reading",
     "read_graph": "gml.formats.graphs",
@@ -111,11 +114,13 @@ __all__ = [
     "compare_graphs",
     "fit",
     "ges",
+    "greedy_imap",
     "half_samples",
     "hill_climb",
     "implied_independences",
     "kl_divergence",
     "learn_replicates",
+    "minimal_imap",
     "pc",
     "read",
     "read_graph",

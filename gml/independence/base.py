@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import Counter, Triple, TripleArray
+from gml.counts.counter import Counter, Triple
 
 INDEPENDENT = "independent"
 DEPENDENT = "dependent"
@@ -187,7 +187,7 @@ def tiny_p(log10_p: float, digits: int) -> str:
     return f"{10 ** (log10_p - exponent):.{digits}g}e{exponent}"
 
 
-def run(test: CITest, triples: TripleArray) -> Sequence[CIResult]:
+def run(test: CITest, triples: Sequence[Triple]) -> Sequence[CIResult]:
     """Run many tests, one by one if the test has no `batch`."""
     if not hasattr(test, "batch"):
         return [test(*triple) for triple in triples]

@@ -1,0 +1,398 @@
+"""Minimal I-maps for an order: each variable gets its parents from those before it.
+
+A DAG is an I-map of a distribution if it claims no independence that does not hold, and minimal if
+no edge can go. For an order, the parents of x are a smallest set of predecessors that makes x
+independent of the others (Koller & Friedman 2009, algorithm 3.2). Where the distribution has the
+intersection property (if it is positive, say) there is one such set.
+
+*By tests* (`minimal_imap`) it is found by growing and shrinking (Margaritis 2003) among the
+predecessors: the one joins that is most dependent on x given those that have joined, until none is
+dependent; then those go that are independent of x given the rest, the weakest first. Under
+composition and intersection, which a distribution faithful to a DAG has, the result is the minimal
+I-map. Only a test that says *dependent* makes an edge, or keeps one. A test that cannot tell does
+not: where no stratum has both variables varying, the rows at hand are predicted as well without
+the edge. Most dependent is the smallest margin (ln p − ln α), then the largest n·I (the statistic,
+where a test has no I), both rounded to 2⁻²⁰, then the first name; weakest is the reverse.
+
+*By a score* (`greedy_imap`) the predecessor joins that improves the local score most, until none
+does: the K2 algorithm (Cooper & Herskovits 1992, Machine Learning 9:309, section 3.1), with any
+decomposable score. K2 never looks back; here a parent then goes if that improves the score, and
+both are repeated until nothing does, as the first to join may be of no use beside the others.
+Local scores are rounded to 2⁻²⁰ nats before they are compared; ties go to the first name.
+
+Required parents are always in and forbidden ones never; those, and a largest number of parents, may
+leave a graph that is no I-map. All variables take a step at a time, so that the engine is asked for
+many tables at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Family, Triple
+from gml.errors import UsageError, quote, unknown_name
+from gml.graph.graph import Graph
+from gml.graph.knowledge import NO_TIER, Knowledge
+from gml.independence.base import CIResult, CITest, ResultArrays, margins_of, run
+from gml.progress import Deadline, reporter
+from gml.scores.base import Score, add_up, batch, rounded
+
+# Questions asked at a time: enough for threads, few enough for a deadline.
+_BATCH = 1 << 13
+
+
+@dataclass(frozen=True)
+class ImapResult:
+    """The DAG; how many tests were run, or families scored; whether there was time enough.
+
+    `score` is that of the DAG, if a score was asked.
+    """
+
+    graph: Graph
+    asked: int
+    complete: bool = True
+    score: float | None = None
+
+
+def minimal_imap(
+    test: CITest,
+    order: Sequence[str],
+    *,
+    alpha: float = 0.01,
+    max_parents: int | None = None,
+    knowledge: Knowledge | None = None,
+    deadline: Deadline | None = None,
+) -> ImapResult:
+    """Learn the minimal I-map for an order of all variables by independence tests.
+
+    Parameters
+    ----------
+    test : CITest
+        Any object with `names` and a call (x, y, given) that returns a CIResult.
+    order : sequence of str
+        Every variable once; edges lead from earlier to later ones.
+    alpha : float
+        Level of the tests.
+    max_parents : int, optional
+        Where growing stops.
+    knowledge : Knowledge, optional
+        Required and forbidden edges, tiers; the order must agree.
+    deadline : Deadline, optional
+        When to stop with what is there.
+
+    Examples
+    --------
+    >>> import gml
+    >>> chain = gml.Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
+    >>> found = gml.minimal_imap(gml.OracleTest(chain), ["A", "C", "B"]).graph
+    >>> [(found.names[e.source], found.names[e.target]) for e in found.edges()]
+    [('A', 'B'), ('A', 'C'), ('C', 'B')]
+    """
+    if not 0 < alpha <= 1:
+        raise UsageError(f"alpha {alpha} is not between 0 and 1")
+    families = _Families(test.names, order, knowledge or Knowledge(), max_parents)
+    search = _Tests(test, alpha, families, deadline or Deadline())
+    complete = search.grow() and search.shrink()
+    return ImapResult(families.graph(), search.asked, complete)
+
+
+def greedy_imap(
+    score: Score,
+    order: Sequence[str],
+    *,
+    max_parents: int | None = None,
+    knowledge: Knowledge | None = None,
+    deadline: Deadline | None = None,
+) -> ImapResult:
+    """Learn a DAG for an order of all variables by a score, each node greedily for itself.
+
+    Parameters are those of `minimal_imap`; `score` is any object with `names` and
+    `local(child, parents)`.
+
+    Examples
+    --------
+    >>> import gml
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> order = ["asia", "smoke", "tub", "lung", "bronc", "either", "xray", "dysp"]
+    >>> found = gml.greedy_imap(gml.SCORES["k2"](counter), order)
+    >>> found.graph.n_edges, round(found.score, 3)
+    (9, -11181.138)
+    """
+    families = _Families(score.names, order, knowledge or Knowledge(), max_parents)
+    search = _Scores(score, families, deadline or Deadline())
+    complete = search.climb()
+    return ImapResult(families.graph(), search.asked, complete, search.total())
+
+
+class _Families:
+    """The parents of each variable by now, and which others may join; lists are in name order."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        order: Sequence[str],
+        knowledge: Knowledge,
+        max_parents: int | None,
+    ) -> None:
+        self._names = list(names)
+        _require_all_once(self._names, order)
+        _require_agreement(self._names, order, knowledge)
+        if max_parents is not None and max_parents < 0:
+            raise UsageError("max_parents is not negative")
+        self._most = len(names) if max_parents is None else max_parents
+        self.nodes = sorted(range(len(names)), key=self._names.__getitem__)
+        place = {name: k for k, name in enumerate(order)}
+        required = knowledge.required(names)
+        decided = required | knowledge.forbidden(names)
+        self._candidates: list[list[int]] = []
+        self._required: list[list[int]] = []
+        for x, name in enumerate(names):
+            before = [j for j in self.nodes if place[names[j]] < place[name]]
+            self._required.append([j for j in before if required[j, x]])
+            self._candidates.append([j for j in before if not decided[j, x]])
+            if len(self._required[x]) > self._most:
+                raise UsageError(
+                    f"{quote(name)} has {len(self._required[x])} required parents; at most "
+                    f"{self._most} are allowed"
+                )
+        self.parents = [list(required_of) for required_of in self._required]
+
+    def that_may_join(self, x: int) -> list[int]:
+        """The candidates of a variable, if it has room for one."""
+        if len(self.parents[x]) >= self._most:
+            return []
+        return [j for j in self._candidates[x] if j not in self.parents[x]]
+
+    def that_may_go(self, x: int) -> list[int]:
+        """The parents of a variable that nobody requires."""
+        return [j for j in self.parents[x] if j not in self._required[x]]
+
+    def with_(self, x: int, j: int) -> tuple[int, ...]:
+        """The parents of x and j."""
+        return tuple(sorted([*self.parents[x], j], key=self._names.__getitem__))
+
+    def without(self, x: int, j: int) -> tuple[int, ...]:
+        """The parents of x but j."""
+        return tuple(i for i in self.parents[x] if i != j)
+
+    def graph(self) -> Graph:
+        """The DAG of these parents."""
+        edges = [
+            (self._names[j], "-->", self._names[x])
+            for x, parents in enumerate(self.parents)
+            for j in parents
+        ]
+        return Graph.from_edges(self._names, edges, kind="dag")
+
+
+def _require_all_once(names: Sequence[str], order: Sequence[str]) -> None:
+    for name in order:
+        if name not in names:
+            raise UsageError(unknown_name("variable", name, names))
+    if len(set(order)) < len(order):
+        twice = next(name for k, name in enumerate(order) if name in order[:k])
+        raise UsageError(f"the order has {quote(twice)} twice")
+    for name in names:
+        if name not in order:
+            raise UsageError(f"the order does not have {quote(name)}")
+
+
+def _require_agreement(names: Sequence[str], order: Sequence[str], knowledge: Knowledge) -> None:
+    """Refuse an order that requires or tiers contradict."""
+    for name in knowledge.names:
+        if name not in names:
+            raise UsageError(unknown_name("variable", name, names))
+    knowledge.require_consistent()
+    place = {name: k for k, name in enumerate(order)}
+    for source, target in knowledge.require:
+        if place[source] > place[target]:
+            raise UsageError(
+                f"{quote(source)} -> {quote(target)} is required, but the order has "
+                f"{quote(target)} first"
+            )
+    latest, first = NO_TIER, ""
+    for name, tier in zip(order, knowledge.tiers_of(order).tolist(), strict=True):
+        if tier == NO_TIER:
+            continue
+        if tier < latest:
+            raise UsageError(
+                f"the order has {quote(first)} before {quote(name)}, which is of an earlier tier"
+            )
+        latest, first = tier, name
+
+
+# ---------------------------------------------------------------------- by tests
+
+
+class _Tests:
+    """Growing and shrinking, a step of all variables at a time."""
+
+    def __init__(self, test: CITest, alpha: float, families: _Families, deadline: Deadline) -> None:
+        self._test = test
+        self._alpha = alpha
+        self._families = families
+        self._deadline = deadline
+        self.asked = 0
+
+    def grow(self) -> bool:
+        """Let variables join; False if the time was up."""
+        families = self._families
+        growing = families.nodes
+        while growing:
+            questions = [
+                (x, j, tuple(families.parents[x]))
+                for x in growing
+                for j in families.that_may_join(x)
+            ]
+            evidence = self._ask(questions)
+            if evidence is None:
+                return False
+            best: dict[int, tuple[float, float, int]] = {}
+            for k, (x, j, _) in enumerate(questions):
+                # Questions are in order of names: the first of equals stays.
+                found = (evidence.key[k], -evidence.effect[k], j)
+                if evidence.dependent[k] and (x not in best or found[:2] < best[x][:2]):
+                    best[x] = found
+            for x, (_, _, j) in best.items():
+                families.parents[x] = list(families.with_(x, j))
+            growing = [x for x in growing if x in best]
+            reporter().advance("growing", len(families.nodes) - len(growing), len(families.nodes))
+        return True
+
+    def shrink(self) -> bool:
+        """Let variables go that are not needed beside the others; False if the time was up."""
+        families = self._families
+        shrinking = families.nodes
+        while shrinking:
+            questions = [
+                (x, j, families.without(x, j)) for x in shrinking for j in families.that_may_go(x)
+            ]
+            evidence = self._ask(questions)
+            if evidence is None:
+                return False
+            worst: dict[int, tuple[float, float, int]] = {}
+            for k, (x, j, _) in enumerate(questions):
+                # The last of equals goes.
+                found = (evidence.key[k], -evidence.effect[k], j)
+                if not evidence.dependent[k] and (x not in worst or found[:2] >= worst[x][:2]):
+                    worst[x] = found
+            for x, (_, _, j) in worst.items():
+                families.parents[x] = list(families.without(x, j))
+            shrinking = [x for x in shrinking if x in worst]
+            reporter().advance(
+                "shrinking", len(families.nodes) - len(shrinking), len(families.nodes)
+            )
+        return True
+
+    def _ask(self, questions: Sequence[Triple]) -> _Evidence | None:
+        parts = []
+        for start in range(0, len(questions), _BATCH):
+            if self._deadline.passed:
+                return None
+            some = questions[start : start + _BATCH]
+            results = run(self._test, some)
+            self.asked += len(some)
+            parts.append((margins_of(self._test, results, self._alpha), _effects(results)))
+        margins, effects = (
+            np.concatenate([np.empty(0), *(part[k] for part in parts)]) for k in (0, 1)
+        )
+        return _Evidence(margins, effects)
+
+
+class _Evidence:
+    """What tests say: whether dependent, and keys by which the most dependent comes first."""
+
+    def __init__(self, margins: NDArray[np.float64], effects: NDArray[np.float64]) -> None:
+        self.dependent = (margins < 0).tolist()
+        # Without an answer nothing speaks for an edge.
+        self.key = np.where(np.isnan(margins), np.inf, rounded(margins)).tolist()
+        self.effect = rounded(effects).tolist()
+
+
+def _effects(results: Sequence[CIResult]) -> NDArray[np.float64]:
+    """n·I, or the size of the statistic of tests that have no I; 0 where there is neither."""
+    if isinstance(results, ResultArrays):
+        sizes = np.abs(results.statistic) if results.mi is None else results.mi * results.n
+    else:
+        sizes = np.array(
+            [abs(r.statistic) if r.mi is None else r.mi * r.n for r in results], dtype=np.float64
+        )
+    return np.nan_to_num(sizes, nan=0.0, posinf=np.inf)
+
+
+# ---------------------------------------------------------------------- by a score
+
+
+class _Scores:
+    """Climbing, a step of all variables at a time."""
+
+    def __init__(self, score: Score, families: _Families, deadline: Deadline) -> None:
+        self._score = score
+        self._families = families
+        self._deadline = deadline
+        self.asked = 0
+        start: list[Family] = [(x, tuple(families.parents[x])) for x in families.nodes]
+        self._values = dict(zip(families.nodes, batch(score, start).tolist(), strict=True))
+        self.asked += len(start)
+
+    def climb(self) -> bool:
+        """Let variables join and go while that pays; False if the time was up."""
+        families = self._families
+        joining = dict.fromkeys(families.nodes, True)
+        last_chance = dict.fromkeys(families.nodes, False)
+        climbing = families.nodes
+        while climbing:
+            questions: list[Family] = []
+            for x in climbing:
+                if joining[x]:
+                    questions += [(x, families.with_(x, j)) for j in families.that_may_join(x)]
+                else:
+                    questions += [(x, families.without(x, j)) for j in families.that_may_go(x)]
+            values = self._ask(questions)
+            if values is None:
+                return False
+            improved = self._take_best(questions, values)
+            left = []
+            for x in climbing:
+                # Done when nothing may join and, without a change between, nothing may go.
+                if x not in improved and last_chance[x]:
+                    continue
+                if x not in improved:
+                    joining[x] = not joining[x]
+                last_chance[x] = x not in improved
+                left.append(x)
+            climbing = left
+            reporter().advance("climbing", len(families.nodes) - len(climbing), len(families.nodes))
+        return True
+
+    def _take_best(self, questions: Sequence[Family], values: NDArray[np.float64]) -> set[int]:
+        """Move the variables that can improve; returns them."""
+        best: dict[int, tuple[float, int]] = {}
+        for k, (x, _) in enumerate(questions):
+            value = rounded(float(values[k]))
+            least = best[x][0] if x in best else rounded(self._values[x])
+            if value > least:
+                best[x] = (value, k)
+        for x, (_, k) in best.items():
+            self._families.parents[x] = list(questions[k][1])
+            self._values[x] = float(values[k])
+        return set(best)
+
+    def _ask(self, questions: Sequence[Family]) -> NDArray[np.float64] | None:
+        parts = [np.empty(0)]
+        for start in range(0, len(questions), _BATCH):
+            if self._deadline.passed:
+                return None
+            some = questions[start : start + _BATCH]
+            parts.append(batch(self._score, some))
+            self.asked += len(some)
+        return np.concatenate(parts)
+
+    def total(self) -> float:
+        """The score of the DAG."""
+        families: list[Family] = [(x, ()) for x in self._families.nodes]
+        return add_up(self._score.names, families, np.array([self._values[x] for x, _ in families]))
