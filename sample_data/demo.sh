@@ -17,6 +17,7 @@ show gml chowliu sample_data/survey_missing.csv --missing drop --class Travel -f
 show gml pc sample_data/asia.csv --test-log demo_output/log.jsonl -o demo_output/asia_pc.dot
 show gml explain demo_output/log.jsonl bronc dysp
 show gml pc sample_data/asia.csv --tiers 'asia,smoke < tub,lung,bronc,either < xray,dysp' -f text
+show gml imap sample_data/asia.csv --order asia,smoke,tub,lung,bronc,either,xray,dysp --score k2 -f text
 show gml indtest sample_data/admissions.csv Admit Gender --weights Freq
 show gml indtest sample_data/admissions.csv Admit Gender --given Dept --weights Freq --test permutation
 show gml indtest sample_data/asia.csv --implied sample_data/asia.dot --adjust holm

@@ -22,6 +22,7 @@ COMMANDS = {
     "fit-params": "Fit the probability tables of a graph.",
     "ges": "Learn a CPDAG by greedy search over equivalence classes.",
     "hc": "Learn a DAG by hill climbing, with tabu list and restarts.",
+    "imap": "Learn a minimal I-map for an order of the variables.",
     "indtest": "Test the independence of variables.",
     "pc": "Learn a CPDAG by independence tests (the PC algorithm).",
     "query": "Ask a model for posteriors, explanations and predictions.",

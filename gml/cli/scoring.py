@@ -13,6 +13,7 @@ from gml.cli.options import NameList, ess_option, finite, was_given
 from gml.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
+    from gml.cli.testing import TestRequest
     from gml.counts.counter import Counter
     from gml.scores.base import EdgePrior, FamilyScore
 
@@ -91,6 +92,24 @@ def _checked(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+_PRIOR_COUNT = click.option(
+    "--prior-count",
+    type=float,
+    default=1.0,
+    show_default=True,
+    callback=finite,
+    help="Prior rows a cell of bd.",
+)
+_EDGE_PENALTY = click.option(
+    "--edge-penalty",
+    type=float,
+    default=0.0,
+    show_default=True,
+    callback=finite,
+    help="Structure prior: nats that each edge costs; 0: all graphs alike.",
+)
+
+
 def score_options(*, several: bool = True, default: str = "bic") -> Callable[[Function], Function]:
     """--score and what belongs to it, injected as `scoring`."""
     known = f"{', '.join(ON_LEVELS)}; for numbers {', '.join(ON_NUMBERS)}."
@@ -106,22 +125,8 @@ def score_options(*, several: bool = True, default: str = "bic") -> Callable[[Fu
             help=f"{'One or more' if several else 'One'} of {known}",
         )
         @ess_option("Equivalent sample size of bdeu and bds.")
-        @click.option(
-            "--prior-count",
-            type=float,
-            default=1.0,
-            show_default=True,
-            callback=finite,
-            help="Prior rows a cell of bd.",
-        )
-        @click.option(
-            "--edge-penalty",
-            type=float,
-            default=0.0,
-            show_default=True,
-            callback=finite,
-            help="Structure prior: nats that each edge costs; 0: all graphs alike.",
-        )
+        @_PRIOR_COUNT
+        @_EDGE_PENALTY
         @functools.wraps(function)
         def wrapper(
             *args: Any,
@@ -139,3 +144,39 @@ def score_options(*, several: bool = True, default: str = "bic") -> Callable[[Fu
         return wrapper  # type: ignore[return-value]
 
     return decorate
+
+
+def score_instead_options(function: Function) -> Function:
+    """--score NAME in place of the tests, injected as `scoring`; None, and tests, without it.
+
+    Stands below `test_options`, whose --ess is that of the score too.
+    """
+
+    @click.option(
+        "--score",
+        metavar="NAME",
+        help=f"Score instead of testing: {', '.join(ON_LEVELS)}; numbers {', '.join(ON_NUMBERS)}.",
+    )
+    @_PRIOR_COUNT
+    @_EDGE_PENALTY
+    @functools.wraps(function)
+    def wrapper(
+        *args: Any,
+        score: str | None,
+        prior_count: float,
+        edge_penalty: float,
+        testing: TestRequest,
+        **kwargs: Any,
+    ) -> Any:
+        scoring = None
+        if score is None:
+            for option in ("prior_count", "edge_penalty"):
+                if was_given(option):
+                    raise UsageError(f"--{option.replace('_', '-')} belongs to --score")
+        else:
+            testing.refuse_options()
+            names = _checked((score,))
+            scoring = ScoreRequest(names, testing.options["ess"], prior_count, edge_penalty)
+        return function(*args, scoring=scoring, testing=testing, **kwargs)
+
+    return wrapper  # type: ignore[return-value]

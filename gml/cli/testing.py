@@ -80,6 +80,14 @@ class TestRequest:
                 f"{math.ceil(1 / self.alpha) - 1} or more"
             )
 
+    @staticmethod
+    def refuse_options() -> None:
+        """Refuse the options of tests where a score is asked instead; --ess is for both."""
+        for option in ("test", "alpha", *_OPTIONS_OF):
+            if option != "ess" and was_given(option):
+                flag = "--" + option.replace("_", "-")
+                raise UsageError(f"{flag} is about tests, and --score asks for none")
+
     def check(self, *, seeded: bool = False) -> None:
         """Refuse options that mean nothing to the test; `seeded`: the seed has another use."""
         for option, tests in (_OPTIONS_OF | _OTHER_OPTIONS_OF).items():
@@ -92,8 +100,10 @@ class TestRequest:
                 )
 
 
-def test_options(default: str, *, alpha: float, df: str) -> Callable[[Function], Function]:
-    """--test and what belongs to it, injected as `testing`."""
+def test_options(
+    default: str, *, alpha: float, df: str, ess: str = "Of --test bayes."
+) -> Callable[[Function], Function]:
+    """--test and what belongs to it, injected as `testing`; `ess` is the help of --ess."""
     options = [
         click.option(
             "--test",
@@ -113,7 +123,7 @@ def test_options(default: str, *, alpha: float, df: str) -> Callable[[Function],
             show_default=True,
             help="Tables drawn by --test permutation.",
         ),
-        ess_option("Of --test bayes."),
+        ess_option(ess),
         click.option(
             "--log-bf",
             type=float,
