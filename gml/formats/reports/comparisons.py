@@ -71,7 +71,7 @@ def _row(pair: ComparedPair) -> dict[str, Any]:
 
 def _text(pair: ComparedPair) -> str:
     found = pair.found
-    lines = [f"{pair.b} compared with {pair.a}, as {pair.view}"]
+    lines = [f"{shown(pair.b)} compared with {shown(pair.a)}, as {pair.view}"]
     facts = [("shd", str(found.shd))]
     if found.dag_shd is not None:
         facts.append(("dag_shd", str(found.dag_shd)))
