@@ -84,6 +84,11 @@ class SearchRequest:
         """Read the data and make the score."""
         from gml.formats.knowledge import as_json
 
+        if data.options.missing == "available":
+            raise UsageError(
+                "a search compares families on the same rows; --missing available is for tests and "
+                "fitting (use drop or level)"
+            )
         context = click.get_current_context()
         counter = data.counter(
             numeric=self.scoring.numeric, digest=out.keeps_learning, offer_available=False
@@ -139,7 +144,7 @@ def restart_options(function: Function) -> Function:
         "--perturb",
         type=click.IntRange(min=1),
         metavar="K",
-        help="Random changes of a restart; half the number of columns.",
+        help="Random changes of a restart; drawn anew each time, up to one a column.",
     )
     @functools.wraps(function)
     def wrapper(*args: Any, restarts: int, perturb: int | None, **kwargs: Any) -> Any:
@@ -164,6 +169,8 @@ def trace_option(function: Function) -> Function:
         if trace_path == "-":
             raise UsageError("--trace needs a file; standard output is for the graph")
         if trace_path is not None:
+            if trace_path == click.get_current_context().params.get("output"):
+                raise UsageError("two outputs have the same file")
             require_writable(trace_path)
         return function(*args, trace_path=trace_path, **kwargs)
 
@@ -179,6 +186,8 @@ def tracing(path: str | None) -> Iterator[Trace | None]:
     from gml.atomic import whole_file
     from gml.formats.search_trace import HEADER, record
 
+    # Again: inputs may have come to be known since.
+    require_writable(path)
     with whole_file(path) as file:
         file.write(HEADER)
         number = 0

@@ -68,7 +68,8 @@ def ges(
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers; the result is then the maximally oriented PDAG.
     restarts, perturb : int
-        How often to begin anew, after how many random changes of an edge in the best class.
+        How often to begin anew, after how many random changes of an edge in the best class; by
+        default a number drawn each time, up to that of the variables.
     seed : int
         Of the random changes.
     deadline : Deadline, optional

@@ -89,8 +89,8 @@ def hill_climb(
     tabu : int
         Length of the tabu list, and how many moves may pass without a better graph.
     restarts, perturb : int
-        How often to begin anew, after how many random moves from the best graph; by default one
-        for every second node.
+        How often to begin anew, after how many random moves from the best graph; by default a
+        number drawn each time, up to that of the variables.
     seed : int
         Of the random moves.
     deadline : Deadline, optional

@@ -115,12 +115,13 @@ def perturbed(
 ) -> list[int]:
     """Make random moves in a DAG: to add, delete or reverse an edge, each kind as likely.
 
-    By default there is a move for every second node, and at least two.
+    By default their number is drawn too, from two to the number of nodes: small changes lead to
+    graphs nearby, large ones far away, and which of them are needed is not known.
     """
     n = len(dag)
     dag = list(dag)
     if moves is None:
-        moves = max(2, n // 2)
+        moves = int(rng.integers(2, max(3, n + 1)))
     for _ in range(moves if n > 1 else 0):
         for _ in range(_MOST_TRIES):
             if _move_at_random(dag, rng, limits):
