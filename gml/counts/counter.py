@@ -36,30 +36,6 @@ class TableSet(NamedTuple):
 Family = tuple[int, tuple[int, ...]]
 """A child and its parents."""
 
-
-class FamilyArray(Sequence[Family]):
-    """Families with parent sets of one size, as rows (child, *parents) of an integer matrix."""
-
-    def __init__(self, rows: NDArray[np.int32]) -> None:
-        self.rows = rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, slice):
-            return FamilyArray(self.rows[k])
-        child, *parents = self.rows[k].tolist()
-        return child, tuple(parents)
-
-
-def parents_in(families: Sequence[Family]) -> NDArray[np.float64]:
-    """How many parents each family has."""
-    if isinstance(families, FamilyArray):
-        return np.full(len(families), families.rows.shape[1] - 1.0)
-    return np.array([len(parents) for _, parents in families], dtype=float)
-
-
 Triple = tuple[int, int, tuple[int, ...]]
 """x, y and the conditioning set of a test."""
 
@@ -78,6 +54,22 @@ class TripleArray(Sequence[Triple]):
             return TripleArray(self.rows[k])
         x, y, *given = self.rows[k].tolist()
         return x, y, tuple(given)
+
+
+class FamilyArray(Sequence[Family]):
+    """Families with as many parents each, as rows (child, *parents) of an integer matrix."""
+
+    def __init__(self, rows: NDArray[np.int32]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return FamilyArray(self.rows[k])
+        child, *parents = self.rows[k].tolist()
+        return child, tuple(parents)
 
 
 def tables_of(variables: Sequence[Variable], triples: Sequence[Triple]) -> list[TableSet]:
@@ -160,6 +152,15 @@ class Counter(Protocol):
 
     def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
         """What each child is worth given its parents (`FamilyRule`)."""
+
+    def family_ceilings(
+        self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same, and what each would be worth were every cell a configuration of its own.
+
+        That is for DIRICHLET, the prior of these configurations being `cell_prior` a cell; with 0
+        each is worth −ln r, its limit.
+        """
 
     def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
         """Count a batch of tests and return their statistics without handing out the tables."""

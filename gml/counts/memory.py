@@ -184,38 +184,70 @@ class MemoryCounter:
 
     def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
         """What each child is worth given its parents."""
-        flat, starts = self._family_members(families)
+        rule = rule._replace(unit=self.unit)
+
+        def values(data: Any, flat: NDArray[np.int32], starts: NDArray[np.int64]) -> Any:
+            return data.family_values(flat, starts, rule)
+
+        def of_table(table: NDArray[np.int64], cells: float) -> Any:
+            return kernel.active().family_value(table, cells, rule)
+
+        return self._ask_of_families(families, values, of_table, np.empty(0))
+
+    def family_ceilings(
+        self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same, and what each would be worth were every cell a configuration of its own."""
+        rule = rule._replace(unit=self.unit)
+
+        def values(data: Any, flat: NDArray[np.int32], starts: NDArray[np.int64]) -> Any:
+            return data.family_ceilings(flat, starts, rule, cell_prior)
+
+        def of_table(table: NDArray[np.int64], cells: float) -> Any:
+            return kernel.active().family_ceiling(table, cells, rule, cell_prior)
+
+        found = self._ask_of_families(families, values, of_table, np.empty((0, 2)))
+        return found[:, 0], found[:, 1]
+
+    def _ask_of_families(
+        self,
+        families: Sequence[Family],
+        values: Callable[[Any, NDArray[np.int32], NDArray[np.int64]], Any],
+        of_table: Callable[[NDArray[np.int64], float], Any],
+        none: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Ask the kernel in chunks, and by table where it found that too large."""
+        flat, starts = self._in_family_order(families)
         n_families = len(starts) - 1
         self._require_levels(np.flatnonzero(np.bincount(flat)).tolist())
-        rule = rule._replace(unit=self.unit)
         data = self._data(n_families)
         self._families_asked += n_families
-        if self._families_asked >= _FAMILIES_A_COLUMN * len(self.variables):
+        if self._families_asked >= _FAMILIES_A_COLUMN * len(self._rank_of_column):
             data.remember_pairs()
 
         def chunk(start: int, stop: int) -> NDArray[np.float64]:
             first, last = int(starts[start]), int(starts[stop])
-            values: NDArray[np.float64] = data.family_values(
-                flat[first:last], starts[start : stop + 1] - first, rule
+            found: NDArray[np.float64] = values(
+                data, flat[first:last], starts[start : stop + 1] - first
             )
-            for k in np.flatnonzero(np.isnan(values)).tolist():
-                members = flat[starts[start + k] : starts[start + k + 1]]
-                *parents, child = members.tolist()
+            unknown = np.isnan(found.reshape(len(found), -1)[:, 0])
+            for k in np.flatnonzero(unknown).tolist():
+                *parents, child = flat[starts[start + k] : starts[start + k + 1]].tolist()
                 counts = self._table(data, TableSet((child,), tuple(parents)))
                 cells = float(counts.n_configs) * self._n_levels(child)
-                values[k] = kernel.active().family_value(counts.table, cells, rule)
-            return values
+                found[k] = of_table(counts.table, cells)
+            return found
 
-        return np.concatenate([np.empty(0), *self._in_chunks(chunk, n_families, self._threads)])
+        return np.concatenate([none, *self._in_chunks(chunk, n_families, self._threads)])
 
-    def _family_members(
+    def _in_family_order(
         self, families: Sequence[Family]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return *parents, child of all families, the parents by name, and where each begins."""
+        """Return *parents, child of each family on end, parents by their names, and the starts."""
         if isinstance(families, FamilyArray):
             rows = families.rows
-            by_name = self._column_of_rank[np.sort(self._rank_of_column[rows[:, 1:]], axis=1)]
-            flat = np.hstack([by_name, rows[:, :1]]).astype(np.int32, copy=False).reshape(-1)
+            parents = self._column_of_rank[np.sort(self._rank_of_column[rows[:, 1:]], axis=1)]
+            flat = np.hstack([parents, rows[:, :1]]).astype(np.int32).reshape(-1)
             return flat, np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
         rank = self._rank_of_column.tolist()
         sets = [[*sorted(parents, key=rank.__getitem__), child] for child, parents in families]

@@ -53,10 +53,10 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
-def require_memory(n_bytes: int, budget: int, what: str) -> None:
-    """Refuse a table that would not fit."""
+def require_memory(n_bytes: int, budget: int, what: str, hint: str = "") -> None:
+    """Refuse a table that would not fit; the hint ends the message."""
     if n_bytes > budget:
         raise CannotAnswer(
             f"{what} would take {format_size(n_bytes)}, more than --max-memory allows "
-            f"({format_size(budget)})"
+            f"({format_size(budget)}){hint}"
         )

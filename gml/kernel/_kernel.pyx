@@ -103,11 +103,14 @@ cdef extern from "set_statistics.h":
 cdef extern from "families.h":
     ctypedef struct family_rule:
         int kind, share
-        double prior, unit
+        double prior, unit, ceiling_prior
+        int with_ceiling
+    ctypedef struct family_worth:
+        double value, ceiling
     int c_family_values "family_values"(
         const coded_data *, const int32_t *, const int64_t *, size_t, uint64_t,
-        const family_rule *, double *) nogil
-    double c_family_value "family_value"(
+        const family_rule *, family_worth *) nogil
+    family_worth c_family_value "family_value"(
         const int64_t *, size_t, size_t, double, const family_rule *) nogil
 
 cdef extern from "regret.h":
@@ -480,17 +483,28 @@ cdef class CodedData:
 
         NaN for a child of over DENSE_CELLS levels, or a table of over 2**63 cells.
         """
+        return np.ascontiguousarray(self._family_worths(members, starts, _family_rule(rule))[:, 0])
+
+    def family_ceilings(self, const int32_t[::1] members, const int64_t[::1] starts, rule,
+                        double cell_prior):
+        """Rows of a value and a ceiling, were every cell a stratum; as family_values."""
+        cdef family_rule c_rule = _family_rule(rule)
+        c_rule.with_ceiling = 1
+        c_rule.ceiling_prior = cell_prior
+        return self._family_worths(members, starts, c_rule)
+
+    cdef object _family_worths(self, const int32_t[::1] members, const int64_t[::1] starts,
+                               family_rule rule):
         cdef size_t n_families = starts.shape[0] - 1
         cdef uint64_t limit = DENSE_CELLS
-        cdef family_rule c_rule = _family_rule(rule)
         cdef int done
-        out = np.empty(n_families)
+        out = np.empty((n_families, 2))
         if n_families == 0:
             return out
-        cdef double[::1] values = out
+        cdef double[:, ::1] worths = out
         with nogil:
-            done = c_family_values(&self.data, &members[0], &starts[0], n_families, limit, &c_rule,
-                                   &values[0])
+            done = c_family_values(&self.data, &members[0], &starts[0], n_families, limit, &rule,
+                                   <family_worth *>&worths[0, 0])
         if not done:
             raise MemoryError
         return out
@@ -499,18 +513,31 @@ cdef class CodedData:
 cdef family_rule _family_rule(rule):
     cdef family_rule c_rule
     c_rule.kind, c_rule.share, c_rule.prior, c_rule.unit = rule
+    c_rule.with_ceiling = 0
+    c_rule.ceiling_prior = 0
     return c_rule
 
 
 def family_value(const int64_t[:, ::1] table, double cells, rule):
     """Value of table[stratum, level], which has all seen strata; `cells` of the whole table."""
+    return _worth_of_table(table, cells, _family_rule(rule))[0]
+
+
+def family_ceiling(const int64_t[:, ::1] table, double cells, rule, double cell_prior):
+    """The same with its ceiling, were every cell a stratum."""
     cdef family_rule c_rule = _family_rule(rule)
-    cdef double value
+    c_rule.with_ceiling = 1
+    c_rule.ceiling_prior = cell_prior
+    return _worth_of_table(table, cells, c_rule)
+
+
+cdef tuple _worth_of_table(const int64_t[:, ::1] table, double cells, family_rule rule):
+    cdef family_worth worth
     if table.shape[0] == 0:
-        return 0.0
+        return 0.0, 0.0
     with nogil:
-        value = c_family_value(&table[0, 0], table.shape[0], table.shape[1], cells, &c_rule)
-    return value
+        worth = c_family_value(&table[0, 0], table.shape[0], table.shape[1], cells, &rule)
+    return worth.value, worth.ceiling
 
 
 def log_regret(double n, double levels):
@@ -697,4 +724,5 @@ cdef class ConditioningSets:
 
 
 include "_elimination.pxi"
+include "_subsets.pxi"
 include "_sampling.pxi"

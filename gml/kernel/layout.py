@@ -56,6 +56,10 @@ class FamilyRule(NamedTuple):
 STEP_SUM, STEP_MAX, STEP_KEEP = range(3)
 
 
+NEVER = np.iinfo(np.int64).min
+"""The score, in units, of what cannot be (subsets.h)."""
+
+
 class Source(Protocol):
     """Where bytes come from: a file, a pipe, a decompressor."""
 

@@ -9,9 +9,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import Counter, Family, FamilyArray, parents_in
+from gml.counts.counter import Counter, Family, FamilyArray
 from gml.errors import GraphError, UsageError, unknown_name
 from gml.graph.graph import Graph
+from gml.kernel.layout import LIKELIHOOD, FamilyRule
 
 RESOLUTION = 2.0**-20
 """Nats below which a difference is none."""
@@ -52,6 +53,27 @@ def batch(score: Score, families: Sequence[Family]) -> NDArray[np.float64]:
         values: NDArray[np.float64] = score.batch(families)
         return values
     return np.array([score.local(child, parents) for child, parents in families], dtype=float)
+
+
+Bounded = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Values of families, and for each what the same child is never worth more than, whatever parents
+are added: infinity where nothing is known."""
+
+
+def bounded_batch(score: Score, families: Sequence[Family]) -> Bounded:
+    """Score many families, with their ceilings if the score knows any."""
+    if hasattr(score, "bounded_batch"):
+        found: Bounded = score.bounded_batch(families)
+        return found
+    values = batch(score, families)
+    return values, np.full(len(values), np.inf)
+
+
+def edges_of(families: Sequence[Family]) -> NDArray[np.float64]:
+    """How many parents each family has."""
+    if isinstance(families, FamilyArray):
+        return np.full(len(families), families.rows.shape[1] - 1.0)
+    return np.array([len(parents) for _, parents in families], dtype=float)
 
 
 def families_of(score: Score, graph: Graph) -> list[Family]:
@@ -107,6 +129,7 @@ class FamilyScore(ABC):
         self._counter = counter
         self.names = tuple(variable.name for variable in counter.variables)
         self._levels = [float(max(1, len(v.levels or ()))) for v in counter.variables]
+        self._most: dict[int, float] = {}
 
     @property
     def n(self) -> float:
@@ -121,6 +144,29 @@ class FamilyScore(ABC):
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
 
+    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
+        """Score many families, with what no family of the child with more parents exceeds."""
+        return self.batch(families), np.full(len(families), np.inf)
+
+    def _most_likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """The log-likelihood of each child given all other columns, which no parents exceed."""
+        children = (
+            families.rows[:, 0].tolist()
+            if isinstance(families, FamilyArray)
+            else [child for child, _ in families]
+        )
+        for child in sorted(set(children) - set(self._most)):
+            others = tuple(j for j in range(len(self.names)) if j != child)
+            value = self._counter.family_values([(child, others)], FamilyRule(LIKELIHOOD))[0]
+            self._most[child] = float(value)
+        return np.array([self._most[child] for child in children], dtype=float)
+
+    def constants(self) -> list[int]:
+        """Columns of which rows have one level only: they tell nothing, and nothing tells them."""
+        alone = [(j, ()) for j, v in enumerate(self._counter.variables) if not v.is_continuous]
+        values = self._counter.family_values(alone, FamilyRule(LIKELIHOOD))
+        return [j for (j, _), value in zip(alone, values.tolist(), strict=True) if value == 0]
+
     def dimension(self, child: int, parents: Sequence[int]) -> float:
         """Free parameters of a family, over declared levels."""
         size = self._levels[child] - 1
@@ -132,7 +178,7 @@ class FamilyScore(ABC):
         """Free parameters of many families."""
         if isinstance(families, FamilyArray):
             levels = np.array(self._levels)[families.rows]
-            sizes: NDArray[np.float64] = (levels[:, 0] - 1) * np.prod(levels[:, 1:], axis=1)
+            sizes: NDArray[np.float64] = (levels[:, 0] - 1) * levels[:, 1:].prod(axis=1)
             return sizes
         return np.array([self.dimension(*family) for family in families], dtype=float)
 
@@ -153,4 +199,14 @@ class EdgePrior:
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
-        return self._score.batch(families) - self._penalty * parents_in(families)
+        return self._score.batch(families) - self._penalty * edges_of(families)
+
+    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
+        """Score many families, with their ceilings unless edges are paid for."""
+        values, ceilings = self._score.bounded_batch(families)
+        prices = self._penalty * edges_of(families)
+        return values - prices, ceilings - prices if self._penalty >= 0 else ceilings + np.inf
+
+    def constants(self) -> list[int]:
+        """Columns of which rows have one level only."""
+        return self._score.constants()

@@ -7,6 +7,23 @@ ln ∏ⱼ Γ(rα)/Γ(rα + nⱼ) ∏ₖ Γ(α + nⱼₖ)/Γ(α), with α a cell:
 - k2: 1 (Cooper & Herskovits 1992); bdj: ½ (Jeffreys; Suzuki 2016); bd: as given.
 
 A configuration that no row has contributes exactly 0. Only bdeu is score equivalent.
+
+A ceiling for all families of a child with at least these parents. Rows of one configuration come
+from Pólya's urn: the chance of its nⱼₖ is ∏ₖ a(a+1)…(a+nⱼₖ−1) / [A(A+1)…(A+nⱼ−1)] with A = ra.
+
+1. Were every cell (j, k) a configuration of its own, the numerators would be the same, and the
+   denominators ∏ₖ A…(A+nⱼₖ−1) no larger: the chance is at most ∏ₖ u(nⱼₖ), with
+   u(m) = ∏_{i<m} (a+i)/(A+i).
+2. Further parents split a cell of m rows into parts of m₁ + m₂ + … = m rows, and ∏ u(mₛ) ≤ u(m),
+   as (a+i)/(A+i) grows with i. So Σ ln u(nⱼₖ) bounds what the child is worth given these parents
+   and any more, as long as a stays.
+3. Where a changes with the parents (bdeu, bds), u(m) ≤ 1/r for m ≥ 1, its limit for a → 0, whatever
+   a is: the bound is −ln r times the number of cells that have rows.
+
+The marginal likelihood is an average of likelihoods, so that it never exceeds the maximum
+log-likelihood, nor that given all other columns; the ceiling is the lower of the two. (Correia,
+Cussens & de Campos 2020, AAAI, bound configurations rather than cells.) Rows that count in part are
+no draws from an urn: their ceiling is that of the likelihood alone.
 """
 
 from __future__ import annotations
@@ -20,7 +37,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, Family
 from gml.errors import UsageError
 from gml.kernel.layout import DIRICHLET, OF_CELL, OF_SEEN, OF_TABLE, FamilyRule
-from gml.scores.base import FamilyScore
+from gml.scores.base import Bounded, FamilyScore
 
 
 class DirichletScore(FamilyScore):
@@ -37,6 +54,15 @@ class DirichletScore(FamilyScore):
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
         return self._counter.family_values(families, self._rule)
+
+    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
+        """Score many families, with what their cells bound."""
+        most = self._most_likelihoods(families)
+        if self._counter.unit != 1:
+            return self.batch(families), most
+        a = self._rule.prior if self._share == OF_CELL else 0.0
+        values, ceilings = self._counter.family_ceilings(families, self._rule, a)
+        return values, np.minimum(ceilings, most)
 
 
 class K2(DirichletScore):

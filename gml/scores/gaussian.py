@@ -2,6 +2,7 @@
 
 loglik-g(x | pa) = −n/2·(ln 2πσ² + 1) with σ² = SSE/n of the regression on the parents; the
 dimension is |pa| + 2; aic-g and bic-g as for levels. SSE comes from exact cross-products.
+Ceilings as for levels (`gml.scores.likelihood`); bge has none.
 
 bge is the marginal likelihood under the normal-Wishart prior of Geiger & Heckerman (2002) in the
 corrected form of Kuipers, Moffa & Heckerman (2014, Ann. Stat. 42:1689, eq. 17), with α_μ = 1,
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, Family
 from gml.counts.elimination import eliminate, require_regular
 from gml.errors import DataError, quote
-from gml.scores.base import FamilyScore
+from gml.scores.base import Bounded, FamilyScore, edges_of
 
 _ALPHA_MU = 1.0
 
@@ -45,6 +46,10 @@ class GaussianScore(FamilyScore):
     def dimension(self, child: int, parents: Sequence[int]) -> float:
         """Intercept, coefficients and variance."""
         return len(parents) + 2.0
+
+    def dimensions(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """The same of many families."""
+        return edges_of(families) + 2.0
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
@@ -79,6 +84,27 @@ class LogLikelihoodG(GaussianScore):
         )
         return -0.5 * self.n * (math.log(2 * math.pi) + log_variance + 1)
 
+    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
+        """Score many families; the most that the likelihood can be, less their penalties."""
+        most = {child: self._most_likelihood(child) for child in {child for child, _ in families}}
+        ceilings = [most[child] - self._penalty(child, parents) for child, parents in families]
+        return self.batch(families), np.array(ceilings, dtype=float)
+
+    def _penalty(self, child: int, parents: Sequence[int]) -> float:
+        """What a family costs; never less with one more parent."""
+        return 0.0
+
+    def _most_likelihood(self, child: int) -> float:
+        """Given all other columns, which no parents exceed; infinite where these determine it."""
+        if child not in self._most:
+            others = [j for j in range(len(self.names)) if j != child]
+            others.sort(key=self.names.__getitem__)
+            try:
+                self._most[child] = LogLikelihoodG._local(self, child, others)
+            except DataError:
+                self._most[child] = math.inf
+        return self._most[child]
+
 
 class AicG(LogLikelihoodG):
     """loglik-g − dimension."""
@@ -86,7 +112,10 @@ class AicG(LogLikelihoodG):
     name = "aic-g"
 
     def _local(self, child: int, parents: list[int]) -> float:
-        return super()._local(child, parents) - self.dimension(child, parents)
+        return super()._local(child, parents) - self._penalty(child, parents)
+
+    def _penalty(self, child: int, parents: Sequence[int]) -> float:
+        return self.dimension(child, parents)
 
 
 class BicG(LogLikelihoodG):
@@ -96,8 +125,10 @@ class BicG(LogLikelihoodG):
     bayes_factors = True
 
     def _local(self, child: int, parents: list[int]) -> float:
-        price = 0.5 * math.log(self.n) * self.dimension(child, parents)
-        return super()._local(child, parents) - price
+        return super()._local(child, parents) - self._penalty(child, parents)
+
+    def _penalty(self, child: int, parents: Sequence[int]) -> float:
+        return 0.5 * math.log(self.n) * self.dimension(child, parents)
 
 
 class Bge(GaussianScore):

@@ -3,6 +3,10 @@
 loglik(x | pa) = Σ n ln(n/nⱼ) = −n·H(x|pa). The dimension of a family is (r−1)·∏ declared levels of
 the parents, seen or not. ebic = bic − 2γ|pa| ln p with γ = ½ and p variables (Foygel & Drton 2010;
 bnlearn takes 4γ).
+
+A ceiling for all families of a child with at least these parents (after de Campos & Ji 2011, JMLR
+12:663, theorem 4, who take 0 for the likelihood): loglik grows with every parent, so that it is at
+most that of the child given all other columns; the penalty grows with every parent too.
 """
 
 from __future__ import annotations
@@ -13,9 +17,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import Counter, Family, parents_in
+from gml.counts.counter import Counter, Family
 from gml.kernel.layout import LIKELIHOOD, FamilyRule
-from gml.scores.base import FamilyScore
+from gml.scores.base import Bounded, FamilyScore, edges_of
 
 _EBIC_GAMMA = 0.5
 
@@ -27,7 +31,20 @@ class LogLikelihood(FamilyScore):
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
+        return self._likelihoods(families) - self._penalties(families)
+
+    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
+        """Score many families; the most that the likelihood can be, less their penalties."""
+        penalties = self._penalties(families)
+        ceilings = self._most_likelihoods(families) - penalties
+        return self._likelihoods(families) - penalties, ceilings
+
+    def _likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
         return self._counter.family_values(families, FamilyRule(LIKELIHOOD))
+
+    def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """What families cost; never less with one more parent."""
+        return np.zeros(len(families))
 
 
 class Aic(LogLikelihood):
@@ -35,9 +52,8 @@ class Aic(LogLikelihood):
 
     name = "aic"
 
-    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """Score many families."""
-        return super().batch(families) - self.dimensions(families)
+    def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        return self.dimensions(families)
 
 
 class Bic(LogLikelihood):
@@ -46,9 +62,8 @@ class Bic(LogLikelihood):
     name = "bic"
     bayes_factors = True
 
-    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """Score many families."""
-        return super().batch(families) - 0.5 * math.log(self.n) * self.dimensions(families)
+    def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        return 0.5 * math.log(self.n) * self.dimensions(families)
 
 
 class Ebic(Bic):
@@ -61,6 +76,5 @@ class Ebic(Bic):
         super().__init__(counter)
         self._price = 2 * gamma * math.log(len(self.names))
 
-    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """Score many families."""
-        return super().batch(families) - self._price * parents_in(families)
+    def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        return super()._penalties(families) + self._price * edges_of(families)

@@ -18,15 +18,18 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counter, Family
 from gml.errors import UsageError
-from gml.kernel.layout import REGRET, FamilyRule
-from gml.scores.likelihood import LogLikelihood
+from gml.kernel.layout import LIKELIHOOD, REGRET, FamilyRule
+from gml.scores.base import FamilyScore
 
 
-class _Nml(LogLikelihood):
+class _Nml(FamilyScore):
     def __init__(self, counter: Counter) -> None:
         super().__init__(counter)
         if counter.unit != 1:
             raise UsageError(f"--score {self.name} is for whole numbers of rows, not for fractions")
+
+    def _likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        return self._counter.family_values(families, FamilyRule(LIKELIHOOD))
 
 
 class Fnml(_Nml):
@@ -37,7 +40,8 @@ class Fnml(_Nml):
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
-        return super().batch(families) - self._counter.family_values(families, FamilyRule(REGRET))
+        regrets = self._counter.family_values(families, FamilyRule(REGRET))
+        return self._likelihoods(families) - regrets
 
 
 class Qnml(_Nml):
@@ -58,7 +62,7 @@ class Qnml(_Nml):
                 q *= self._levels[parent]
             regrets.append(self._regret(q * self._levels[child]) - self._regret(q))
         prices: NDArray[np.float64] = np.array(regrets, dtype=float)
-        return super().batch(families) - prices
+        return self._likelihoods(families) - prices
 
     def _regret(self, levels: float) -> float:
         if levels not in self._regrets:

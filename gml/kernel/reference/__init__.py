@@ -5,7 +5,7 @@ from gml.kernel.reference.counting import CodedData, exact_dot, group_rows, reco
 from gml.kernel.reference.csv_reader import read_csv
 from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
-from gml.kernel.reference.families import family_value, log_regret
+from gml.kernel.reference.families import family_ceiling, family_value, log_regret
 from gml.kernel.reference.permutation import permutation_exceedances
 from gml.kernel.reference.sampling import (
     GaussianSampler,
@@ -14,6 +14,7 @@ from gml.kernel.reference.sampling import (
     normal_quantile,
 )
 from gml.kernel.reference.statistics import log_bayes_factor, table_statistics_of
+from gml.kernel.reference.subsets import best_sinks, grow_sets
 from gml.kernel.reference.tail import log_chi2_upper
 
 __all__ = [
@@ -23,10 +24,13 @@ __all__ = [
     "Elimination",
     "GaussianSampler",
     "TableSampler",
+    "best_sinks",
     "blank_cells",
     "exact_dot",
+    "family_ceiling",
     "family_value",
     "group_rows",
+    "grow_sets",
     "log_bayes_factor",
     "log_chi2_upper",
     "log_regret",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
-from gml.kernel.reference.families import family_value
+from gml.kernel.reference.families import family_ceiling
 from gml.kernel.reference.statistics import statistics_of_strata
 
 
@@ -76,8 +76,18 @@ class CodedData:
 
         NaN for a child of over DENSE_CELLS levels, or a table of over 2**63 cells.
         """
-        values = np.full(len(starts) - 1, np.nan)
-        for k in range(len(values)):
+        return np.ascontiguousarray(self.family_ceilings(members, starts, rule, 0.0)[:, 0])
+
+    def family_ceilings(
+        self,
+        members: NDArray[np.int32],
+        starts: NDArray[np.int64],
+        rule: FamilyRule,
+        cell_prior: float,
+    ) -> NDArray[np.float64]:
+        """Rows of a value and a ceiling, were every cell a stratum; as family_values."""
+        worths = np.full((len(starts) - 1, 2), np.nan)
+        for k in range(len(worths)):
             family = members[starts[k] : starts[k + 1]]
             shape = [self.n_levels[j] for j in family]
             if shape[-1] > DENSE_CELLS or math.prod(shape) > 1 << 63:
@@ -86,8 +96,8 @@ class CodedData:
             strata, of_cell = np.unique(cells // shape[-1], return_inverse=True)
             table = np.zeros((len(strata), shape[-1]), dtype=np.int64)
             table[of_cell.reshape(-1), cells % shape[-1]] = counts
-            values[k] = family_value(table, math.prod(map(float, shape)), rule)
-        return values
+            worths[k] = family_ceiling(table, math.prod(map(float, shape)), rule, cell_prior)
+        return worths
 
     def _statistics(
         self, members: NDArray[np.int32], starts: NDArray[np.int64], *, limit: int | None

@@ -49,6 +49,19 @@ def family_value(table: NDArray[np.int64], cells: float, rule: FamilyRule) -> fl
     return math.fsum(log_regret(float(n) * rule.unit, float(table.shape[1])) for n in totals)
 
 
+def family_ceiling(
+    table: NDArray[np.int64], cells: float, rule: FamilyRule, cell_prior: float
+) -> tuple[float, float]:
+    """The same with its ceiling, were every cell a stratum; −ln r each without a prior."""
+    value = family_value(table, cells, rule)
+    counts, r = table[table > 0], table.shape[1]
+    if cell_prior == 0:
+        return value, -math.log(r) * len(counts)
+    alone = np.zeros((len(counts), r), dtype=np.int64)
+    alone[:, 0] = counts
+    return value, _marginal_likelihood(alone, counts, cell_prior, rule.unit)
+
+
 def _log_share(part: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:
     """ln of part / (part + others): a share near 1 keeps its digits."""
     whole = np.add(part, others, dtype=np.float64)

@@ -3,15 +3,26 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "configurations.h"
 #include "regret.h"
 #include "sparse.h"
 #include "tail.h"
+
+/* Strata of few rows are most of those of large families: what their terms are is kept. */
+#define SMALL 32
+
+typedef struct {
+    double prior, levels; /* of what is kept */
+    double alone[SMALL], in_total[SMALL], of_empty[SMALL], pure[SMALL];
+    double share[SMALL][SMALL], likelihood[SMALL][SMALL];
+} small_terms;
 
 typedef struct {
     const family_rule *rule;
     size_t levels;
     double cell_prior;
-    double sum;
+    small_terms *small;
+    double sum, ceiling;
 } family_sum;
 
 /* What ln Gamma(n + a) - ln Gamma(a) has beside z ln z - z, z = n + a (Stirling with its error). */
@@ -27,25 +38,54 @@ static double log_share(double part, double others)
     return others < part ? log1p(-others / whole) : log(part / whole);
 }
 
-static double likelihood(const int64_t *counts, size_t levels, double unit, int64_t total)
+static double likelihood_term(int64_t count, int64_t total)
+{
+    return (double)count * log_share((double)count, (double)(total - count));
+}
+
+static double likelihood(const family_sum *family, const int64_t *counts, int64_t total)
 {
     double sum = 0;
-    for (size_t k = 0; k < levels; k++)
-        if (counts[k] != 0)
-            sum += (double)counts[k] * log_share((double)counts[k], (double)(total - counts[k]));
-    return sum * unit;
+    for (size_t k = 0; k < family->levels; k++) {
+        if (counts[k] == 0)
+            continue;
+        if (total < SMALL) {
+            double *kept = &family->small->likelihood[total][counts[k]];
+            if (isnan(*kept))
+                *kept = likelihood_term(counts[k], total);
+            sum += *kept;
+        } else
+            sum += likelihood_term(counts[k], total);
+    }
+    return sum * family->rule->unit;
 }
 
 /* ln of Gamma(A) / Gamma(n + A) * prod Gamma(n_k + a) / Gamma(a), A = r a. With z = n + prior count the
    parts z ln z add up to sum z_k ln(z_k / z) + A ln r and the parts z cancel: nothing of the size n ln n
    is ever subtracted. Where the prior outweighs the rows, the sum is that of z_k ln(r z_k / z) - n ln r, of
-   which r z_k - z = r n_k - n: nothing of the size of the prior is. */
+   which r z_k - z = r n_k - n: nothing of the size of the prior is. The three terms of which it consists: */
+static double total_term(double n, double r, double a)
+{
+    return (r * a > n ? -n : r * a) * log(r) - rest(n, r * a);
+}
+
+static double share_term(double count, double others, double n, double r, double a)
+{
+    if (r * a > n)
+        return (count + a) * log1p((r * count - n) / (n + r * a));
+    return (count + a) * log_share(count + a, others + (r - 1) * a);
+}
+
+static double empty_term(double n, double r, double a)
+{
+    return r * a > n ? log1p(-n / (n + r * a)) : log(a / (n + r * a));
+}
+
 static double marginal_likelihood(const int64_t *counts, size_t levels, double unit, int64_t total,
                                   double a)
 {
-    const double r = (double)levels, all = r * a, n = (double)total * unit;
-    const int by_prior = all > n;
-    double sum = (by_prior ? -n : all) * log(r) - rest(n, all), empty = 0;
+    const double r = (double)levels, n = (double)total * unit;
+    double sum = total_term(n, r, a), empty = 0;
     for (size_t k = 0; k < levels; k++) {
         if (counts[k] == 0) {
             empty++;
@@ -53,12 +93,91 @@ static double marginal_likelihood(const int64_t *counts, size_t levels, double u
         }
         double count = (double)counts[k] * unit, others = (double)(total - counts[k]) * unit;
         sum += rest(count, a);
-        if (by_prior)
-            sum += (count + a) * log1p((r * count - n) / (n + all));
-        else
-            sum += (count + a) * log_share(count + a, others + (r - 1) * a);
+        sum += share_term(count, others, n, r, a);
     }
-    return sum + empty * a * (by_prior ? log1p(-n / (n + all)) : log(a / (n + all)));
+    return sum + empty * a * empty_term(n, r, a);
+}
+
+/* The same, bit for bit, of few rows that count 1 each. */
+static double small_marginal_likelihood(const family_sum *family, const int64_t *counts,
+                                        int64_t total)
+{
+    small_terms *small = family->small;
+    const double r = (double)family->levels, a = family->cell_prior, n = (double)total;
+    if (isnan(small->in_total[total])) {
+        small->in_total[total] = total_term(n, r, a);
+        small->of_empty[total] = empty_term(n, r, a);
+    }
+    double sum = small->in_total[total], empty = 0;
+    for (size_t k = 0; k < family->levels; k++) {
+        const int64_t count = counts[k];
+        if (count == 0) {
+            empty++;
+            continue;
+        }
+        if (isnan(small->alone[count]))
+            small->alone[count] = rest((double)count, a);
+        if (isnan(small->share[total][count]))
+            small->share[total][count] =
+                share_term((double)count, (double)(total - count), n, r, a);
+        sum += small->alone[count];
+        sum += small->share[total][count];
+    }
+    return sum + empty * a * small->of_empty[total];
+}
+
+/* What a stratum with all its rows in one cell is worth; with no prior the limit, which is that of the
+   first row. */
+static double pure_value(double n, double r, double a)
+{
+    if (a == 0)
+        return -log(r);
+    return total_term(n, r, a) + rest(n, a) + share_term(n, 0, n, r, a) +
+           (r - 1) * a * empty_term(n, r, a);
+}
+
+static double ceiling_of(const family_sum *family, const int64_t *counts)
+{
+    double sum = 0;
+    for (size_t k = 0; k < family->levels; k++) {
+        if (counts[k] == 0)
+            continue;
+        double *kept = counts[k] < SMALL ? &family->small->pure[counts[k]] : NULL;
+        double value = kept == NULL ? NAN : *kept;
+        if (isnan(value)) {
+            value = pure_value((double)counts[k] * family->rule->unit, (double)family->levels,
+                               family->rule->ceiling_prior);
+            if (kept != NULL)
+                *kept = value;
+        }
+        sum += value;
+    }
+    return sum;
+}
+
+static void forget(double *terms, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        terms[i] = NAN;
+}
+
+static void forget_all(small_terms *small)
+{
+    small->prior = small->levels = NAN;
+    forget(&small->likelihood[0][0], SMALL * SMALL);
+}
+
+/* Make what is kept that of a family. */
+static void keep_for(small_terms *small, double prior, size_t levels)
+{
+    if (small->prior == prior && small->levels == (double)levels)
+        return;
+    small->prior = prior;
+    small->levels = (double)levels;
+    forget(small->alone, SMALL);
+    forget(small->in_total, SMALL);
+    forget(small->pure, SMALL);
+    forget(&small->share[0][0], SMALL * SMALL);
 }
 
 static void add_stratum(void *context, const int64_t *counts)
@@ -71,11 +190,15 @@ static void add_stratum(void *context, const int64_t *counts)
     if (total == 0)
         return;
     if (family->rule->kind == FAMILY_LIKELIHOOD)
-        family->sum += likelihood(counts, family->levels, unit, total);
-    else if (family->rule->kind == FAMILY_DIRICHLET)
-        family->sum += marginal_likelihood(counts, family->levels, unit, total, family->cell_prior);
-    else
+        family->sum += likelihood(family, counts, total);
+    else if (family->rule->kind == FAMILY_REGRET)
         family->sum += log_regret((double)total * unit, (double)family->levels);
+    else if (total < SMALL && unit == 1)
+        family->sum += small_marginal_likelihood(family, counts, total);
+    else
+        family->sum += marginal_likelihood(counts, family->levels, unit, total, family->cell_prior);
+    if (family->rule->with_ceiling)
+        family->ceiling += ceiling_of(family, counts);
 }
 
 static double cell_prior(const family_rule *rule, size_t levels, double cells, size_t seen_strata)
@@ -99,19 +222,35 @@ static size_t seen_strata_of(const int64_t *table, size_t strata, size_t levels)
     return seen;
 }
 
-double family_value(const int64_t *table, size_t strata, size_t levels, double cells,
-                    const family_rule *rule)
+static family_sum start_family(const family_rule *rule, size_t levels, double cells, size_t seen,
+                               small_terms *small)
+{
+    family_sum family = {rule, levels, cell_prior(rule, levels, cells, seen), small, 0, 0};
+    keep_for(small, family.cell_prior, levels);
+    return family;
+}
+
+static family_worth worth_of(const int64_t *table, size_t strata, size_t levels, double cells,
+                             const family_rule *rule, small_terms *small)
 {
     size_t seen = rule->share == PRIOR_OF_SEEN ? seen_strata_of(table, strata, levels) : 0;
-    family_sum family = {rule, levels, cell_prior(rule, levels, cells, seen), 0};
+    family_sum family = start_family(rule, levels, cells, seen, small);
     for (size_t s = 0; s < strata; s++)
         add_stratum(&family, table + s * levels);
-    return family.sum;
+    return (family_worth){family.sum, family.ceiling};
+}
+
+family_worth family_value(const int64_t *table, size_t strata, size_t levels, double cells,
+                          const family_rule *rule)
+{
+    small_terms small;
+    forget_all(&small);
+    return worth_of(table, strata, levels, cells, rule, &small);
 }
 
 /* Returns as sort_rows does. */
 static int sparse_value(const coded_data *data, const int32_t *set, size_t size, double cells,
-                        const family_rule *rule, double *value)
+                        const family_rule *rule, small_terms *small, family_worth *worth)
 {
     const size_t levels = data->columns[set[size - 1]].n_levels;
     sorted_rows sorted;
@@ -121,9 +260,9 @@ static int sparse_value(const coded_data *data, const int32_t *set, size_t size,
     int64_t *stratum = calloc(levels, sizeof *stratum);
     if (stratum != NULL) {
         size_t seen = rule->share == PRIOR_OF_SEEN ? distinct_strata(&sorted, levels) : 0;
-        family_sum family = {rule, levels, cell_prior(rule, levels, cells, seen), 0};
+        family_sum family = start_family(rule, levels, cells, seen, small);
         visit_strata(data, &sorted, levels, stratum, add_stratum, &family);
-        *value = family.sum;
+        *worth = (family_worth){family.sum, family.ceiling};
     }
     free_sorted_rows(&sorted);
     free(stratum);
@@ -131,40 +270,58 @@ static int sparse_value(const coded_data *data, const int32_t *set, size_t size,
 }
 
 int family_values(const coded_data *data, const int32_t *members, const int64_t *starts,
-                  size_t n_families, uint64_t most_cells, const family_rule *rule, double *values)
+                  size_t n_families, uint64_t most_cells, const family_rule *rule,
+                  family_worth *worth)
 {
     const uint64_t worth_holding = 4096 + 8 * data->n_rows;
+    const family_worth unknown = {NAN, NAN};
+    small_terms small;
+    configurations configs;
     int64_t *table = NULL;
     uint64_t room = 0;
     int done = 1;
+    forget_all(&small);
+    configurations_begin(&configs, data);
     for (size_t f = 0; f < n_families && done; f++) {
         const int32_t *set = members + starts[f];
         const size_t size = (size_t)(starts[f + 1] - starts[f]);
         const size_t levels = data->columns[set[size - 1]].n_levels;
-        const uint64_t cells = count_cells(data, set, size);
+        uint64_t cells = count_cells(data, set, size);
         double all_cells = 1;
         for (size_t k = 0; k < size; k++)
             all_cells *= data->columns[set[k]].n_levels;
         if (levels > most_cells) {
-            values[f] = NAN;
+            worth[f] = unknown;
             continue;
         }
-        if (cells == 0 || cells > most_cells || cells > worth_holding) {
-            int found = sparse_value(data, set, size, all_cells, rule, &values[f]);
+        const size_t next_size =
+            f + 1 < n_families ? (size_t)(starts[f + 2] - starts[f + 1]) : 0;
+        const int by_configuration =
+            configurations_serve(&configs, set, size, set + size, next_size, all_cells);
+        if (by_configuration) {
+            done = configurations_reach(&configs, set, size);
+            cells = configurations_cells(&configs, set, size);
+        } else if (cells == 0 || cells > most_cells || cells > worth_holding) {
+            int found = sparse_value(data, set, size, all_cells, rule, &small, &worth[f]);
             done = found != 0;
             if (found < 0)
-                values[f] = NAN;
+                worth[f] = unknown;
             continue;
         }
-        if (cells > room) {
+        if (done && cells > room) {
             free(table);
             table = malloc(cells * sizeof *table);
             room = table == NULL ? 0 : cells;
         }
-        done = table != NULL && count_set(data, set, size, table);
+        done = done && table != NULL;
+        if (done && by_configuration)
+            configurations_count(&configs, set, size, table);
+        else if (done)
+            done = count_set(data, set, size, table);
         if (done)
-            values[f] = family_value(table, cells / levels, levels, all_cells, rule);
+            worth[f] = worth_of(table, cells / levels, levels, all_cells, rule, &small);
     }
     free(table);
+    configurations_end(&configs);
     return done;
 }

@@ -18,15 +18,24 @@ typedef struct {
     int share;
     double prior;
     double unit; /* what one of the counts stands for */
+    int with_ceiling;
+    double ceiling_prior;
 } family_rule;
+
+/* What a family is worth and, with a ceiling, what it would be worth were every cell a stratum of its own,
+   under a Dirichlet prior of `ceiling_prior` a cell; where that is 0 each cell is worth -ln r. */
+typedef struct {
+    double value, ceiling;
+} family_worth;
 
 /* One value for each family members[starts[k]..starts[k+1]-1] = *parents, child. NaN where the table has
    more than 2^63 cells, or the child over `most_cells` levels. Returns 0 when memory ran out. */
 int family_values(const coded_data *data, const int32_t *members, const int64_t *starts,
-                  size_t n_families, uint64_t most_cells, const family_rule *rule, double *values);
+                  size_t n_families, uint64_t most_cells, const family_rule *rule,
+                  family_worth *worth);
 
 /* The same of a table[stratum][level] that holds all seen strata; `cells` of the whole table. */
-double family_value(const int64_t *table, size_t strata, size_t levels, double cells,
-                    const family_rule *rule);
+family_worth family_value(const int64_t *table, size_t strata, size_t levels, double cells,
+                          const family_rule *rule);
 
 #endif
