@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gml.independence.registry import TESTS
     from gml.learn.bootstrap import average_graphs, half_samples, learn_replicates
     from gml.learn.chowliu import chow_liu
+    from gml.learn.exact import exact
     from gml.learn.ges import ges
     from gml.learn.hillclimb import hill_climb
     from gml.learn.imap import greedy_imap, minimal_imap
@@ -70,6 +71,7 @@ _HOMES = {
     "average_graphs": "gml.learn.bootstrap",
     "chow_liu": "gml.learn.chowliu",
     "compare_graphs": "gml.graph.comparison",
+    "exact": "gml.learn.exact",
     "fit": "gml.model.fit",
     "ges": "gml.learn.ges",
     "greedy_imap": "gml.learn.imap",
@@ -112,6 +114,7 @@ __all__ = [
     "average_graphs",
     "chow_liu",
     "compare_graphs",
+    "exact",
     "fit",
     "ges",
     "greedy_imap",

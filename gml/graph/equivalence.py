@@ -1,0 +1,47 @@
+"""The equivalence class of a DAG as a graph, and the one DAG that stands for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gml.graph.extension import consistent_extension
+from gml.graph.graph import Graph, Mark
+from gml.graph.knowledge import Knowledge
+from gml.graph.orientation import maximally_oriented
+
+
+def equivalence_class(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
+    """Return the CPDAG of a DAG or, with knowledge that it obeys, its maximally oriented PDAG.
+
+    Examples
+    --------
+    >>> dag = Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
+    >>> equivalence_class(dag).kind, [edge.type for edge in equivalence_class(dag).edges()]
+    ('cpdag', ['---', '---'])
+    >>> told = equivalence_class(dag, Knowledge(require=(("A", "B"),)))
+    >>> told.kind, [edge.type for edge in told.edges()]
+    ('pdag', ['-->', '-->'])
+    """
+    knowledge = knowledge or Knowledge()
+    matrix = (dag.marks == Mark.ARROW) & (dag.marks.T == Mark.TAIL)
+    decided = knowledge.required(dag.names) | knowledge.forbidden(dag.names).T
+    directed = maximally_oriented(matrix, decided if knowledge else None)
+    marks = np.where(matrix | matrix.T, Mark.TAIL, Mark.NONE).astype(np.uint8)
+    marks[directed] = Mark.ARROW
+    return replace(dag, marks=marks, kind="pdag" if knowledge else "cpdag")
+
+
+def representative(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
+    """Return the DAG that stands for the class of a DAG: the same one for all DAGs of the class.
+
+    With knowledge, for those of the class that obey it.
+
+    Examples
+    --------
+    >>> dag = Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
+    >>> [(edge.source, edge.target) for edge in representative(dag).edges()]
+    [(1, 0), (2, 1)]
+    """
+    return consistent_extension(equivalence_class(dag, knowledge))

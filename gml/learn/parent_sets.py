@@ -1,0 +1,331 @@
+"""Local scores of all sets of parents that a variable may have.
+
+Variables are in the order of their names here, and a set of them is the bits of an integer. Sets
+grow by one parent at a time, for all children alike, so that a search that runs out of time has the
+small ones of all.
+
+For a search of the optimum most sets need not even be scored. A set need not be the parents in an
+optimal DAG unless it scores more than each of its subsets, as a subset never makes a cycle where
+the set does not (Teyssier & Koller 2005, UAI). And where a score has ceilings
+(`gml.scores.base.bounded_batch`: nothing that contains the set scores more), a set whose ceiling is
+no more than the best of its subsets has no superset that is worth a look (de Campos & Ji 2011, JMLR
+12:663). Sets grow from those only all of whose subsets are open in this way.
+
+For a search, scores are whole numbers of units of 2⁻²⁰ nats: sums of them are exact, and in any
+order the same. A ceiling is moved up by a billionth before it is rounded up, which is more than the
+error of a score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.counts.counter import FamilyArray
+from gml.counts.resources import default_budget, require_memory
+from gml.errors import CannotAnswer, DataError, UsageError, quote
+from gml.graph.bits import bits_of
+from gml.graph.knowledge import Knowledge
+from gml.kernel.layout import NEVER
+from gml.learn.search import checked_knowledge
+from gml.progress import Deadline, reporter
+from gml.scores.base import RESOLUTION, Score, batch, bounded_batch
+
+MOST_VARIABLES = 64
+_CHUNK = 1 << 14
+_MARGIN = 1e-9
+# Of |score| in units: so many sums of 64 of them stay in 63 bits.
+_LARGEST = 2.0**56
+# A set, its score and the best of its subsets, twice while sets grow, and what scoring takes.
+_BYTES_A_SET = 16
+_BYTES_A_GROWING_SET = 80
+_HINT = "; limit --max-parents, use fewer columns, or search with gml ges"
+
+Sets = NDArray[np.uint64]
+Units = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Which parents each variable may have: `names` sorted, sets of positions among them as bits.
+
+    `order` has the position of each variable in the score.
+    """
+
+    names: tuple[str, ...]
+    order: NDArray[np.int32]
+    required: tuple[int, ...]
+    free: tuple[int, ...]
+    most: tuple[int, ...]
+    """How many free parents there may be."""
+
+    @property
+    def n_sets(self) -> int:
+        """How many sets of parents there are in all."""
+        return sum(
+            sum(math.comb(free.bit_count(), k) for k in range(most + 1))
+            for free, most in zip(self.free, self.most, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class ParentSets:
+    """For each variable of `choices` the sets worth having as parents, and their scores in units.
+
+    `families` counts the local scores that were computed; `complete` is False when the time was up.
+    """
+
+    choices: Choices
+    sets: tuple[Sets, ...]
+    units: tuple[Units, ...]
+    families: int
+    complete: bool
+
+    @property
+    def kept(self) -> int:
+        """How many sets are worth having."""
+        return sum(map(len, self.sets))
+
+
+def choices_of(
+    score: Score, *, max_parents: int | None = None, knowledge: Knowledge | None = None
+) -> Choices:
+    """Return the parents that each variable may have; a constant column has and is none."""
+    if max_parents is not None and max_parents < 0:
+        raise UsageError("max_parents is not negative")
+    knowledge = checked_knowledge(knowledge, score.names)
+    by_name = sorted(range(len(score.names)), key=score.names.__getitem__)
+    names = tuple(score.names[j] for j in by_name)
+    required, forbidden = knowledge.required(names), knowledge.forbidden(names)
+    constant = set(score.constants()) if hasattr(score, "constants") else set()
+    usable = [j not in constant for j in by_name]
+    needed, free, most = [], [], []
+    for x, name in enumerate(names):
+        must = bits_of(np.flatnonzero(required[:, x]).tolist())
+        limit = len(names) if max_parents is None else max_parents
+        if must.bit_count() > limit:
+            raise UsageError(
+                f"{must.bit_count()} parents are required of {quote(name)}, and --max-parents is "
+                f"{limit}"
+            )
+        may = bits_of(
+            y
+            for y in range(len(names))
+            if y != x and usable[x] and usable[y] and not forbidden[y, x] and not must >> y & 1
+        )
+        needed.append(must)
+        free.append(may)
+        most.append(min(limit - must.bit_count(), may.bit_count()))
+    order = np.array(by_name, dtype=np.int32)
+    return Choices(names, order, tuple(needed), tuple(free), tuple(most))
+
+
+def best_parent_sets(
+    score: Score,
+    choices: Choices,
+    *,
+    max_memory: int | None = None,
+    deadline: Deadline | None = None,
+) -> ParentSets:
+    """Score the sets of parents that an optimal DAG may have; small ones first.
+
+    At the deadline those that are ready are returned, and the sets of required parents always.
+    """
+    n = len(choices.names)
+    if n > MOST_VARIABLES:
+        raise CannotAnswer(
+            f"{n} columns are too many for an exact answer: at most {MOST_VARIABLES}"
+            "; use fewer columns, or search with gml ges"
+        )
+    budget = default_budget() if max_memory is None else max_memory
+    deadline = deadline or Deadline()
+    growing = [_Growing(score, choices, x) for x in range(n)]
+    if any(one.unbounded for one in growing):
+        _require(_BYTES_A_SET * choices.n_sets, budget, f"the scores of {choices.n_sets:,} sets")
+    size, complete = 0, True
+    while complete and any(one.can_grow for one in growing):
+        size += 1
+        for one in growing:
+            held = sum(other.held for other in growing)
+            room = one.room
+            _require(held + _BYTES_A_GROWING_SET * room, budget, f"{room:,} sets of {size} parents")
+            done = sum(other.families for other in growing)
+            for scored in one.grow(deadline):
+                reporter().status(f"scoring sets of {size} parents: {done + scored:,} sets")
+            complete = complete and not one.interrupted
+    reporter().status(None)
+    return ParentSets(
+        choices,
+        tuple(np.concatenate(one.sets) for one in growing),
+        tuple(np.concatenate(one.units) for one in growing),
+        sum(one.families for one in growing),
+        complete,
+    )
+
+
+def _require(n_bytes: int, budget: int, what: str) -> None:
+    require_memory(n_bytes, budget, what, _HINT)
+
+
+class _Growing:
+    """The sets of one child: those worth having so far, and the open ones of the last size."""
+
+    def __init__(self, score: Score, choices: Choices, child: int) -> None:
+        self._score = score
+        self._choices = choices
+        self._child = child
+        self._free = choices.free[child]
+        self._size = 0
+        self.families = 1
+        self.interrupted = False
+        none = np.zeros(1, dtype=np.uint64)
+        values, ceilings = bounded_batch(score, families(choices, child, none))
+        self.unbounded = bool(np.isinf(ceilings[0]) and self._free)
+        units = self._in_units(values)
+        required = np.uint64(choices.required[child])
+        self.sets: list[Sets] = [none | required]
+        self.units: list[Units] = [units]
+        self._open, self._best = none, units
+        self._close(ceilings)
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether there are larger sets to look at."""
+        return self._size < self._choices.most[self._child] and len(self._open) > 0
+
+    @property
+    def room(self) -> int:
+        """How many sets of the next size there may be."""
+        return room_above(self._open, self._free) if self.can_grow else 0
+
+    @property
+    def held(self) -> int:
+        """Bytes that are held."""
+        return 16 * (sum(map(len, self.sets)) + len(self._open))
+
+    def grow(self, deadline: Deadline) -> Iterator[int]:
+        """Score the sets of the next size; yields how many are done, now and then."""
+        if not self.can_grow:
+            return
+        grown, best = kernel.active().grow_sets(self._open, self._best, self._free, self.room)
+        self._size += 1
+        parts: list[tuple[Units, NDArray[np.float64]]] = []
+        done = 0
+        for start in range(0, len(grown), _CHUNK):
+            if deadline.passed:
+                self.interrupted = True
+                break
+            some = grown[start : start + _CHUNK]
+            values, ceilings = bounded_batch(
+                self._score, families(self._choices, self._child, some)
+            )
+            parts.append((self._in_units(values), ceilings))
+            done += len(some)
+            yield done
+        self.families += done
+        self._open, self._best = grown[:done], best[:done]
+        if not parts:
+            return
+        units = np.concatenate([part for part, _ in parts])
+        kept = units > self._best
+        self.sets.append(self._open[kept] | np.uint64(self._choices.required[self._child]))
+        self.units.append(units[kept])
+        self._best = np.maximum(units, self._best)
+        self._close(np.concatenate([part for _, part in parts]))
+
+    def _in_units(self, values: NDArray[np.float64]) -> Units:
+        if np.isnan(values).any() or (values > _LARGEST * RESOLUTION).any():
+            name = quote(self._choices.names[self._child])
+            raise DataError(f"the score of {name} given some parents is no finite number")
+        impossible = values < -_LARGEST * RESOLUTION
+        scaled = np.rint(np.where(impossible, 0.0, values) / RESOLUTION).astype(np.int64)
+        return np.where(impossible, NEVER, scaled)
+
+    def _close(self, ceilings: NDArray[np.float64]) -> None:
+        """Leave the open sets out whose supersets cannot be worth having."""
+        raised = np.minimum(ceilings + _MARGIN * np.abs(ceilings), _LARGEST * RESOLUTION)
+        limits = np.ceil(np.maximum(raised, -_LARGEST * RESOLUTION) / RESOLUTION).astype(np.int64)
+        still = limits > self._best
+        self._open, self._best = self._open[still], self._best[still]
+
+
+def families(choices: Choices, child: int, free: Sets) -> FamilyArray:
+    """The families of a child with its required parents and sets of as many free ones."""
+    size = int(free[0]).bit_count() if len(free) else 0
+    members = np.empty((len(free), size), dtype=np.int64)
+    left = free
+    for k in range(size):
+        lowest = left & (~left + np.uint64(1))
+        members[:, k] = np.bitwise_count(lowest - np.uint64(1))
+        left = left ^ lowest
+    required = [y for y in range(len(choices.names)) if choices.required[child] >> y & 1]
+    fixed = np.broadcast_to(np.array([child, *required]), (len(free), 1 + len(required)))
+    return FamilyArray(choices.order[np.hstack([fixed, members])])
+
+
+def all_parent_sets(
+    score: Score,
+    choices: Choices,
+    *,
+    max_memory: int | None = None,
+    deadline: Deadline | None = None,
+) -> tuple[list[Sets], list[NDArray[np.float64]]]:
+    """Score every set of parents, for sums over DAGs; at the deadline there is no answer."""
+    budget = default_budget() if max_memory is None else max_memory
+    deadline = deadline or Deadline()
+    total, done = choices.n_sets, 0
+    _require(_BYTES_A_SET * total, budget, f"the scores of {total:,} sets of parents")
+    sets: list[Sets] = []
+    values: list[NDArray[np.float64]] = []
+    for child in range(len(choices.names)):
+        of_child = np.concatenate(list(_subsets(choices.free[child], choices.most[child])))
+        scores = np.empty(len(of_child))
+        sizes = np.bitwise_count(of_child)
+        for start, stop in _chunks(sizes):
+            if deadline.passed:
+                raise CannotAnswer(
+                    f"--max-seconds was over when {done:,} of {total:,} sets of parents were scored"
+                    + _HINT
+                )
+            some = families(choices, child, of_child[start:stop])
+            scores[start:stop] = batch(score, some)
+            done += stop - start
+            reporter().status(f"scoring sets of parents: {done:,} of {total:,}")
+        sets.append(of_child | np.uint64(choices.required[child]))
+        values.append(scores)
+    reporter().status(None)
+    return sets, values
+
+
+def _subsets(free: int, most: int) -> Iterator[Sets]:
+    """All subsets of at most so many members, those of one size at a time."""
+    sets = np.zeros(1, dtype=np.uint64)
+    yield sets
+    for _ in range(most):
+        same = np.zeros(len(sets), dtype=np.int64)
+        sets, _ = kernel.active().grow_sets(sets, same, free, room_above(sets, free))
+        yield sets
+
+
+def _chunks(sizes: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
+    """Stretches of equal sizes, none too long."""
+    ends = [*np.flatnonzero(np.diff(sizes)) + 1, len(sizes)]
+    start = 0
+    for end in map(int, ends):
+        for at in range(start, end, _CHUNK):
+            yield at, min(at + _CHUNK, end)
+        start = end
+
+
+def room_above(sets: Sets, free: int) -> int:
+    """How many sets there are with one more of the free members, above the last of a set."""
+    high = (sets >> np.uint64(32)).astype(float)
+    low = (sets & np.uint64(0xFFFFFFFF)).astype(float)
+    last = np.where(high > 0, np.frexp(high)[1] + 32, np.frexp(low)[1])
+    above = [(free >> position).bit_count() for position in range(MOST_VARIABLES + 1)]
+    return int(np.array(above)[last].sum())
