@@ -18,6 +18,7 @@ COMMANDS = {
     "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
     "compare": "Compare graphs or models with a reference.",
     "convert": "Convert a graph or model file to another format.",
+    "exact": "Learn the DAG of the highest score, for certain.",
     "explain": "Say why PC has an edge, or none, from its log.",
     "fit-params": "Fit the probability tables of a graph.",
     "ges": "Learn a CPDAG by greedy search over equivalence classes.",

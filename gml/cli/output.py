@@ -216,6 +216,67 @@ def graph_output(function: Function) -> Function:
     return _output(function, GraphOutput, GRAPH_SUFFIXES)
 
 
+def graph_or_report_output(function: Function) -> Function:
+    """-o for a graph, -f for it or for the report that takes its place, as `output`, `format_`."""
+    from gml.formats.suffixes import GRAPH_SUFFIXES, REPORT_SUFFIXES
+
+    formats = dict.fromkeys([*GRAPH_SUFFIXES.values(), *REPORT_SUFFIXES.values()])
+
+    @click.option(
+        "-o", "--output", metavar="FILE", help="Write the graph here; the suffix picks the format."
+    )
+    @click.option(
+        "-f",
+        "--format",
+        "format_",
+        type=click.Choice(list(formats)),
+        help="Output format: of the graph, dot by default, or of the report, text by default.",
+    )
+    @functools.wraps(function)
+    def wrapper(*args: Any, output: str | None, format_: str | None, **kwargs: Any) -> Any:
+        if output is not None:
+            require_writable(output)
+        return function(*args, outputs=GraphOrReport(output, format_), **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class GraphOrReport:
+    """A graph for standard output or a file; or a report for the former, the graph for the latter.
+
+    The format is that of what comes without being asked for: of the graph if there is no report.
+    """
+
+    path: str | None
+    format: str | None
+
+    def graph(self, *, with_report: bool) -> GraphOutput | None:
+        """Where the graph goes, if anywhere."""
+        from gml.atomic import is_special
+        from gml.formats.suffixes import GRAPH_SUFFIXES, format_of
+
+        if with_report and self.path is None:
+            return None
+        given = None if with_report else self.format
+        if given is not None and given not in GRAPH_SUFFIXES.values():
+            raise UsageError(f"--format {given} is for reports, and the result is a graph")
+        if given is None:
+            special = self.path is None or self.path == "-" or is_special(self.path)
+            given = "dot" if special else format_of(self.path or "", GRAPH_SUFFIXES, or_option="")
+        return GraphOutput(self.path, given)
+
+    def report(self) -> ReportOutput:
+        """Where the report goes."""
+        from gml.formats.suffixes import REPORT_SUFFIXES
+
+        if self.format is not None and self.format not in REPORT_SUFFIXES.values():
+            raise UsageError(f"--format {self.format} is for graphs, and the result is a report")
+        if self.path in ("-", "/dev/stdout"):
+            raise UsageError("standard output is for the report; write the graph to a file")
+        return ReportOutput(None, self.format or "text")
+
+
 def model_output(function: Function) -> Function:
     """-o and -f for models, injected as `out`."""
     from gml.formats.suffixes import MODEL_SUFFIXES

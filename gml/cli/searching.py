@@ -80,8 +80,8 @@ class SearchRequest:
                 "use bic, bdeu or another score-equivalent one"
             )
 
-    def prepare(self, data: DataRequest, out: GraphOutput) -> Search:
-        """Read the data and make the score."""
+    def prepare(self, data: DataRequest, out: GraphOutput | None) -> Search:
+        """Read the data and make the score; without `out` no graph is written."""
         from gml.formats.knowledge import as_json
 
         if data.options.missing == "available":
@@ -91,7 +91,9 @@ class SearchRequest:
             )
         context = click.get_current_context()
         counter = data.counter(
-            numeric=self.scoring.numeric, digest=out.keeps_learning, offer_available=False
+            numeric=self.scoring.numeric,
+            digest=out is not None and out.keeps_learning,
+            offer_available=False,
         )
         knowledge = self.knowledge.resolve([variable.name for variable in counter.variables])
         learning: dict[str, Any] = {
