@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gml.learn.ges import ges
     from gml.learn.hillclimb import hill_climb
     from gml.learn.imap import greedy_imap, minimal_imap
+    from gml.learn.order_posterior import edge_posteriors
     from gml.learn.pc import pc
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.compare import kl_divergence
@@ -71,6 +72,7 @@ _HOMES = {
     "average_graphs": "gml.learn.bootstrap",
     "chow_liu": "gml.learn.chowliu",
     "compare_graphs": "gml.graph.comparison",
+    "edge_posteriors": "gml.learn.order_posterior",
     "exact": "gml.learn.exact",
     "fit": "gml.model.fit",
     "ges": "gml.learn.ges",
@@ -114,6 +116,7 @@ __all__ = [
     "average_graphs",
     "chow_liu",
     "compare_graphs",
+    "edge_posteriors",
     "exact",
     "fit",
     "ges",

@@ -724,5 +724,6 @@ cdef class ConditioningSets:
 
 
 include "_elimination.pxi"
+include "_orders.pxi"
 include "_subsets.pxi"
 include "_sampling.pxi"

@@ -6,6 +6,7 @@ from gml.kernel.reference.csv_reader import read_csv
 from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
+from gml.kernel.reference.orders import log_sum_sets, sum_orders
 from gml.kernel.reference.permutation import permutation_exceedances
 from gml.kernel.reference.sampling import (
     GaussianSampler,
@@ -34,9 +35,11 @@ __all__ = [
     "log_bayes_factor",
     "log_chi2_upper",
     "log_regret",
+    "log_sum_sets",
     "normal_quantile",
     "permutation_exceedances",
     "read_csv",
     "recode",
+    "sum_orders",
     "table_statistics_of",
 ]
