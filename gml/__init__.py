@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gml.learn.ges import ges
     from gml.learn.hillclimb import hill_climb
     from gml.learn.imap import greedy_imap, minimal_imap
+    from gml.learn.order_mcmc import order_mcmc
     from gml.learn.order_posterior import edge_posteriors
     from gml.learn.pc import pc
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
@@ -83,6 +84,7 @@ _HOMES = {
     "kl_divergence": "gml.model.compare",
     "learn_replicates": "gml.learn.bootstrap",
     "minimal_imap": "gml.learn.imap",
+    "order_mcmc": "gml.learn.order_mcmc",
     "pc": "gml.learn.pc",
     "read": "gml.data.reading",
     "read_graph": "gml.formats.graphs",
@@ -127,6 +129,7 @@ __all__ = [
     "kl_divergence",
     "learn_replicates",
     "minimal_imap",
+    "order_mcmc",
     "pc",
     "read",
     "read_graph",

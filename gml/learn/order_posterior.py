@@ -95,8 +95,8 @@ def edge_posteriors(
     >>> score = gml.SCORES["bdeu"](gml.MemoryCounter(gml.read("sample_data/asia.csv")))
     >>> found = gml.edge_posteriors(score, max_parents=3)
     >>> smoke, lung = found.names.index("smoke"), found.names.index("lung")
-    >>> round(float(found.edges[smoke, lung] + found.edges[lung, smoke]), 6)
-    1.0
+    >>> round(float(found.edges[smoke, lung] + found.edges[lung, smoke]), 3)
+    0.976
     """
     deadline = deadline or Deadline()
     budget = default_budget() if max_memory is None else max_memory

@@ -256,16 +256,21 @@ class _Growing:
 
 def families(choices: Choices, child: int, free: Sets) -> FamilyArray:
     """The families of a child with its required parents and sets of as many free ones."""
-    size = int(free[0]).bit_count() if len(free) else 0
-    members = np.empty((len(free), size), dtype=np.int64)
-    left = free
+    required = [y for y in range(len(choices.names)) if choices.required[child] >> y & 1]
+    fixed = np.broadcast_to(np.array([child, *required]), (len(free), 1 + len(required)))
+    return FamilyArray(choices.order[np.hstack([fixed, members_of(free)])])
+
+
+def members_of(sets: Sets) -> NDArray[np.int64]:
+    """The members of sets of equal size, a row each, in ascending order."""
+    size = int(sets[0]).bit_count() if len(sets) else 0
+    members = np.empty((len(sets), size), dtype=np.int64)
+    left = sets
     for k in range(size):
         lowest = left & (~left + np.uint64(1))
         members[:, k] = np.bitwise_count(lowest - np.uint64(1))
         left = left ^ lowest
-    required = [y for y in range(len(choices.names)) if choices.required[child] >> y & 1]
-    fixed = np.broadcast_to(np.array([child, *required]), (len(free), 1 + len(required)))
-    return FamilyArray(choices.order[np.hstack([fixed, members])])
+    return members
 
 
 def all_parent_sets(
@@ -283,10 +288,10 @@ def all_parent_sets(
     sets: list[Sets] = []
     values: list[NDArray[np.float64]] = []
     for child in range(len(choices.names)):
-        of_child = np.concatenate(list(_subsets(choices.free[child], choices.most[child])))
+        of_child = np.concatenate(list(subsets_of(choices.free[child], choices.most[child])))
         scores = np.empty(len(of_child))
         sizes = np.bitwise_count(of_child)
-        for start, stop in _chunks(sizes):
+        for start, stop in chunks_of(sizes):
             if deadline.passed:
                 raise CannotAnswer(
                     f"--max-seconds was over when {done:,} of {total:,} sets of parents were scored"
@@ -302,7 +307,7 @@ def all_parent_sets(
     return sets, values
 
 
-def _subsets(free: int, most: int) -> Iterator[Sets]:
+def subsets_of(free: int, most: int) -> Iterator[Sets]:
     """All subsets of at most so many members, those of one size at a time."""
     sets = np.zeros(1, dtype=np.uint64)
     yield sets
@@ -312,7 +317,7 @@ def _subsets(free: int, most: int) -> Iterator[Sets]:
         yield sets
 
 
-def _chunks(sizes: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
+def chunks_of(sizes: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
     """Stretches of equal sizes, none too long."""
     ends = [*np.flatnonzero(np.diff(sizes)) + 1, len(sizes)]
     start = 0

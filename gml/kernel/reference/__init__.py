@@ -6,7 +6,7 @@ from gml.kernel.reference.csv_reader import read_csv
 from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
-from gml.kernel.reference.orders import log_sum_sets, sum_orders
+from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.permutation import permutation_exceedances
 from gml.kernel.reference.sampling import (
     GaussianSampler,
@@ -24,6 +24,7 @@ __all__ = [
     "CsvWriter",
     "Elimination",
     "GaussianSampler",
+    "OrderChain",
     "TableSampler",
     "best_sinks",
     "blank_cells",

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "random.h"
+
 /* exp of less is nothing beside 1. */
 #define NOTHING (-40.0)
 
@@ -52,5 +54,126 @@ void sum_orders(const double *parents, int m, int rest, double *sums)
                 if (terms[i] - high > NOTHING)
                     sum += exp(terms[i] - high);
         sums[set] = high > -INFINITY ? high + log(sum) : -INFINITY;
+    }
+}
+
+/* ------------------------------------------------------------------ chains of orders */
+
+#define SWAP_ANY 0.4
+#define SWAP_NEIGHBOURS 0.7
+
+/* The candidates of x that come before it, as bits. */
+static uint64_t before_of(const order_model *model, const order_state *state, int32_t x)
+{
+    const int64_t start = model->candidate_starts[x];
+    const int64_t n = model->candidate_starts[x + 1] - start;
+    uint64_t before = 0;
+    for (int64_t k = 0; k < n; k++)
+        before |= (uint64_t)(state->position[model->candidates[start + k]] < state->position[x])
+                  << k;
+    return before;
+}
+
+static double sum_within(const order_model *model, int32_t x, uint64_t before)
+{
+    const int64_t end = model->set_starts[x + 1];
+    int64_t i = model->set_starts[x];
+    while (i < end && (model->sets[i] & ~before) != 0)
+        i++;
+    if (i == end)
+        return -INFINITY;
+    const double high = model->logs[i];
+    double sum = 0;
+    for (; i < end && model->logs[i] - high > NOTHING; i++)
+        if ((model->sets[i] & ~before) == 0)
+            sum += exp(model->logs[i] - high);
+    return high + log(sum);
+}
+
+void place_order(const order_model *model, order_state *state)
+{
+    for (int32_t i = 0; i < model->n; i++)
+        state->position[state->order[i]] = i;
+    for (int32_t x = 0; x < model->n; x++)
+        state->sums[x] = sum_within(model, x, before_of(model, state, x));
+}
+
+static int32_t draw_below(const uint64_t key[2], uint64_t counter, int32_t n)
+{
+    return (int32_t)(random_uniform(key, counter) * n);
+}
+
+/* Make the move in the order; the places from *low to *high change. */
+static void propose(int32_t *order, int32_t n, const uint64_t key[2], uint64_t counter,
+                    int32_t *low, int32_t *high)
+{
+    const double kind = random_uniform(key, counter);
+    int32_t i = draw_below(key, counter + 1, kind < SWAP_ANY || kind >= SWAP_NEIGHBOURS ? n : n - 1);
+    int32_t j = i + 1;
+    /* Both may be the same: a chain that always moved could go in circles. */
+    if (kind < SWAP_ANY || kind >= SWAP_NEIGHBOURS)
+        j = draw_below(key, counter + 2, n);
+    *low = i < j ? i : j;
+    *high = i < j ? j : i;
+    const int32_t moved = order[i];
+    if (kind < SWAP_NEIGHBOURS) {
+        order[i] = order[j];
+        order[j] = moved;
+        return;
+    }
+    for (int32_t k = i; k != j; k += i < j ? 1 : -1)
+        order[k] = order[k + (i < j ? 1 : -1)];
+    order[j] = moved;
+}
+
+int64_t walk_orders(const order_model *model, order_state *state, const uint64_t key[2],
+                    int64_t first, int64_t last, int32_t *saved, double *saved_sums)
+{
+    int64_t accepted = 0;
+    if (model->n < 2)
+        return 0;
+    for (int64_t step = first; step < last; step++) {
+        const uint64_t counter = 4 * (uint64_t)step;
+        int32_t low, high;
+        for (int32_t i = 0; i < model->n; i++)
+            saved[i] = state->order[i];
+        propose(state->order, model->n, key, counter, &low, &high);
+        for (int32_t i = low; i <= high; i++)
+            state->position[state->order[i]] = i;
+        double change = 0;
+        for (int32_t i = low; i <= high; i++) {
+            const int32_t x = state->order[i];
+            saved_sums[i] = state->sums[x];
+            state->sums[x] = sum_within(model, x, before_of(model, state, x));
+            change += state->sums[x] - saved_sums[i];
+        }
+        if (random_uniform(key, counter + 3) < exp(change < 0 ? change : 0)) {
+            accepted++;
+            continue;
+        }
+        for (int32_t i = low; i <= high; i++)
+            state->sums[state->order[i]] = saved_sums[i];
+        for (int32_t i = low; i <= high; i++) {
+            state->order[i] = saved[i];
+            state->position[saved[i]] = i;
+        }
+    }
+    return accepted;
+}
+
+void order_edges(const order_model *model, const order_state *state, double *edges)
+{
+    for (int64_t k = 0; k < (int64_t)model->n * model->n; k++)
+        edges[k] = 0;
+    for (int32_t x = 0; x < model->n; x++) {
+        const uint64_t before = before_of(model, state, x);
+        const int32_t *candidates = model->candidates + model->candidate_starts[x];
+        for (int64_t i = model->set_starts[x]; i < model->set_starts[x + 1]; i++) {
+            if ((model->sets[i] & ~before) != 0 || model->logs[i] - state->sums[x] <= NOTHING)
+                continue;
+            const double share = exp(model->logs[i] - state->sums[x]);
+            for (uint64_t left = model->sets[i]; left != 0; left &= left - 1)
+                edges[(int64_t)candidates[__builtin_ctzll(left)] * model->n + x] += share;
+        }
     }
 }
