@@ -53,6 +53,11 @@ def gml_task(task: str, path: str) -> Task:
         )
     if task == "pc":
         return lambda: gml.pc(gml.TESTS["auto"](gml.MemoryCounter(data, threads=1)))
+    if task in ("hc-bic", "hc-bdeu"):
+        score = gml.SCORES[task.removeprefix("hc-")]
+        return lambda: gml.hill_climb(score(gml.MemoryCounter(data, threads=1)))
+    if task == "ges-bic":
+        return lambda: gml.ges(gml.SCORES["bic"](gml.MemoryCounter(data, threads=1)))
     counter = gml.MemoryCounter(data, threads=1)
     test = gml.TESTS["g"](counter)
     return lambda: test(0, 1, (2, 3))
@@ -81,6 +86,13 @@ def pyagrum_task(task: str, path: str) -> Task:
         return _pyagrum_on_graph(task, learner, path)
     if task == "citest":
         return lambda: learner.G2(names[0], names[1], [names[2], names[3]])
+    if task in ("hc-bic", "hc-bdeu"):
+        learner.useGreedyHillClimbing()
+        if task == "hc-bic":
+            learner.useScoreBIC()
+        else:
+            learner.useScoreBDeu()
+        return lambda: learner.learnDAG()
     if task.startswith("pc"):
         learner.usePC()
         learner.useG2Test()
@@ -166,6 +178,14 @@ def pybnesian_task(task: str, path: str) -> Task:
         return lambda: rule.score(graph)
     if task == "fit-mle":
         return lambda: pb.DiscreteBN(names, _arcs(path)).fit(frame)
+    if task in ("hc-bic", "hc-bdeu"):
+
+        def climb() -> object:
+            rule = pb.BIC(frame) if task == "hc-bic" else pb.BDe(frame, 1)
+            start = pb.DiscreteBN(names)
+            return pb.GreedyHillClimbing().estimate(pb.ArcOperatorSet(), rule, start)
+
+        return climb
     test = pb.MutualInformation(frame)
     if task == "citest":
         return lambda: test.pvalue(names[0], names[1], [names[2], names[3]])

@@ -1,7 +1,7 @@
 """Compare gml with other packages: CPU seconds on one core, ratios within one run.
 
     python benchmarks/run.py            # or: make bench
-    python benchmarks/run.py pc models  # some parts only: foundation, pc, models
+    python benchmarks/run.py pc models  # some parts only: foundation, pc, models, search
 
 Installs the others into benchmarks/.venv. bnlearn takes part where Rscript has it. Wall times on a
 shared machine mislead, so every figure is CPU time of a process pinned to one core with one thread,
@@ -191,9 +191,51 @@ def main() -> None:
     """Run everything, or the parts named."""
     install_peers()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    parts = {"foundation": bench_foundation, "pc": bench_pc, "models": bench_models}
+    parts = {
+        "foundation": bench_foundation,
+        "pc": bench_pc,
+        "models": bench_models,
+        "search": bench_search,
+    }
     for name in sys.argv[1:] or parts:
         parts[name]()
+
+
+def bench_search() -> None:
+    """Hill climbing against others, and GES, of which the others take minutes for alarm."""
+    table(
+        "Hill climbing from the empty graph by BIC in process, CPU seconds",
+        [
+            (path.stem, compare("hc-bic", path, ("gml", "pybnesian", "pyagrum")))
+            for path in (
+                *(dataset("alarm", 5000), dataset("alarm", 100_000)),
+                *(dataset("hailfinder", 5000), dataset("andes", 5000), dataset("pigs", 5000)),
+            )
+        ],
+    )
+    table(
+        "The same by BDeu, ess 1",
+        [
+            (path.stem, compare("hc-bdeu", path, ("gml", "pybnesian", "pyagrum")))
+            for path in (dataset("alarm", 5000), dataset("alarm", 100_000))
+        ],
+    )
+    table(
+        "GES with turning by BIC in process, CPU seconds",
+        [
+            (path.stem, compare("ges-bic", path, ("gml",)))
+            for path in (
+                *(dataset("alarm", 5000), dataset("alarm", 100_000)),
+                *(dataset("andes", 5000), dataset("pigs", 5000), dataset("link", 5000)),
+            )
+        ],
+    )
+    command = [str(GML), "ges", str(dataset("link", 5000)), "-q"]
+    before = time.monotonic()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    print(
+        f"\nges link_5000, whole command, all cores: {time.monotonic() - before:.1f} s of wall time"
+    )
 
 
 PYAGRUM_SAMPLE = """
