@@ -77,6 +77,7 @@ def command(
             prepared.score,
             max_parents=prepared.max_parents,
             knowledge=prepared.knowledge,
+            max_memory=data.max_memory,
             start=begin,
             tabu=tabu,
             restarts=restarts,
@@ -87,7 +88,7 @@ def command(
         )
     graph = result.dag
     if cpdag:
-        from gml.learn.search import class_of
+        from gml.graph.equivalence import equivalence_class
 
-        graph = class_of(result.dag, prepared.knowledge)
+        graph = equivalence_class(result.dag, prepared.knowledge)
     return prepared.write(out, graph, result)

@@ -59,18 +59,19 @@ class EssentialGraph:
             new = after & ~blocked & ~seen
         return seen
 
-    def cliques(self, within: int) -> Iterator[int]:
-        """Yield the cliques among some nodes, the empty one first, then by their members."""
-        yield 0
-        yield from self._larger_cliques(0, within)
+    def cliques(self, within: int, most: int) -> Iterator[int]:
+        """Yield the cliques of at most so many nodes, the empty one first, then by members."""
+        if most >= 0:
+            yield 0
+            yield from self._larger_cliques(0, within, most)
 
-    def _larger_cliques(self, clique: int, candidates: int) -> Iterator[int]:
-        while candidates:
+    def _larger_cliques(self, clique: int, candidates: int, most: int) -> Iterator[int]:
+        while candidates and most > 0:
             node = lowest(candidates)
             candidates &= candidates - 1
             larger = clique | 1 << node
             yield larger
-            yield from self._larger_cliques(larger, candidates & self.adjacent[node])
+            yield from self._larger_cliques(larger, candidates & self.adjacent[node], most - 1)
 
     def separates(self, middle: int, some: int, others: int, within: int) -> bool:
         """Whether all paths within a set from some nodes to others pass the middle."""

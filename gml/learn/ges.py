@@ -19,11 +19,19 @@ import numpy as np
 
 from gml.errors import UsageError
 from gml.graph.bits import bits_of, members
+from gml.graph.equivalence import equivalence_class, representative
 from gml.graph.essential import EssentialGraph
 from gml.graph.extension import equivalent_with
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
-from gml.learn.ges_operators import Backward, Forward, Operator, Phase, Turning
+from gml.learn.ges_operators import (
+    Backward,
+    Forward,
+    Operator,
+    OutOfTime,
+    Phase,
+    Turning,
+)
 from gml.learn.local_scores import LocalScores, unit
 from gml.learn.search import (
     Limits,
@@ -31,7 +39,6 @@ from gml.learn.search import (
     Step,
     Trace,
     checked_knowledge,
-    class_of,
     dag_of,
     perturbed,
 )
@@ -51,6 +58,7 @@ def ges(
     restarts: int = 0,
     perturb: int | None = None,
     seed: int = 0,
+    max_memory: int | None = None,
     deadline: Deadline | None = None,
     trace: Trace | None = None,
 ) -> SearchResult:
@@ -72,6 +80,8 @@ def ges(
         default a number drawn each time, up to that of the variables.
     seed : int
         Of the random changes.
+    max_memory : int, optional
+        Bytes of local scores that are kept, at most.
     deadline : Deadline, optional
         When to stop with the best class so far.
     trace : callable, optional
@@ -91,7 +101,7 @@ def ges(
     if min(restarts, perturb or 0) < 0:
         raise UsageError("restarts and perturb are not negative")
     knowledge = checked_knowledge(knowledge, score.names)
-    local = LocalScores(score)
+    local = LocalScores(score, max_memory)
     limits = Limits.of(local.names, max_parents, knowledge)
     classes = _Classes(limits, knows=bool(knowledge))
     run = _Run(local, classes, phases, deadline or Deadline(), trace)
@@ -103,9 +113,9 @@ def ges(
         run.perturb(rng, perturb, f"restart {restart + 1}")
         run.search(f"restart {restart + 1}: ")
     member = [_set(column) for column in classes.member(run.best).T]
-    dag = dag_of(member, local.names, score.names)
+    dag = representative(dag_of(member, local.names, score.names), knowledge)
     return SearchResult(
-        graph=class_of(dag, knowledge),
+        graph=equivalence_class(dag, knowledge),
         dag=dag,
         score=local.total(run.best.dag),
         families=local.computed,
@@ -176,26 +186,24 @@ class _Run:
         self.stopped = False
         self._local = local
         self._classes = classes
-        self._phases = [_PHASES[phase](local, classes) for phase in phases]
+        self._phases = [_PHASES[phase](local, classes, deadline) for phase in phases]
         self._trace = trace
         self._graph = self.best = classes.first()
         self._best_score = self._score()
 
     def search(self, prefix: str) -> None:
         """Go through the phases until none of them gains."""
-        gained = True
-        while gained and not self.stopped:
-            gained = False
-            for phase in self._phases:
-                while not self.stopped:
-                    if self.deadline.passed:
-                        self.stopped = True
-                        break
-                    found = phase.best(self._graph)
-                    if found is None:
-                        break
-                    gained = True
-                    self._make(prefix + phase.name, phase.move(self._graph, found[0]), *found)
+        try:
+            gained = True
+            while gained:
+                gained = False
+                for phase in self._phases:
+                    while (found := phase.best(self._graph)) is not None:
+                        gained = True
+                        move = phase.move(self._graph, found[0])
+                        self._make(prefix + phase.name, move, *found)
+        except OutOfTime:
+            self.stopped = True
         score = self._score()
         if score > self._best_score:
             self.best, self._best_score = self._graph, score

@@ -33,6 +33,7 @@ import numpy as np
 from gml.graph.bits import members, positions
 from gml.graph.essential import EssentialGraph
 from gml.learn.local_scores import LocalScores, unit
+from gml.progress import Deadline
 from gml.scores.base import RESOLUTION
 
 Family = tuple[int, int]
@@ -48,6 +49,10 @@ class Classes(Protocol):
 
     def respected_by(self, graph: EssentialGraph) -> bool:
         """Whether a class is one to search."""
+
+
+class OutOfTime(Exception):
+    """The deadline passed while operators were looked for."""
 
 
 class Operator(NamedTuple):
@@ -67,15 +72,18 @@ class Phase(ABC):
 
     name = ""
 
-    def __init__(self, local: LocalScores, classes: Classes) -> None:
+    def __init__(self, local: LocalScores, classes: Classes, deadline: Deadline) -> None:
         self._local = local
         self._classes = classes
+        self._deadline = deadline
         self._seen: dict[int, tuple[int, ...]] = {}
         self._operators: dict[int, list[Operator]] = {}
         self._reached: dict[tuple[int, int], int] = {}
 
     def best(self, graph: EssentialGraph) -> tuple[Operator, EssentialGraph] | None:
         """Return the valid operator that gains most, and the class it leads to."""
+        if self._deadline.passed:
+            raise OutOfTime
         self._refresh(graph)
         self._reached = {}
         queue = [(operators[0], 0) for operators in self._operators.values() if operators]
@@ -103,6 +111,14 @@ class Phase(ABC):
                 stale.append(y)
         for y, operators in zip(stale, self._find(graph, stale), strict=True):
             self._operators[y] = sorted(operators)
+
+    def _cliques(self, graph: EssentialGraph, y: int, within: int, spare: int = 0) -> Iterator[int]:
+        """Yield the cliques that can point to y and leave it room for `spare` more parents."""
+        most = self._classes.max_parents - spare - graph.parents[y].bit_count()
+        for clique in graph.cliques(within, most):
+            if self._deadline.passed:
+                raise OutOfTime
+            yield clique
 
     @abstractmethod
     def _sees(self, graph: EssentialGraph, y: int) -> tuple[int, ...]:
@@ -155,10 +171,8 @@ class Forward(Phase):
         """Yield y, its other parents then, the nodes x that can be one more, and the clique."""
         apart = self._classes.may_be_adjacent[y] & ~graph.adjacent[y]
         around = graph.neighbours[y]
-        for clique in graph.cliques(around):
+        for clique in self._cliques(graph, y, around, spare=1):
             given = graph.parents[y] | clique
-            if given.bit_count() >= self._classes.max_parents:
-                continue
             more = apart
             for v in members(around & ~clique):
                 more &= ~graph.adjacent[v]
@@ -223,7 +237,7 @@ class Backward(_Listed):
     ) -> Iterator[tuple[Operator, list[Family], list[Family]]]:
         parents, around = graph.parents[y], graph.neighbours[y]
         for x in members((parents | around) & ~self._classes.must_be_adjacent[y]):
-            for clique in graph.cliques(around & graph.adjacent[x]):
+            for clique in self._cliques(graph, y, around & graph.adjacent[x]):
                 less = (parents | clique) & ~(1 << x)
                 yield Operator(0, x, y, clique), [(y, less)], [(y, less | 1 << x)]
 
@@ -257,10 +271,8 @@ class Turning(_Listed):
         self, graph: EssentialGraph, y: int
     ) -> Iterator[tuple[Operator, list[Family], list[Family]]]:
         parents, around = graph.parents[y], graph.neighbours[y]
-        for clique in graph.cliques(around):
+        for clique in self._cliques(graph, y, around, spare=1):
             given = parents | clique
-            if given.bit_count() >= self._classes.max_parents:
-                continue
             for x in members((graph.children[y] | around) & ~clique):
                 shared = around & graph.adjacent[x]
                 if graph.children[y] >> x & 1:

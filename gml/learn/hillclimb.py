@@ -71,6 +71,7 @@ def hill_climb(
     restarts: int = 0,
     perturb: int | None = None,
     seed: int = 0,
+    max_memory: int | None = None,
     deadline: Deadline | None = None,
     trace: Trace | None = None,
 ) -> SearchResult:
@@ -93,6 +94,8 @@ def hill_climb(
         number drawn each time, up to that of the variables.
     seed : int
         Of the random moves.
+    max_memory : int, optional
+        Bytes of local scores that are kept, at most.
     deadline : Deadline, optional
         When to stop with the best graph so far.
     trace : callable, optional
@@ -108,7 +111,7 @@ def hill_climb(
     """
     if min(tabu, restarts, perturb or 0) < 0:
         raise UsageError("tabu, restarts and perturb are not negative")
-    local = LocalScores(score)
+    local = LocalScores(score, max_memory)
     limits = Limits.of(local.names, max_parents, checked_knowledge(knowledge, score.names))
     state = _State(local, limits, _first_parents(start, local.names, limits))
     run = _Run(state, tabu, deadline or Deadline(), trace)

@@ -21,7 +21,9 @@ Units = NDArray[np.int64]
 Wanted = tuple[int, int, int]
 """A child, its parents, and the nodes of which each is to be one more parent."""
 
-_MOST_KEPT_BYTES = 1 << 29
+_MOST_KEPT_BYTES = 1 << 28
+# What a dictionary takes for a key with its sets, about.
+_KEY_BYTES = 250
 _MOST_UNITS = 2.0**60
 
 
@@ -38,7 +40,9 @@ def unit(nats: float) -> int:
 class LocalScores:
     """The local scores of a score, over nodes in name order."""
 
-    def __init__(self, score: Score) -> None:
+    def __init__(self, score: Score, max_memory: int | None = None) -> None:
+        """Keep scores in so many bytes, and in no more than are of use."""
+        self._room = min(_MOST_KEPT_BYTES, _MOST_KEPT_BYTES if max_memory is None else max_memory)
         self.names = sorted(score.names)
         self.computed = 0
         self._score = score
@@ -119,5 +123,7 @@ class LocalScores:
         return batch(self._score, FamilyArray(self._column_of[rows]))
 
     def _make_room(self) -> None:
-        if len(self._columns) * len(self.names) * 8 > _MOST_KEPT_BYTES:
+        columns, values = 8 * len(self.names) + _KEY_BYTES, 2 * _KEY_BYTES
+        if len(self._columns) * columns + len(self._values) * values > self._room:
             self._columns.clear()
+            self._values.clear()

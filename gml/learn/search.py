@@ -7,7 +7,7 @@ rounded to 2⁻²⁰ nats before they are compared, so that last bits never deci
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from gml.errors import DataError, UsageError, quote, unknown_name
 from gml.graph.bits import members
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
-from gml.graph.orientation import Matrix, maximally_oriented
+from gml.graph.orientation import Matrix
 
 _MOST_TRIES = 100
 
@@ -72,16 +72,6 @@ def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -
             i, j = at[names[parent]], at[names[child]]
             marks[i, j], marks[j, i] = Mark.ARROW, Mark.TAIL
     return Graph(tuple(order), marks, "dag")
-
-
-def class_of(dag: Graph, knowledge: Knowledge) -> Graph:
-    """Return the CPDAG of a DAG or, with knowledge, its maximally oriented PDAG."""
-    directed = (dag.marks == Mark.ARROW) & (dag.marks.T == Mark.TAIL)
-    decided = knowledge.required(dag.names) | knowledge.forbidden(dag.names).T
-    certain = maximally_oriented(directed, decided if knowledge else None)
-    marks = dag.marks.copy()
-    marks[(directed | directed.T) & ~certain & ~certain.T] = Mark.TAIL
-    return replace(dag, marks=marks, kind="pdag" if knowledge else "cpdag")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from gml.learn.ges_operators import Backward, Forward, Turning
 from gml.learn.hillclimb import hill_climb
 from gml.learn.local_scores import LocalScores
 from gml.learn.search import Limits
+from gml.progress import Deadline
 from gml.scores.base import RESOLUTION, total
 from tests.graphs import (
     as_graph,
@@ -78,7 +79,7 @@ def test_best_operator_is_the_best_neighbouring_class(kind):
             for other in _neighbours(matrix, kind.name)
         ]
         local = LocalScores(score)
-        found = kind(local, _any_class(score)).best(_essential(matrix))
+        found = kind(local, _any_class(score), Deadline()).best(_essential(matrix))
         best = max(gains, default=0)
         outcomes[best > RESOLUTION] += 1
         if best <= RESOLUTION:
@@ -111,7 +112,7 @@ def test_operators_lead_to_every_neighbouring_class(kind):
                 break
             score = RandomSetScore(np.random.default_rng([n, seed]), n)
             limits = _any_class(score)
-            phase = kind(LocalScores(score), limits)
+            phase = kind(LocalScores(score), limits, Deadline())
             graph = _essential(matrix)
             phase.best(graph)
             for operators in phase._operators.values():
@@ -130,11 +131,13 @@ def test_kept_operators_are_those_found_anew():
         n = int(rng.integers(4, 8))
         score = RandomSetScore(rng, n)
         limits = _any_class(score)
-        kept = [kind(LocalScores(score), limits) for kind in (Forward, Backward, Turning)]
+        kept = [
+            kind(LocalScores(score), limits, Deadline()) for kind in (Forward, Backward, Turning)
+        ]
         graph = limits.first()
         for _ in range(25):
             for phase in kept:
-                fresh = type(phase)(LocalScores(score), limits)
+                fresh = type(phase)(LocalScores(score), limits, Deadline())
                 found, expected = phase.best(graph), fresh.best(graph)
                 assert phase._operators == fresh._operators
                 assert (found is None) == (expected is None)
