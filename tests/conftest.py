@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,12 @@ SHARED = ROOT.parent / "shared"
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.register_profile("decide", deadline=None, print_blob=True, derandomize=True)
 settings.load_profile("decide" if os.environ.get("CI") else "explore")
+
+
+def pytest_configure() -> None:
+    """Let children be interrupted: a shell ignores Ctrl-C for what it runs in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
