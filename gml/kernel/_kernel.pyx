@@ -103,7 +103,7 @@ cdef extern from "set_statistics.h":
 cdef extern from "families.h":
     ctypedef struct family_rule:
         int kind, share
-        double prior, unit, ceiling_prior
+        double prior, unit, ceiling_prior, rows
         int with_ceiling
     ctypedef struct family_worth:
         double value, ceiling
@@ -515,6 +515,7 @@ cdef family_rule _family_rule(rule):
     c_rule.kind, c_rule.share, c_rule.prior, c_rule.unit = rule
     c_rule.with_ceiling = 0
     c_rule.ceiling_prior = 0
+    c_rule.rows = 0
     return c_rule
 
 

@@ -33,7 +33,7 @@ SKIP, CODES8, CODES16, NUMBERS, OVERFLOW = range(5)
 
 
 # What a family is worth (families.h), and whom the count of a prior is for.
-LIKELIHOOD, DIRICHLET, REGRET = range(3)
+LIKELIHOOD, DIRICHLET, REGRET, JOINT = range(4)
 OF_CELL, OF_TABLE, OF_SEEN = range(3)
 
 
@@ -43,6 +43,8 @@ class FamilyRule(NamedTuple):
     LIKELIHOOD is Σ n ln(n/nⱼ); DIRICHLET the logarithm of the marginal likelihood under a symmetric
     Dirichlet prior, whose count is for each cell, for all cells of the table, or for those of the
     configurations of the parents that rows have; REGRET is Σ ln C(nⱼ, r) of the NML distribution.
+    JOINT is DIRICHLET for all columns of the family taken as one variable, with the levels of it
+    that rows have for a ceiling; no value may be missing.
     """
 
     kind: int

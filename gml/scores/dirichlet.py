@@ -34,10 +34,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import Counter, Family
+from gml.counts.counter import Counter, Family, FamilyArray
 from gml.errors import UsageError
 from gml.kernel.layout import DIRICHLET, OF_CELL, OF_SEEN, OF_TABLE, FamilyRule
 from gml.scores.base import Bounded, FamilyScore
+from gml.scores.joint import MOST_COLUMNS, MOST_ROWS, JointValues
 
 
 class DirichletScore(FamilyScore):
@@ -101,6 +102,22 @@ class Bdeu(DirichletScore):
 
     def __init__(self, counter: Counter, *, ess: float = 1.0) -> None:
         super().__init__(counter, positive(ess, "--ess"))
+        self._joint: JointValues | None = None
+
+    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
+        """Score many families, from what their columns are worth together if there are many."""
+        if (
+            not isinstance(families, FamilyArray)
+            or self._counter.unit != 1
+            or self._counter.n > MOST_ROWS
+            or len(self.names) > MOST_COLUMNS
+        ):
+            return super().bounded_batch(families)
+        if self._joint is None:
+            self._joint = JointValues(self._counter, self._rule.prior)
+        values, cells = self._joint.families(families)
+        levels = np.array(self._levels)[families.rows[:, 0]]
+        return values, np.minimum(-cells * np.log(levels), self._most_likelihoods(families))
 
 
 class Bds(DirichletScore):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gml.kernel import _kernel, reference
-from gml.kernel.layout import DIRICHLET, NEVER, OF_CELL, OF_SEEN, OF_TABLE, FamilyRule
+from gml.kernel.layout import DIRICHLET, JOINT, NEVER, OF_CELL, OF_SEEN, OF_TABLE, FamilyRule
 
 KERNELS = [_kernel, reference]
 
@@ -134,3 +134,33 @@ def test_ceilings_of_families(share, cell_prior, weighted):
     one = [kernel.family_ceiling(table, 500.0, rule, cell_prior) for kernel in KERNELS]
     np.testing.assert_allclose(one[0], one[1], rtol=1e-12)
     assert one[0][0] == _kernel.family_value(table, 500.0, rule)
+
+
+@pytest.mark.parametrize("ess", [0.5, 3.0, 1e5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_joints(ess, weighted):
+    """A joint is a family without parents whose child has the levels of all columns together."""
+    rng = np.random.default_rng(4)
+    n_levels = [2, 3, 1, 4, 2, 3]
+    columns = [rng.integers(0, k, 300).astype(np.uint8) for k in n_levels]
+    weights = rng.integers(0, 90, 300) if weighted else None
+    rule = FamilyRule(JOINT, OF_TABLE, ess)
+    sets = [s for k in range(1, 7) for s in itertools.combinations(range(6), k)]
+    flat = np.array([j for some in sets for j in some], dtype=np.int32)
+    starts = np.cumsum([0, *map(len, sets)], dtype=np.int64)
+    found = [
+        kernel.CodedData(columns, n_levels, weights, 32).family_ceilings(flat, starts, rule, 0.0)
+        for kernel in KERNELS
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+    for some, (value, seen) in zip(sets, found[0].tolist(), strict=True):
+        cells = np.zeros(300, dtype=np.int64)
+        for j in some:
+            cells = cells * n_levels[j] + columns[j]
+        q = int(np.prod([n_levels[j] for j in some]))
+        counts = np.bincount(cells, weights, q).astype(np.int64)
+        one = FamilyRule(DIRICHLET, OF_TABLE, ess)
+        assert value == pytest.approx(_kernel.family_value(counts[None, :], q, one), rel=1e-12)
+        assert seen == np.count_nonzero(counts)
+        table = np.ascontiguousarray(counts.reshape(-1, n_levels[some[-1]]))
+        assert _kernel.family_value(table, q, rule) == pytest.approx(value, rel=1e-12)

@@ -179,6 +179,21 @@ def test_ceilings_hold(name):
                         assert value <= ceiling + 1e-9 * abs(ceiling)
 
 
+@pytest.mark.parametrize("ess", [1.0, 300.0])
+def test_families_from_joints(ess):
+    """BDeu of a family is a difference of what its columns and its parents are worth together."""
+    score = gml.SCORES["bdeu"](gml.MemoryCounter(labels(9, 500, seed=8, weights=True)), ess=ess)
+    for size in (0, 1, 2, 3, 8, 7, 3):
+        rows = [
+            (x, *s) for x in range(9) for s in itertools.combinations(range(9), size) if x not in s
+        ]
+        families = FamilyArray(np.array(rows, dtype=np.int32))
+        for found, expected in zip(
+            bounded_batch(score, families), bounded_batch(score, list(families)), strict=True
+        ):
+            np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-10)
+
+
 @pytest.mark.parametrize("name", ["bic", "bdeu", "k2"])
 def test_ceilings_leave_sets_out(name):
     score = gml.SCORES[name](gml.MemoryCounter(labels(9, 80, seed=2)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.kernel.layout import DIRICHLET, LIKELIHOOD, OF_CELL, OF_TABLE, FamilyRule
+from gml.kernel.layout import DIRICHLET, JOINT, LIKELIHOOD, OF_CELL, OF_TABLE, FamilyRule
 from gml.kernel.reference.tail import stirling_error
 
 _NEGLIGIBLE = 2.0**-60
@@ -44,6 +44,8 @@ def family_value(table: NDArray[np.int64], cells: float, rule: FamilyRule) -> fl
         seen = table > 0
         others = (totals[:, None] - table)[seen]
         return float(np.sum(table[seen] * _log_share(table[seen], others))) * rule.unit
+    if rule.kind == JOINT:
+        return _joint(table[table > 0], cells, rule)
     if rule.kind == DIRICHLET:
         return _marginal_likelihood(table, totals, _cell_prior(table, cells, rule), rule.unit)
     return math.fsum(log_regret(float(n) * rule.unit, float(table.shape[1])) for n in totals)
@@ -55,6 +57,8 @@ def family_ceiling(
     """The same with its ceiling, were every cell a stratum; −ln r each without a prior."""
     value = family_value(table, cells, rule)
     counts, r = table[table > 0], table.shape[1]
+    if rule.kind == JOINT:
+        return value, float(len(counts))
     if cell_prior == 0:
         return value, -math.log(r) * len(counts)
     alone = np.zeros((len(counts), r), dtype=np.int64)
@@ -91,6 +95,22 @@ def _marginal_likelihood(
     value += math.log(levels) * float(np.sum(np.where(by_prior, -n, levels * a)))
     value -= math.fsum(_rest(float(n) * unit, levels * a) for n in totals)
     return value + math.fsum(_rest(float(n) * unit, a) for n in table[table > 0])
+
+
+def _joint(counts: NDArray[np.int64], q: float, rule: FamilyRule) -> float:
+    """One stratum with q levels, of which these have rows."""
+    a = rule.prior / q
+    n = float(counts.sum()) * rule.unit
+    rows, by_prior = counts * rule.unit, rule.prior > n
+    if by_prior:
+        logs = np.log1p((q * rows - n) / (n + rule.prior))
+        empty = math.log1p(-n / (n + rule.prior)) if len(counts) < q else 0.0
+    else:
+        logs = _log_share(rows + a, n - rows + (q - 1) * a)
+        empty = math.log(a / (n + rule.prior))
+    value = (-n if by_prior else rule.prior) * math.log(q) - _rest(n, rule.prior)
+    value += float(np.sum((rows + a) * logs)) + (q - len(counts)) * a * empty
+    return value + math.fsum(_rest(float(m), a) for m in rows)
 
 
 def _rest(n: float, a: float) -> float:

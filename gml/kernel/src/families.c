@@ -22,7 +22,9 @@ typedef struct {
     size_t levels;
     double cell_prior;
     small_terms *small;
+    double cells;
     double sum, ceiling;
+    double lost; /* by rounding the sum of a joint */
 } family_sum;
 
 /* What ln Gamma(n + a) - ln Gamma(a) has beside z ln z - z, z = n + a (Stirling with its error). */
@@ -168,16 +170,46 @@ static void forget_all(small_terms *small)
 }
 
 /* Make what is kept that of a family. */
-static void keep_for(small_terms *small, double prior, size_t levels)
+static void keep_for(small_terms *small, double prior, double levels)
 {
-    if (small->prior == prior && small->levels == (double)levels)
+    if (small->prior == prior && small->levels == levels)
         return;
     small->prior = prior;
-    small->levels = (double)levels;
+    small->levels = levels;
     forget(small->alone, SMALL);
     forget(small->in_total, SMALL);
     forget(small->pure, SMALL);
     forget(&small->share[0][0], SMALL * SMALL);
+}
+
+/* Add the levels that rows have of a variable made of all columns; its prior is one of each cell. */
+static void add_levels(family_sum *family, const int64_t *counts)
+{
+    const double n = family->rule->rows, a = family->cell_prior, q = family->cells;
+    for (size_t k = 0; k < family->levels; k++) {
+        if (counts[k] == 0)
+            continue;
+        double *kept = counts[k] < SMALL ? &family->small->alone[counts[k]] : NULL;
+        double value = kept == NULL ? NAN : *kept;
+        if (isnan(value)) {
+            const double count = (double)counts[k] * family->rule->unit;
+            value = rest(count, a) + share_term(count, n - count, n, q, a);
+            if (kept != NULL)
+                *kept = value;
+        }
+        /* Kahan's sum: differences of joints are what is wanted. */
+        const double next = value - family->lost, sum = family->sum + next;
+        family->lost = (sum - family->sum) - next;
+        family->sum = sum;
+        family->ceiling++;
+    }
+}
+
+/* Add what the other levels of such a variable, and its total, are worth. */
+static void end_joint(family_sum *family)
+{
+    const double n = family->rule->rows, a = family->cell_prior, q = family->cells;
+    family->sum += total_term(n, q, a) + (q - family->ceiling) * a * empty_term(n, q, a);
 }
 
 static void add_stratum(void *context, const int64_t *counts)
@@ -185,6 +217,10 @@ static void add_stratum(void *context, const int64_t *counts)
     family_sum *family = context;
     const double unit = family->rule->unit;
     int64_t total = 0;
+    if (family->rule->kind == FAMILY_JOINT) {
+        add_levels(family, counts);
+        return;
+    }
     for (size_t k = 0; k < family->levels; k++)
         total += counts[k];
     if (total == 0)
@@ -225,8 +261,8 @@ static size_t seen_strata_of(const int64_t *table, size_t strata, size_t levels)
 static family_sum start_family(const family_rule *rule, size_t levels, double cells, size_t seen,
                                small_terms *small)
 {
-    family_sum family = {rule, levels, cell_prior(rule, levels, cells, seen), small, 0, 0};
-    keep_for(small, family.cell_prior, levels);
+    family_sum family = {rule, levels, cell_prior(rule, levels, cells, seen), small, cells, 0, 0, 0};
+    keep_for(small, family.cell_prior, rule->kind == FAMILY_JOINT ? cells : (double)levels);
     return family;
 }
 
@@ -237,6 +273,8 @@ static family_worth worth_of(const int64_t *table, size_t strata, size_t levels,
     family_sum family = start_family(rule, levels, cells, seen, small);
     for (size_t s = 0; s < strata; s++)
         add_stratum(&family, table + s * levels);
+    if (rule->kind == FAMILY_JOINT)
+        end_joint(&family);
     return (family_worth){family.sum, family.ceiling};
 }
 
@@ -244,8 +282,12 @@ family_worth family_value(const int64_t *table, size_t strata, size_t levels, do
                           const family_rule *rule)
 {
     small_terms small;
+    family_rule of_table = *rule;
     forget_all(&small);
-    return worth_of(table, strata, levels, cells, rule, &small);
+    of_table.rows = 0;
+    for (size_t c = 0; c < strata * levels; c++)
+        of_table.rows += (double)table[c] * rule->unit;
+    return worth_of(table, strata, levels, cells, &of_table, &small);
 }
 
 /* Returns as sort_rows does. */
@@ -262,6 +304,8 @@ static int sparse_value(const coded_data *data, const int32_t *set, size_t size,
         size_t seen = rule->share == PRIOR_OF_SEEN ? distinct_strata(&sorted, levels) : 0;
         family_sum family = start_family(rule, levels, cells, seen, small);
         visit_strata(data, &sorted, levels, stratum, add_stratum, &family);
+        if (rule->kind == FAMILY_JOINT)
+            end_joint(&family);
         *worth = (family_worth){family.sum, family.ceiling};
     }
     free_sorted_rows(&sorted);
@@ -269,10 +313,21 @@ static int sparse_value(const coded_data *data, const int32_t *set, size_t size,
     return stratum != NULL;
 }
 
+/* A rule with the rows of all data. Joints are asked for where no value is missing. */
+static family_rule with_rows(const family_rule *rule, const coded_data *data)
+{
+    family_rule complete = *rule;
+    complete.rows = data->weights == NULL ? (double)data->n_rows * rule->unit : 0;
+    for (size_t i = 0; data->weights != NULL && i < data->n_rows; i++)
+        complete.rows += (double)data->weights[i] * rule->unit;
+    return complete;
+}
+
 int family_values(const coded_data *data, const int32_t *members, const int64_t *starts,
-                  size_t n_families, uint64_t most_cells, const family_rule *rule,
+                  size_t n_families, uint64_t most_cells, const family_rule *asked,
                   family_worth *worth)
 {
+    const family_rule of_data = with_rows(asked, data), *rule = &of_data;
     const uint64_t worth_holding = 4096 + 8 * data->n_rows;
     const family_worth unknown = {NAN, NAN};
     small_terms small;

@@ -7,7 +7,8 @@
 enum {
     FAMILY_LIKELIHOOD, /* sum n_jk ln(n_jk / n_j) */
     FAMILY_DIRICHLET,  /* ln of the marginal likelihood under a symmetric Dirichlet prior */
-    FAMILY_REGRET      /* sum ln C(n_j, r) */
+    FAMILY_REGRET,     /* sum ln C(n_j, r) */
+    FAMILY_JOINT       /* as DIRICHLET, all columns being one variable; the ceiling counts its levels seen */
 };
 
 /* Whom the prior's count is for: a cell, all cells of the table, or the cells of the seen strata. */
@@ -20,6 +21,7 @@ typedef struct {
     double unit; /* what one of the counts stands for */
     int with_ceiling;
     double ceiling_prior;
+    double rows; /* of a joint, in all; family_values and family_value know it */
 } family_rule;
 
 /* What a family is worth and, with a ceiling, what it would be worth were every cell a stratum of its own,
