@@ -23,14 +23,14 @@ error of about 10⁻¹⁶·s.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.resources import default_budget, require_memory
+from gml.counts.resources import available_threads, default_budget, require_memory
 from gml.errors import CannotAnswer
 from gml.graph.knowledge import Knowledge
 from gml.learn.parent_sets import Sets, all_parent_sets, choices_of
@@ -73,6 +73,7 @@ def edge_posteriors(
     knowledge: Knowledge | None = None,
     max_memory: int | None = None,
     deadline: Deadline | None = None,
+    threads: int | None = None,
 ) -> OrderPosterior:
     """Return the posterior probability of every edge; for up to some 20 variables.
 
@@ -88,6 +89,8 @@ def edge_posteriors(
         Bytes for the sums; half of what is free.
     deadline : Deadline, optional
         When to give up: there is no answer before the end.
+    threads : int, optional
+        Variables whose sums are made at a time; what is scored has the threads of its counter.
 
     Examples
     --------
@@ -102,23 +105,26 @@ def edge_posteriors(
     budget = default_budget() if max_memory is None else max_memory
     choices = choices_of(score, max_parents=max_parents, knowledge=knowledge)
     n = len(choices.names)
-    need = 8 * (n * 2 ** (n - 1) + 3 * 2**n) + 16 * choices.n_sets
+    threads = threads or available_threads()
+    # Of every set of variables two sums, and for each thread of the half of them what it works on.
+    need = 8 * (n * 2 ** (n - 1) + 2 * 2**n + 4 * threads * 2 ** (n - 1)) + 48 * choices.n_sets
     require_memory(need, budget, f"the sums over all orders of {n} variables", _HINT)
     sets, values = all_parent_sets(score, choices, max_memory=budget, deadline=deadline)
     best = [float(of_child.max()) for of_child in values]
     if any(math.isinf(value) or math.isnan(value) for value in best):
         raise CannotAnswer("the score of a variable is no finite number, whatever its parents")
     weights = [of_child - top for of_child, top in zip(values, best, strict=True)]
-    sums = _Sums(sets, weights, deadline)
-    matrix = sums.edges()
     # The same sum with all scores alike is what the prior is divided by.
-    alike = _Sums(sets, [np.zeros(len(of_child)) for of_child in sets], deadline)
+    alike = [np.zeros(len(of_child)) for of_child in sets]
+    log_ways = _Sums(sets, alike, deadline, threads).log_total
+    sums = _Sums(sets, weights, deadline, threads)
+    matrix = sums.edges()
     edges = np.zeros((n, n))
     edges[np.ix_(choices.order, choices.order)] = matrix
     return OrderPosterior(
         tuple(score.names),
         edges,
-        sums.log_total - alike.log_total + math.fsum(best),
+        sums.log_total - log_ways + math.fsum(best),
         prior_in_words(max_parents, knowledge=bool(knowledge)),
         choices.n_sets,
     )
@@ -127,19 +133,23 @@ def edge_posteriors(
 class _Sums:
     """The sums over all orders, given the sets of parents of each variable and their logs."""
 
-    def __init__(self, sets: Sequence[Sets], logs: Sequence[Logs], deadline: Deadline) -> None:
+    def __init__(
+        self, sets: Sequence[Sets], logs: Sequence[Logs], deadline: Deadline, threads: int
+    ) -> None:
         self._sets = [_without(of_child, x) for x, of_child in enumerate(sets)]
         self._whole = sets
         self._logs = logs
         self._deadline = deadline
+        self._threads = threads
         n = len(sets)
         self._parents = np.full((n, 1 << (n - 1)), -np.inf)
-        for x in range(n):
-            self._go_on("sums over parents", x)
-            self._parents[x][self._sets[x]] = logs[x]
-            kernel.active().log_sum_sets(self._parents[x], False)
+        self._of_each(self._sum_parents, "sums over parents")
         self._before = kernel.active().sum_orders(self._parents, False)
         self.log_total = float(self._before[-1])
+
+    def _sum_parents(self, x: int) -> None:
+        self._parents[x][self._sets[x]] = self._logs[x]
+        kernel.active().log_sum_sets(self._parents[x], False)
 
     def edges(self) -> NDArray[np.float64]:
         """Return the share of the DAGs with each edge."""
@@ -147,8 +157,8 @@ class _Sums:
         behind = kernel.active().sum_orders(self._parents, True)
         halves = np.arange(1 << (n - 1))
         found = np.zeros((n, n))
-        for x in range(n):
-            self._go_on("sums over edges", x)
+
+        def sum_edges(x: int) -> None:
             below = (1 << x) - 1
             sets = halves & below | (halves & ~below) << 1
             orders = self._before[sets] + behind[sets | 1 << x]
@@ -156,12 +166,23 @@ class _Sums:
             shares = np.exp(self._logs[x] + orders[self._sets[x]] - self.log_total)
             for y in range(n):
                 found[y, x] = shares[self._whole[x] >> np.uint64(y) & np.uint64(1) == 1].sum()
+
+        self._of_each(sum_edges, "sums over edges")
         return np.minimum(found, 1.0)
 
-    def _go_on(self, what: str, done: int) -> None:
-        reporter().advance(what, done, len(self._sets))
-        if self._deadline.passed:
-            raise CannotAnswer("--max-seconds was over before the sums over all orders were done")
+    def _of_each(self, work: Callable[[int], None], what: str) -> None:
+        """Do the work for every variable, some at a time."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        n = len(self._sets)
+        with ThreadPoolExecutor(self._threads) as pool:
+            for first in range(0, n, self._threads):
+                if self._deadline.passed:
+                    raise CannotAnswer(
+                        "--max-seconds was over before the sums over all orders were done"
+                    )
+                list(pool.map(work, range(first, min(first + self._threads, n))))
+                reporter().advance(what, min(first + self._threads, n), n)
 
 
 def _without(sets: Sets, x: int) -> NDArray[np.int64]:

@@ -41,9 +41,10 @@ _CHUNK = 1 << 14
 _MARGIN = 1e-9
 # Of |score| in units: so many sums of 64 of them stay in 63 bits.
 _LARGEST = 2.0**56
-# A set, its score and the best of its subsets, twice while sets grow, and what scoring takes.
+# A set and its score; and those that grow: with the best of the subsets, twice, and what scoring
+# takes and keeps.
 _BYTES_A_SET = 16
-_BYTES_A_GROWING_SET = 80
+_BYTES_A_GROWING_SET = 160
 _HINT = "; limit --max-parents, use fewer columns, or search with gml ges"
 
 Sets = NDArray[np.uint64]
@@ -151,7 +152,7 @@ def best_parent_sets(
     while complete and any(one.can_grow for one in growing):
         size += 1
         for one in growing:
-            held = sum(other.held for other in growing)
+            held = sum(other.held for other in growing) + getattr(score, "held", 0)
             room = one.room
             _require(held + _BYTES_A_GROWING_SET * room, budget, f"{room:,} sets of {size} parents")
             done = sum(other.families for other in growing)

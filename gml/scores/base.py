@@ -161,6 +161,11 @@ class FamilyScore(ABC):
             self._most[child] = float(value)
         return np.array([self._most[child] for child in children], dtype=float)
 
+    @property
+    def held(self) -> int:
+        """Bytes that are kept for families to come."""
+        return 0
+
     def constants(self) -> list[int]:
         """Columns of which rows have one level only: they tell nothing, and nothing tells them."""
         alone = [(j, ()) for j, v in enumerate(self._counter.variables) if not v.is_continuous]
@@ -206,6 +211,11 @@ class EdgePrior:
         values, ceilings = self._score.bounded_batch(families)
         prices = self._penalty * edges_of(families)
         return values - prices, ceilings - prices if self._penalty >= 0 else ceilings + np.inf
+
+    @property
+    def held(self) -> int:
+        """Bytes that are kept for families to come."""
+        return self._score.held
 
     def constants(self) -> list[int]:
         """Columns of which rows have one level only."""

@@ -119,6 +119,11 @@ class Bdeu(DirichletScore):
         levels = np.array(self._levels)[families.rows[:, 0]]
         return values, np.minimum(-cells * np.log(levels), self._most_likelihoods(families))
 
+    @property
+    def held(self) -> int:
+        """Bytes that are kept for families to come."""
+        return 0 if self._joint is None else self._joint.held
+
 
 class Bds(DirichletScore):
     """ess prior rows, spread evenly over the configurations of the parents that rows have."""

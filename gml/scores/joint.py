@@ -38,6 +38,11 @@ class JointValues:
         self._bit = np.uint64(1) << (_LAST - rank)
         self._known: dict[int, tuple[Sets, Numbers]] = {}
 
+    @property
+    def held(self) -> int:
+        """Bytes that are kept."""
+        return sum(sets.nbytes + numbers.nbytes for sets, numbers in self._known.values())
+
     def families(self, families: FamilyArray) -> tuple[Numbers, Numbers]:
         """The score of each family, and the cells of it that rows have."""
         bits = self._bit[families.rows]

@@ -356,8 +356,8 @@ def test_what_does_not_fit_is_refused_before_it_is_scored():
     assert score.asked == 40
     with pytest.raises(CannotAnswer, match="at most 64"):
         gml.exact(Random(65))
-    with pytest.raises(CannotAnswer, match="8 variables.*--max-memory"):
-        gml.exact(Random(8), max_memory=16 * 8 * 128 + 100)
+    with pytest.raises(CannotAnswer, match="14 variables.*--max-memory"):
+        gml.exact(Random(14), max_parents=1, max_memory=1 << 20)
 
 
 def test_memory_stays_within_what_was_asked_for():

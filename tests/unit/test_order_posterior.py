@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -110,6 +111,19 @@ def test_limits():
     assert score.asked == 0
     with pytest.raises(CannotAnswer, match="--max-seconds"):
         gml.edge_posteriors(Random(6), deadline=gml.Deadline(0))
+
+
+def test_memory_and_threads():
+    score = Random(15)
+    gml.edge_posteriors(Random(3))
+    limit = 8 * (15 * 2**14 + 2 * 2**15 + 4 * 2 * 2**14) + 48 * 15 * 576
+    tracemalloc.start()
+    one = gml.edge_posteriors(score, max_parents=3, threads=2, max_memory=limit + (1 << 20))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < limit + (1 << 20)
+    other = gml.edge_posteriors(score, max_parents=3, threads=1)
+    np.testing.assert_array_equal(one.edges, other.edges)
 
 
 @pytest.mark.parametrize("up", [False, True])
