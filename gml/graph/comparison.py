@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import GraphError, UsageError, quote
+from gml.graph.equivalence import equivalence_class
 from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph, Mark
-from gml.graph.orientation import maximally_oriented
 from gml.graph.sid import SidBounds, sid_bounds
 
 VIEWS = ("cpdag", "dag")
@@ -103,11 +103,11 @@ def compare_graphs(reference: Graph, other: Graph, *, view: str = "cpdag") -> Co
     a, b = _by_name(reference), _by_name(other)
     if (a.kind == "pag") != (b.kind == "pag"):
         raise GraphError("a PAG can be compared with PAGs only")
-    as_classes = equivalence_class(a), equivalence_class(b)
+    as_classes = [equivalence_class(g) if g.kind == "dag" else g for g in (a, b)]
     shd = _distance(*as_classes)
     compared, dag_shd = as_classes, None
     if view == "dag":
-        compared = consistent_extension(a), consistent_extension(b)
+        compared = [consistent_extension(a), consistent_extension(b)]
         dag_shd = _distance(*compared)
     elif a.kind == b.kind == "dag":
         dag_shd = _distance(a, b)
@@ -124,23 +124,6 @@ def require_same_nodes(reference: Graph, other: Graph) -> None:
         missing = sorted(set(one.names) - set(two.names))
         if missing:
             raise GraphError(f"node {quote(missing[0])} is missing in the {which} graph")
-
-
-def equivalence_class(graph: Graph) -> Graph:
-    """Return the CPDAG of a DAG; other graphs as they are.
-
-    Examples
-    --------
-    >>> dag = Graph.from_edges("ABCD", [("A", "-->", "B"), ("C", "-->", "B"), ("C", "-->", "D")])
-    >>> [(edge.source, edge.type, edge.target) for edge in equivalence_class(dag).edges()]
-    [(0, '-->', 1), (2, '-->', 1), (2, '---', 3)]
-    """
-    if graph.kind != "dag":
-        return graph
-    directed = maximally_oriented(graph.marks == Mark.ARROW)
-    marks = np.where(graph.marks != Mark.NONE, Mark.TAIL, Mark.NONE).astype(np.uint8)
-    marks[directed] = Mark.ARROW
-    return replace(graph, marks=marks, kind="cpdag")
 
 
 def is_equivalence_class(graph: Graph) -> bool:

@@ -11,9 +11,9 @@ from gml.errors import GraphError, UsageError
 from gml.graph.comparison import (
     Rates,
     compare_graphs,
-    equivalence_class,
     is_equivalence_class,
 )
+from gml.graph.equivalence import equivalence_class
 from gml.graph.graph import Graph
 
 from ..graphs import as_graph, cpdag_by_labelling, equivalent_dags, random_dag

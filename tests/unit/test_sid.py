@@ -9,7 +9,8 @@ import pytest
 
 import gml.graph.sid as module
 from gml.errors import GraphError
-from gml.graph.comparison import compare_graphs, equivalence_class
+from gml.graph.comparison import compare_graphs
+from gml.graph.equivalence import equivalence_class
 from gml.graph.graph import Graph
 from gml.graph.sid import sid_bounds
 
