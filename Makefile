@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PEERS  := $(VENV)/.peers
 KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml/kernel/_kernel.pyx
 
-.PHONY: demo test lint format docs bench sanitize clean
+.PHONY: demo test lint format docs bench bench-search sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -47,6 +47,11 @@ docs: $(STAMP)
 ## Compare with other packages; installs them into an environment of their own.
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
+
+## Compare the graphs that searches find with those of other packages: hours, but it can go on.
+bench-search: $(STAMP)
+	$(BIN)/python benchmarks/search_quality.py run
+	$(BIN)/python benchmarks/search_quality.py report
 
 ## Run the kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize: $(STAMP)
