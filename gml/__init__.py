@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from gml.independence.multiplicity import adjust
     from gml.independence.oracle import OracleTest
     from gml.independence.registry import TESTS
-    from gml.learn.bootstrap import average_graphs, half_samples, learn_replicates
+    from gml.learn.averaging import average_graphs, average_probabilities
+    from gml.learn.bootstrap import bootstrap_samples, half_samples, learn_replicates
     from gml.learn.chowliu import chow_liu
     from gml.learn.exact import exact
     from gml.learn.ges import ges
@@ -70,7 +71,9 @@ _HOMES = {
     "TableSet": "gml.counts.counter",
     "Variable": "gml.data.dataset",
     "adjust": "gml.independence.multiplicity",
-    "average_graphs": "gml.learn.bootstrap",
+    "average_graphs": "gml.learn.averaging",
+    "average_probabilities": "gml.learn.averaging",
+    "bootstrap_samples": "gml.learn.bootstrap",
     "chow_liu": "gml.learn.chowliu",
     "compare_graphs": "gml.graph.comparison",
     "edge_posteriors": "gml.learn.order_posterior",
@@ -116,6 +119,8 @@ __all__ = [
     "Variable",
     "adjust",
     "average_graphs",
+    "average_probabilities",
+    "bootstrap_samples",
     "chow_liu",
     "compare_graphs",
     "edge_posteriors",

@@ -236,7 +236,8 @@ class _Run:
     ) -> tuple[Graph, dict[str, Any]]:
         """Average the graphs of half-samples; returns the same."""
         from gml.counts.memory import MemoryCounter
-        from gml.learn.bootstrap import average_graphs, half_samples, learn_replicates
+        from gml.learn.averaging import average_graphs
+        from gml.learn.bootstrap import half_samples, learn_replicates
         from gml.learn.pc import pc
 
         def learn(sample: Dataset) -> Graph | None:

@@ -1,6 +1,6 @@
 """Random parts of a dataset that do not depend on the order of its rows.
 
-Draws are over the sorted distinct rows with their counts, without replacement.
+Draws are over the sorted distinct rows with their counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def distinct_rows(dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64
         np.ascontiguousarray(dataset.columns[j]).astype(dataset.columns[j].dtype.newbyteorder(">"))
         for j in order
     ]
-    together = np.hstack([column.view(np.uint8).reshape(len(column), -1) for column in cells])
+    together = np.hstack([c.view(np.uint8).reshape(len(c), c.dtype.itemsize) for c in cells])
     keys = np.ascontiguousarray(together).view(np.dtype((np.void, together.shape[1]))).reshape(-1)
     _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
     counts = np.zeros(len(firsts), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Half-samples, thresholds and averaged graphs."""
+"""Half-samples and the bootstrap."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from numpy.testing import assert_array_equal
 import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
-from gml.graph.graph import Graph
-from gml.learn.bootstrap import data_driven_threshold, distinct_rows
-from tests.graphs import is_cpdag
+from gml.learn.bootstrap import distinct_rows
 
 
 def some_data(rng, n=300, weights=None):
@@ -49,7 +47,35 @@ def test_halves_are_complementary(weighted):
     assert counted(halves[0]) != counted(halves[2])
 
 
-def test_halves_do_not_see_the_order_of_rows_or_columns():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bootstrap_samples_have_as_many_rows_of_the_same_kinds(weighted):
+    rng = np.random.default_rng(6)
+    data = some_data(rng, 301, rng.integers(0, 9, 301) if weighted else None)
+    samples = [counted(sample) for sample in gml.bootstrap_samples(data, 3, seed=3)]
+    for sample in samples:
+        assert sum(sample.values()) == data.n
+        assert sample.keys() <= counted(data).keys()
+    assert samples[0] != samples[1] != samples[2]
+
+
+def test_a_longer_bootstrap_begins_like_a_shorter_one():
+    data = some_data(np.random.default_rng(7))
+    short = [counted(sample) for sample in gml.bootstrap_samples(data, 2, seed=1)]
+    assert [counted(sample) for sample in gml.bootstrap_samples(data, 5, seed=1)][:2] == short
+
+
+def test_bootstrap_counts_have_the_moments_of_a_multinomial():
+    data = some_data(np.random.default_rng(8), 50)
+    whole = counted(data)
+    row = max(whole, key=whole.__getitem__)
+    drawn = [counted(sample).get(row, 0) for sample in gml.bootstrap_samples(data, 4000, seed=2)]
+    p = whole[row] / 50
+    assert np.mean(drawn) == pytest.approx(50 * p, abs=4 * math.sqrt(50 * p * (1 - p) / 4000))
+    assert np.var(drawn) == pytest.approx(50 * p * (1 - p), rel=0.15)
+
+
+@pytest.mark.parametrize("draw", [gml.half_samples, gml.bootstrap_samples])
+def test_samples_do_not_see_the_order_of_rows_or_columns(draw):
     rng = np.random.default_rng(1)
     data = some_data(rng)
     order, rows = [2, 0, 3, 1], rng.permutation(data.n)
@@ -57,9 +83,7 @@ def test_halves_do_not_see_the_order_of_rows_or_columns():
         tuple(data.variables[j] for j in order),
         tuple(np.ascontiguousarray(data.columns[j][rows]) for j in order),
     )
-    for one, other in zip(
-        gml.half_samples(data, 3, seed=5), gml.half_samples(shuffled, 3, seed=5), strict=True
-    ):
+    for one, other in zip(draw(data, 3, seed=5), draw(shuffled, 3, seed=5), strict=True):
         reordered = Dataset(
             data.variables, tuple(other.columns[order.index(j)] for j in range(4)), other.weights
         )
@@ -74,63 +98,11 @@ def test_distinct_rows_are_sorted_and_counted():
     assert dict(zip(kinds, counts.tolist(), strict=True)) == counted(data)
 
 
-def test_one_row_cannot_be_split():
-    data = some_data(np.random.default_rng(3), 1)
+def test_one_row_cannot_be_split_and_none_not_be_drawn_from():
     with pytest.raises(CannotAnswer):
-        next(gml.half_samples(data, 2))
-
-
-def l1_distance(strengths, t):
-    """∫ |F(x) − t| dx over [0, 1], F the distribution function of the strengths."""
-    grid = np.linspace(0, 1, 20001)[:-1] + 1 / 40000
-    return np.mean(np.abs((strengths[:, None] <= grid).mean(axis=0) - t))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_threshold_minimises_the_distance_to_a_sure_graph(seed):
-    """Scutari & Nagarajan 2013, equation 14, by search over t."""
-    rng = np.random.default_rng(seed)
-    strengths = np.round(rng.beta(0.3, 0.3, int(rng.integers(3, 40))), 2)
-    threshold = data_driven_threshold(strengths)
-    chosen = np.mean(strengths < threshold)
-    best = min(l1_distance(strengths, t) for t in np.linspace(0, 1, 401))
-    # The share of pairs left out is the value of F at the quantile, so that it may lie above t.
-    shares = sorted({0.0, *(np.mean(strengths <= s) for s in strengths)})
-    optimal = [share for share in shares if l1_distance(strengths, share) < best + 1e-3]
-    assert chosen in optimal
-
-
-def test_strengths_that_are_all_high_are_all_edges():
-    assert data_driven_threshold(np.array([0.95])) == 0.95
-    assert data_driven_threshold(np.array([0.9, 1.0, 1.0])) == 0.9
-
-
-def test_strengths_of_zero_and_one_only():
-    assert data_driven_threshold(np.array([0.0] * 19 + [1.0])) == 1.0
-    assert data_driven_threshold(np.array([])) == 1.0
-
-
-def test_average_of_known_graphs():
-    def graph(*edges):
-        return Graph.from_edges("ABC", edges, kind="cpdag")
-
-    collider = graph(("A", "-->", "B"), ("C", "-->", "B"))
-    chain = graph(("A", "---", "B"), ("B", "---", "C"))
-    one = graph(("A", "---", "B"))
-    averaged = gml.average_graphs([collider, collider, collider, chain, one], threshold=0.5)
-    assert [(e.source, e.type, e.target) for e in averaged.graph.edges()] == [
-        (0, "-->", 1),
-        (2, "-->", 1),
-    ]
-    assert averaged.graph.attributes[0, 1] == pytest.approx(
-        {"strength": 1.0, "direction": 0.6 + 0.4 / 2, "undirected": 0.4}
-    )
-    assert averaged.graph.attributes[1, 2] == pytest.approx(
-        {"strength": 0.8, "direction": 0.75 + 0.25 / 2, "undirected": 0.25}
-    )
-    (triple,) = averaged.triples
-    assert triple.weight == pytest.approx(math.log(3.5 / 1.5))
-    assert is_cpdag(averaged.graph)
+        next(gml.half_samples(some_data(np.random.default_rng(3), 1), 2))
+    with pytest.raises(CannotAnswer):
+        next(gml.bootstrap_samples(some_data(np.random.default_rng(3), 0), 2))
 
 
 def test_replicates_do_not_depend_on_threads():
