@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib
 import json
 import os
 import resource
@@ -39,13 +40,13 @@ RESULTS = HERE / "data" / "search_quality.jsonl"
 NETWORKS = ("asia", "insurance", "alarm", "hailfinder", "andes")
 ROWS = (1000, 5000, 50000)
 SCORES = ("bic", "bdeu")
-# label: learner, its options
+# label: module, learner, its options
 OWN = {
-    "gml hc": ("hc", {}),
-    "gml hc tabu": ("hc", {"tabu": 10}),
-    "gml hc restarts": ("hc", {"tabu": 10, "restarts": 10}),
-    "gml ges": ("ges", {}),
-    "gml ges two-phase": ("ges", {"phases": ("forward", "backward")}),
+    "gml hc": ("hillclimb", "hill_climb", {}),
+    "gml hc tabu": ("hillclimb", "hill_climb", {"tabu": 10}),
+    "gml hc restarts": ("hillclimb", "hill_climb", {"tabu": 10, "restarts": 10}),
+    "gml ges": ("ges", "ges", {}),
+    "gml ges two-phase": ("ges", "ges", {"phases": ("forward", "backward")}),
 }
 PEERS = tuple(TOOLS)
 # causal-learn has no BIC of labels.
@@ -86,10 +87,10 @@ def renamed(network, rows, renaming):
 def run_gml(tool, score, dataset):
     import gml
 
-    learner, options = OWN[tool]
+    module, learner, options = OWN[tool]
+    search = getattr(importlib.import_module(f"gml.learn.{module}"), learner)
     start = time.process_time()
     rule = gml.SCORES[score](gml.MemoryCounter(dataset, threads=1))
-    search = gml.hill_climb if learner == "hc" else gml.ges
     result = search(rule, **options, deadline=gml.Deadline(SECONDS))
     if not result.complete:
         return None, "over"
