@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from gml import __version__
+from gml.cli.averaging import average_samples, shown_collider, warn_of_contradictions
+from gml.cli.constraints import PcRequest, pc_options
 from gml.cli.knowledge import KnowledgeRequest, knowledge_options
 from gml.cli.options import (
     DataRequest,
@@ -19,16 +21,16 @@ from gml.cli.options import (
     max_seconds_option,
 )
 from gml.cli.output import GraphOutput, graph_output, require_writable
-from gml.cli.testing import TestRequest, test_options
-from gml.errors import CannotAnswer, UsageError
+from gml.errors import UsageError
 from gml.progress import Deadline, reporter
 
 if TYPE_CHECKING:
     from gml.counts.memory import MemoryCounter
     from gml.data.dataset import Dataset
     from gml.graph.graph import Graph
+    from gml.graph.knowledge import Knowledge
     from gml.learn.pc import PcResult, WeighedTriple
-    from gml.learn.skeleton import TestRecord
+    from gml.learn.skeleton import Log, TestRecord
 
 _OUT_OF_TIME = 5
 # ln 2: evidence that a coin might have given.
@@ -49,22 +51,7 @@ _WEAK = 0.69
     "Exit code 5: stopped by --max-seconds; the graph so far was written.",
 )
 @data_options
-@test_options("auto", alpha=0.01, df="adjusted")
-@click.option("--max-cond", type=click.IntRange(min=0), help="Condition on at most this many.")
-@click.option(
-    "--colliders",
-    type=click.Choice(["max-p", "sepset", "conservative", "majority"]),
-    default="max-p",
-    show_default=True,
-    help="How colliders are found.",
-)
-@click.option(
-    "--on-insufficient",
-    type=click.Choice(["auto", "keep", "drop"]),
-    default="auto",
-    show_default=True,
-    help="An edge whose test the data cannot decide; auto: keep it if there are rows enough.",
-)
+@pc_options()
 @knowledge_options
 @click.option("--dag", is_flag=True, help="Write a DAG of the equivalence class instead.")
 @click.option("--sepsets", metavar="FILE", help="Write what separated each pair; .csv .json .txt …")
@@ -85,10 +72,7 @@ _WEAK = 0.69
 @common_options
 def command(
     data: DataRequest,
-    testing: TestRequest,
-    max_cond: int | None,
-    colliders: str,
-    on_insufficient: str,
+    pc: PcRequest,
     knowledge: KnowledgeRequest,
     dag: bool,
     sepsets: str | None,
@@ -107,35 +91,22 @@ def command(
     """
     from gml.formats.knowledge import as_json
 
-    testing.check(seeded=bootstrap is not None)
-    testing.require_reachable_level()
+    pc.testing.check(seeded=bootstrap is not None)
+    pc.testing.require_reachable_level()
     _check_options(bootstrap, threshold, sepsets, test_log, out.path)
-    counter = data.counter(numeric=testing.numeric, digest=out.keeps_learning)
-    names = [variable.name for variable in counter.variables]
-    settings: dict[str, Any] = {
-        "alpha": testing.alpha,
-        "max_cond": max_cond,
-        "colliders": colliders,
-        "on_insufficient": on_insufficient,
-        "knowledge": knowledge.resolve(names),
-    }
+    counter = data.counter(numeric=pc.testing.numeric, digest=out.keeps_learning)
+    known = knowledge.resolve([variable.name for variable in counter.variables])
     learning: dict[str, Any] = {
         "command": "pc",
         "options": chosen_options(),
-        "settings": {
-            "test": testing.name,
-            "alpha": testing.reported_alpha,
-            "colliders": colliders,
-            "on_insufficient": on_insufficient,
-            "max_cond": max_cond,
-        },
+        "settings": pc.shown,
         "version": __version__,
         "rows": counter.n,
         "data": counter.dataset.digest,
     }
-    if settings["knowledge"]:
-        learning["knowledge"] = as_json(settings["knowledge"])
-    run = _Run(counter, data.threads, testing, settings, learning["settings"], deadline)
+    if known:
+        learning["knowledge"] = as_json(known)
+    run = _Run(counter, data.threads, pc, known, deadline)
     if bootstrap is not None:
         graph, found = run.average(bootstrap, threshold, dag)
     else:
@@ -185,29 +156,27 @@ class _Run:
 
     counter: MemoryCounter
     threads: int | None
-    testing: TestRequest
-    settings: dict[str, Any]
-    shown_settings: dict[str, Any]
+    pc: PcRequest
+    knowledge: Knowledge
     deadline: Deadline
 
     def learn(
         self, dag: bool, sepsets: str | None, test_log: str | None
     ) -> tuple[Graph, dict[str, Any]]:
         """Learn one graph; returns it with what `learning` says of the run."""
-        from gml.learn.pc import pc
-
-        test = self.testing.make(self.counter, self.threads)
         with ExitStack() as files:
             writer = None
             if test_log is not None:
-                writer = files.enter_context(self._logging(test_log, test.names))
-            log = None if writer is None else writer.test
-            result = pc(test, **self.settings, deadline=self.deadline, log=log)
+                writer = files.enter_context(self._logging(test_log))
+            result = self._pc(
+                self.counter, self.threads, log=None if writer is None else writer.test
+            )
             if writer is not None:
                 writer.finish(result)
             if sepsets is not None:
                 _write_sepsets(sepsets, result)
-        _warn_of_triples(result.changed, result.ambiguous)
+        warn_of_contradictions(result.triples, "tests")
+        _warn_of_ambiguous(result.ambiguous)
         reporter().note(
             f"{sum(result.tests)} tests for the skeleton, {result.collider_tests} for colliders"
         )
@@ -222,11 +191,12 @@ class _Run:
         return result.dag if dag else result.graph, found
 
     @contextmanager
-    def _logging(self, path: str, names: Sequence[str]) -> Iterator[_LogWriter]:
+    def _logging(self, path: str) -> Iterator[_LogWriter]:
         from gml.atomic import whole_file
         from gml.formats.test_log import line, run_record
 
-        about = run_record(names, self.shown_settings, self.settings["knowledge"])
+        names = [variable.name for variable in self.counter.variables]
+        about = run_record(names, self.pc.shown, self.knowledge)
         with whole_file(path) as file:
             file.write(line(about))
             yield _LogWriter(file)
@@ -236,44 +206,32 @@ class _Run:
     ) -> tuple[Graph, dict[str, Any]]:
         """Average the graphs of half-samples; returns the same."""
         from gml.counts.memory import MemoryCounter
-        from gml.learn.averaging import average_graphs
-        from gml.learn.bootstrap import half_samples, learn_replicates
-        from gml.learn.pc import pc
+        from gml.learn.bootstrap import half_samples
 
         def learn(sample: Dataset) -> Graph | None:
-            test = self.testing.make(MemoryCounter(sample, threads=1), 1)
-            result = pc(test, **self.settings, deadline=self.deadline)
+            result = self._pc(MemoryCounter(sample, threads=1), 1)
             return result.graph if result.complete else None
 
-        samples = half_samples(self.counter.dataset, replicates, seed=self.testing.options["seed"])
-        graphs = learn_replicates(
-            learn, samples, total=replicates, threads=self.threads, deadline=self.deadline
+        seed = self.pc.testing.options["seed"]
+        averaged, found = average_samples(
+            learn,
+            half_samples(self.counter.dataset, replicates, seed=seed),
+            replicates,
+            threshold=threshold,
+            knowledge=self.knowledge,
+            threads=self.threads,
+            deadline=self.deadline,
         )
-        if not graphs:
-            raise CannotAnswer("--max-seconds was over before the first replicate was learned")
-        averaged = average_graphs(graphs, threshold=threshold, knowledge=self.settings["knowledge"])
-        reporter().note(
-            f"{averaged.replicates} replicates; edges of strength {averaged.threshold:g} or more"
-        )
-        _warn_of_triples([triple for triple in averaged.triples if triple.changed], [])
-        found: dict[str, Any] = {
-            "replicates": averaged.replicates,
-            "threshold": averaged.threshold,
-        }
-        if averaged.replicates < replicates:
-            found["complete"] = False
+        warn_of_contradictions(averaged.triples, "tests")
         return averaged.dag if dag else averaged.graph, found
 
+    def _pc(self, counter: MemoryCounter, threads: int | None, log: Log | None = None) -> PcResult:
+        return self.pc.learn(
+            counter, threads, knowledge=self.knowledge, deadline=self.deadline, log=log
+        )
 
-def _warn_of_triples(changed: Sequence[WeighedTriple], ambiguous: Sequence[WeighedTriple]) -> None:
-    for by_knowledge, why in ((False, "tests contradict one another"), (True, "against knowledge")):
-        some = [t for t in changed if t.by_knowledge is by_knowledge]
-        broken = [_collider(t) for t in some if not t.collider]
-        made = [_collider(t) for t in some if t.collider]
-        if broken:
-            reporter().warn(f"{why}; the weaker gave way, no collider: {', '.join(broken)}")
-        if made:
-            reporter().warn(f"{why}; the weaker gave way, a collider: {', '.join(made)}")
+
+def _warn_of_ambiguous(ambiguous: Sequence[WeighedTriple]) -> None:
     if ambiguous:
         shown = ", ".join(f"{t.x} - {t.k} - {t.y}" for t in ambiguous)
         reporter().warn(
@@ -285,12 +243,8 @@ def _warn_of_triples(changed: Sequence[WeighedTriple], ambiguous: Sequence[Weigh
 def _note_weak_colliders(triples: Sequence[WeighedTriple]) -> None:
     weak = [t for t in triples if t.collider and 0 < t.weight < _WEAK]
     if weak:
-        shown = ", ".join(f"{_collider(t)} ({t.weight:.2g})" for t in weak)
+        shown = ", ".join(f"{shown_collider(t)} ({t.weight:.2g})" for t in weak)
         reporter().note(f"colliders by less than a factor of 2 in p (ln): {shown}")
-
-
-def _collider(triple: WeighedTriple) -> str:
-    return f"{triple.x} -> {triple.k} <- {triple.y}"
 
 
 class _LogWriter:

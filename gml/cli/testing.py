@@ -101,30 +101,38 @@ class TestRequest:
 
 
 def test_options(
-    default: str, *, alpha: float, df: str, ess: str = "Of --test bayes."
+    default: str,
+    *,
+    alpha: float,
+    df: str,
+    ess: str = "Of --test bayes.",
+    without: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
-    """--test and what belongs to it, injected as `testing`; `ess` is the help of --ess."""
-    options = [
-        click.option(
+    """--test and what belongs to it, injected as `testing`; `ess` is the help of --ess.
+
+    Options in `without` are declared by others, who use them too.
+    """
+    options = {
+        "test": click.option(
             "--test",
             type=click.Choice(_TESTS),
             default=default,
             show_default=True,
             help="Which test; auto: G on dense tables, X² by its exact moments on sparse ones.",
         ),
-        alpha_option("Dependent if p is at most this.", alpha),
-        df_option(
+        "alpha": alpha_option("Dependent if p is at most this.", alpha),
+        "df": df_option(
             "Degrees of freedom of g and chi2: all seen levels, or non-empty rows and columns.", df
         ),
-        click.option(
+        "permutations": click.option(
             "--permutations",
             type=click.IntRange(min=1),
             default=5000,
             show_default=True,
             help="Tables drawn by --test permutation.",
         ),
-        ess_option(ess),
-        click.option(
+        "ess": ess_option(ess),
+        "log_bf": click.option(
             "--log-bf",
             type=float,
             default=0.0,
@@ -132,24 +140,26 @@ def test_options(
             callback=finite,
             help="--test bayes: dependent above this.",
         ),
-        click.option(
+        "min_per_cell": click.option(
             "--min-per-cell",
             type=click.FloatRange(min=0),
             default=0.0,
             callback=finite,
             help="Insufficient with fewer rows than this a cell; off.",
         ),
-        seed_option,
-    ]
+        "seed": seed_option,
+    }
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def wrapper(*args: Any, test: str, alpha: float, **kwargs: Any) -> Any:
-            chosen = {name: kwargs.pop(name) for name in _OPTIONS_OF}
+            given = click.get_current_context().params
+            chosen = {name: kwargs.pop(name, given[name]) for name in _OPTIONS_OF}
             return function(*args, testing=TestRequest(test, alpha, chosen), **kwargs)
 
-        for option in reversed(options):
-            wrapper = option(wrapper)
+        for name, option in reversed(options.items()):
+            if name not in without:
+                wrapper = option(wrapper)
         return wrapper  # type: ignore[return-value]
 
     return decorate
