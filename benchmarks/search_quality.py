@@ -46,6 +46,7 @@ OWN = {
     "gml hc tabu": ("hillclimb", "hill_climb", {"tabu": 10}),
     "gml hc restarts": ("hillclimb", "hill_climb", {"tabu": 10, "restarts": 10}),
     "gml ges": ("ges", "ges", {}),
+    "gml ges restarts": ("ges", "ges", {"restarts": 10}),
     "gml ges two-phase": ("ges", "ges", {"phases": ("forward", "backward")}),
 }
 PEERS = tuple(TOOLS)

@@ -15,6 +15,7 @@ from gml.cli.output import abandon_standard_output, write_standard_output
 from gml.errors import GmlError, unknown_name
 
 COMMANDS = {
+    "average": "Learn how sure each edge is: average many graphs.",
     "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
     "compare": "Compare graphs or models with a reference.",
     "convert": "Convert a graph or model file to another format.",

@@ -30,7 +30,7 @@ _LARGEST = 1e300
 _MANY_LEVELS = 20
 _PATHS = {
     *("data_path", "graph_path", "levels", "implied", "knowledge"),
-    *("sepsets", "test_log", "cpt_dir", "trace_path", "start", "against"),
+    *("sepsets", "test_log", "cpt_dir", "trace_path", "start", "against", "probabilities"),
 }
 
 

@@ -55,6 +55,19 @@ class ScoreRequest:
             return []
         return [name for name in self.names if SCORES[name].bayes_factors]
 
+    def check(self) -> None:
+        """Refuse names that are no scores, and options that mean nothing to them."""
+        _check(self.names)
+
+    def require_equivalent(self, command: str) -> None:
+        """Refuse a score that tells equivalent DAGs apart."""
+        bad = self.not_equivalent
+        if bad:
+            raise UsageError(
+                f"{command} is over equivalence classes, whose DAGs {bad[0]} scores differently; "
+                "use bic, bdeu or another score-equivalent one"
+            )
+
     def make(self, counter: Counter) -> list[FamilyScore | EdgePrior]:
         """Return the scores over a counter."""
         from gml.scores.base import EdgePrior
@@ -72,7 +85,7 @@ class ScoreRequest:
         return chosen
 
 
-def _checked(names: Sequence[str]) -> tuple[str, ...]:
+def _check(names: Sequence[str]) -> None:
     known = (*ON_LEVELS, *ON_NUMBERS)
     for name in names:
         if name not in known:
@@ -89,7 +102,6 @@ def _checked(names: Sequence[str]) -> tuple[str, ...]:
         for option in _ON_LEVELS_ONLY:
             if was_given(option):
                 raise UsageError(f"--{option} does not go with scores of numbers")
-    return tuple(names)
 
 
 _PRIOR_COUNT = click.option(
@@ -110,8 +122,17 @@ _EDGE_PENALTY = click.option(
 )
 
 
-def score_options(*, several: bool = True, default: str = "bic") -> Callable[[Function], Function]:
-    """--score and what belongs to it, injected as `scoring`."""
+def score_options(
+    *,
+    several: bool = True,
+    default: str | Callable[[], str] = "bic",
+    show_default: bool | str = True,
+    checked: bool = True,
+) -> Callable[[Function], Function]:
+    """--score and what belongs to it, injected as `scoring`; checked later, if at all, by `check`.
+
+    A default that is a function sees the options that are eager.
+    """
     known = f"{', '.join(ON_LEVELS)}; for numbers {', '.join(ON_NUMBERS)}."
 
     def decorate(function: Function) -> Function:
@@ -120,7 +141,7 @@ def score_options(*, several: bool = True, default: str = "bic") -> Callable[[Fu
             "names",
             type=NameList(),
             default=default,
-            show_default=True,
+            show_default=show_default,
             metavar="NAMES" if several else "NAME",
             help=f"{'One or more' if several else 'One'} of {known}",
         )
@@ -138,7 +159,9 @@ def score_options(*, several: bool = True, default: str = "bic") -> Callable[[Fu
         ) -> Any:
             if not several and len(names) > 1:
                 raise UsageError("--score names one score to search by")
-            scoring = ScoreRequest(_checked(names), ess, prior_count, edge_penalty)
+            scoring = ScoreRequest(tuple(names), ess, prior_count, edge_penalty)
+            if checked:
+                scoring.check()
             return function(*args, scoring=scoring, **kwargs)
 
         return wrapper  # type: ignore[return-value]
@@ -175,8 +198,8 @@ def score_instead_options(function: Function) -> Function:
                     raise UsageError(f"--{option.replace('_', '-')} belongs to --score")
         else:
             testing.refuse_options()
-            names = _checked((score,))
-            scoring = ScoreRequest(names, testing.options["ess"], prior_count, edge_penalty)
+            scoring = ScoreRequest((score,), testing.options["ess"], prior_count, edge_penalty)
+            scoring.check()
         return function(*args, scoring=scoring, testing=testing, **kwargs)
 
     return wrapper  # type: ignore[return-value]

@@ -73,12 +73,7 @@ class SearchRequest:
 
     def require_equivalent(self, command: str) -> None:
         """Refuse a score that tells equivalent DAGs apart."""
-        bad = self.scoring.not_equivalent
-        if bad:
-            raise UsageError(
-                f"{command} is over equivalence classes, whose DAGs {bad[0]} scores differently; "
-                "use bic, bdeu or another score-equivalent one"
-            )
+        self.scoring.require_equivalent(command)
 
     def prepare(self, data: DataRequest, out: GraphOutput | None) -> Search:
         """Read the data and make the score; without `out` no graph is written."""

@@ -154,7 +154,9 @@ def test_options(
         @functools.wraps(function)
         def wrapper(*args: Any, test: str, alpha: float, **kwargs: Any) -> Any:
             given = click.get_current_context().params
-            chosen = {name: kwargs.pop(name, given[name]) for name in _OPTIONS_OF}
+            chosen = {
+                name: given[name] if name in without else kwargs.pop(name) for name in _OPTIONS_OF
+            }
             return function(*args, testing=TestRequest(test, alpha, chosen), **kwargs)
 
         for name, option in reversed(options.items()):

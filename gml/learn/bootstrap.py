@@ -26,10 +26,9 @@ def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterato
     """Yield half-samples, each followed by its complement."""
     rows, counts = distinct_rows(dataset)
     n = require_splittable(counts, 2)
-    splits = np.random.SeedSequence(seed).spawn(-(-replicates // 2))
     for replicate in range(replicates):
         # Drawn anew for the complement: it costs less than to keep it.
-        rng = np.random.default_rng(splits[replicate // 2])
+        rng = _stream(seed, replicate // 2)
         half = rng.multivariate_hypergeometric(counts, n // 2)
         yield resampled(dataset, rows, half if replicate % 2 == 0 else counts - half)
 
@@ -40,9 +39,13 @@ def bootstrap_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> It
     n = int(counts.sum())
     if n == 0:
         raise CannotAnswer("there are no rows to draw from")
-    for stream in np.random.SeedSequence(seed).spawn(replicates):
-        drawn = np.random.default_rng(stream).multinomial(n, counts / n)
-        yield resampled(dataset, rows, drawn)
+    for replicate in range(replicates):
+        yield resampled(dataset, rows, _stream(seed, replicate).multinomial(n, counts / n))
+
+
+def _stream(seed: int, k: int) -> np.random.Generator:
+    """The k-th stream that a seed spawns, without those before it."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,)))
 
 
 def learn_replicates(

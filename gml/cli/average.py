@@ -1,0 +1,273 @@
+"""gml average DATA: how sure each edge is, over samples or over all graphs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gml import __version__
+from gml.cli.averaging import average_samples, warn_of_contradictions
+from gml.cli.constraints import PcRequest, pc_options
+from gml.cli.knowledge import KnowledgeRequest, knowledge_options
+from gml.cli.options import (
+    DataRequest,
+    chosen_options,
+    common_options,
+    data_options,
+    max_seconds_option,
+    seed_option,
+    was_given,
+)
+from gml.cli.output import GraphOutput, graph_output, require_writable
+from gml.cli.scoring import ScoreRequest, score_options
+from gml.cli.searching import OUT_OF_TIME
+from gml.errors import UsageError
+from gml.progress import Deadline, reporter
+
+if TYPE_CHECKING:
+    from gml.counts.memory import MemoryCounter
+    from gml.data.dataset import Dataset
+    from gml.graph.graph import Graph
+    from gml.graph.knowledge import Knowledge
+    from gml.learn.averaging import Averaged
+    from gml.learn.search import SearchResult
+
+_BY_SAMPLES = ("hc", "ges", "pc")
+_BY_SCORE = ("hc", "ges")
+_LEARNERS = _BY_SAMPLES
+# Not --ess, which a score and a test have.
+_OPTIONS_OF = {
+    **dict.fromkeys(("bootstrap", "seed"), _BY_SAMPLES),
+    **dict.fromkeys(("names", "prior_count", "edge_penalty", "max_parents"), _BY_SCORE),
+    "tabu": ("hc",),
+    "restarts": ("hc", "ges"),
+    **dict.fromkeys(("test", "alpha", "df", "permutations", "log_bf", "min_per_cell"), ("pc",)),
+    **dict.fromkeys(("max_cond", "colliders", "on_insufficient"), ("pc",)),
+}
+
+
+@click.command(
+    "average",
+    epilog="\b\nExamples:\n"
+    "  gml average survey.csv --by hc                    # 200 bootstrap samples\n"
+    "  gml average survey.csv --by ges --bootstrap 500 --seed 1 -f text\n"
+    "  gml average survey.csv --by hc --score bdeu --ess 5 --threshold 0.85 -o graph.json\n"
+    "  gml average survey.csv --by pc --alpha 0.001 --probabilities pairs.csv -o graph.dot\n"
+    "\n\b\n"
+    "Exit code 5: stopped by --max-seconds; what was ready is averaged.",
+)
+@data_options
+@click.option(
+    "--by",
+    type=click.Choice(_LEARNERS),
+    required=True,
+    is_eager=True,
+    help="What to average: the graphs that hc, ges or pc learn from samples of the rows.",
+)
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(min=2),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="Samples: of as many rows with replacement by hc and ges, of half of them by pc.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    help="Least strength of an edge; found from the data.",
+)
+@score_options(several=False, checked=False)
+@click.option("--max-parents", type=click.IntRange(min=0), help="Most parents of a node.")
+@click.option("--tabu", type=click.IntRange(min=0), default=0, help="Length of the tabu list; off.")
+@click.option("--restarts", type=click.IntRange(min=0), default=0, help="Restarts of hc and ges.")
+@pc_options(without=("ess", "seed"))
+@knowledge_options
+@seed_option
+@click.option("--dag", is_flag=True, help="Write a DAG of the equivalence class instead.")
+@click.option(
+    "--probabilities",
+    metavar="FILE",
+    help="Write the shares of all pairs, edges or not; .csv .json .txt …",
+)
+@max_seconds_option
+@graph_output
+@common_options
+def command(
+    data: DataRequest,
+    by: str,
+    bootstrap: int,
+    threshold: float | None,
+    scoring: ScoreRequest,
+    max_parents: int | None,
+    tabu: int,
+    restarts: int,
+    pc: PcRequest,
+    knowledge: KnowledgeRequest,
+    seed: int,
+    dag: bool,
+    probabilities: str | None,
+    deadline: Deadline,
+    out: GraphOutput,
+) -> int:
+    """Learn how sure each edge is from DATA: average many graphs instead of picking one.
+
+    hc, ges and pc are run on many samples of the rows; `strength` is the share of the graphs that
+    have an edge, `direction` of these the share with this direction, an undirected edge counting
+    half. The averaged graph has the edges of at least the threshold, and is always a valid CPDAG
+    or, with knowledge, the maximally oriented PDAG.
+    """
+    from gml.formats.knowledge import as_json
+
+    _check_options(by, scoring, pc, probabilities, out.path)
+    numeric = pc.testing.numeric if by == "pc" else scoring.numeric
+    counter = data.counter(
+        numeric=numeric, digest=out.keeps_learning, offer_available=by not in _BY_SCORE
+    )
+    known = knowledge.resolve([variable.name for variable in counter.variables])
+    settings = {"by": by, "bootstrap": bootstrap, "seed": seed}
+    if by == "pc":
+        settings |= pc.shown
+    else:
+        settings |= {"score": scoring.names[0], "max_parents": max_parents, "restarts": restarts}
+        settings |= {"tabu": tabu} if by == "hc" else {}
+    learning: dict[str, Any] = {
+        "command": "average",
+        "options": chosen_options(),
+        "settings": settings,
+        "version": __version__,
+        "rows": counter.n,
+        "data": counter.dataset.digest,
+    }
+    if known:
+        learning["knowledge"] = as_json(known)
+    search = _Search(by, scoring, max_parents, tabu, restarts, seed)
+    averaged, found = _over_samples(
+        counter,
+        data.threads,
+        pc if by == "pc" else search,
+        bootstrap,
+        seed,
+        threshold=threshold,
+        knowledge=known,
+        deadline=deadline,
+    )
+    warn_of_contradictions(averaged.triples, "replicates")
+    if probabilities is not None:
+        _write_pairs(probabilities, averaged)
+    graph = averaged.dag if dag else averaged.graph
+    levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
+    out.write(dataclasses.replace(graph, levels=levels), learning | found)
+    if found.get("complete", True):
+        return 0
+    reporter().warn(
+        f"stopped by --max-seconds: {averaged.replicates} of {bootstrap} replicates are averaged"
+    )
+    return OUT_OF_TIME
+
+
+def _check_options(
+    by: str, scoring: ScoreRequest, pc: PcRequest, probabilities: str | None, output: str | None
+) -> None:
+    from gml.formats.suffixes import REPORT_SUFFIXES, format_of
+
+    for option, learners in _OPTIONS_OF.items():
+        if was_given(option) and by not in learners:
+            flag = "--score" if option == "names" else "--" + option.replace("_", "-")
+            raise UsageError(f"{flag} does not go with --by {by} (but {', '.join(learners)})")
+    if by == "pc":
+        pc.testing.check(seeded=True)
+        pc.testing.require_reachable_level()
+    else:
+        scoring.check()
+    if by == "ges":
+        scoring.require_equivalent("ges")
+    if probabilities is None:
+        return
+    if probabilities == "-":
+        raise UsageError("--probabilities needs a file; standard output is for the graph")
+    if probabilities == output:
+        raise UsageError("two outputs have the same file")
+    format_of(probabilities, REPORT_SUFFIXES, or_option="")
+    require_writable(probabilities)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Search:
+    """A search by a score, and its settings."""
+
+    by: str
+    scoring: ScoreRequest
+    max_parents: int | None
+    tabu: int
+    restarts: int
+    seed: int
+
+    def learn(
+        self,
+        counter: MemoryCounter,
+        threads: int | None,
+        *,
+        knowledge: Knowledge,
+        deadline: Deadline,
+    ) -> SearchResult:
+        """Search on what a counter counts."""
+        from gml.learn.averaging import equivalence_class
+        from gml.learn.ges import ges
+        from gml.learn.hillclimb import hill_climb
+
+        settings: dict[str, Any] = {
+            "max_parents": self.max_parents,
+            "restarts": self.restarts,
+            "seed": self.seed,
+            "knowledge": knowledge,
+            "deadline": deadline,
+        }
+        score = self.scoring.make(counter)[0]
+        if self.by == "ges":
+            return ges(score, **settings)
+        result = hill_climb(score, tabu=self.tabu, **settings)
+        return dataclasses.replace(result, graph=equivalence_class(result.dag, knowledge))
+
+
+def _over_samples(
+    counter: MemoryCounter,
+    threads: int | None,
+    learner: PcRequest | _Search,
+    replicates: int,
+    seed: int,
+    *,
+    threshold: float | None,
+    knowledge: Knowledge,
+    deadline: Deadline,
+) -> tuple[Averaged, dict[str, Any]]:
+    """Average the graphs of half-samples or bootstrap samples."""
+    from gml.counts.memory import MemoryCounter
+    from gml.learn.bootstrap import bootstrap_samples, half_samples
+
+    def learn(sample: Dataset) -> Graph | None:
+        some = MemoryCounter(sample, threads=1)
+        result = learner.learn(some, 1, knowledge=knowledge, deadline=deadline)
+        return result.graph if result.complete else None
+
+    draw = half_samples if isinstance(learner, PcRequest) else bootstrap_samples
+    return average_samples(
+        learn,
+        draw(counter.dataset, replicates, seed=seed),
+        replicates,
+        threshold=threshold,
+        knowledge=knowledge,
+        threads=threads,
+        deadline=deadline,
+    )
+
+
+def _write_pairs(path: str, averaged: Averaged) -> None:
+    from gml.atomic import write_whole
+    from gml.formats.reports.rows import FORMATS
+    from gml.formats.suffixes import REPORT_SUFFIXES, format_of
+
+    rows = [pair._asdict() for pair in averaged.shares.pairs()]
+    write_whole(path, FORMATS[format_of(path, REPORT_SUFFIXES)](rows).encode("utf-8"))

@@ -1,0 +1,185 @@
+"""gml average as a process."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import random
+
+import numpy as np
+import pytest
+
+from tests.cli.test_process import error_line
+
+
+@pytest.fixture(scope="session")
+def web(tmp_path_factory):
+    """Seven columns in a noisy web."""
+    rng = np.random.default_rng(11)
+    columns = [rng.integers(0, 2, 400)]
+    for _ in range(6):
+        source = columns[int(rng.integers(len(columns)))]
+        noise = rng.random(400) < rng.uniform(0.3, 0.7)
+        columns.append(np.where(noise, rng.integers(0, 3, 400), source))
+    rows = np.column_stack(columns).tolist()
+    path = tmp_path_factory.mktemp("average") / "web.csv"
+    lines = [",".join(f"x{j}" for j in range(7)), *(",".join(map(str, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def described(content):
+    """Edges whatever the order of the nodes: names and attributes by the pair."""
+    found = {}
+    for edge in content["edges"]:
+        ends, direction = (edge["source"], edge["target"]), edge["direction"]
+        if edge["type"] == "---" and ends[0] > ends[1]:
+            ends, direction = ends[::-1], 1 - direction
+        found[ends] = (edge["type"], edge["strength"], round(direction, 9), edge["undirected"])
+    return found
+
+
+@pytest.mark.parametrize("by", ["hc", "ges", "pc"])
+def test_same_bytes_for_hash_seeds_and_threads(gml, web, tmp_path, by):
+    found = set()
+    for seed, threads in itertools.product("01", "13"):
+        table = tmp_path / f"{seed}{threads}.csv"
+        done = gml(
+            "average", web, "--by", by, "--bootstrap", "9", "--seed", "2", "--threads", threads,
+            "-f", "json", "--probabilities", table, env={"PYTHONHASHSEED": seed},
+        )  # fmt: skip
+        assert done.returncode == 0
+        found.add((done.stdout, table.read_bytes()))
+    assert len(found) == 1
+    other = gml("average", web, "--by", by, "--bootstrap", "9", "--seed", "3", "-f", "json")
+    assert other.stdout != done.stdout
+
+
+@pytest.mark.parametrize("by", ["hc", "ges", "pc"])
+def test_the_order_of_rows_and_columns_changes_nothing(gml, web, tmp_path, by):
+    rows = list(csv.DictReader(web.read_text().splitlines()))
+    random.Random(0).shuffle(rows)
+    names = random.Random(1).sample(list(rows[0]), 7)
+    with (tmp_path / "shuffled.csv").open("w") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(rows)
+    one, other = (
+        json.loads(gml("average", path, "--by", by, "--bootstrap", "8", "-f", "json", "-q").stdout)
+        for path in (web, "shuffled.csv")
+    )
+    assert described(one) == described(other)
+
+
+def test_pc_is_averaged_as_pc_does(gml, web):
+    options = ("--bootstrap", "7", "--seed", "4", "--alpha", "0.05", "-f", "dot", "-q")
+    one, other = gml("average", web, "--by", "pc", *options), gml("pc", web, *options)
+    assert one.returncode == 0
+    assert one.stdout == other.stdout
+
+
+def test_hc_is_averaged_by_equivalence_classes(gml, tmp_path):
+    """A pair alone has no direction, whatever the search ends in."""
+    rows = ["a,b", *["0,0", "1,1"] * 30, *["0,1", "1,0"] * 5]
+    (tmp_path / "pair.csv").write_text("\n".join(rows) + "\n")
+    done = gml("average", "pair.csv", "--by", "hc", "--bootstrap", "5", "-f", "text")
+    assert done.stdout == (
+        b"cpdag, 2 nodes, 1 edge\na --- b  strength 1  direction 0.5  undirected 1\n"
+    )
+
+
+def test_json_records_the_run(gml, web):
+    done = gml(
+        "average", web, "--by", "hc", "--bootstrap", "6", "--score", "bdeu", "--ess", "2",
+        "--max-parents", "2", "--tabu", "3", "--tiers", "x0 < x1", "-f", "json",
+    )  # fmt: skip
+    content = json.loads(done.stdout)
+    learning = content["graph"]["learning"]
+    assert content["graph"]["kind"] == "pdag"
+    assert learning["command"] == "average"
+    assert learning["settings"] == {
+        "by": "hc", "bootstrap": 6, "seed": 0, "score": "bdeu", "max_parents": 2, "restarts": 0,
+        "tabu": 3,
+    }  # fmt: skip
+    assert learning["options"]["ess"] == 2
+    assert learning["replicates"] == 6
+    assert learning["knowledge"]["tiers"] == [["x0"], ["x1"]]
+    for edge in content["edges"]:
+        assert learning["threshold"] <= edge["strength"] <= 1
+        assert edge["undirected"] / 2 <= edge["direction"] <= 1
+
+
+@pytest.mark.parametrize("by", ["hc", "ges"])
+def test_knowledge_holds_in_every_replicate(gml, web, tmp_path, by):
+    done = gml(
+        "average", web, "--by", by, "--bootstrap", "6", "--require", "x6->x0", "--forbid", "x1->x2",
+        "--threshold", "0.3", "-f", "json", "--probabilities", "p.json", "-q",
+    )  # fmt: skip
+    pairs = {(r["x"], r["y"]): r for r in json.loads((tmp_path / "p.json").read_text())["results"]}
+    assert len(pairs) == 21
+    assert pairs["x0", "x6"]["backward"] == 1
+    assert pairs["x1", "x2"]["forward"] == pairs["x1", "x2"]["undirected"] == 0
+    types = {(e["source"], e["target"]): e["type"] for e in json.loads(done.stdout)["edges"]}
+    assert types["x6", "x0"] == "-->"
+    for pair in pairs.values():
+        parts = pair["forward"] + pair["backward"] + pair["undirected"]
+        assert pair["adjacent"] == pytest.approx(parts)
+
+
+def test_numbers(gml, tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=60), rng.normal(size=60)
+    c = a + b + 0.3 * rng.normal(size=60)
+    rows = ["a,b,c", *(",".join(map(str, row)) for row in zip(a, b, c, strict=True))]
+    (tmp_path / "numbers.csv").write_text("\n".join(rows) + "\n")
+    for by, score in (("hc", ["--score", "bic-g"]), ("pc", ["--test", "fisher-z"])):
+        done = gml("average", "numbers.csv", "--by", by, *score, "--bootstrap", "5", "-f", "text")
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.startswith(b"cpdag, 3 nodes, 2 edges\na --> c  strength 1")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        ([], 2, "--by"),
+        (["--by", "k2"], 2, "'k2' is not one of"),
+        (["--by", "hc", "--alpha", "0.1"], 2, "--alpha does not go with --by hc (but pc)"),
+        (["--by", "hc", "--max-cond", "1"], 2, "--max-cond does not go with --by hc"),
+        (["--by", "pc", "--score", "bic"], 2, "--score does not go with --by pc"),
+        (["--by", "pc", "--max-parents", "2"], 2, "--max-parents does not go with --by pc"),
+        (["--by", "ges", "--tabu", "2"], 2, "--tabu does not go with --by ges (but hc)"),
+        (["--by", "pc", "--ess", "2"], 2, "--ess does not go with --test auto"),
+        (["--by", "hc", "--ess", "2"], 2, "--ess does not go with --score bic"),
+        (["--by", "hc", "--score", "bic,aic"], 2, "one score"),
+        (["--by", "ges", "--score", "k2"], 2, "scores differently"),
+        (["--by", "hc", "--bootstrap", "1"], 2, "--bootstrap"),
+        (["--by", "hc", "--threshold", "0"], 2, "--threshold"),
+        (["--by", "hc", "--require", "x0->y"], 2, "column 'y' not found"),
+        (["--by", "hc", "--probabilities", "-"], 2, "needs a file"),
+        (["--by", "hc", "--probabilities", "p.xyz"], 2, "p.xyz"),
+        (["--by", "hc", "--probabilities", "g.json", "-o", "g.json"], 2, "same file"),
+        (["--by", "hc", "--max-seconds", "0"], 4, "before the first replicate"),
+    ],
+)
+def test_errors(gml, web, tmp_path, args, code, message):
+    assert message in error_line(gml("average", web, *args), code)
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_values_are_for_tests_alone(gml, web, tmp_path):
+    (tmp_path / "gaps.csv").write_text(web.read_text() + "0,0,0,,0,0,0\n")
+    base = ("average", "gaps.csv", "--missing", "available", "--bootstrap", "4", "-q")
+    assert gml(*base, "--by", "pc").returncode == 0
+    assert "--missing available is for tests" in error_line(gml(*base, "--by", "hc"), 2)
+
+
+def test_out_of_time(gml, web):
+    done = gml(
+        "average", web, "--by", "hc", "--bootstrap", "100000", "--max-seconds", "1", "-f", "json"
+    )
+    assert done.returncode == 5
+    learning = json.loads(done.stdout)["graph"]["learning"]
+    assert learning["complete"] is False
+    assert 0 < learning["replicates"] < 100000
+    assert b"of 100000 replicates are averaged" in done.stderr
