@@ -22,7 +22,7 @@ from gml.cli.options import (
 )
 from gml.cli.output import GraphOutput, graph_output, require_writable
 from gml.cli.scoring import ScoreRequest, score_options
-from gml.cli.searching import OUT_OF_TIME
+from gml.cli.searching import OUT_OF_TIME, restart_options, tabu_option
 from gml.errors import UsageError
 from gml.progress import Deadline, reporter
 
@@ -42,7 +42,7 @@ _OPTIONS_OF = {
     **dict.fromkeys(("bootstrap", "seed"), _BY_SAMPLES),
     **dict.fromkeys(("names", "prior_count", "edge_penalty", "max_parents"), _BY_SCORE),
     "tabu": ("hc",),
-    "restarts": ("hc", "ges"),
+    **dict.fromkeys(("restarts", "perturb"), ("hc", "ges")),
     **dict.fromkeys(("test", "alpha", "df", "permutations", "log_bf", "min_per_cell"), ("pc",)),
     **dict.fromkeys(("max_cond", "colliders", "on_insufficient"), ("pc",)),
 }
@@ -81,8 +81,8 @@ _OPTIONS_OF = {
 )
 @score_options(several=False, checked=False)
 @click.option("--max-parents", type=click.IntRange(min=0), help="Most parents of a node.")
-@click.option("--tabu", type=click.IntRange(min=0), default=0, help="Length of the tabu list; off.")
-@click.option("--restarts", type=click.IntRange(min=0), default=0, help="Restarts of hc and ges.")
+@tabu_option
+@restart_options
 @pc_options(without=("ess", "seed"))
 @knowledge_options
 @seed_option
@@ -104,6 +104,7 @@ def command(
     max_parents: int | None,
     tabu: int,
     restarts: int,
+    perturb: int | None,
     pc: PcRequest,
     knowledge: KnowledgeRequest,
     seed: int,
@@ -143,7 +144,7 @@ def command(
     }
     if known:
         learning["knowledge"] = as_json(known)
-    search = _Search(by, scoring, max_parents, tabu, restarts, seed)
+    search = _Search(by, scoring, max_parents, tabu, restarts, perturb, seed)
     averaged, found = _over_samples(
         counter,
         data.threads,
@@ -203,6 +204,7 @@ class _Search:
     max_parents: int | None
     tabu: int
     restarts: int
+    perturb: int | None
     seed: int
 
     def learn(
@@ -214,13 +216,14 @@ class _Search:
         deadline: Deadline,
     ) -> SearchResult:
         """Search on what a counter counts."""
-        from gml.learn.averaging import equivalence_class
         from gml.learn.ges import ges
         from gml.learn.hillclimb import hill_climb
+        from gml.learn.search import class_of
 
         settings: dict[str, Any] = {
             "max_parents": self.max_parents,
             "restarts": self.restarts,
+            "perturb": self.perturb,
             "seed": self.seed,
             "knowledge": knowledge,
             "deadline": deadline,
@@ -229,7 +232,9 @@ class _Search:
         if self.by == "ges":
             return ges(score, **settings)
         result = hill_climb(score, tabu=self.tabu, **settings)
-        return dataclasses.replace(result, graph=equivalence_class(result.dag, knowledge))
+        # Which DAG of a class a search ends in is up to the names, the same each time: averaged, it
+        # would look like certainty.
+        return dataclasses.replace(result, graph=class_of(result.dag, knowledge))
 
 
 def _over_samples(

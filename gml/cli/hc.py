@@ -11,6 +11,7 @@ from gml.cli.searching import (
     SearchRequest,
     restart_options,
     search_options,
+    tabu_option,
     trace_option,
     tracing,
 )
@@ -31,13 +32,7 @@ from gml.errors import UsageError, place
 )
 @data_options
 @search_options
-@click.option(
-    "--tabu",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="LENGTH",
-    help="Go on at a loss for LENGTH moves, leaving the edges of the last LENGTH alone; 0: do not.",
-)
+@tabu_option
 @restart_options
 @click.option("--start", metavar="GRAPH", help="Begin with this graph, not with the empty one.")
 @click.option("--cpdag", is_flag=True, help="Write the equivalence class of the DAG instead.")

@@ -127,6 +127,15 @@ def search_options(function: Function) -> Function:
     return wrapper  # type: ignore[return-value]
 
 
+tabu_option = click.option(
+    "--tabu",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="LENGTH",
+    help="Go on at a loss for LENGTH moves, leaving the edges of the last LENGTH alone; 0: do not.",
+)
+
+
 def restart_options(function: Function) -> Function:
     """--restarts N and --perturb K, injected as they are."""
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from gml.graph.extension import Triple
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
-from gml.graph.orientation import maximally_oriented, unshielded_triples
+from gml.graph.orientation import unshielded_triples
 from gml.learn.pc import WeighedTriple, orient
 from gml.scores.base import rounded
 
@@ -108,26 +108,6 @@ class Averaged:
     def replicates(self) -> int:
         """How many graphs were averaged."""
         return int(self.shares.total)
-
-
-def equivalence_class(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
-    """Return the CPDAG of a DAG or, with knowledge, its maximally oriented PDAG.
-
-    DAGs are to be averaged by their classes: which member a search ends in is up to the names, the
-    same each time, and would look like certainty.
-
-    Examples
-    --------
-    >>> equivalence_class(Graph.from_edges("AB", [("A", "-->", "B")])).edge_type(0, 1)
-    '---'
-    """
-    arrows = dag.marks == Mark.ARROW
-    decided = None
-    if knowledge:
-        decided = knowledge.required(dag.names) | knowledge.forbidden(dag.names).T
-    marks = np.where(arrows | arrows.T, Mark.TAIL, Mark.NONE).astype(np.uint8)
-    marks[maximally_oriented(arrows, decided)] = Mark.ARROW
-    return Graph(dag.names, marks, "pdag" if knowledge else "cpdag")
 
 
 def average_graphs(
