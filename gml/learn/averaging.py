@@ -39,14 +39,17 @@ _SURE = 1e-12
 
 
 class Pair(NamedTuple):
-    """The shares of x → y, y → x and x — y; `adjacent` is their sum."""
+    """The shares of x → y, y → x and x — y; `adjacent` is their sum.
+
+    DAGs have no undirected edges: `undirected` is then None.
+    """
 
     x: str
     y: str
     adjacent: float
     forward: float
     backward: float
-    undirected: float
+    undirected: float | None
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Shares:
     names: tuple[str, ...]
     adjacent: NDArray[np.float64]
     directed: NDArray[np.float64]
-    undirected: NDArray[np.float64]
+    undirected: NDArray[np.float64] | None = None
     total: float = 1.0
 
     @property
@@ -68,29 +71,28 @@ class Shares:
         """All pairs, by name."""
         for i, x in enumerate(self.names):
             for j in range(i + 1, len(self.names)):
-                shares = (
-                    float(some[place] / self.total)
-                    for some, place in (
-                        (self.adjacent, (i, j)),
-                        (self.directed, (i, j)),
-                        (self.directed, (j, i)),
-                        (self.undirected, (i, j)),
-                    )
+                yield Pair(
+                    x,
+                    self.names[j],
+                    float(self.adjacent[i, j] / self.total),
+                    float(self.directed[i, j] / self.total),
+                    float(self.directed[j, i] / self.total),
+                    None if self.undirected is None else float(self.undirected[i, j] / self.total),
                 )
-                yield Pair(x, self.names[j], *shares)
 
     def described(self, graph: Graph) -> Graph:
         """The graph, its edges with strength, direction and undirected."""
         rank = {name: k for k, name in enumerate(self.names)}
+        strength = self.strength
         attributes = {}
         for edge in graph.edges():
             i, j = rank[graph.names[edge.source]], rank[graph.names[edge.target]]
-            line = self.undirected[i, j] / self.adjacent[i, j]
-            attributes[min(edge.source, edge.target), max(edge.source, edge.target)] = {
-                "strength": float(self.strength[i, j]),
-                "direction": float(self.directed[i, j] / self.adjacent[i, j] + line / 2),
-                "undirected": float(line),
-            }
+            direction = self.directed[i, j] / self.adjacent[i, j]
+            shares = {"strength": float(strength[i, j]), "direction": float(direction)}
+            if self.undirected is not None:
+                line = self.undirected[i, j] / self.adjacent[i, j]
+                shares |= {"direction": float(direction + line / 2), "undirected": float(line)}
+            attributes[min(edge.source, edge.target), max(edge.source, edge.target)] = shares
         return replace(graph, attributes=attributes)
 
 
@@ -152,8 +154,8 @@ def average_probabilities(
     """
     by_name = sorted(range(len(names)), key=names.__getitem__)
     directed = probabilities[np.ix_(by_name, by_name)]
-    adjacent = directed + directed.T
-    shares = Shares(tuple(names[j] for j in by_name), adjacent, directed, np.zeros_like(directed))
+    adjacent = np.minimum(directed + directed.T, 1.0)
+    shares = Shares(tuple(names[j] for j in by_name), adjacent, directed)
     chosen = (rounded(adjacent) >= threshold) & (adjacent > 0)
     direction = np.divide(directed, adjacent, out=np.zeros_like(directed), where=adjacent > 0)
     weights = {}
