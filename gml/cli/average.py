@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from gml.graph.knowledge import Knowledge
     from gml.learn.averaging import Averaged
     from gml.learn.search import SearchResult
+    from gml.scores.base import Score
 
 _BY_SAMPLES = ("hc", "ges", "pc")
-_BY_SCORE = ("hc", "ges")
-_LEARNERS = _BY_SAMPLES
+_BY_ORDERS = ("exact",)
+_BY_SCORE = ("hc", "ges", *_BY_ORDERS)
 # Not --ess, which a score and a test have.
 _OPTIONS_OF = {
     **dict.fromkeys(("bootstrap", "seed"), _BY_SAMPLES),
@@ -48,12 +49,19 @@ _OPTIONS_OF = {
 }
 
 
+def _default_score() -> str:
+    # A posterior is over marginal likelihoods, of which bic is but a rough approximation.
+    by = click.get_current_context().params.get("by")
+    return "bdeu" if by in _BY_ORDERS else "bic"
+
+
 @click.command(
     "average",
     epilog="\b\nExamples:\n"
     "  gml average survey.csv --by hc                    # 200 bootstrap samples\n"
     "  gml average survey.csv --by ges --bootstrap 500 --seed 1 -f text\n"
     "  gml average survey.csv --by hc --score bdeu --ess 5 --threshold 0.85 -o graph.json\n"
+    "  gml average survey.csv --by exact -f text        # posterior, to some 20 columns\n"
     "  gml average survey.csv --by pc --alpha 0.001 --probabilities pairs.csv -o graph.dot\n"
     "\n\b\n"
     "Exit code 5: stopped by --max-seconds; what was ready is averaged.",
@@ -61,10 +69,11 @@ _OPTIONS_OF = {
 @data_options
 @click.option(
     "--by",
-    type=click.Choice(_LEARNERS),
+    type=click.Choice((*_BY_SAMPLES, *_BY_ORDERS)),
     required=True,
     is_eager=True,
-    help="What to average: the graphs that hc, ges or pc learn from samples of the rows.",
+    help="What to average: the graphs that hc, ges or pc learn from samples of the rows, or all "
+    "DAGs by their posterior probability: exact.",
 )
 @click.option(
     "--bootstrap",
@@ -77,9 +86,11 @@ _OPTIONS_OF = {
 @click.option(
     "--threshold",
     type=click.FloatRange(min=0, max=1, min_open=True),
-    help="Least strength of an edge; found from the data.",
+    help="Least strength of an edge; found from the data, 0.5 by exact.",
 )
-@score_options(several=False, checked=False)
+@score_options(
+    several=False, default=_default_score, show_default="bic; exact: bdeu", checked=False
+)
 @click.option("--max-parents", type=click.IntRange(min=0), help="Most parents of a node.")
 @tabu_option
 @restart_options
@@ -117,8 +128,9 @@ def command(
 
     hc, ges and pc are run on many samples of the rows; `strength` is the share of the graphs that
     have an edge, `direction` of these the share with this direction, an undirected edge counting
-    half. The averaged graph has the edges of at least the threshold, and is always a valid CPDAG
-    or, with knowledge, the maximally oriented PDAG.
+    half. exact sums over all DAGs instead: `strength` is the posterior probability of an edge in
+    either direction. The averaged graph has the edges of at least the threshold, and is always a
+    valid CPDAG or, with knowledge, the maximally oriented PDAG.
     """
     from gml.formats.knowledge import as_json
 
@@ -128,12 +140,17 @@ def command(
         numeric=numeric, digest=out.keeps_learning, offer_available=by not in _BY_SCORE
     )
     known = knowledge.resolve([variable.name for variable in counter.variables])
-    settings = {"by": by, "bootstrap": bootstrap, "seed": seed}
+    settings: dict[str, Any] = {"by": by}
+    if by in _BY_SAMPLES:
+        settings |= {"bootstrap": bootstrap, "seed": seed}
     if by == "pc":
         settings |= pc.shown
     else:
-        settings |= {"score": scoring.names[0], "max_parents": max_parents, "restarts": restarts}
-        settings |= {"tabu": tabu} if by == "hc" else {}
+        settings |= {"score": scoring.names[0], "max_parents": max_parents}
+    if by == "hc":
+        settings["tabu"] = tabu
+    if by in ("hc", "ges"):
+        settings["restarts"] = restarts
     learning: dict[str, Any] = {
         "command": "average",
         "options": chosen_options(),
@@ -144,18 +161,15 @@ def command(
     }
     if known:
         learning["knowledge"] = as_json(known)
-    search = _Search(by, scoring, max_parents, tabu, restarts, perturb, seed)
-    averaged, found = _over_samples(
-        counter,
-        data.threads,
-        pc if by == "pc" else search,
-        bootstrap,
-        seed,
-        threshold=threshold,
-        knowledge=known,
-        deadline=deadline,
-    )
-    warn_of_contradictions(averaged.triples, "replicates")
+    limits: dict[str, Any] = {"threshold": threshold, "knowledge": known, "deadline": deadline}
+    if by == "exact":
+        score = scoring.make(counter)[0]
+        averaged, found = _over_orders(score, max_parents, data.max_memory, **limits)
+    else:
+        search = _Search(by, scoring, max_parents, tabu, restarts, perturb, seed)
+        learner = pc if by == "pc" else search
+        averaged, found = _over_samples(counter, data.threads, learner, bootstrap, seed, **limits)
+    warn_of_contradictions(averaged.triples, "replicates" if by in _BY_SAMPLES else "edges")
     if probabilities is not None:
         _write_pairs(probabilities, averaged)
     graph = averaged.dag if dag else averaged.graph
@@ -185,6 +199,8 @@ def _check_options(
         scoring.check()
     if by == "ges":
         scoring.require_equivalent("ges")
+    if by in _BY_ORDERS:
+        scoring.require_likelihood(f"--by {by}")
     if probabilities is None:
         return
     if probabilities == "-":
@@ -267,6 +283,40 @@ def _over_samples(
         threads=threads,
         deadline=deadline,
     )
+
+
+def _over_orders(
+    score: Score,
+    max_parents: int | None,
+    max_memory: int | None,
+    *,
+    threshold: float | None,
+    knowledge: Knowledge,
+    deadline: Deadline,
+) -> tuple[Averaged, dict[str, Any]]:
+    """Average all DAGs by their posterior probability."""
+    from gml.learn.averaging import average_probabilities
+    from gml.learn.order_posterior import edge_posteriors
+
+    posterior = edge_posteriors(
+        score,
+        max_parents=max_parents,
+        knowledge=knowledge,
+        max_memory=max_memory,
+        deadline=deadline,
+    )
+    averaged = average_probabilities(
+        posterior.names,
+        posterior.edges,
+        threshold=0.5 if threshold is None else threshold,
+        knowledge=knowledge,
+    )
+    return averaged, {
+        "prior": posterior.prior,
+        "log_marginal_likelihood": posterior.log_marginal,
+        "scores_computed": posterior.families,
+        "threshold": averaged.threshold,
+    }
 
 
 def _write_pairs(path: str, averaged: Averaged) -> None:

@@ -68,6 +68,17 @@ class ScoreRequest:
                 "use bic, bdeu or another score-equivalent one"
             )
 
+    def require_likelihood(self, what: str) -> None:
+        """Refuse a score that is no marginal likelihood, not even about."""
+        from gml.scores.registry import SCORES
+
+        known = [name for name in (*ON_LEVELS, *ON_NUMBERS) if SCORES[name].bayes_factors]
+        for name in self.names:
+            if name not in known:
+                raise UsageError(
+                    f"{what} needs a marginal likelihood, which {name} is not: {', '.join(known)}"
+                )
+
     def make(self, counter: Counter) -> list[FamilyScore | EdgePrior]:
         """Return the scores over a counter."""
         from gml.scores.base import EdgePrior
