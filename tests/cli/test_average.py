@@ -10,6 +10,7 @@ import random
 import numpy as np
 import pytest
 
+import gml as gml_library
 from tests.cli.test_process import error_line
 
 
@@ -139,9 +140,58 @@ def test_numbers(gml, tmp_path):
         assert done.stdout.startswith(b"cpdag, 3 nodes, 2 edges\na --> c  strength 1")
 
 
+def test_posterior_of_all_dags(gml, web, tmp_path):
+    found = set()
+    for seed, threads in itertools.product("01", "13"):
+        done = gml(
+            "average", web, "--by", "exact", "--max-parents", "2", "--threads", threads,
+            "-f", "json", "--probabilities", "p.json", "-q", env={"PYTHONHASHSEED": seed},
+        )  # fmt: skip
+        assert done.returncode == 0
+        found.add((done.stdout, (tmp_path / "p.json").read_bytes()))
+    assert len(found) == 1
+    content = json.loads(done.stdout)
+    learning = content["graph"]["learning"]
+    assert learning["settings"] == {"by": "exact", "score": "bdeu", "max_parents": 2}
+    assert learning["threshold"] == 0.5
+    assert "linear extensions" in learning["prior"]
+    pairs = {(r["x"], r["y"]): r for r in json.loads((tmp_path / "p.json").read_text())["results"]}
+    counter = gml_library.MemoryCounter(gml_library.read(web))
+    posterior = gml_library.edge_posteriors(gml_library.SCORES["bdeu"](counter), max_parents=2)
+    for (i, x), (j, y) in itertools.combinations(enumerate(posterior.names), 2):
+        assert pairs[x, y]["forward"] == pytest.approx(posterior.edges[i, j], abs=1e-12)
+        assert pairs[x, y]["backward"] == pytest.approx(posterior.edges[j, i], abs=1e-12)
+        assert pairs[x, y]["undirected"] is None
+    edges = {tuple(sorted((e["source"], e["target"]))): e for e in content["edges"]}
+    assert edges.keys() == {pair for pair, row in pairs.items() if row["adjacent"] >= 0.5}
+    for pair, edge in edges.items():
+        assert edge["strength"] == pairs[pair]["adjacent"]
+        forward = pairs[pair]["forward" if edge["source"] == pair[0] else "backward"]
+        assert edge["direction"] == pytest.approx(forward / edge["strength"])
+
+
+def test_knowledge_is_certain_in_the_posterior(gml, web, tmp_path):
+    done = gml(
+        "average", web, "--by", "exact", "--require", "x6->x0", "--forbid", "x1->x2",
+        "--score", "bic", "--probabilities", "p.csv", "-f", "json", "-q",
+    )  # fmt: skip
+    content = json.loads(done.stdout)
+    assert content["graph"]["kind"] == "pdag"
+    assert content["graph"]["learning"]["settings"]["score"] == "bic"
+    rows = csv.DictReader((tmp_path / "p.csv").read_text().splitlines())
+    pairs = {(r["x"], r["y"]): r for r in rows}
+    assert float(pairs["x0", "x6"]["backward"]) == pytest.approx(1)
+    assert float(pairs["x1", "x2"]["forward"]) == 0
+
+
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
+        (["--by", "exact", "--bootstrap", "9"], 2, "--bootstrap does not go with --by exact"),
+        (["--by", "exact", "--seed", "9"], 2, "--seed does not go with --by exact"),
+        (["--by", "exact", "--score", "aic"], 2, "needs a marginal likelihood"),
+        (["--by", "exact", "--max-seconds", "0"], 4, "--max-seconds was over"),
+        (["--by", "exact", "--max-memory", "1k"], 4, "order-mcmc"),
         ([], 2, "--by"),
         (["--by", "k2"], 2, "'k2' is not one of"),
         (["--by", "hc", "--alpha", "0.1"], 2, "--alpha does not go with --by hc (but pc)"),
