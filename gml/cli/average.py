@@ -21,6 +21,7 @@ from gml.cli.options import (
     was_given,
 )
 from gml.cli.output import GraphOutput, graph_output, require_writable
+from gml.cli.posteriors import CHAIN_OPTIONS, MOST_PARENTS, average_orders, chain_options
 from gml.cli.scoring import ScoreRequest, score_options
 from gml.cli.searching import OUT_OF_TIME, restart_options, tabu_option
 from gml.errors import UsageError
@@ -33,15 +34,16 @@ if TYPE_CHECKING:
     from gml.graph.knowledge import Knowledge
     from gml.learn.averaging import Averaged
     from gml.learn.search import SearchResult
-    from gml.scores.base import Score
 
 _BY_SAMPLES = ("hc", "ges", "pc")
-_BY_ORDERS = ("exact",)
+_BY_ORDERS = ("exact", "order-mcmc")
 _BY_SCORE = ("hc", "ges", *_BY_ORDERS)
 # Not --ess, which a score and a test have.
 _OPTIONS_OF = {
-    **dict.fromkeys(("bootstrap", "seed"), _BY_SAMPLES),
+    "bootstrap": _BY_SAMPLES,
+    "seed": (*_BY_SAMPLES, "order-mcmc"),
     **dict.fromkeys(("names", "prior_count", "edge_penalty", "max_parents"), _BY_SCORE),
+    **dict.fromkeys(CHAIN_OPTIONS, ("order-mcmc",)),
     "tabu": ("hc",),
     **dict.fromkeys(("restarts", "perturb"), ("hc", "ges")),
     **dict.fromkeys(("test", "alpha", "df", "permutations", "log_bf", "min_per_cell"), ("pc",)),
@@ -62,6 +64,7 @@ def _default_score() -> str:
     "  gml average survey.csv --by ges --bootstrap 500 --seed 1 -f text\n"
     "  gml average survey.csv --by hc --score bdeu --ess 5 --threshold 0.85 -o graph.json\n"
     "  gml average survey.csv --by exact -f text        # posterior, to some 20 columns\n"
+    "  gml average genes.csv --by order-mcmc --candidates 10 --chains 8 -o graph.json\n"
     "  gml average survey.csv --by pc --alpha 0.001 --probabilities pairs.csv -o graph.dot\n"
     "\n\b\n"
     "Exit code 5: stopped by --max-seconds; what was ready is averaged.",
@@ -73,7 +76,7 @@ def _default_score() -> str:
     required=True,
     is_eager=True,
     help="What to average: the graphs that hc, ges or pc learn from samples of the rows, or all "
-    "DAGs by their posterior probability: exact.",
+    "DAGs by their posterior probability: exact, or order-mcmc for many columns.",
 )
 @click.option(
     "--bootstrap",
@@ -86,14 +89,22 @@ def _default_score() -> str:
 @click.option(
     "--threshold",
     type=click.FloatRange(min=0, max=1, min_open=True),
-    help="Least strength of an edge; found from the data, 0.5 by exact.",
+    help="Least strength of an edge; found from the data, 0.5 of a posterior.",
 )
 @score_options(
-    several=False, default=_default_score, show_default="bic; exact: bdeu", checked=False
+    several=False,
+    default=_default_score,
+    show_default="bic; exact and order-mcmc: bdeu",
+    checked=False,
 )
-@click.option("--max-parents", type=click.IntRange(min=0), help="Most parents of a node.")
+@click.option(
+    "--max-parents",
+    type=click.IntRange(min=0),
+    help=f"Most parents of a node; {MOST_PARENTS} by order-mcmc.",
+)
 @tabu_option
 @restart_options
+@chain_options
 @pc_options(without=("ess", "seed"))
 @knowledge_options
 @seed_option
@@ -116,6 +127,7 @@ def command(
     tabu: int,
     restarts: int,
     perturb: int | None,
+    chain: dict[str, int | None],
     pc: PcRequest,
     knowledge: KnowledgeRequest,
     seed: int,
@@ -128,9 +140,10 @@ def command(
 
     hc, ges and pc are run on many samples of the rows; `strength` is the share of the graphs that
     have an edge, `direction` of these the share with this direction, an undirected edge counting
-    half. exact sums over all DAGs instead: `strength` is the posterior probability of an edge in
-    either direction. The averaged graph has the edges of at least the threshold, and is always a
-    valid CPDAG or, with knowledge, the maximally oriented PDAG.
+    half. exact sums over all DAGs instead, and order-mcmc over those of many orders: `strength` is
+    the posterior probability of an edge in either direction. The averaged graph has the edges of at
+    least the threshold, and is always a valid CPDAG or, with knowledge, the maximally oriented
+    PDAG.
     """
     from gml.formats.knowledge import as_json
 
@@ -140,9 +153,13 @@ def command(
         numeric=numeric, digest=out.keeps_learning, offer_available=by not in _BY_SCORE
     )
     known = knowledge.resolve([variable.name for variable in counter.variables])
+    if by == "order-mcmc" and max_parents is None:
+        max_parents = MOST_PARENTS
     settings: dict[str, Any] = {"by": by}
     if by in _BY_SAMPLES:
         settings |= {"bootstrap": bootstrap, "seed": seed}
+    if by == "order-mcmc":
+        settings |= {"iterations": chain["iterations"], "chains": chain["chains"], "seed": seed}
     if by == "pc":
         settings |= pc.shown
     else:
@@ -162,13 +179,15 @@ def command(
     if known:
         learning["knowledge"] = as_json(known)
     limits: dict[str, Any] = {"threshold": threshold, "knowledge": known, "deadline": deadline}
-    if by == "exact":
-        score = scoring.make(counter)[0]
-        averaged, found = _over_orders(score, max_parents, data.max_memory, **limits)
-    else:
+    if by in _BY_SAMPLES:
         search = _Search(by, scoring, max_parents, tabu, restarts, perturb, seed)
         learner = pc if by == "pc" else search
         averaged, found = _over_samples(counter, data.threads, learner, bootstrap, seed, **limits)
+    else:
+        sums = {"max_parents": max_parents, "max_memory": data.max_memory}
+        if by == "order-mcmc":
+            sums |= {**chain, "seed": seed, "threads": data.threads}
+        averaged, found = average_orders(scoring.make(counter)[0], by, sums, **limits)
     warn_of_contradictions(averaged.triples, "replicates" if by in _BY_SAMPLES else "edges")
     if probabilities is not None:
         _write_pairs(probabilities, averaged)
@@ -177,9 +196,10 @@ def command(
     out.write(dataclasses.replace(graph, levels=levels), learning | found)
     if found.get("complete", True):
         return 0
-    reporter().warn(
-        f"stopped by --max-seconds: {averaged.replicates} of {bootstrap} replicates are averaged"
-    )
+    ready = "the orders sampled so far are averaged"
+    if by in _BY_SAMPLES:
+        ready = f"{averaged.replicates} of {bootstrap} replicates are averaged"
+    reporter().warn(f"stopped by --max-seconds: {ready}")
     return OUT_OF_TIME
 
 
@@ -283,40 +303,6 @@ def _over_samples(
         threads=threads,
         deadline=deadline,
     )
-
-
-def _over_orders(
-    score: Score,
-    max_parents: int | None,
-    max_memory: int | None,
-    *,
-    threshold: float | None,
-    knowledge: Knowledge,
-    deadline: Deadline,
-) -> tuple[Averaged, dict[str, Any]]:
-    """Average all DAGs by their posterior probability."""
-    from gml.learn.averaging import average_probabilities
-    from gml.learn.order_posterior import edge_posteriors
-
-    posterior = edge_posteriors(
-        score,
-        max_parents=max_parents,
-        knowledge=knowledge,
-        max_memory=max_memory,
-        deadline=deadline,
-    )
-    averaged = average_probabilities(
-        posterior.names,
-        posterior.edges,
-        threshold=0.5 if threshold is None else threshold,
-        knowledge=knowledge,
-    )
-    return averaged, {
-        "prior": posterior.prior,
-        "log_marginal_likelihood": posterior.log_marginal,
-        "scores_computed": posterior.families,
-        "threshold": averaged.threshold,
-    }
 
 
 def _write_pairs(path: str, averaged: Averaged) -> None:
