@@ -170,6 +170,44 @@ def test_posterior_of_all_dags(gml, web, tmp_path):
         assert edge["direction"] == pytest.approx(forward / edge["strength"])
 
 
+def test_posterior_of_sampled_orders(gml, web, tmp_path):
+    found = set()
+    for seed, threads in itertools.product("01", "13"):
+        done = gml(
+            "average", web, "--by", "order-mcmc", "--iterations", "4000", "--chains", "5",
+            "--seed", "3", "--threads", threads, "-f", "json", "--probabilities", "p.csv", "-q",
+            env={"PYTHONHASHSEED": seed},
+        )  # fmt: skip
+        assert done.returncode == 0
+        found.add((done.stdout, (tmp_path / "p.csv").read_bytes()))
+    assert len(found) == 1
+    learning = json.loads(done.stdout)["graph"]["learning"]
+    assert learning["settings"] == {
+        "by": "order-mcmc", "iterations": 4000, "chains": 5, "seed": 3, "score": "bdeu",
+        "max_parents": 3,
+    }  # fmt: skip
+    assert learning["r_hat"] >= 0.99
+    assert learning["effective_size"] > 1
+    assert len(learning["accepted"]) == 5
+    exact = gml(
+        "average", web, "--by", "exact", "--max-parents", "3", "--probabilities", "e.csv", "-q"
+    )
+    assert exact.returncode == 0
+    tables = [
+        list(csv.DictReader((tmp_path / name).read_text().splitlines()))
+        for name in ("p.csv", "e.csv")
+    ]
+    for one, other in zip(*tables, strict=True):
+        assert (one["x"], one["y"]) == (other["x"], other["y"])
+        assert float(one["adjacent"]) == pytest.approx(float(other["adjacent"]), abs=0.1)
+
+
+def test_chains_that_disagree_are_named(gml, web):
+    done = gml("average", web, "--by", "order-mcmc", "--iterations", "20", "--burn-in", "0")
+    assert done.returncode == 0
+    assert b"R\xcc\x82" in done.stderr
+
+
 def test_knowledge_is_certain_in_the_posterior(gml, web, tmp_path):
     done = gml(
         "average", web, "--by", "exact", "--require", "x6->x0", "--forbid", "x1->x2",
@@ -188,6 +226,11 @@ def test_knowledge_is_certain_in_the_posterior(gml, web, tmp_path):
     ("args", "code", "message"),
     [
         (["--by", "exact", "--bootstrap", "9"], 2, "--bootstrap does not go with --by exact"),
+        (["--by", "exact", "--chains", "9"], 2, "--chains does not go with --by exact"),
+        (["--by", "hc", "--thin", "9"], 2, "--thin does not go with --by hc (but order-mcmc)"),
+        (["--by", "order-mcmc", "--chains", "3"], 2, "--chains"),
+        (["--by", "order-mcmc", "--bootstrap", "5"], 2, "--bootstrap does not go with"),
+        (["--by", "order-mcmc", "--max-seconds", "0"], 4, "--max-seconds was over"),
         (["--by", "exact", "--seed", "9"], 2, "--seed does not go with --by exact"),
         (["--by", "exact", "--score", "aic"], 2, "needs a marginal likelihood"),
         (["--by", "exact", "--max-seconds", "0"], 4, "--max-seconds was over"),
