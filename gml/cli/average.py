@@ -184,9 +184,13 @@ def command(
         learner = pc if by == "pc" else search
         averaged, found = _over_samples(counter, data.threads, learner, bootstrap, seed, **limits)
     else:
-        sums = {"max_parents": max_parents, "max_memory": data.max_memory}
+        sums = {
+            "max_parents": max_parents,
+            "max_memory": data.max_memory,
+            "threads": data.threads,
+        }
         if by == "order-mcmc":
-            sums |= {**chain, "seed": seed, "threads": data.threads}
+            sums |= {**chain, "seed": seed}
         averaged, found = average_orders(scoring.make(counter)[0], by, sums, **limits)
     warn_of_contradictions(averaged.triples, "replicates" if by in _BY_SAMPLES else "edges")
     if probabilities is not None:
@@ -252,9 +256,9 @@ class _Search:
         deadline: Deadline,
     ) -> SearchResult:
         """Search on what a counter counts."""
+        from gml.graph.equivalence import equivalence_class
         from gml.learn.ges import ges
         from gml.learn.hillclimb import hill_climb
-        from gml.learn.search import class_of
 
         settings: dict[str, Any] = {
             "max_parents": self.max_parents,
@@ -270,7 +274,7 @@ class _Search:
         result = hill_climb(score, tabu=self.tabu, **settings)
         # Which DAG of a class a search ends in is up to the names, the same each time: averaged, it
         # would look like certainty.
-        return dataclasses.replace(result, graph=class_of(result.dag, knowledge))
+        return dataclasses.replace(result, graph=equivalence_class(result.dag, knowledge))
 
 
 def _over_samples(
