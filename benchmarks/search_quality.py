@@ -43,10 +43,10 @@ SCORES = ("bic", "bdeu")
 # label: module, learner, its options
 OWN = {
     "gml hc": ("hillclimb", "hill_climb", {}),
-    "gml hc tabu": ("hillclimb", "hill_climb", {"tabu": 10}),
-    "gml hc restarts": ("hillclimb", "hill_climb", {"tabu": 10, "restarts": 10}),
+    "gml hc tabu": ("hillclimb", "hill_climb", {"tabu": 15}),
+    "gml hc restarts": ("hillclimb", "hill_climb", {"tabu": 15, "restarts": 50}),
     "gml ges": ("ges", "ges", {}),
-    "gml ges restarts": ("ges", "ges", {"restarts": 10}),
+    "gml ges restarts": ("ges", "ges", {"restarts": 50}),
     "gml ges two-phase": ("ges", "ges", {"phases": ("forward", "backward")}),
 }
 PEERS = tuple(TOOLS)
