@@ -12,6 +12,7 @@ from gml.cli.averaging import average_samples, warn_of_contradictions
 from gml.cli.constraints import PcRequest, pc_options
 from gml.cli.knowledge import KnowledgeRequest, knowledge_options
 from gml.cli.options import (
+    OUT_OF_TIME,
     DataRequest,
     chosen_options,
     common_options,
@@ -23,7 +24,7 @@ from gml.cli.options import (
 from gml.cli.output import GraphOutput, graph_output, require_writable
 from gml.cli.posteriors import CHAIN_OPTIONS, MOST_PARENTS, average_orders, chain_options
 from gml.cli.scoring import ScoreRequest, score_options
-from gml.cli.searching import OUT_OF_TIME, restart_options, tabu_option
+from gml.cli.searching import restart_options, tabu_option
 from gml.errors import UsageError
 from gml.progress import Deadline, reporter
 

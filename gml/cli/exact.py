@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gml.cli.graphs import extended, read_graph_argument
-from gml.cli.options import DataRequest, common_options, data_options
+from gml.cli.graphs import extended, read_graph_argument, require_columns
+from gml.cli.options import OUT_OF_TIME, DataRequest, common_options, fitting_data_options
 from gml.cli.output import GraphOrReport, graph_or_report_output
-from gml.cli.searching import OUT_OF_TIME, Search, SearchRequest, search_options
-from gml.errors import GraphError, UsageError, listing, place, unknown_name
+from gml.cli.searching import PreparedSearch, SearchRequest, search_options
+from gml.errors import UsageError, place
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "Exit code 4: it would take more than --max-memory; nothing was written.\n"
     "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
 )
-@data_options
+@fitting_data_options
 @search_options
 @click.option(
     "--against",
@@ -75,7 +75,7 @@ def command(
         out.require_writable()
     ready = search.prepare(data, out)
     for rival in rivals:
-        rival.require_columns(ready.score.names)
+        require_columns(rival.dag, rival.path, ready.score.names)
     result = exact(
         ready.score,
         max_parents=ready.max_parents,
@@ -109,20 +109,10 @@ class _Rival:
             )
         self.dag: Graph = extended(graph, path)
 
-    def require_columns(self, names: Sequence[str]) -> None:
-        """Check that the nodes are the columns."""
-        for name in self.dag.names:
-            if name not in names:
-                raise GraphError(f"{place(self.path)}: {unknown_name('column', name, names)}")
-        missing = [name for name in names if name not in self.dag.names]
-        if missing:
-            raise GraphError(
-                f"{place(self.path)}: no node for the columns {listing(missing)}; leave them out "
-                "with --exclude"
-            )
 
-
-def _gaps(rivals: Sequence[_Rival], ready: Search, result: ExactResult) -> list[dict[str, Any]]:
+def _gaps(
+    rivals: Sequence[_Rival], ready: PreparedSearch, result: ExactResult
+) -> list[dict[str, Any]]:
     """A row for the optimum and one for each graph, the best first, ties in the order given."""
     from gml.scores.base import rounded, total
 

@@ -8,7 +8,7 @@ from gml.cli.options import (
     DataRequest,
     NameList,
     common_options,
-    data_options,
+    fitting_data_options,
     seed_option,
     was_given,
 )
@@ -36,7 +36,7 @@ from gml.progress import reporter
     "\n\b\n"
     "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
 )
-@data_options
+@fitting_data_options
 @search_options
 @click.option(
     "--phases",
@@ -95,4 +95,4 @@ def command(
             deadline=prepared.deadline,
             trace=trace,
         )
-    return prepared.write(out, result.dag if dag else result.graph, result)
+        return prepared.write(out, result.dag if dag else result.graph, result)

@@ -37,6 +37,19 @@ def columns_of(graph: Graph, path: str) -> Choice:
     return used
 
 
+def require_columns(graph: Graph, path: str, names: Sequence[str]) -> None:
+    """Check that the nodes of a graph are the columns used."""
+    for name in graph.names:
+        if name not in names:
+            raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
+    missing = [name for name in names if name not in graph.names]
+    if missing:
+        raise GraphError(
+            f"{place(path)}: no node for the columns {listing(missing)}; leave them out with "
+            "--exclude"
+        )
+
+
 def extended(graph: Graph, path: str) -> Graph:
     """Return a DAG for a graph; the message of a graph that stands for none names the file."""
     from gml.graph.extension import consistent_extension

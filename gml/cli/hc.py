@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import click
 
-from gml.cli.graphs import read_graph_argument
-from gml.cli.options import DataRequest, common_options, data_options, seed_option, was_given
+from gml.cli.graphs import read_graph_argument, require_columns
+from gml.cli.options import (
+    DataRequest,
+    common_options,
+    fitting_data_options,
+    seed_option,
+    was_given,
+)
 from gml.cli.output import GraphOutput, graph_output
 from gml.cli.searching import (
     SearchRequest,
@@ -15,7 +21,7 @@ from gml.cli.searching import (
     trace_option,
     tracing,
 )
-from gml.errors import UsageError, place
+from gml.errors import UsageError
 
 
 @click.command(
@@ -30,7 +36,7 @@ from gml.errors import UsageError, place
     "\n\b\n"
     "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
 )
-@data_options
+@fitting_data_options
 @search_options
 @tabu_option
 @restart_options
@@ -58,15 +64,18 @@ def command(
     That often ends far below the best graph: --tabu and --restarts go on from there (--tabu 15
     --restarts 50 is a good start), and gml ges searches over equivalence classes instead.
     """
+    from gml.graph.equivalence import equivalence_class
     from gml.learn.hillclimb import hill_climb
 
     if was_given("seed") and not restarts:
         raise UsageError("--seed is for --restarts")
+    if cpdag:
+        search.require_equivalent("--cpdag")
     begin = None if start is None else read_graph_argument(start)
     out.require_writable()
     prepared = search.prepare(data, out)
-    if begin is not None and set(begin.names) != {v.name for v in prepared.counter.variables}:
-        raise UsageError(f"--start {place(str(start))}: its nodes are not the columns used")
+    if begin is not None:
+        require_columns(begin, str(start), prepared.score.names)
     with tracing(trace_path) as trace:
         result = hill_climb(
             prepared.score,
@@ -81,9 +90,7 @@ def command(
             deadline=prepared.deadline,
             trace=trace,
         )
-    graph = result.dag
-    if cpdag:
-        from gml.graph.equivalence import equivalence_class
-
-        graph = equivalence_class(result.dag, prepared.knowledge)
-    return prepared.write(out, graph, result)
+        graph = result.dag
+        if cpdag:
+            graph = equivalence_class(result.dag, prepared.knowledge)
+        return prepared.write(out, graph, result)

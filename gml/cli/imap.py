@@ -12,6 +12,7 @@ import click
 from gml import __version__
 from gml.cli.knowledge import KnowledgeRequest, knowledge_options
 from gml.cli.options import (
+    OUT_OF_TIME,
     DataRequest,
     NameList,
     chosen_options,
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from gml.data.reading import Choice
     from gml.graph.knowledge import Knowledge
     from gml.learn.imap import ImapResult
-
-_OUT_OF_TIME = 5
+    from gml.scores.base import EdgePrior, FamilyScore
 
 
 @click.command(
@@ -117,7 +117,7 @@ def command(
         from gml.learn.imap import greedy_imap
 
         (score,) = scoring.make(counter)
-        result = greedy_imap(score, order, knowledge=_with_constants(told, counter), **limits)
+        result = greedy_imap(score, order, knowledge=_with_constants(told, score), **limits)
         learning["settings"] |= {"score": score.name}
         learning |= {"scores": result.asked, "score": result.score}
     return _write(result, counter, learning, out)
@@ -143,22 +143,14 @@ def _columns_of(order: Sequence[str], columns: Sequence[str] | None) -> Choice:
     return used
 
 
-def _with_constants(knowledge: Knowledge, counter: MemoryCounter) -> Knowledge:
+def _with_constants(knowledge: Knowledge, score: FamilyScore | EdgePrior) -> Knowledge:
     """Keep columns of one value without edges, which some scores would give them for nothing."""
-    from gml.counts.counter import TableSet
     from gml.graph.knowledge import Knowledge
 
-    variables = counter.variables
-    sets = [TableSet((j,)) for j, variable in enumerate(variables) if not variable.is_continuous]
-    constant = {
-        variables[asked.axes[0]].name
-        for asked, counts in zip(sets, counter.tables(sets), strict=True)
-        if int((counts.table > 0).sum()) < 2
-    }
-    names = [variable.name for variable in variables]
+    constant = {score.names[j] for j in score.constants()}
     arcs = [
         arc
-        for arc in itertools.permutations(names, 2)
+        for arc in itertools.permutations(score.names, 2)
         if constant & set(arc) and arc not in knowledge.require
     ]
     return knowledge + Knowledge(forbid=tuple(arcs))
@@ -176,4 +168,4 @@ def _write(
     if result.complete:
         return 0
     reporter().warn("stopped by --max-seconds: edges may be missing, or too many")
-    return _OUT_OF_TIME
+    return OUT_OF_TIME

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _RUNTIME_OPTIONS = {"threads", "max_memory", "output", "format_", "quiet", "verbose", "debug"}
+OUT_OF_TIME = 5
+"""Exit code of a learner that --max-seconds stopped."""
+
 _LARGEST = 1e300
 _MANY_LEVELS = 20
 _PATHS = {
@@ -164,7 +167,7 @@ class DataRequest:
         if many:
             reporter().warn(
                 f"too many values for {dataset.n} rows to say much: {', '.join(sorted(many)[:8])}; "
-                "cut numbers with --bins, or test them with --test fisher-z"
+                "cut numbers with --bins, or take them as numbers (--test fisher-z, --score bic-g)"
             )
 
 

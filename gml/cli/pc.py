@@ -14,6 +14,7 @@ from gml.cli.averaging import average_samples, shown_collider, warn_of_contradic
 from gml.cli.constraints import PcRequest, pc_options
 from gml.cli.knowledge import KnowledgeRequest, knowledge_options
 from gml.cli.options import (
+    OUT_OF_TIME,
     DataRequest,
     chosen_options,
     common_options,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from gml.learn.pc import PcResult, WeighedTriple
     from gml.learn.skeleton import Log, TestRecord
 
-_OUT_OF_TIME = 5
 # ln 2: evidence that a coin might have given.
 _WEAK = 0.69
 
@@ -119,7 +119,7 @@ def command(
     if bootstrap is not None:
         done = f"{found['replicates']} of {bootstrap} replicates are averaged"
     reporter().warn(f"stopped by --max-seconds: {done}")
-    return _OUT_OF_TIME
+    return OUT_OF_TIME
 
 
 def _check_options(

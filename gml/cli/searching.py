@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import click
 
 from gml import __version__
 from gml.cli.knowledge import KnowledgeRequest, knowledge_options
-from gml.cli.options import DataRequest, chosen_options, max_seconds_option
+from gml.cli.options import OUT_OF_TIME, DataRequest, chosen_options, max_seconds_option
 from gml.cli.output import GraphOutput, require_writable
 from gml.cli.scoring import ScoreRequest, score_options
 from gml.errors import UsageError
@@ -27,11 +28,9 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-OUT_OF_TIME = 5
-
 
 @dataclass(frozen=True)
-class Search:
+class PreparedSearch:
     """The data counted, the score over them, and what limits the search."""
 
     counter: MemoryCounter
@@ -75,8 +74,9 @@ class SearchRequest:
         """Refuse a score that tells equivalent DAGs apart."""
         self.scoring.require_equivalent(command)
 
-    def prepare(self, data: DataRequest, out: GraphOutput | None) -> Search:
+    def prepare(self, data: DataRequest, out: GraphOutput | None) -> PreparedSearch:
         """Read the data and make the score; without `out` no graph is written."""
+        from gml.counts.counter import rows_counted
         from gml.formats.knowledge import as_json
 
         if data.options.missing == "available":
@@ -96,13 +96,13 @@ class SearchRequest:
             "options": chosen_options(),
             "settings": {"score": self.scoring.names[0], "max_parents": self.max_parents},
             "version": __version__,
-            "rows": counter.n,
+            "rows": rows_counted(counter),
             "data": counter.dataset.digest,
         }
         if knowledge:
             learning["knowledge"] = as_json(knowledge)
         score = self.scoring.make(counter)[0]
-        return Search(counter, score, self.max_parents, knowledge, self.deadline, learning)
+        return PreparedSearch(counter, score, self.max_parents, knowledge, self.deadline, learning)
 
 
 def search_options(function: Function) -> Function:
@@ -175,7 +175,8 @@ def trace_option(function: Function) -> Function:
         if trace_path == "-":
             raise UsageError("--trace needs a file; standard output is for the graph")
         if trace_path is not None:
-            if trace_path == click.get_current_context().params.get("output"):
+            output = click.get_current_context().params.get("output")
+            if output is not None and os.path.realpath(trace_path) == os.path.realpath(output):
                 raise UsageError("two outputs have the same file")
             require_writable(trace_path)
         return function(*args, trace_path=trace_path, **kwargs)

@@ -32,18 +32,17 @@ from gml.learn.ges_operators import (
     Phase,
     Turning,
 )
-from gml.learn.local_scores import LocalScores, unit
+from gml.learn.local_scores import LocalScores
 from gml.learn.search import (
     Limits,
     SearchResult,
     Step,
     Trace,
-    checked_knowledge,
     dag_of,
     perturbed,
 )
 from gml.progress import Deadline, reporter
-from gml.scores.base import RESOLUTION, Score
+from gml.scores.base import Score
 
 _PHASES: dict[str, type[Phase]] = {kind.name: kind for kind in (Forward, Backward, Turning)}
 PHASES = tuple(_PHASES)
@@ -100,15 +99,14 @@ def ges(
             raise UsageError(f"phases are some of {', '.join(PHASES)}")
     if min(restarts, perturb or 0) < 0:
         raise UsageError("restarts and perturb are not negative")
-    knowledge = checked_knowledge(knowledge, score.names)
+    limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
-    limits = Limits.of(local.names, max_parents, knowledge)
     classes = _Classes(limits, knows=bool(knowledge))
     run = _Run(local, classes, phases, deadline or Deadline(), trace)
     run.search("")
     rng = np.random.default_rng(seed)
     for restart in range(restarts):
-        if run.deadline.passed:
+        if run.out_of_time():
             break
         run.perturb(rng, perturb, f"restart {restart + 1}")
         run.search(f"restart {restart + 1}: ")
@@ -181,7 +179,7 @@ class _Run:
         deadline: Deadline,
         trace: Trace | None,
     ) -> None:
-        self.deadline = deadline
+        self._deadline = deadline
         self.steps = 0
         self.stopped = False
         self._local = local
@@ -190,6 +188,11 @@ class _Run:
         self._trace = trace
         self._graph = self.best = classes.first()
         self._best_score = self._score()
+
+    def out_of_time(self) -> bool:
+        """Whether to stop."""
+        self.stopped = self.stopped or self._deadline.passed
+        return self.stopped
 
     def search(self, prefix: str) -> None:
         """Go through the phases until none of them gains."""
@@ -216,7 +219,7 @@ class _Run:
         self._tell(phase, "perturb", "", "", 0, self._score() - self._best_score)
 
     def _score(self) -> int:
-        return unit(self._local.total(self._graph.dag))
+        return self._local.unit(self._local.total(self._graph.dag))
 
     def _make(self, phase: str, move: str, operator: Operator, graph: EssentialGraph) -> None:
         self._graph = graph
@@ -228,8 +231,10 @@ class _Run:
     def _tell(
         self, phase: str, move: str, source: str, target: str, clique: int, gain: int
     ) -> None:
-        score = self._score() * RESOLUTION
+        score = self._score() * self._local.resolution
         if self._trace is not None:
             others = tuple(self._local.names[j] for j in members(clique))
-            self._trace(Step(phase, move, source, target, others, gain * RESOLUTION, score))
+            self._trace(
+                Step(phase, move, source, target, others, gain * self._local.resolution, score)
+            )
         reporter().status(f"{phase}: {self.steps} steps, score {score:.2f}")

@@ -24,20 +24,23 @@ member comes first.
 from __future__ import annotations
 
 import heapq
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gml.graph.bits import members, positions
 from gml.graph.essential import EssentialGraph
-from gml.learn.local_scores import LocalScores, unit
+from gml.learn.local_scores import LocalScores
 from gml.progress import Deadline
-from gml.scores.base import RESOLUTION
 
 Family = tuple[int, int]
 """A child and its parents."""
+
+# Scores asked for at a time: many, and not so many that time or room run out unseen.
+_BLOCK = 1 << 15
 
 
 class Classes(Protocol):
@@ -103,14 +106,40 @@ class Phase(ABC):
 
     def _refresh(self, graph: EssentialGraph) -> None:
         """Find anew the operators of the targets around which the graph has changed."""
-        stale = []
-        for y in range(len(graph.dag)):
-            seen = self._sees(graph, y)
-            if self._seen.get(y) != seen:
-                self._seen[y] = seen
-                stale.append(y)
-        for y, operators in zip(stale, self._find(graph, stale), strict=True):
-            self._operators[y] = sorted(operators)
+        seen = {y: self._sees(graph, y) for y in range(len(graph.dag))}
+        found: dict[int, list[Operator]] = {
+            y: [] for y, what in seen.items() if self._seen.get(y) != what
+        }
+        for block in self._blocks(graph, found):
+            self._local.make_room()
+            for operator in self._gaining(block):
+                found[operator.y].append(operator)
+        self._seen = seen
+        self._operators |= {y: sorted(operators) for y, operators in found.items()}
+
+    def _blocks(self, graph: EssentialGraph, targets: Iterable[int]) -> Iterator[list[Any]]:
+        """Yield the candidates of some targets, as many at a time as are worth a batch."""
+        block: list[Any] = []
+        for y in targets:
+            for candidate in self._candidates(graph, y):
+                block.append(candidate)
+                if len(block) * self._size_of_candidate(graph) >= _BLOCK:
+                    yield block
+                    block = []
+        if block:
+            yield block
+
+    def _size_of_candidate(self, graph: EssentialGraph) -> int:
+        """Scores that a candidate asks for, at most."""
+        return 4
+
+    @abstractmethod
+    def _candidates(self, graph: EssentialGraph, y: int) -> Iterator[Any]:
+        """Yield what may become operators of a target."""
+
+    @abstractmethod
+    def _gaining(self, candidates: list[Any]) -> Iterator[Operator]:
+        """Yield the operators that gain."""
 
     def _cliques(self, graph: EssentialGraph, y: int, within: int, spare: int = 0) -> Iterator[int]:
         """Yield the cliques that can point to y and leave it room for `spare` more parents."""
@@ -123,10 +152,6 @@ class Phase(ABC):
     @abstractmethod
     def _sees(self, graph: EssentialGraph, y: int) -> tuple[int, ...]:
         """What of the graph the operators of a target and their gains depend on."""
-
-    @abstractmethod
-    def _find(self, graph: EssentialGraph, targets: list[int]) -> Iterator[list[Operator]]:
-        """Yield the operators that gain of each target."""
 
     def _is_valid(self, graph: EssentialGraph, operator: Operator) -> bool:
         """Whether no path is in the way."""
@@ -150,26 +175,24 @@ class Forward(Phase):
         around, adjacent = graph.neighbours[y], graph.adjacent
         return (graph.parents[y], around, adjacent[y], *[adjacent[v] for v in members(around)])
 
-    def _find(self, graph: EssentialGraph, targets: list[int]) -> Iterator[list[Operator]]:
-        groups = [list(self._groups(graph, y)) for y in targets]
-        flat = [group for some in groups for group in some]
-        self._local.know((y, given) for y, given, _, _ in flat)
-        self._local.prepare((y, given, more) for y, given, more, _ in flat)
-        n = len(graph.dag)
-        for some in groups:
-            operators = []
-            for y, given, more, clique in some:
-                at = positions(more, n)
-                gains = self._local.with_one(y, given, at) - self._local.value(y, given)
-                for k in np.flatnonzero(gains > RESOLUTION / 2).tolist():
-                    loss = -unit(float(gains[k]))
-                    if loss < 0:
-                        operators.append(Operator(loss, int(at[k]), y, clique))
-            yield operators
+    def _size_of_candidate(self, graph: EssentialGraph) -> int:
+        return len(graph.dag)
 
-    def _groups(self, graph: EssentialGraph, y: int) -> Iterator[tuple[int, int, int, int]]:
+    def _gaining(self, candidates: list[tuple[int, int, int, int]]) -> Iterator[Operator]:
+        local, n = self._local, len(self._local.names)
+        local.know((y, given) for y, given, _, _ in candidates)
+        local.prepare((y, given, more) for y, given, more, _ in candidates)
+        for y, given, more, clique in candidates:
+            at = positions(more, n)
+            gains = local.units(local.with_one(y, given, at) - local.value(y, given))
+            for k in np.flatnonzero(gains > 0).tolist():
+                yield Operator(-int(gains[k]), int(at[k]), y, clique)
+
+    def _candidates(self, graph: EssentialGraph, y: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield y, its other parents then, the nodes x that can be one more, and the clique."""
         apart = self._classes.may_be_adjacent[y] & ~graph.adjacent[y]
+        if not apart:
+            return
         around = graph.neighbours[y]
         for clique in self._cliques(graph, y, around, spare=1):
             given = graph.parents[y] | clique
@@ -197,32 +220,26 @@ class Forward(Phase):
         return "insert"
 
 
-class _Listed(Phase):
-    """Operators few enough to be listed with the families that they gain and lose."""
+Change = tuple[Operator, list[Family], list[Family]]
+"""An operator without its gain, and the families that come and go with it."""
 
-    def _find(self, graph: EssentialGraph, targets: list[int]) -> Iterator[list[Operator]]:
-        listed = [list(self._list(graph, y)) for y in targets]
-        self._local.know(
-            family for some in listed for _, gained, lost in some for family in (*gained, *lost)
+
+class _ByFamilies(Phase):
+    """Operators that are listed with the families they change."""
+
+    def _gaining(self, candidates: list[Change]) -> Iterator[Operator]:
+        local = self._local
+        local.know(
+            family for _, gained, lost in candidates for family in itertools.chain(gained, lost)
         )
-        value = self._local.value
-        for some in listed:
-            operators = []
-            for operator, gained, lost in some:
-                change = sum(value(*family) for family in gained)
-                change -= sum(value(*family) for family in lost)
-                if unit(change) > 0:
-                    operators.append(operator._replace(loss=-unit(change)))
-            yield operators
-
-    @abstractmethod
-    def _list(
-        self, graph: EssentialGraph, y: int
-    ) -> Iterator[tuple[Operator, list[Family], list[Family]]]:
-        """Yield the operators of a target with the families that come and go."""
+        for operator, gained, lost in candidates:
+            change = sum(local.value(*family) for family in gained)
+            change -= sum(local.value(*family) for family in lost)
+            if local.unit(change) > 0:
+                yield operator._replace(loss=-local.unit(change))
 
 
-class Backward(_Listed):
+class Backward(_ByFamilies):
     """Delete an edge."""
 
     name = "backward"
@@ -232,9 +249,7 @@ class Backward(_Listed):
         known = graph.parents[y] | around
         return (graph.parents[y], around, *[graph.adjacent[v] for v in members(known)])
 
-    def _list(
-        self, graph: EssentialGraph, y: int
-    ) -> Iterator[tuple[Operator, list[Family], list[Family]]]:
+    def _candidates(self, graph: EssentialGraph, y: int) -> Iterator[Change]:
         parents, around = graph.parents[y], graph.neighbours[y]
         for x in members((parents | around) & ~self._classes.must_be_adjacent[y]):
             for clique in self._cliques(graph, y, around & graph.adjacent[x]):
@@ -255,7 +270,7 @@ class Backward(_Listed):
         return "delete"
 
 
-class Turning(_Listed):
+class Turning(_ByFamilies):
     """Turn an edge, directed or not."""
 
     name = "turning"
@@ -267,9 +282,7 @@ class Turning(_Listed):
             seen += (graph.adjacent[v], graph.parents[v])
         return tuple(seen)
 
-    def _list(
-        self, graph: EssentialGraph, y: int
-    ) -> Iterator[tuple[Operator, list[Family], list[Family]]]:
+    def _candidates(self, graph: EssentialGraph, y: int) -> Iterator[Change]:
         parents, around = graph.parents[y], graph.neighbours[y]
         for clique in self._cliques(graph, y, around, spare=1):
             given = parents | clique

@@ -29,21 +29,20 @@ from numpy.typing import NDArray
 
 from gml.errors import DataError, GraphError, UsageError, quote, unknown_name
 from gml.graph.bits import bits_of, members, positions
-from gml.graph.extension import consistent_extension
+from gml.graph.extension import consistent_extension, equivalent_with
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
-from gml.learn.local_scores import LocalScores, Units, unit, units
+from gml.learn.local_scores import LocalScores, Units
 from gml.learn.search import (
     Limits,
     SearchResult,
     Step,
     Trace,
-    checked_knowledge,
     dag_of,
     perturbed,
 )
 from gml.progress import Deadline, reporter
-from gml.scores.base import RESOLUTION, Score
+from gml.scores.base import Score
 
 _NEVER = -(1 << 61)
 # Gains above are of legal moves; two that are not add up without overflow.
@@ -111,14 +110,14 @@ def hill_climb(
     """
     if min(tabu, restarts, perturb or 0) < 0:
         raise UsageError("tabu, restarts and perturb are not negative")
+    limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
-    limits = Limits.of(local.names, max_parents, checked_knowledge(knowledge, score.names))
-    state = _State(local, limits, _first_parents(start, local.names, limits))
+    state = _State(local, limits, _first_parents(start, limits))
     run = _Run(state, tabu, deadline or Deadline(), trace)
     run.climb("climb")
     rng = np.random.default_rng(seed)
     for restart in range(restarts):
-        if run.deadline.passed:
+        if run.out_of_time():
             break
         phase = f"restart {restart + 1}"
         run.begin_from(perturbed(run.best, rng, perturb, limits), phase)
@@ -134,8 +133,9 @@ def hill_climb(
     )
 
 
-def _first_parents(start: Graph | None, names: Sequence[str], limits: Limits) -> list[int]:
+def _first_parents(start: Graph | None, limits: Limits) -> list[int]:
     """Return the parents in the graph to begin with, which has to respect the limits."""
+    names = limits.names
     n = len(names)
     if start is None:
         return [bits_of(np.flatnonzero(limits.required[:, j]).tolist()) for j in range(n)]
@@ -143,24 +143,26 @@ def _first_parents(start: Graph | None, names: Sequence[str], limits: Limits) ->
     for name in start.names:
         if name not in rank:
             raise GraphError(f"the graph to start with: {unknown_name('column', name, names)}")
-    parents = [0] * n
-    dag = consistent_extension(start)
-    for j, given in enumerate(dag.parent_sets()):
-        parents[rank[dag.names[j]]] = bits_of(rank[dag.names[i]] for i in given)
+    extended = consistent_extension(start)
+    dag = np.zeros((n, n), dtype=bool)
+    for j, given in enumerate(extended.parent_sets()):
+        dag[[rank[extended.names[i]] for i in given], rank[extended.names[j]]] = True
+    if start.kind != "dag":
+        found = equivalent_with(dag, limits.required | limits.forbidden.T)
+        dag = dag if found is None else found
+    for what, wrong in (
+        ("has {}, which knowledge (or a column of one value) forbids", dag & limits.forbidden),
+        ("lacks {}, which knowledge requires", limits.required & ~dag),
+    ):
+        for x, y in np.argwhere(wrong).tolist():
+            arc = f"{quote(names[x])} -> {quote(names[y])}"
+            raise DataError(f"the graph to start with {what.format(arc)}")
     for y in range(n):
-        for x in members(parents[y]):
-            if limits.forbidden[x, y]:
-                arc = f"{quote(names[x])} -> {quote(names[y])}"
-                raise DataError(f"the graph to start with has {arc}, which knowledge forbids")
-        for x in np.flatnonzero(limits.required[:, y]).tolist():
-            if not parents[y] >> x & 1:
-                arc = f"{quote(names[x])} -> {quote(names[y])}"
-                raise DataError(f"the graph to start with lacks {arc}, which knowledge requires")
-        if parents[y].bit_count() > limits.max_parents:
+        if dag[:, y].sum() > limits.max_parents:
             raise DataError(
                 f"the graph to start with gives {quote(names[y])} more parents than --max-parents"
             )
-    return parents
+    return [bits_of(np.flatnonzero(dag[:, y]).tolist()) for y in range(n)]
 
 
 Pair = frozenset[int]
@@ -198,12 +200,12 @@ class _State:
     @property
     def score(self) -> int:
         """The score of the graph, in units."""
-        return unit(math.fsum(self._values.tolist()))
+        return self.local.unit(math.fsum(self._values.tolist()))
 
-    def best_move(self, barred: Container[Pair] = (), spared: int = 0) -> Move | None:
+    def best_move(self, barred: Container[Pair] = (), aspiration: int = 0) -> Move | None:
         """Return the legal move with the largest gain.
 
-        An edge between a barred pair is changed only if that gains more than is spared.
+        An edge between a barred pair is changed only if that gains more than the aspiration.
         """
         add, delete, reverse, source, target = self._gains()
         while True:
@@ -220,7 +222,7 @@ class _State:
             best = min(moves, default=None)
             if best is None or best.loss >= -_LEGAL:
                 return None
-            if -best.loss > spared or _pair(best) not in barred:
+            if -best.loss > aspiration or _pair(best) not in barred:
                 turned = best._replace(source=best.target, target=best.source)
                 if (
                     best.kind == _ADD
@@ -244,9 +246,10 @@ class _State:
         if given.bit_count() >= self._limits.max_parents or not more:
             return 0
         # All candidates at once: if the edge is added, they are all asked for next.
+        self.local.make_room()
         self.local.prepare([(y, given, self._may_be_parent[y] & ~given)])
         then = self.local.with_one(y, given, positions(more, self.n))
-        return max(0, unit(float(then.max()) - self.local.value(y, given)))
+        return max(0, self.local.unit(float(then.max()) - self.local.value(y, given)))
 
     def make(self, move: Move) -> None:
         """Make a legal move."""
@@ -303,15 +306,16 @@ class _State:
             full = self.parents[y].bit_count() >= self._limits.max_parents
             more = 0 if full else self._may_be_parent[y] & ~self.parents[y]
             wanted.append((y, self.parents[y], more))
+        self.local.make_room()
         self.local.prepare(wanted)
         for y, given, more in wanted:
             now = self.local.value(y, given)
             self._values[y] = now
             column = np.full(self.n, _NEVER, dtype=np.int64)
             at = positions(more, self.n)
-            column[at] = units(self.local.with_one(y, given, at) - now)
+            column[at] = self.local.units(self.local.with_one(y, given, at) - now)
             for x, value in self.local.without_one(y, given):
-                column[x] = unit(value - now)
+                column[x] = max(_NEVER, self.local.unit(value - now))
             self._change[:, y] = column
 
 
@@ -319,7 +323,7 @@ class _Run:
     """A search: where it is, and the best graph so far."""
 
     def __init__(self, state: _State, tabu: int, deadline: Deadline, trace: Trace | None) -> None:
-        self.deadline = deadline
+        self._deadline = deadline
         self.steps = 0
         self.stopped = False
         self._state = state
@@ -328,14 +332,18 @@ class _Run:
         self.best = list(state.parents)
         self._best_score = state.score
 
+    def out_of_time(self) -> bool:
+        """Whether to stop."""
+        self.stopped = self.stopped or self._deadline.passed
+        return self.stopped
+
     def climb(self, phase: str) -> None:
         """Make the best move until none gains, or long enough without a better graph."""
         state = self._state
         recent: deque[Pair] = deque(maxlen=self._tabu)
         top, since = state.score, 0
         while since <= self._tabu:
-            if self.deadline.passed:
-                self.stopped = True
+            if self.out_of_time():
                 break
             move = state.best_move(recent, self._best_score - state.score)
             if move is None or (move.loss >= 0 and not self._tabu):
@@ -364,7 +372,9 @@ class _Run:
         self._tell(phase, _MOVES[move.kind], *edge, -move.loss)
 
     def _tell(self, phase: str, move: str, source: str, target: str, gain: int) -> None:
-        score = self._state.score * RESOLUTION
+        score = self._state.score * self._state.local.resolution
         if self._trace is not None:
-            self._trace(Step(phase, move, source, target, (), gain * RESOLUTION, score))
+            self._trace(
+                Step(phase, move, source, target, (), gain * self._state.local.resolution, score)
+            )
         reporter().status(f"{phase}: {self.steps} steps, score {score:.2f}")

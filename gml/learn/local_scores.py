@@ -7,6 +7,7 @@ one child and one set of parents, computed in one batch when they are asked for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -25,16 +26,8 @@ _MOST_KEPT_BYTES = 1 << 28
 # What a dictionary takes for a key with its sets, about.
 _KEY_BYTES = 250
 _MOST_UNITS = 2.0**60
-
-
-def units(nats: NDArray[np.float64]) -> Units:
-    """Round to whole units of 2⁻²⁰ nats, in which gains are compared; −∞ is a very large loss."""
-    return np.rint(np.clip(nats / RESOLUTION, -_MOST_UNITS, _MOST_UNITS)).astype(np.int64)
-
-
-def unit(nats: float) -> int:
-    """Round one number to a whole unit."""
-    return round(min(max(nats / RESOLUTION, -_MOST_UNITS), _MOST_UNITS))
+# Of the 53 bits of a score, those that sums in another order leave alone.
+_TRUSTED_BITS = 44
 
 
 class LocalScores:
@@ -50,6 +43,23 @@ class LocalScores:
         self._column_of = np.array([position[name] for name in self.names], dtype=np.int32)
         self._values: dict[tuple[int, int], float] = {}
         self._columns: dict[tuple[int, int], Column] = {}
+        self.resolution = self._resolution()
+
+    def _resolution(self) -> float:
+        """2⁻²⁰ nats or, where the last digits of scores are worth more than that, a multiple."""
+        self.know((child, 0) for child in range(len(self.names)))
+        size = sum(abs(value) for value in self._values.values() if math.isfinite(value))
+        return max(RESOLUTION, 2.0 ** (math.frexp(size)[1] - _TRUSTED_BITS))
+
+    def units(self, nats: NDArray[np.float64]) -> Units:
+        """Round to whole units, in which gains are compared; −∞ is a very large loss."""
+        return np.rint(np.clip(nats / self.resolution, -_MOST_UNITS, _MOST_UNITS)).astype(np.int64)
+
+    def unit(self, nats: float) -> int:
+        """Round one number to a whole unit."""
+        if not math.isfinite(nats):
+            return int(math.copysign(_MOST_UNITS, nats))
+        return round(nats / self.resolution)
 
     def value(self, child: int, parents: int) -> float:
         """Return s(child | parents)."""
@@ -85,7 +95,6 @@ class LocalScores:
     def prepare(self, wanted: Iterable[Wanted]) -> None:
         """Compute what is not known of many columns, in few batches."""
         n = len(self.names)
-        self._make_room()
         open_: dict[int, list[tuple[Column, NDArray[np.int64], NDArray[np.int32]]]] = {}
         for child, parents, more in wanted:
             column = self._columns.get((child, parents))
@@ -122,7 +131,8 @@ class LocalScores:
         self.computed += len(rows)
         return batch(self._score, FamilyArray(self._column_of[rows]))
 
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
+        """Forget all if it is more than is to be kept; columns have to be prepared anew then."""
         columns, values = 8 * len(self.names) + _KEY_BYTES, 2 * _KEY_BYTES
         if len(self._columns) * columns + len(self._values) * values > self._room:
             self._columns.clear()

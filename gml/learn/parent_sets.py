@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import FamilyArray
 from gml.counts.resources import default_budget, require_memory
-from gml.errors import CannotAnswer, DataError, UsageError, quote
+from gml.errors import CannotAnswer, DataError, quote
 from gml.graph.bits import bits_of
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
-from gml.learn.search import checked_knowledge
+from gml.learn.search import Limits
 from gml.progress import Deadline, reporter
 from gml.scores.base import RESOLUTION, Score, batch, bounded_batch
 
@@ -97,33 +97,19 @@ def choices_of(
     score: Score, *, max_parents: int | None = None, knowledge: Knowledge | None = None
 ) -> Choices:
     """Return the parents that each variable may have; a constant column has and is none."""
-    if max_parents is not None and max_parents < 0:
-        raise UsageError("max_parents is not negative")
-    knowledge = checked_knowledge(knowledge, score.names)
-    by_name = sorted(range(len(score.names)), key=score.names.__getitem__)
-    names = tuple(score.names[j] for j in by_name)
-    required, forbidden = knowledge.required(names), knowledge.forbidden(names)
-    constant = set(score.constants()) if hasattr(score, "constants") else set()
-    usable = [j not in constant for j in by_name]
+    limits = Limits.of(score, max_parents, knowledge)
+    everyone = (1 << len(limits.names)) - 1
     needed, free, most = [], [], []
-    for x, name in enumerate(names):
-        must = bits_of(np.flatnonzero(required[:, x]).tolist())
-        limit = len(names) if max_parents is None else max_parents
-        if must.bit_count() > limit:
-            raise UsageError(
-                f"{must.bit_count()} parents are required of {quote(name)}, and --max-parents is "
-                f"{limit}"
-            )
-        may = bits_of(
-            y
-            for y in range(len(names))
-            if y != x and usable[x] and usable[y] and not forbidden[y, x] and not must >> y & 1
-        )
+    for x in range(len(limits.names)):
+        must = bits_of(np.flatnonzero(limits.required[:, x]).tolist())
+        never = bits_of(np.flatnonzero(limits.forbidden[:, x]).tolist())
+        may = everyone & ~never & ~must & ~(1 << x)
         needed.append(must)
         free.append(may)
-        most.append(min(limit - must.bit_count(), may.bit_count()))
+        most.append(min(limits.max_parents - must.bit_count(), may.bit_count()))
+    by_name = sorted(range(len(score.names)), key=score.names.__getitem__)
     order = np.array(by_name, dtype=np.int32)
-    return Choices(names, order, tuple(needed), tuple(free), tuple(most))
+    return Choices(limits.names, order, tuple(needed), tuple(free), tuple(most))
 
 
 def best_parent_sets(

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gml.errors import DataError, UsageError, quote, unknown_name
+from gml.errors import UsageError, quote, unknown_name
 from gml.graph.bits import members
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
+from gml.scores.base import Score
 
 _MOST_TRIES = 100
 
@@ -76,23 +77,38 @@ def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -
 
 @dataclass(frozen=True)
 class Limits:
-    """What a DAG may be: no forbidden edge, every required one, not too many parents of a node."""
+    """What a DAG may be: no forbidden edge, every required one, not too many parents of a node.
 
+    Nodes are in name order. A column of one value has no edges but required ones: a score may give
+    it one for nothing.
+    """
+
+    names: tuple[str, ...]
     forbidden: Matrix
     required: Matrix
     max_parents: int
 
     @classmethod
-    def of(cls, names: Sequence[str], max_parents: int | None, knowledge: Knowledge) -> Limits:
-        """Read knowledge about nodes in this order."""
-        required = knowledge.required(names)
+    def of(cls, score: Score, max_parents: int | None, knowledge: Knowledge | None) -> Limits:
+        """Read what is known of the variables of a score."""
+        knowledge = checked_knowledge(knowledge, score.names)
+        names = tuple(sorted(score.names))
+        required, forbidden = knowledge.required(names), knowledge.forbidden(names)
         most = len(names) if max_parents is None else max_parents
         if most < 0:
             raise UsageError("max_parents is not negative")
         for j, name in enumerate(names):
-            if required[:, j].sum() > most:
-                raise DataError(f"{quote(name)} has more required parents than {most}")
-        return cls(knowledge.forbidden(names), required, most)
+            needed = int(required[:, j].sum())
+            if needed > most:
+                raise UsageError(
+                    f"{needed} parents are required of {quote(name)}, and --max-parents is {most}"
+                )
+        constant = (
+            {score.names[j] for j in score.constants()} if hasattr(score, "constants") else ()
+        )
+        alone = np.array([name in constant for name in names], dtype=bool)
+        forbidden = forbidden | ((alone[:, None] | alone[None, :]) & ~required)
+        return cls(names, forbidden, required, most)
 
     def allow(self, dag: Sequence[int], x: int, y: int) -> bool:
         """Whether x → y may come into a DAG."""

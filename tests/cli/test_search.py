@@ -147,8 +147,8 @@ def test_start(gml, asia, tmp_path):
     assert started.startswith("dag")
     (tmp_path / "few.dot").write_text("digraph { asia -> tub }")
     done = gml("hc", asia, "--start", "few.dot")
-    assert done.returncode == 2
-    assert b"columns" in done.stderr
+    assert done.returncode == 3
+    assert b"no node for the columns 'smoke', 'lung'" in done.stderr
     done = gml("hc", asia, "--start", "start.dot", "--forbid", "asia->tub")
     assert done.returncode == 3
     assert b"'asia' -> 'tub'" in done.stderr
@@ -182,7 +182,9 @@ def test_out_of_time_writes_the_best_so_far(gml, asia, tmp_path, command):
         (("ges", "--phases", "forward,forward"), "different"),
         (("hc", "--score", "bic,aic"), "one score"),
         (("hc", "--score", "bick"), "'bick'"),
+        (("hc", "--cpdag", "--score", "k2"), "score-equivalent"),
         (("hc", "--seed", "3"), "--restarts"),
+        (("hc", "--max-parents", "0", "--require", "asia->tub"), "--max-parents is 0"),
         (("hc", "--perturb", "3"), "--restarts"),
         (("hc", "--missing", "available"), "--missing available"),
         (("hc", "--trace", "-"), "needs a file"),
@@ -235,5 +237,18 @@ def test_a_failed_run_leaves_the_old_files(gml, asia, tmp_path):
     assert done.returncode == 2
     assert (tmp_path / "graph.json").read_text() == "old"
     assert (tmp_path / "steps.csv").read_text() == "old"
-    done = gml("hc", asia, "-o", "same.csv", "-f", "json", "--trace", "same.csv")
+    done = gml("hc", asia, "-o", "same.csv", "-f", "json", "--trace", "./same.csv")
     assert done.returncode == 2
+    # XML cannot hold the name: no graph, so the trace stays as it was, too.
+    (tmp_path / "control.csv").write_bytes(b"a\x01,b\n" + b"x,u\ny,v\n" * 30)
+    done = gml("hc", "control.csv", "-o", "graph.graphml", "--trace", "steps.csv")
+    assert done.returncode == 3
+    assert (tmp_path / "steps.csv").read_text() == "old"
+
+
+@pytest.mark.parametrize("command", ["hc", "ges", "exact"])
+def test_rows_may_count_in_part(gml, tmp_path, command):
+    (tmp_path / "parts.csv").write_text("a,b,w\nx,u,20.5\nx,v,2.25\ny,u,1.5\ny,v,30\n")
+    graph = graph_of(gml(command, "parts.csv", "--weights-fractional", "w", "-f", "json"))
+    assert {frozenset(e[::2]) for e in edges_of(graph)} == {frozenset("ab")}
+    assert graph["graph"]["learning"]["rows"] == 54.25

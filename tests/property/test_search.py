@@ -7,8 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+import gml
+from gml.data.dataset import Dataset, Variable
 from gml.graph.bits import bits_of
 from gml.graph.essential import EssentialGraph
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.learn.ges import PHASES, _Classes, ges
 from gml.learn.ges_operators import Backward, Forward, Turning
@@ -30,7 +33,7 @@ from tests.set_scores import PopulationScore, RandomScore, RandomSetScore, Reord
 
 
 def _any_class(score):
-    return _Classes(Limits.of(score.names, None, Knowledge()), knows=False)
+    return _Classes(Limits.of(score, None, None), knows=False)
 
 
 def _essential(matrix):
@@ -307,3 +310,96 @@ def test_tabu_and_restarts_never_end_lower():
         better += plain < tabu
         assert ges(RandomSetScore(rng, 5), restarts=3).complete
     assert better > 5
+
+
+class _Endless:
+    """A deadline that passes after so many looks."""
+
+    def __init__(self, looks):
+        self.left = looks
+
+    @property
+    def passed(self):
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize("learn", [hill_climb, ges])
+def test_a_deadline_is_told_wherever_it_passes(learn):
+    """Between two restarts too."""
+    score = RandomSetScore(np.random.default_rng(43), 5)
+    whole = _Endless(10**9)
+    assert learn(score, restarts=5, deadline=whole).complete
+    used = 10**9 - whole.left
+    for looks in range(used):
+        assert not learn(score, restarts=5, deadline=_Endless(looks)).complete
+
+
+@pytest.mark.parametrize("learn", [hill_climb, ges])
+@pytest.mark.parametrize("weight", [1, 10**7, 10**12])
+def test_large_scores_decide_as_small_ones_do(learn, weight):
+    """Totals are never cut off, and last digits of large ones decide nothing."""
+    rng = np.random.default_rng(47)
+    for _ in range(10):
+        small = RandomSetScore(rng, 4)
+
+        class Large:
+            names = small.names
+            local = staticmethod(
+                lambda child, parents, of=small: weight * (of.local(child, parents) - 50)
+            )
+
+        one, other = learn(small, restarts=3), learn(Large(), restarts=3)
+        assert np.array_equal(one.graph.marks, other.graph.marks)
+        assert other.score == pytest.approx(weight * (one.score - 200), rel=1e-12)
+
+
+@pytest.mark.parametrize("learn", [hill_climb, ges])
+def test_noise_of_large_scores_does_not_keep_the_search_going(learn):
+    rng = np.random.default_rng(53)
+
+    class Noisy(RandomSetScore):
+        """Nothing depends on anything, up to the last digits of a large score."""
+
+        def local(self, child, parents):
+            return -1e13 + 1e-3 * float(rng.normal())
+
+    assert learn(Noisy(rng, 5), restarts=2, deadline=_Endless(10**5)).complete
+
+
+def test_a_little_room_changes_nothing():
+    rng = np.random.default_rng(59)
+    for _ in range(10):
+        score = RandomSetScore(rng, 7)
+        for learn in (hill_climb, ges):
+            plenty, little = learn(score, restarts=3), learn(score, restarts=3, max_memory=1000)
+            assert np.array_equal(plenty.graph.marks, little.graph.marks)
+            assert little.families > plenty.families
+
+
+@pytest.mark.parametrize("learn", [hill_climb, ges])
+def test_a_column_of_one_value_has_no_edges(learn):
+    """Its edges may cost nothing, so that random moves would leave them."""
+    rng = np.random.default_rng(61)
+    columns = [rng.integers(0, 2, 40).astype(np.uint8) for _ in range(4)]
+    columns.append(np.zeros(40, dtype=np.uint8))
+    levels = [("0", "1")] * 4 + [("1",)]
+    variables = tuple(map(Variable, "abcdk", levels))
+    for name in ("bic", "bdeu", "aic"):
+        data = Dataset(variables, tuple(columns))
+        score = gml.SCORES[name](gml.MemoryCounter(data))
+        for seed in range(5):
+            graph = learn(score, restarts=10, seed=seed).graph
+            assert not graph.marks[graph.index("k")].any()
+            told = Knowledge(require=(("k", "a"),))
+            graph = learn(score, restarts=3, seed=seed, knowledge=told).graph
+            assert np.flatnonzero(graph.marks[graph.index("k")]).tolist() == [graph.index("a")]
+
+
+def test_a_class_to_start_with_is_taken_as_knowledge_wants_it():
+    score = RandomSetScore(np.random.default_rng(67), 2, names=("a", "b"))
+    line = Graph.from_edges("ab", [("a", "---", "b")], kind="cpdag")
+    for arc in (("a", "b"), ("b", "a")):
+        found = hill_climb(score, start=line, knowledge=Knowledge(require=(arc,)))
+        assert found.graph.n_edges == 1
+        hill_climb(score, start=line, knowledge=Knowledge(forbid=(arc,)))
