@@ -27,8 +27,8 @@ for instructions in portable avx2; do
     GML_KERNEL=$instructions "$VENV/bin/python" -m pytest -q -p no:cacheprovider \
         tests/property/test_csv_reader.py tests/property/test_counting.py \
         tests/property/test_conditioning.py tests/property/test_families.py \
-        tests/property/test_subsets.py tests/unit/test_order_posterior.py \
-        tests/unit/test_order_mcmc.py tests/unit/test_exact.py \
+        tests/property/test_subsets.py tests/property/test_order_search.py \
+        tests/unit/test_order_posterior.py tests/unit/test_order_mcmc.py tests/unit/test_exact.py \
         tests/unit/test_scores.py tests/unit/test_inference.py \
         tests/property/test_statistics.py tests/property/test_permutation.py \
         tests/property/test_sampling.py tests/unit/test_sample.py \

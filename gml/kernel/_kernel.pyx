@@ -727,4 +727,5 @@ cdef class ConditioningSets:
 include "_elimination.pxi"
 include "_orders.pxi"
 include "_subsets.pxi"
+include "_order_search.pxi"
 include "_sampling.pxi"

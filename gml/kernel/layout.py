@@ -61,6 +61,15 @@ STEP_SUM, STEP_MAX, STEP_KEEP = range(3)
 NEVER = np.iinfo(np.int64).min
 """The score, in units, of what cannot be (subsets.h)."""
 
+# How a search of orders goes on (order_search.h).
+SEARCH_MORE, SEARCH_DONE, SEARCH_FULL = range(3)
+
+NO_BOUND = (1 << 64) - 1
+"""More than any sum of losses, in units (order_search.h)."""
+
+SEARCH_FAR = 1 << 57
+"""The loss of a variable none of whose sets of parents fits (order_search.h)."""
+
 
 class Source(Protocol):
     """Where bytes come from: a file, a pipe, a decompressor."""

@@ -6,6 +6,7 @@ from gml.kernel.reference.csv_reader import read_csv
 from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
+from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.permutation import permutation_exceedances
 from gml.kernel.reference.sampling import (
@@ -25,6 +26,7 @@ __all__ = [
     "Elimination",
     "GaussianSampler",
     "OrderChain",
+    "OrderSearch",
     "TableSampler",
     "best_sinks",
     "blank_cells",
@@ -33,10 +35,12 @@ __all__ = [
     "family_value",
     "group_rows",
     "grow_sets",
+    "improve_order",
     "log_bayes_factor",
     "log_chi2_upper",
     "log_regret",
     "log_sum_sets",
+    "losses_to_go",
     "normal_quantile",
     "permutation_exceedances",
     "read_csv",

@@ -52,7 +52,7 @@ def best_sinks(
     sizes = np.bitwise_count(lows)
     for hi in range(first, last):
         parents = {
-            x: _best_within(
+            x: best_within(
                 masks[starts[x] : starts[x + 1]], units[starts[x] : starts[x + 1]], low, hi
             )
             for x in range(m)
@@ -73,7 +73,7 @@ def best_sinks(
                 sinks[larger[better]] = x
 
 
-def _best_within(masks: Sets, units: Units, low: int, hi: int) -> Units:
+def best_within(masks: Sets, units: Units, low: int, hi: int) -> Units:
     """The best set of parents within hi and each set of low bits."""
     found = np.full(1 << low, NEVER)
     inside = (masks >> np.uint64(low)) & ~np.uint64(hi) == 0

@@ -80,9 +80,8 @@ int64_t grow_sets(const uint64_t *sets, const int64_t *best, size_t n, uint64_t 
 
 /* ------------------------------------------------------------------ the best order */
 
-/* best_parents[lo] = the best set of parents within hi and lo. */
-static void best_within(const uint64_t *masks, const int64_t *units, size_t n, int low, uint64_t hi,
-                        int64_t *best_parents)
+void best_within(const uint64_t *masks, const int64_t *units, size_t n, int low, uint64_t hi,
+                 int64_t *best_parents)
 {
     const uint64_t size = UINT64_C(1) << low;
     for (uint64_t lo = 0; lo < size; lo++)

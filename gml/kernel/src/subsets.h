@@ -16,6 +16,11 @@
 int64_t grow_sets(const uint64_t *sets, const int64_t *best, size_t n, uint64_t candidates,
                   uint64_t *grown, int64_t *values);
 
+/* best_parents[lo] = the units of the best of n sets of parents within the `low` lowest bits lo and the bits
+   hi above them; NEVER where there is none. */
+void best_within(const uint64_t *masks, const int64_t *units, size_t n, int low, uint64_t hi,
+                 int64_t *best_parents);
+
 /* The best order of m variables, one slice of sets after the other (Silander & Myllymaki 2006).
 
    Variable x has the sets of parents masks[starts[x]..starts[x+1]-1] with their units. best[T] is the
