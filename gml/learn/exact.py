@@ -1,9 +1,11 @@
-"""The DAG of the highest score, by dynamic programming over sets of variables.
+"""The DAG of the highest score, by dynamic programming over sets of variables or by A*.
 
 Silander & Myllymäki (2006, UAI): an optimal DAG has a sink, whose parents are the best within the
 rest, and without it is an optimal DAG of the rest. So best(T) = max over x in T of best(T∖x) + the
 best set of parents of x within T∖x, for all 2^m sets T of m variables; the kernel works through
-them in slices, for which alone the best sets of parents are kept.
+them in slices, for which alone the best sets of parents are kept. Where m is large, A* looks for
+the best order among fewer sets (`gml.learn.order_search`), and gives way to the above where it
+would take more memory.
 
 Before that the problem is taken apart (Fan, Malone & Yuan 2014, UAI). Draw y → x wherever y is in a
 set of parents that x may want (`gml.learn.parent_sets`). No DAG of these sets has a cycle through
@@ -11,29 +13,32 @@ two strongly connected components, so that each is solved by itself: its variabl
 want of the components above. What is left of the sets within a component may fall apart again.
 
 Scores are whole numbers of units of 2⁻²⁰ nats here. Ties: of several sinks the first by name, then
-of several sets of parents the smallest, then the first in the order of names. If the score is the
+of several sets of parents the smallest, then the first in the order of names. A* finds an order of
+its own, so that of DAGs with the very same score it may return another one. If the score is the
 same for equivalent DAGs, the result is the DAG that stands for the class of the optimum
 (`gml.graph.equivalence`), so that the rounding does not choose within a class.
 
 At the deadline the sets that were scored are what there is, and what was not solved yet is put into
-an order greedily: last comes the variable that loses least by having to do with the rest.
+an order greedily: last comes the variable that loses least by having to do with the rest. A* has
+the best order that it met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.resources import default_budget, require_memory
+from gml.counts.resources import default_budget, format_size
+from gml.errors import CannotAnswer
 from gml.graph.bits import bits_of, lowest, members
 from gml.graph.equivalence import representative
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
+from gml.learn.order_search import packed, search_order
 from gml.learn.parent_sets import ParentSets, Sets, Units, best_parent_sets, choices_of
 from gml.learn.search import SearchResult
 from gml.progress import Deadline, reporter
@@ -42,6 +47,8 @@ from gml.scores.base import Score, total
 _LOW_BITS = 14
 _SETS_A_CALL = 1 << 20
 _BYTES_A_SET = 9
+# So many variables are soon done; the sets of more are searched first.
+_FEW = 20
 # Lists longer than this are not searched for sets that others make superfluous.
 _MOST_COMPARED = 4096
 _HINT = "; limit --max-parents, use fewer columns, say more by --tiers, or search with gml ges"
@@ -208,14 +215,33 @@ class _Solver:
     def _best_order(self, part: _Part) -> list[int]:
         """Positions in the part, each behind its parents."""
         m = len(part.variables)
-        low = min(m, _LOW_BITS)
-        require_memory(
-            _BYTES_A_SET * 2**m + 8 * m * 2**low,
-            self._budget,
-            f"the best DAGs of all sets of {m} variables that depend on one another",
-            _HINT,
+        bytes_for_all = _BYTES_A_SET * 2**m + 8 * m * 2 ** min(m, _LOW_BITS)
+        fits = bytes_for_all <= self._budget
+        if m <= _FEW and fits:
+            return self._order_by_all_sets(part)
+        found = search_order(
+            [packed(sets, part.variables) for sets in part.sets],
+            part.units,
+            self._greedy_order(part),
+            # To look at all sets is better than a search that takes as much.
+            room=bytes_for_all if fits else self._budget,
+            deadline=self._deadline,
         )
-        masks = np.concatenate([_packed(sets, part.variables) for sets in part.sets])
+        if found.no_room and fits:
+            return self._order_by_all_sets(part)
+        if found.no_room:
+            raise CannotAnswer(
+                f"a search of the best order of {m} variables that depend on one another takes "
+                f"more than --max-memory allows ({format_size(self._budget)}){_HINT}"
+            )
+        reporter().note(f"{found.expanded:,} sets of {m} variables were looked at by A*")
+        self.interrupted = self.interrupted or not found.best
+        return found.order
+
+    def _order_by_all_sets(self, part: _Part) -> list[int]:
+        m = len(part.variables)
+        low = min(m, _LOW_BITS)
+        masks = np.concatenate([packed(sets, part.variables) for sets in part.sets])
         starts = np.cumsum([0, *map(len, part.sets)], dtype=np.int64)
         best = np.full(1 << m, NEVER)
         best[0] = 0
@@ -268,14 +294,6 @@ def _best_first(sets: Sets, units: Units) -> NDArray[np.int64]:
     order = np.lexsort([~reverse, np.bitwise_count(sets), -np.maximum(units, NEVER + 1)])
     possible: NDArray[np.int64] = order[units[order] != NEVER]
     return possible
-
-
-def _packed(sets: Sets, variables: Sequence[int]) -> Sets:
-    """The sets with bit k for the k-th of some variables."""
-    packed = np.zeros(len(sets), dtype=np.uint64)
-    for k, x in enumerate(variables):
-        packed |= (sets >> np.uint64(x) & np.uint64(1)) << np.uint64(k)
-    return packed
 
 
 def strong_components(parents: dict[int, int]) -> list[int]:

@@ -17,6 +17,7 @@ from gml.graph.bits import members
 from gml.graph.equivalence import equivalence_class
 from gml.learn.exact import strong_components
 from gml.learn.parent_sets import all_parent_sets, best_parent_sets, choices_of
+from gml.progress import Deadline
 from gml.scores.base import RESOLUTION, EdgePrior, batch, bounded_batch, rounded
 
 from ..graphs import all_dags, as_graph, cpdag_by_labelling
@@ -356,8 +357,8 @@ def test_what_does_not_fit_is_refused_before_it_is_scored():
     assert score.asked == 40
     with pytest.raises(CannotAnswer, match="at most 64"):
         gml.exact(Random(65))
-    with pytest.raises(CannotAnswer, match="14 variables.*--max-memory"):
-        gml.exact(Random(14), max_parents=1, max_memory=1 << 20)
+    with pytest.raises(CannotAnswer, match="14 variables.*--max-memory.*gml ges"):
+        gml.exact(Random(14), max_parents=1, max_memory=1 << 17)
 
 
 def test_memory_stays_within_what_was_asked_for():
@@ -369,6 +370,51 @@ def test_memory_stays_within_what_was_asked_for():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < limit
+
+
+@pytest.mark.parametrize("name", ["bic", "bdeu", "k2"])
+def test_search_finds_what_all_sets_have(name, monkeypatch):
+    for seed in range(8):
+        score = gml.SCORES[name](gml.MemoryCounter(labels(9, 400, seed=seed)))
+        order = sorted(score.names)
+        told = gml.Knowledge(require=((order[7], order[0]), (order[3], order[7])))
+        expected = [gml.exact(score), gml.exact(score, knowledge=told, max_parents=2)]
+        with monkeypatch.context() as patch:
+            patch.setattr("gml.learn.exact._FEW", 1)
+            found = [gml.exact(score), gml.exact(score, knowledge=told, max_parents=2)]
+        for one, other in zip(found, expected, strict=True):
+            assert one.complete
+            assert one.score == other.score
+            assert np.array_equal(one.graph.marks, other.graph.marks)
+
+
+class Chain:
+    """Each wants one of its neighbours, the one before it most: one part, few sets."""
+
+    def __init__(self, n):
+        self.names = tuple(f"v{j:02d}" for j in range(n))
+
+    def local(self, child, parents):
+        return float(sum({1: 9.0, -1: 8.0}.get(child - p, -1.0) for p in parents))
+
+
+def test_search_beyond_all_sets():
+    """The best DAGs of 2^40 sets of variables would never fit."""
+    found = gml.exact(Chain(40), max_parents=1, max_memory=256 << 20)
+    assert (found.complete, found.components, found.score) == (True, (40,), 9.0 * 39)
+    stopped = gml.exact(Chain(40), max_parents=1, deadline=Deadline(0))
+    assert not stopped.complete
+
+
+def test_search_gives_way_to_all_sets(monkeypatch):
+    """Where the search has no room for as little as all sets would take."""
+    score = Random(11)
+    expected = gml.exact(score, max_parents=3)
+    monkeypatch.setattr("gml.learn.exact._FEW", 1)
+    monkeypatch.setattr("gml.learn.order_search._LEAST_STATES", 1 << 40)
+    found = gml.exact(score, max_parents=3)
+    assert found.complete
+    assert np.array_equal(found.graph.marks, expected.graph.marks)
 
 
 def test_out_of_time():
