@@ -147,9 +147,19 @@ def measured(names, marks, arcs, dataset):
     return {**gaps, **measures(dataset.names, marks, arcs)}
 
 
+def options_of(tool):
+    """The options of our own searches, as they come back from a file."""
+    return json.loads(json.dumps(OWN[tool][2])) if tool in OWN else {}
+
+
 def load():
-    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
-    return [json.loads(line) for line in lines]
+    """The results, one a run; those of other options than now do not count."""
+    found = {}
+    for text in RESULTS.read_text().splitlines() if RESULTS.exists() else []:
+        r = json.loads(text)
+        if r.get("options", {}) == options_of(r["tool"]):
+            found[r["tool"], r["score"], r["network"], r["rows"], r["renaming"]] = r
+    return list(found.values())
 
 
 def chosen_tools(text):
@@ -192,7 +202,7 @@ def run(options):
                     else:
                         graph, seconds = run_peer(tool, options.score, path, list(columns))
                     line = {"tool": tool, "score": options.score, "network": network}
-                    line |= {"rows": rows, "renaming": renaming}
+                    line |= {"rows": rows, "renaming": renaming, "options": options_of(tool)}
                     if graph is None:
                         line["error"] = seconds
                         over.add((tool, network, rows))
