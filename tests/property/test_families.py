@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 
 import mpmath
 import numpy as np
@@ -179,3 +181,56 @@ def test_batches(rule, case):
             data.remember_pairs()
         found.append(data.family_values(flat, starts, rule))
     np.testing.assert_allclose(found[0], found[1], rtol=1e-11, atol=1e-10)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_families_with_parents_in_common(rule, weights):
+    """Configurations that are kept from family to family, and those too many to be."""
+    rng = np.random.default_rng(2)
+    levels = [2, 3, 250, 120, 250, 2, 90]
+    rows = rng.integers(0, levels, (800, len(levels))) // rng.integers(1, 4, (800, 1))
+    columns = [np.ascontiguousarray(column, dtype=np.uint8) for column in rows.T]
+    counts = rng.integers(0, 4, 800) if weights else None
+    families = [
+        family
+        for size in (5, 6, 7)
+        for family in itertools.islice(itertools.permutations(range(7), size), 200, 280)
+    ]
+    flat = np.concatenate(families).astype(np.int32)
+    starts = np.cumsum([0, *map(len, families)]).astype(np.int64)
+    data = _kernel.CodedData(columns, levels, counts, 1 << 40)
+    together = data.family_values(flat, starts, rule)
+    alone = [
+        data.family_values(np.array(f, dtype=np.int32), np.array([0, len(f)]), rule)[0]
+        for f in families
+    ]
+    np.testing.assert_array_equal(together, alone)
+    some = slice(0, None, 17)
+    sizes = np.diff(starts)[some]
+    chosen = np.concatenate(families[some]).astype(np.int32)
+    expected = reference.CodedData(columns, levels, counts, 1 << 40).family_values(
+        chosen, np.cumsum([0, *sizes]), rule
+    )
+    np.testing.assert_allclose(together[some], expected, rtol=1e-11, atol=1e-10)
+
+
+def test_memory_of_configurations_is_bounded():
+    """Rows of which nearly each has a configuration of its own, of a child of many levels."""
+    code = """
+import resource
+import numpy as np
+from gml.kernel import _kernel
+from gml.kernel.layout import LIKELIHOOD, FamilyRule
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rng = np.random.default_rng(1)
+columns = [rng.integers(0, 250, 200_000).astype(np.uint8) for _ in range(6)]
+data = _kernel.CodedData(columns, [250] * 6, None, 1 << 40)
+before = peak()
+data.family_values(np.array([0, 1, 2, 3, 4, 0, 1, 2, 3, 5], dtype=np.int32),
+                   np.array([0, 5, 10]), FamilyRule(LIKELIHOOD))
+print(peak() - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
+    assert int(done.stdout) < 40_000

@@ -6,7 +6,7 @@
 /* Below, popcounts are faster. Columns of two bytes a cell are left to others. */
 #define FEWEST_COLUMNS 5
 #define FEWEST_CELLS 48
-/* All numbers together take at most 64 MB. */
+/* The numbers of all rows together take at most 64 MB. */
 #define MOST_NUMBERS (UINT64_C(1) << 24)
 #define CELLS_A_ROW 2
 /* Parents that are numbered in less time than it takes to sort the rows. */
@@ -53,14 +53,16 @@ int configurations_serve(const configurations *configs, const int32_t *set, size
     return 1;
 }
 
-/* Number the configurations of one parent more. */
-static int refine(configurations *configs, int32_t parent)
+/* Number the configurations of one parent more. Returns as configurations_reach does. */
+static int refine(configurations *configs, int32_t parent, uint64_t most)
 {
     const uint8_t *codes = configs->data->columns[parent].codes;
     const size_t n = configs->data->n_rows, d = configs->depth;
     const size_t levels = configs->data->columns[parent].n_levels;
     const size_t before = d == 0 ? 1 : configs->seen[d - 1];
     const uint32_t *from = d == 0 ? NULL : configs->of_row[d - 1];
+    if (before * levels > most)
+        return -1;
     if (configs->of_row[d] == NULL) {
         configs->of_row[d] = malloc((n + 1) * sizeof **configs->of_row);
         if (configs->of_row[d] == NULL)
@@ -107,19 +109,19 @@ uint64_t configurations_cells(const configurations *configs, const int32_t *set,
     return cells * configs->seen[configs->depth - 1];
 }
 
-int configurations_reach(configurations *configs, const int32_t *set, size_t size)
+int configurations_reach(configurations *configs, const int32_t *set, size_t size, uint64_t most)
 {
     configs->depth =
         shared_columns(set, configs->parents, configs->depth < size - 1 ? configs->depth : size - 1);
-    while (configs->depth < size - 2)
-        if (!refine(configs, set[configs->depth]))
-            return 0;
+    int done = 1;
+    while (done == 1 && configs->depth < size - 2)
+        done = refine(configs, set[configs->depth], most);
     /* The last parent is different in the next family: it is numbered only where that makes the table
        much smaller. */
-    if (!has_all(configs, size) &&
+    if (done == 1 && !has_all(configs, size) &&
         configurations_cells(configs, set, size) > CELLS_A_ROW * configs->data->n_rows)
-        return refine(configs, set[size - 2]);
-    return 1;
+        done = refine(configs, set[size - 2], most);
+    return done == 1 && configurations_cells(configs, set, size) > most ? -1 : done;
 }
 
 void configurations_count(const configurations *configs, const int32_t *set, size_t size,

@@ -25,8 +25,9 @@ void configurations_end(configurations *configs);
 int configurations_serve(const configurations *configs, const int32_t *set, size_t size,
                          const int32_t *next, size_t next_size, double cells);
 
-/* Number the configurations as far as the family needs it; 0 when memory ran out. */
-int configurations_reach(configurations *configs, const int32_t *set, size_t size);
+/* Number the configurations as far as the family needs it; 0 when memory ran out, -1 when its table, or
+   one on the way to it, would have more than so many cells. */
+int configurations_reach(configurations *configs, const int32_t *set, size_t size, uint64_t most);
 
 /* Size of the table of the family, which has every stratum that rows have, in ascending order. */
 uint64_t configurations_cells(const configurations *configs, const int32_t *set, size_t size);

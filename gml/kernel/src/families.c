@@ -329,6 +329,7 @@ int family_values(const coded_data *data, const int32_t *members, const int64_t 
 {
     const family_rule of_data = with_rows(asked, data), *rule = &of_data;
     const uint64_t worth_holding = 4096 + 8 * data->n_rows;
+    const uint64_t most_held = most_cells < worth_holding ? most_cells : worth_holding;
     const family_worth unknown = {NAN, NAN};
     small_terms small;
     configurations configs;
@@ -351,12 +352,16 @@ int family_values(const coded_data *data, const int32_t *members, const int64_t 
         }
         const size_t next_size =
             f + 1 < n_families ? (size_t)(starts[f + 2] - starts[f + 1]) : 0;
-        const int by_configuration =
+        int by_configuration =
             configurations_serve(&configs, set, size, set + size, next_size, all_cells);
         if (by_configuration) {
-            done = configurations_reach(&configs, set, size);
+            const int reached = configurations_reach(&configs, set, size, most_held);
+            done = reached != 0;
+            by_configuration = reached > 0;
+        }
+        if (by_configuration)
             cells = configurations_cells(&configs, set, size);
-        } else if (cells == 0 || cells > most_cells || cells > worth_holding) {
+        else if (done && (cells == 0 || cells > most_held)) {
             int found = sparse_value(data, set, size, all_cells, rule, &small, &worth[f]);
             done = found != 0;
             if (found < 0)
