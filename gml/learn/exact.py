@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.resources import default_budget, format_size
-from gml.errors import CannotAnswer
+from gml.errors import CannotAnswer, listing, quote
 from gml.graph.bits import bits_of, lowest, members
 from gml.graph.equivalence import representative
 from gml.graph.graph import Graph
@@ -184,6 +184,9 @@ class _Solver:
         ]
         sets = tuple(s[order] for s, order in zip(self._found.sets, orders, strict=True))
         units = tuple(u[order] for u, order in zip(self._found.units, orders, strict=True))
+        for name, some in zip(self._found.choices.names, sets, strict=True):
+            if len(some) == 0:
+                raise CannotAnswer(f"the score excludes {quote(name)}, whatever its parents")
         waiting = [_Part(tuple(range(len(sets))), sets, units, sets)]
         whole: list[_Part] = []
         while waiting:
@@ -258,11 +261,16 @@ class _Solver:
             )
             reporter().advance(f"orders of {m} variables", last, slices)
         order, left = [], (1 << m) - 1
+        if best[left] == NEVER:
+            raise CannotAnswer(f"the score excludes every DAG{self._of(part)}")
         while left:
             sink = int(sinks[left])
             order.append(sink)
             left ^= 1 << sink
         return order[::-1]
+
+    def _of(self, part: _Part) -> str:
+        return " of " + listing([self._found.choices.names[x] for x in part.variables])
 
     def _greedy_order(self, part: _Part) -> list[int]:
         order: list[int] = []
@@ -280,6 +288,11 @@ class _Solver:
                 if left >> x & 1 and not needed:
                     rows = np.flatnonzero(part.sets[k] & ~np.uint64(others) == 0)
                     losses.append((first[x] - int(part.units[k][rows[0]]), k))
+            if not losses:
+                raise CannotAnswer(
+                    "--max-seconds was over before a DAG was found that the score does not exclude"
+                    + self._of(part)
+                )
             _, sink = min(losses)
             order.append(sink)
             left &= ~(1 << part.variables[sink])

@@ -12,8 +12,10 @@ no more than the best of its subsets has no superset that is worth a look (de Ca
 12:663). Sets grow from those only all of whose subsets are open in this way.
 
 For a search, scores are whole numbers of units of 2⁻²⁰ nats: sums of them are exact, and in any
-order the same. A ceiling is moved up by a billionth before it is rounded up, which is more than the
-error of a score.
+order the same. They are those above the child with its required parents alone, so that what counts
+is how much parents tell, not how many rows there are; where even that could pass 2³⁶ nats, a unit
+is larger, and still below the last bit of the largest score. A ceiling is moved up by a billionth
+before it is rounded up, which is more than the error of a score.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from gml.scores.base import RESOLUTION, Score, batch, bounded_batch
 MOST_VARIABLES = 64
 _CHUNK = 1 << 14
 _MARGIN = 1e-9
-# Of |score| in units: so many sums of 64 of them stay in 63 bits.
+# Of units: sums of 64 scores of so many stay in 63 bits.
 _LARGEST = 2.0**56
 # A set and its score; and those that grow: with the best of the subsets, twice, and what scoring
 # takes and keeps.
@@ -78,6 +80,7 @@ class Choices:
 class ParentSets:
     """For each variable of `choices` the sets worth having as parents, and their scores in units.
 
+    Units of one variable count from a score of its own.
     `families` counts the local scores that were computed; `complete` is False when the time was up.
     """
 
@@ -131,7 +134,10 @@ def best_parent_sets(
         )
     budget = default_budget() if max_memory is None else max_memory
     deadline = deadline or Deadline()
-    growing = [_Growing(score, choices, x) for x in range(n)]
+    none = np.zeros(1, dtype=np.uint64)
+    first = [bounded_batch(score, families(choices, x, none)) for x in range(n)]
+    unit = _unit_for(np.concatenate([values for values, _ in first]))
+    growing = [_Growing(score, choices, x, unit, *first[x]) for x in range(n)]
     if any(one.unbounded for one in growing):
         _require(_BYTES_A_SET * choices.n_sets, budget, f"the scores of {choices.n_sets:,} sets")
     size, complete = 0, True
@@ -159,19 +165,34 @@ def _require(n_bytes: int, budget: int, what: str) -> None:
     require_memory(n_bytes, budget, what, _HINT)
 
 
+def _unit_for(scores: NDArray[np.float64]) -> float:
+    """2⁻²⁰ nats, or more where one of the scores had too many units."""
+    largest = float(np.abs(scores[np.isfinite(scores)]).max(initial=0.0))
+    return RESOLUTION * 2.0 ** max(0, math.frexp(largest / (_LARGEST * RESOLUTION))[1])
+
+
 class _Growing:
     """The sets of one child: those worth having so far, and the open ones of the last size."""
 
-    def __init__(self, score: Score, choices: Choices, child: int) -> None:
+    def __init__(
+        self,
+        score: Score,
+        choices: Choices,
+        child: int,
+        unit: float,
+        values: NDArray[np.float64],
+        ceilings: NDArray[np.float64],
+    ) -> None:
         self._score = score
         self._choices = choices
         self._child = child
         self._free = choices.free[child]
+        self._unit = unit
+        self._base: float | None = None
         self._size = 0
         self.families = 1
         self.interrupted = False
         none = np.zeros(1, dtype=np.uint64)
-        values, ceilings = bounded_batch(score, families(choices, child, none))
         self.unbounded = bool(np.isinf(ceilings[0]) and self._free)
         units = self._in_units(values)
         required = np.uint64(choices.required[child])
@@ -226,17 +247,28 @@ class _Growing:
         self._close(np.concatenate([part for _, part in parts]))
 
     def _in_units(self, values: NDArray[np.float64]) -> Units:
-        if np.isnan(values).any() or (values > _LARGEST * RESOLUTION).any():
-            name = quote(self._choices.names[self._child])
+        name = quote(self._choices.names[self._child])
+        if np.isnan(values).any() or (values == np.inf).any():
             raise DataError(f"the score of {name} given some parents is no finite number")
-        impossible = values < -_LARGEST * RESOLUTION
-        scaled = np.rint(np.where(impossible, 0.0, values) / RESOLUTION).astype(np.int64)
-        return np.where(impossible, NEVER, scaled)
+        possible = np.isfinite(values)
+        if self._base is None and possible.any():
+            self._base = float(np.rint(values[possible].max() / self._unit))
+        units = self._from_base(np.rint(np.where(possible, values, 0.0) / self._unit))
+        if (units[possible] > _LARGEST).any():
+            most = format(_LARGEST * self._unit, ".2g")
+            raise DataError(
+                f"the scores of {name} with some parents and with others are over {most} nats apart"
+            )
+        # So far below another set with no more parents, it does not matter how far.
+        return np.where(possible, np.maximum(units, -_LARGEST).astype(np.int64), NEVER)
+
+    def _from_base(self, units: NDArray[np.float64]) -> NDArray[np.float64]:
+        return units - (self._base or 0.0)
 
     def _close(self, ceilings: NDArray[np.float64]) -> None:
         """Leave the open sets out whose supersets cannot be worth having."""
-        raised = np.minimum(ceilings + _MARGIN * np.abs(ceilings), _LARGEST * RESOLUTION)
-        limits = np.ceil(np.maximum(raised, -_LARGEST * RESOLUTION) / RESOLUTION).astype(np.int64)
+        raised = np.ceil((ceilings + _MARGIN * np.abs(ceilings)) / self._unit)
+        limits = np.clip(self._from_base(raised), -_LARGEST, _LARGEST).astype(np.int64)
         still = limits > self._best
         self._open, self._best = self._open[still], self._best[still]
 

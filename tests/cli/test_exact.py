@@ -53,6 +53,15 @@ def test_cpdag(gml, folder):
     assert {edge["type"] for edge in json.loads(told.stdout)["edges"]} == {"-->"}
 
 
+@pytest.mark.parametrize("zeros", [10, 11])
+def test_rows_without_number(gml, folder, zeros):
+    rows = [f"{a},{b},{4 if a == b else 1}{'0' * zeros}\n" for a in "01" for b in "01"]
+    (folder / "big.csv").write_text("a,b,w\n" + "".join(rows))
+    done = gml("exact", "big.csv", "--weights", "w", "--max-seconds", "60", "-f", "text")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == b"dag, 2 nodes, 1 edge\nb --> a\n"
+
+
 def test_knowledge_and_limits_are_kept(gml, folder):
     done = gml("exact", "data.csv", "--tiers", "c < a,b", "--forbid", "b->a", "-f", "json")
     edges = {(e["source"], e["target"]) for e in json.loads(done.stdout)["edges"]}

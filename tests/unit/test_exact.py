@@ -101,8 +101,9 @@ def check_optimum(score, **limits):
     result = gml.exact(score, **limits)
     assert allowed(score, parents_of(result.graph), **limits).all()
     own = every_score(score, parents_of(result.graph))[0]
-    # Equivalent DAGs differ by the rounding of their local scores.
-    noise = len(score.names) * RESOLUTION if score.equivalent else 0
+    # Equivalent DAGs differ by the rounding of their local scores, and of sums of large ones.
+    rounding = max(RESOLUTION, np.spacing(abs(own)))
+    noise = len(score.names) * rounding if score.equivalent else 0
     assert own >= values.max() - noise
     assert result.score == pytest.approx(own, abs=len(score.names) * RESOLUTION)
     assert result.complete
@@ -161,6 +162,86 @@ def test_a_score_that_is_no_number(value):
             return value if parents else 0.0
 
     with pytest.raises(DataError, match="no finite number"):
+        gml.exact(Own())
+
+
+def test_a_score_that_excludes_every_dag():
+    class Own:
+        names = ("b", "a", "c")
+
+        def __init__(self, needed):
+            self.needed = needed
+
+        def local(self, child, parents):
+            return 0.0 if self.needed.get(child, set()) <= set(parents) else -math.inf
+
+    assert gml.exact(Own({0: {1}, 1: {2}})).graph.n_edges == 2
+    with pytest.raises(CannotAnswer, match="excludes every DAG of 'a', 'b'$"):
+        gml.exact(Own({0: {1}, 1: {0}}))
+    with pytest.raises(CannotAnswer, match="excludes 'b', whatever its parents$"):
+        gml.exact(Own({0: {9}}))
+
+
+def test_out_of_time_where_the_score_excludes_sets():
+    class Passed:
+        passed = True
+
+    class Own:
+        names = ("a", "b")
+
+        def local(self, child, parents):
+            return 0.0 if parents or child else -math.inf
+
+    assert gml.exact(Own()).graph.parents(0) == [1]
+    with pytest.raises(CannotAnswer, match="excludes"):
+        gml.exact(Own(), deadline=Passed())
+
+
+@pytest.mark.parametrize("offset", [0.0, -1e11, 1e14])
+@pytest.mark.parametrize("scale", [1.0, 1e11, 1e13])
+def test_scores_of_any_size(offset, scale):
+    """Rows without number: what is compared are differences."""
+
+    class Own:
+        names = ("b", "a", "d", "c")
+        equivalent = False
+
+        def local(self, child, parents):
+            worth = np.cos(7 * child + sum(3**p for p in parents)) if parents else 0.0
+            return float(offset - scale * (2 - round(worth, 2)))
+
+    found = gml.exact(Own()).graph.parent_sets()
+    dags = all_dags(4)
+    values = [
+        sum(
+            round(float(np.cos(7 * x + sum(3**p for p in members(s)))), 2) if s else 0.0
+            for x, s in enumerate(dag)
+        )
+        for dag in dags.tolist()
+    ]
+    best = dags[np.argmax(values)]
+    assert [sum(1 << y for y in parents) for parents in found] == best.tolist()
+
+
+@pytest.mark.parametrize("rows", [10**3, 10**11, 10**12, 10**15])
+@pytest.mark.parametrize("name", ["bic", "bdeu"])
+def test_any_number_of_rows(name, rows):
+    variables = tuple(Variable(name, ("0", "1")) for name in "abc")
+    columns = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]] * 2, dtype=np.uint8)
+    columns[4:, 2] = [0, 1, 0, 1]
+    weights = np.array([4, 1, 1, 4, 4, 1, 1, 4]) * rows // 20
+    data = Dataset(variables, tuple(np.ascontiguousarray(column) for column in columns.T), weights)
+    check_optimum(gml.SCORES[name](gml.MemoryCounter(data, threads=1)))
+
+
+def test_differences_too_large_to_add():
+    class Own:
+        names = ("a", "b")
+
+        def local(self, child, parents):
+            return 1e15 if parents else 0.0
+
+    with pytest.raises(DataError, match="'a' .*6.9e\\+10 nats apart"):
         gml.exact(Own())
 
 
