@@ -53,7 +53,7 @@ def command(
     """Learn the DAG of the highest score on DATA: no other has a higher one.
 
     It is meant for some 20 to 40 columns, more where few of them depend on one another or with
-    --max-parents; with over 20 that do, the search itself shows whether --max-memory is enough. Of
+    --max-parents; with over 25 that do, the search itself shows whether --max-memory is enough. Of
     equivalent DAGs the result is always the same one; --cpdag writes what they share, with
     knowledge the maximally oriented PDAG.
 

@@ -47,8 +47,8 @@ from gml.scores.base import Score, total
 _LOW_BITS = 14
 _SETS_A_CALL = 1 << 20
 _BYTES_A_SET = 9
-# So many variables are soon done; the sets of more are searched first.
-_FEW = 20
+# All sets of so many variables are soon done: where lists are dense, no search is faster.
+_FEW = 25
 # Lists longer than this are not searched for sets that others make superfluous.
 _MOST_COMPARED = 4096
 _HINT = "; limit --max-parents, use fewer columns, say more by --tiers, or search with gml ges"
@@ -226,8 +226,8 @@ class _Solver:
             [packed(sets, part.variables) for sets in part.sets],
             part.units,
             self._greedy_order(part),
-            # To look at all sets is better than a search that takes as much.
-            room=bytes_for_all if fits else self._budget,
+            # To look at all sets is better than a search that keeps many of them.
+            room=bytes_for_all // 4 if fits else self._budget,
             deadline=self._deadline,
         )
         if found.no_room and fits:
