@@ -217,6 +217,9 @@ class _Solver:
 
     def _best_order(self, part: _Part) -> list[int]:
         """Positions in the part, each behind its parents."""
+        if self._deadline.passed:
+            self.interrupted = True
+            return self._greedy_order(part)
         m = len(part.variables)
         bytes_for_all = _BYTES_A_SET * 2**m + 8 * m * 2 ** min(m, _LOW_BITS)
         fits = bytes_for_all <= self._budget
@@ -245,6 +248,7 @@ class _Solver:
         m = len(part.variables)
         low = min(m, _LOW_BITS)
         masks = np.concatenate([packed(sets, part.variables) for sets in part.sets])
+        units = np.concatenate(part.units)
         starts = np.cumsum([0, *map(len, part.sets)], dtype=np.int64)
         best = np.full(1 << m, NEVER)
         best[0] = 0
@@ -256,9 +260,7 @@ class _Solver:
                 self.interrupted = True
                 return self._greedy_order(part)
             last = min(first + step, slices)
-            kernel.active().best_sinks(
-                masks, np.concatenate(part.units), starts, low, first, last, best, sinks
-            )
+            kernel.active().best_sinks(masks, units, starts, low, first, last, best, sinks)
             reporter().advance(f"orders of {m} variables", last, slices)
         order, left = [], (1 << m) - 1
         if best[left] == NEVER:
