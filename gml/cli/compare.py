@@ -9,7 +9,7 @@ import click
 
 from gml.cli.options import claim_input, common_options
 from gml.cli.output import ComparisonOutput, comparison_output
-from gml.errors import CannotAnswer, GraphError, UsageError, listing, place, quote
+from gml.errors import CannotAnswer, GraphError, UsageError, listing, place
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -60,13 +60,15 @@ def command(
     its CPDAG, other graphs as they are. dag_shd compares DAGs, if both are or with --as dag, which
     says what the rates, the differences and the exit code are about too. sid counts the effects
     that a graph gets wrong if the reference, a DAG, is true; from least to greatest for a graph
-    that stands for several DAGs. Of two models, kl is the divergence of the second from the
-    reference in nats, exactly, with a term for each node.
+    that stands for several DAGs. Of two models with the same levels, kl is the divergence of the
+    second from the reference in nats, exactly, with a term for each node.
     """
     from gml.counts.resources import parse_size
 
     if len(graph_paths) < 2:
         raise UsageError("give a reference and at least one graph to compare with it")
+    if fail_on_difference and max_shd is not None:
+        raise UsageError("--fail-on-difference is --max-shd 0: give one of them")
     budget = None if max_memory is None else parse_size(max_memory)
     for path in graph_paths:
         claim_input(path)
@@ -109,12 +111,9 @@ def _read(path: str) -> _Argument:
 
 def _compared(a: _Argument, b: _Argument, view: str, budget: int | None) -> ComparedPair:
     from gml.formats.reports.comparisons import ComparedPair
-    from gml.graph.comparison import compare_graphs
+    from gml.graph.comparison import compare_graphs, require_same_nodes
 
-    for one, two in ((a, b), (b, a)):
-        missing = sorted(set(one.graph.names) - set(two.graph.names))
-        if missing:
-            raise GraphError(f"{two.path}: node {quote(missing[0])} of {one.path} is missing")
+    require_same_nodes(a.graph, b.graph, a.path, b.path)
     if view == "dag":
         _require_dag(a)
         _require_dag(b)
@@ -135,16 +134,14 @@ def _require_dag(argument: _Argument) -> None:
 
 
 def _divergence(a: _Argument, b: _Argument, budget: int | None) -> Divergence | None:
-    """KL if both are models; None, with a warning, where the tables do not fit."""
+    """KL if both are models; None, with a warning, where levels differ or tables do not fit."""
     from gml.model.compare import kl_divergence
 
     if a.net is None or b.net is None:
         return None
     try:
         found = kl_divergence(a.net, b.net, max_memory=budget)
-    except GraphError as error:
-        raise GraphError(f"{a.path} and {b.path}: {error}") from None
-    except CannotAnswer as error:
+    except (GraphError, CannotAnswer) as error:
         reporter().warn(f"no KL of {b.path}: {error}")
         return None
     infinite = [name for name, term in found.nodes.items() if term == float("inf")]

@@ -118,12 +118,17 @@ def compare_graphs(reference: Graph, other: Graph, *, view: str = "cpdag") -> Co
     return Comparison(shd, dag_shd, skeletons, arrowheads, _differences(*compared), _sid(a, b))
 
 
-def require_same_nodes(reference: Graph, other: Graph) -> None:
+def require_same_nodes(
+    reference: Graph, other: Graph, first: str = "the first graph", second: str = "the second graph"
+) -> None:
     """Raise an error that names a node that one graph has and the other has not."""
-    for one, two, which in ((reference, other, "second"), (other, reference, "first")):
+    for one, two, has, lacks in (
+        (reference, other, first, second),
+        (other, reference, second, first),
+    ):
         missing = sorted(set(one.names) - set(two.names))
         if missing:
-            raise GraphError(f"node {quote(missing[0])} is missing in the {which} graph")
+            raise GraphError(f"{lacks}: node {quote(missing[0])} of {has} is missing")
 
 
 def is_equivalence_class(graph: Graph) -> bool:

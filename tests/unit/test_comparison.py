@@ -158,9 +158,9 @@ def test_sid_needs_a_true_dag():
 
 
 def test_bad_calls():
-    with pytest.raises(GraphError, match="'D' is missing in the second"):
+    with pytest.raises(GraphError, match="second graph: node 'D' of the first graph is missing"):
         compare_graphs(graph([]), graph([], "ABC"))
-    with pytest.raises(GraphError, match="'D' is missing in the first"):
+    with pytest.raises(GraphError, match="first graph: node 'D' of the second graph is missing"):
         compare_graphs(graph([], "ABC"), graph([]))
     with pytest.raises(UsageError):
         compare_graphs(graph([]), graph([]), view="pag")
