@@ -39,7 +39,14 @@ from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
 from gml.learn.order_search import packed, search_order
-from gml.learn.parent_sets import ParentSets, Sets, Units, best_parent_sets, choices_of
+from gml.learn.parent_sets import (
+    BYTES_A_KEPT_SET,
+    ParentSets,
+    Sets,
+    Units,
+    best_parent_sets,
+    choices_of,
+)
 from gml.learn.search import SearchResult
 from gml.progress import Deadline, reporter
 from gml.scores.base import Score, total
@@ -221,8 +228,9 @@ class _Solver:
             self.interrupted = True
             return self._greedy_order(part)
         m = len(part.variables)
+        room = self._budget - BYTES_A_KEPT_SET * self._found.kept
         bytes_for_all = _BYTES_A_SET * 2**m + 8 * m * 2 ** min(m, _LOW_BITS)
-        fits = bytes_for_all <= self._budget
+        fits = bytes_for_all <= room
         if m <= _FEW and fits:
             return self._order_by_all_sets(part)
         found = search_order(
@@ -230,7 +238,7 @@ class _Solver:
             part.units,
             self._greedy_order(part),
             # To look at all sets is better than a search that keeps many of them.
-            room=bytes_for_all // 4 if fits else self._budget,
+            room=bytes_for_all // 4 if fits else max(0, room),
             deadline=self._deadline,
         )
         if found.no_room and fits:

@@ -43,9 +43,11 @@ _CHUNK = 1 << 14
 _MARGIN = 1e-9
 # Of units: sums of 64 scores of so many stay in 63 bits.
 _LARGEST = 2.0**56
-# A set and its score; and those that grow: with the best of the subsets, twice, and what scoring
-# takes and keeps.
+# A set and its score; one that is kept until the optimum is found: also sorted, with that order,
+# as a part of its component, and as the kernel takes it; and those that grow: with the best of the
+# subsets, twice, and what scoring takes and keeps.
 _BYTES_A_SET = 16
+BYTES_A_KEPT_SET = 80
 _BYTES_A_GROWING_SET = 160
 _HINT = "; limit --max-parents, use fewer columns, or search with gml ges"
 
@@ -152,13 +154,8 @@ def best_parent_sets(
                 reporter().status(f"scoring sets of {size} parents: {done + scored:,} sets")
             complete = complete and not one.interrupted
     reporter().status(None)
-    return ParentSets(
-        choices,
-        tuple(np.concatenate(one.sets) for one in growing),
-        tuple(np.concatenate(one.units) for one in growing),
-        sum(one.families for one in growing),
-        complete,
-    )
+    sets, units = zip(*(one.taken() for one in growing), strict=True)
+    return ParentSets(choices, sets, units, sum(one.families for one in growing), complete)
 
 
 def _require(n_bytes: int, budget: int, what: str) -> None:
@@ -213,8 +210,14 @@ class _Growing:
 
     @property
     def held(self) -> int:
-        """Bytes that are held."""
-        return 16 * (sum(map(len, self.sets)) + len(self._open))
+        """Bytes that are held, now or when sets are chosen from."""
+        return BYTES_A_KEPT_SET * sum(map(len, self.sets)) + 16 * len(self._open)
+
+    def taken(self) -> tuple[Sets, Units]:
+        """The sets worth having and their scores, which are held no longer."""
+        found = np.concatenate(self.sets), np.concatenate(self.units)
+        self.sets, self.units = [], []
+        return found
 
     def grow(self, deadline: Deadline) -> Iterator[int]:
         """Score the sets of the next size; yields how many are done, now and then."""

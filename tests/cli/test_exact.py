@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -225,3 +227,29 @@ def test_verbose_counts(gml, folder):
     done = gml("exact", "data.csv", "-v")
     assert b"sets of parents worth having; parts of 3 variables" in done.stderr
     assert b"local scores" in done.stderr
+
+
+def test_memory_stays_within_what_was_asked_for(folder):
+    """Every set of parents is worth having."""
+    rng = np.random.default_rng(3)
+    names = ",".join(f"v{j:02d}" for j in range(16))
+    rows = "\n".join(",".join(row) for row in rng.integers(0, 2, (500, 16)).astype(str))
+    (folder / "many.csv").write_text(f"{names}\n{rows}\n")
+    code = (
+        "import resource, sys; from gml.cli.main import run; code = run(sys.argv[1:]);"
+        "sys.stderr.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)); sys.exit(code)"
+    )
+
+    def run(*args):
+        return subprocess.run(
+            [sys.executable, "-c", code, "exact", "many.csv", "--score", "loglik", *args],
+            cwd=folder, capture_output=True, timeout=120,
+        )  # fmt: skip
+
+    least = run("--max-parents", "1")
+    refused = run("--max-memory", "25M")
+    assert refused.returncode == 4, refused.stderr
+    assert b"--max-memory" in refused.stderr
+    done = run("--max-memory", "60M")
+    assert done.returncode == 0, done.stderr
+    assert int(done.stderr) - int(least.stderr) < 60 * 1024
