@@ -227,7 +227,7 @@ class _Model:
         most = room if limit is None else min(limit, room)
         if len(free) <= most:
             return free
-        values = self._batch(np.array([[x, *required, y] for y in free]))
+        values = rounded(self._batch(np.array([[x, *required, y] for y in free])))
         best = sorted(range(len(free)), key=lambda k: (-values[k], k))
         return sorted(free[k] for k in best[:most])
 

@@ -73,6 +73,19 @@ def test_candidates_are_the_best_single_parents():
 
 
 @pytest.mark.filterwarnings("ignore:the chains do not agree")
+def test_last_bits_do_not_choose_the_candidates():
+    class Own:
+        names = ("a", "b", "c", "d")
+
+        def local(self, child, parents):
+            return 1e-12 * sum(parents)
+
+    found = gml.order_mcmc(Own(), candidates=1, iterations=2000)
+    assert found.edges[0, 1:].all()
+    assert found.edges[1, 0] > 0
+    assert not found.edges[2:].any()
+
+
 def test_threads_and_columns_change_nothing():
     data = labels(7, seed=6)
     score = gml.SCORES["bdeu"](gml.MemoryCounter(data))
