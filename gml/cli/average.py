@@ -64,11 +64,11 @@ def _default_score() -> str:
     "  gml average survey.csv --by hc                    # 200 bootstrap samples\n"
     "  gml average survey.csv --by ges --bootstrap 500 --seed 1 -f text\n"
     "  gml average survey.csv --by hc --score bdeu --ess 5 --threshold 0.85 -o graph.json\n"
-    "  gml average survey.csv --by exact -f text        # posterior, to some 20 columns\n"
+    "  gml average survey.csv --by exact --max-parents 3 -f text  # to some 20 columns\n"
     "  gml average genes.csv --by order-mcmc --candidates 10 --chains 8 -o graph.json\n"
     "  gml average survey.csv --by pc --alpha 0.001 --probabilities pairs.csv -o graph.dot\n"
     "\n\b\n"
-    "Exit code 5: stopped by --max-seconds; what was ready is averaged.",
+    "Exit code 5: stopped by --max-seconds; what was ready is averaged (4: nothing was).",
 )
 @data_options
 @click.option(
@@ -142,9 +142,10 @@ def command(
     hc, ges and pc are run on many samples of the rows; `strength` is the share of the graphs that
     have an edge, `direction` of these the share with this direction, an undirected edge counting
     half. exact sums over all DAGs instead, and order-mcmc over those of many orders: `strength` is
-    the posterior probability of an edge in either direction. The averaged graph has the edges of at
-    least the threshold, and is always a valid CPDAG or, with knowledge, the maximally oriented
-    PDAG.
+    the posterior probability of an edge in either direction, under a prior that is uniform over
+    orders and sets of parents. The averaged graph has the edges of at least the threshold, and is
+    always a valid CPDAG or, with knowledge, the maximally oriented PDAG: arrows follow from its
+    colliders, so that one may point against a weak majority.
     """
     from gml.formats.knowledge import as_json
 

@@ -66,8 +66,9 @@ def command(
     """Learn a CPDAG from DATA by greedy search over equivalence classes (GES).
 
     Edges are inserted, deleted and turned in whole classes of DAGs that no data tell apart, until
-    none of that raises the score. With rows enough the result is the true class. With knowledge it
-    is the maximally oriented PDAG.
+    none of that raises the score. With rows enough the result is the true class; with fewer a
+    better one may be left, which --restarts or gml hc --tabu 15 --restarts 50 may find. With
+    knowledge the result is the maximally oriented PDAG.
     """
     from gml.learn.ges import PHASES, ges
 

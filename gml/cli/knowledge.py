@@ -116,7 +116,7 @@ def knowledge_options(function: Function) -> Function:
         "--require", multiple=True, metavar="A->B", help="This edge is there (repeatable)."
     )
     @click.option("--forbid", multiple=True, metavar="A->B", help="This edge is not (repeatable).")
-    @click.option("--tiers", metavar="TIERS", help="'A,B < C': C is never a cause of A or B.")
+    @click.option("--tiers", metavar="TIERS", help="'A,B < C': no edge from C to A or B.")
     @click.option("--knowledge", metavar="FILE", help="The same from a JSON or Tetrad file.")
     @functools.wraps(function)
     def wrapper(

@@ -26,7 +26,7 @@ class EssentialGraph:
     >>> graph.parents, graph.neighbours
     ([0, 0, 0], [2, 5, 2])
     >>> graph.directed_from([2])
-    {0: 2, 1: 4, 2: 0}
+    {2: 0, 1: 4, 0: 2}
     """
 
     def __init__(self, dag: Sequence[int]) -> None:

@@ -26,6 +26,7 @@ the best order that it met.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ from gml.graph.equivalence import representative
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
+from gml.learn.hillclimb import hill_climb
 from gml.learn.order_search import packed, search_order
 from gml.learn.parent_sets import (
     BYTES_A_KEPT_SET,
@@ -51,6 +53,8 @@ from gml.learn.search import SearchResult
 from gml.progress import Deadline, reporter
 from gml.scores.base import Score, total
 
+# The climb when the time was up.
+_TABU, _RESTARTS = 15, 5
 _LOW_BITS = 14
 _SETS_A_CALL = 1 << 20
 _BYTES_A_SET = 9
@@ -112,6 +116,12 @@ def exact(
     parents = solver.solve()
     edges = [(names[y], "-->", names[x]) for x, some in enumerate(parents) for y in members(some)]
     dag = Graph.from_edges(score.names, edges, kind="dag")
+    complete = found.complete and not solver.interrupted
+    if not complete:
+        # Lists that are cut short make a poor graph; a climb of a second makes a better one.
+        limits: dict[str, Any] = {"max_parents": max_parents, "knowledge": knowledge}
+        climbed = hill_climb(score, **limits, tabu=_TABU, restarts=_RESTARTS)
+        dag = climbed.dag if climbed.score > total(score, dag) else dag
     if getattr(score, "equivalent", False):
         dag = representative(dag, knowledge)
     return ExactResult(
@@ -119,7 +129,7 @@ def exact(
         dag=dag,
         score=total(score, dag),
         families=found.families,
-        complete=found.complete and not solver.interrupted,
+        complete=complete,
         kept=found.kept,
         components=tuple(sorted(solver.solved, reverse=True)),
     )

@@ -92,7 +92,7 @@ def ges(
     >>> score = gml.SCORES["bic"](gml.MemoryCounter(gml.read("sample_data/asia.csv")))
     >>> result = ges(score)
     >>> result.graph.kind, result.graph.n_edges, result.steps
-    ('cpdag', 7, 8)
+    ('cpdag', 7, 7)
     """
     for phase in phases:
         if phase not in PHASES:

@@ -106,7 +106,7 @@ def hill_climb(
     >>> score = gml.SCORES["bic"](gml.MemoryCounter(gml.read("sample_data/asia.csv")))
     >>> result = hill_climb(score)
     >>> result.graph.kind, result.graph.n_edges, result.steps
-    ('dag', 8, 9)
+    ('dag', 7, 7)
     """
     if min(tabu, restarts, perturb or 0) < 0:
         raise UsageError("tabu, restarts and perturb are not negative")
