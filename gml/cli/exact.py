@@ -52,9 +52,10 @@ def command(
 ) -> int:
     """Learn the DAG of the highest score on DATA: no other has a higher one.
 
-    It is meant for some 20 to 40 columns, more where few of them depend on one another or with
-    --max-parents; with over 25 that do, the search itself shows whether --max-memory is enough. Of
-    equivalent DAGs the result is always the same one; --cpdag writes what they share, with
+    It is meant for some 20 to 25 columns, and for 40 with --max-parents 3 or --tiers; with over 25
+    that depend on one another, the search itself shows whether --max-memory is enough. With fnml,
+    qnml and bge every set of parents is scored: 20 columns take long unless --max-parents is given.
+    Of equivalent DAGs the result is always the same one; --cpdag writes what they share, with
     knowledge the maximally oriented PDAG.
 
     With --against, the result is a report: the score of each GRAPH and its gap to the optimum, in
