@@ -10,7 +10,7 @@ so that searches that break ties by name and those that do so by position both s
 search that does not depend on either gives the same graph each time. Every graph is scored by gml
 and compared as a CPDAG with that of the true network; a graph with undirected edges is compared as
 it is and scored by a DAG of it. A peer has a limit of CPU time; a search that is over it is not
-tried on more columns or rows. Slow searches get fewer renamings. Results go to
+tried on more rows of the network. Slow searches get fewer renamings. Results go to
 benchmarks/data/search_quality.jsonl, one line each, and are not computed twice. Peers run in
 benchmarks/.venv (see run.py), each call a process.
 """
@@ -23,6 +23,7 @@ import importlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -100,16 +101,17 @@ def run_gml(tool, score, dataset):
 
 def limit_time():
     os.nice(10)
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    # At the hard limit a process would be killed like by anyone else.
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 10))
 
 
 def run_peer(tool, score, path, names):
     command = [PEER_PYTHON, HERE / "search_peers.py", tool, score, path]
     done = subprocess.run(command, capture_output=True, preexec_fn=limit_time, env=ENVIRONMENT)
-    if done.returncode < 0:
+    if done.returncode == -signal.SIGXCPU:
         return None, "over"
     if done.returncode:
-        return None, done.stderr.decode()[-200:]
+        return None, f"exit {done.returncode}: {done.stderr.decode()[-200:]}"
     answer = json.loads(done.stdout.splitlines()[-1])
     return (names, marks_of(names, answer["arcs"], answer["lines"])), answer["seconds"]
 
@@ -215,12 +217,8 @@ def run(options):
 
 
 def hopeless(tool, network, rows, over):
-    """Whether a search failed on no more columns and rows."""
-    at = NETWORKS.index(network)
-    return any(
-        other == tool and NETWORKS.index(there) <= at and fewer <= rows
-        for other, there, fewer in over
-    )
+    """Whether a search was over its time, or failed, on no more rows of the network."""
+    return any((tool, network, fewer) in over for fewer in ROWS if fewer <= rows)
 
 
 # ---------------------------------------------------------------------- report
