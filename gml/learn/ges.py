@@ -34,9 +34,9 @@ from gml.learn.ges_operators import (
 )
 from gml.learn.local_scores import LocalScores
 from gml.learn.search import (
+    Course,
     Limits,
     SearchResult,
-    Step,
     Trace,
     dag_of,
     perturbed,
@@ -102,11 +102,14 @@ def ges(
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
     classes = _Classes(limits, knows=bool(knowledge))
-    run = _Run(local, classes, phases, deadline or Deadline(), trace)
+    deadline = deadline or Deadline()
+    course = Course(local, deadline, trace)
+    kinds = [_PHASES[phase](local, classes, deadline) for phase in phases]
+    run = _Run(local, classes, kinds, course)
     run.search("")
     rng = np.random.default_rng(seed)
     for restart in range(restarts):
-        if run.out_of_time():
+        if course.out_of_time():
             break
         run.perturb(rng, perturb, f"restart {restart + 1}")
         run.search(f"restart {restart + 1}: ")
@@ -117,8 +120,8 @@ def ges(
         dag=dag,
         score=local.total(run.best.dag),
         families=local.computed,
-        steps=run.steps,
-        complete=not run.stopped,
+        steps=course.steps,
+        complete=not course.stopped,
     )
 
 
@@ -172,27 +175,14 @@ class _Run:
     """A search: where it is, and the best class so far."""
 
     def __init__(
-        self,
-        local: LocalScores,
-        classes: _Classes,
-        phases: Sequence[str],
-        deadline: Deadline,
-        trace: Trace | None,
+        self, local: LocalScores, classes: _Classes, phases: Sequence[Phase], course: Course
     ) -> None:
-        self._deadline = deadline
-        self.steps = 0
-        self.stopped = False
         self._local = local
         self._classes = classes
-        self._phases = [_PHASES[phase](local, classes, deadline) for phase in phases]
-        self._trace = trace
+        self._phases = phases
+        self._course = course
         self._graph = self.best = classes.first()
         self._best_score = self._score()
-
-    def out_of_time(self) -> bool:
-        """Whether to stop."""
-        self.stopped = self.stopped or self._deadline.passed
-        return self.stopped
 
     def search(self, prefix: str) -> None:
         """Go through the phases until none of them gains."""
@@ -206,7 +196,7 @@ class _Run:
                         move = phase.move(self._graph, found[0])
                         self._make(prefix + phase.name, move, *found)
         except OutOfTime:
-            self.stopped = True
+            self._course.stopped = True
         score = self._score()
         if score > self._best_score:
             self.best, self._best_score = self._graph, score
@@ -216,25 +206,13 @@ class _Run:
         """Change random edges of a DAG of the best class."""
         member = [_set(column) for column in self._classes.member(self.best).T]
         self._graph = EssentialGraph(perturbed(member, rng, moves, self._classes.limits))
-        self._tell(phase, "perturb", "", "", 0, self._score() - self._best_score)
+        score = self._score()
+        self._course.tell_restart(phase, score - self._best_score, score)
 
     def _score(self) -> int:
         return self._local.unit(self._local.total(self._graph.dag))
 
     def _make(self, phase: str, move: str, operator: Operator, graph: EssentialGraph) -> None:
         self._graph = graph
-        self.steps += 1
-        names = self._local.names
-        edge = names[operator.x], names[operator.y]
-        self._tell(phase, move, *edge, operator.clique, -operator.loss)
-
-    def _tell(
-        self, phase: str, move: str, source: str, target: str, clique: int, gain: int
-    ) -> None:
-        score = self._score() * self._local.resolution
-        if self._trace is not None:
-            others = tuple(self._local.names[j] for j in members(clique))
-            self._trace(
-                Step(phase, move, source, target, others, gain * self._local.resolution, score)
-            )
-        reporter().status(f"{phase}: {self.steps} steps, score {score:.2f}")
+        edge = operator.x, operator.y
+        self._course.tell_move(phase, move, edge, operator.clique, -operator.loss, self._score())

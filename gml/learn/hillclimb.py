@@ -34,9 +34,9 @@ from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.learn.local_scores import LocalScores, Units
 from gml.learn.search import (
+    Course,
     Limits,
     SearchResult,
-    Step,
     Trace,
     dag_of,
     perturbed,
@@ -113,11 +113,12 @@ def hill_climb(
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
     state = _State(local, limits, _first_parents(start, limits))
-    run = _Run(state, tabu, deadline or Deadline(), trace)
+    course = Course(local, deadline or Deadline(), trace)
+    run = _Run(state, tabu, course)
     run.climb("climb")
     rng = np.random.default_rng(seed)
     for restart in range(restarts):
-        if run.out_of_time():
+        if course.out_of_time():
             break
         phase = f"restart {restart + 1}"
         run.begin_from(perturbed(run.best, rng, perturb, limits), phase)
@@ -128,8 +129,8 @@ def hill_climb(
         dag=dag,
         score=local.total(run.best),
         families=local.computed,
-        steps=run.steps,
-        complete=not run.stopped,
+        steps=course.steps,
+        complete=not course.stopped,
     )
 
 
@@ -322,20 +323,12 @@ class _State:
 class _Run:
     """A search: where it is, and the best graph so far."""
 
-    def __init__(self, state: _State, tabu: int, deadline: Deadline, trace: Trace | None) -> None:
-        self._deadline = deadline
-        self.steps = 0
-        self.stopped = False
+    def __init__(self, state: _State, tabu: int, course: Course) -> None:
         self._state = state
         self._tabu = tabu
-        self._trace = trace
+        self._course = course
         self.best = list(state.parents)
         self._best_score = state.score
-
-    def out_of_time(self) -> bool:
-        """Whether to stop."""
-        self.stopped = self.stopped or self._deadline.passed
-        return self.stopped
 
     def climb(self, phase: str) -> None:
         """Make the best move until none gains, or long enough without a better graph."""
@@ -343,7 +336,7 @@ class _Run:
         recent: deque[Pair] = deque(maxlen=self._tabu)
         top, since = state.score, 0
         while since <= self._tabu:
-            if self.out_of_time():
+            if self._course.out_of_time():
                 break
             move = state.best_move(recent, self._best_score - state.score)
             if move is None or (move.loss >= 0 and not self._tabu):
@@ -357,24 +350,14 @@ class _Run:
 
     def begin_from(self, parents: Sequence[int], phase: str) -> None:
         """Go to another graph."""
-        before = self._best_score
         self._state.go_to(parents)
-        self._tell(phase, "perturb", "", "", self._state.score - before)
+        score = self._state.score
+        self._course.tell_restart(phase, score - self._best_score, score)
 
     def _make(self, move: Move, phase: str) -> None:
         self._state.make(move)
-        self.steps += 1
         score = self._state.score
         if score > self._best_score:
             self.best, self._best_score = list(self._state.parents), score
-        names = self._state.local.names
-        edge = names[move.source], names[move.target]
-        self._tell(phase, _MOVES[move.kind], *edge, -move.loss)
-
-    def _tell(self, phase: str, move: str, source: str, target: str, gain: int) -> None:
-        score = self._state.score * self._state.local.resolution
-        if self._trace is not None:
-            self._trace(
-                Step(phase, move, source, target, (), gain * self._state.local.resolution, score)
-            )
-        reporter().status(f"{phase}: {self.steps} steps, score {score:.2f}")
+        edge = move.source, move.target
+        self._course.tell_move(phase, _MOVES[move.kind], edge, 0, -move.loss, score)

@@ -17,6 +17,8 @@ from gml.graph.bits import members
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
+from gml.learn.local_scores import LocalScores
+from gml.progress import Deadline, reporter
 from gml.scores.base import Score
 
 _MOST_TRIES = 100
@@ -52,6 +54,50 @@ class Step(NamedTuple):
 
 
 Trace = Callable[[Step], None]
+
+
+class Course:
+    """How a search goes: how many moves it made, whether it has to stop, and who is told."""
+
+    def __init__(self, local: LocalScores, deadline: Deadline, trace: Trace | None) -> None:
+        self.steps = 0
+        self.stopped = False
+        self._local = local
+        self._deadline = deadline
+        self._trace = trace
+
+    def out_of_time(self) -> bool:
+        """Whether to stop."""
+        self.stopped = self.stopped or self._deadline.passed
+        return self.stopped
+
+    def tell_move(
+        self, phase: str, move: str, edge: tuple[int, int], others: int, gain: int, score: int
+    ) -> None:
+        """Tell of a move of an edge; gain and score in units."""
+        self.steps += 1
+        source, target = (self._local.names[node] for node in edge)
+        clique = tuple(self._local.names[node] for node in members(others))
+        self._tell(phase, move, source, target, clique, gain, score)
+
+    def tell_restart(self, phase: str, gain: int, score: int) -> None:
+        """Tell of random moves, all together."""
+        self._tell(phase, "perturb", "", "", (), gain, score)
+
+    def _tell(
+        self,
+        phase: str,
+        move: str,
+        source: str,
+        target: str,
+        others: tuple[str, ...],
+        gain: int,
+        score: int,
+    ) -> None:
+        unit = self._local.resolution
+        if self._trace is not None:
+            self._trace(Step(phase, move, source, target, others, gain * unit, score * unit))
+        reporter().status(f"{phase}: {self.steps} steps, score {score * unit:.2f}")
 
 
 def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Knowledge:
