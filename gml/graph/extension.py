@@ -84,16 +84,28 @@ def equivalent_with(dag: Matrix, arcs: Matrix) -> Matrix | None:
     forced = adjacent & arcs
     if (forced & forced.T).any():
         return None
-    weights = {
-        (x, k, y): 1.0 if dag[x, k] and dag[y, k] else -1.0
-        for x, k, y in unshielded_triples(adjacent)
-    }
+    weights = _wanted(adjacent, dag)
     try:
         found = extend(adjacent, weights, forced)
     except DataError:
         return None
-    kept = all((found[x, k] and found[y, k]) == (w > 0) for (x, k, y), w in weights.items())
-    return found if kept else None
+    return found if _broken(found, weights) is None else None
+
+
+def _wanted(adjacent: Matrix, arrows: Matrix) -> dict[Triple, float]:
+    """Weights that ask for the colliders of some arrows, and for no others."""
+    return {
+        (x, k, y): 1.0 if arrows[x, k] and arrows[y, k] else -1.0
+        for x, k, y in unshielded_triples(adjacent)
+    }
+
+
+def _broken(dag: Matrix, weights: Mapping[Triple, float]) -> Triple | None:
+    """Return the first triple that a DAG has otherwise than its weight asks for."""
+    for (x, k, y), weight in weights.items():
+        if (dag[x, k] and dag[y, k]) != (weight > 0):
+            return x, k, y
+    return None
 
 
 def consistent_extension(graph: Graph) -> Graph:
@@ -114,17 +126,14 @@ def consistent_extension(graph: Graph) -> Graph:
     by_name = sorted(range(len(graph.names)), key=graph.names.__getitem__)
     marks = graph.marks[np.ix_(by_name, by_name)]
     adjacent, arrows = marks != Mark.NONE, marks == Mark.ARROW
-    weights = {
-        (x, k, y): 1.0 if arrows[x, k] and arrows[y, k] else -1.0
-        for x, k, y in unshielded_triples(adjacent)
-    }
+    weights = _wanted(adjacent, arrows)
     directed = extend(adjacent, weights, arrows)
-    for (x, k, y), weight in weights.items():
-        if (directed[x, k] and directed[y, k]) != (weight > 0):
-            triple = ", ".join(quote(graph.names[by_name[node]]) for node in (x, k, y))
-            raise GraphError(
-                f"no DAG has the edges and colliders of this {graph.kind}: it fails at {triple}"
-            )
+    broken = _broken(directed, weights)
+    if broken is not None:
+        triple = ", ".join(quote(graph.names[by_name[node]]) for node in broken)
+        raise GraphError(
+            f"no DAG has the edges and colliders of this {graph.kind}: it fails at {triple}"
+        )
     rank = np.argsort(by_name)
     found = directed[np.ix_(rank, rank)]
     tail, arrow = EDGE_TYPES["-->"]

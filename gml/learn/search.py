@@ -1,7 +1,8 @@
 """What score-based searches return, and the steps on their way.
 
 A search is a function from a decomposable score (and knowledge) to a graph. Gains of moves are
-rounded to 2⁻²⁰ nats before they are compared, so that last bits never decide; ties go by name.
+rounded to 2⁻²⁰ nats (more for huge scores) before they are compared, so that last bits never
+decide; ties go by name.
 """
 
 from __future__ import annotations
