@@ -31,6 +31,6 @@ for instructions in portable avx2; do
         tests/unit/test_order_posterior.py tests/unit/test_order_mcmc.py tests/unit/test_exact.py \
         tests/unit/test_scores.py tests/unit/test_inference.py \
         tests/property/test_statistics.py tests/property/test_permutation.py \
-        tests/property/test_sampling.py tests/unit/test_sample.py \
+        tests/property/test_row_probability.py tests/property/test_sampling.py tests/unit/test_sample.py \
         tests/unit/test_reading.py tests/unit/test_regressions.py tests/unit/test_independence.py
 done

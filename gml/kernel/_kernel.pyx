@@ -130,8 +130,12 @@ cdef extern from "tail.h":
     double c_log_chi2_upper "log_chi2_upper"(double, double) nogil
 
 cdef extern from "permutation.h":
-    int64_t c_permutation_exceedances "permutation_exceedances"(
-        const int64_t *, size_t, size_t, size_t, double, const uint64_t *, int64_t, int64_t) nogil
+    int c_permutation_draws "permutation_draws"(
+        const int64_t *, size_t, size_t, size_t, const uint64_t *, int64_t, int64_t,
+        double *) nogil
+    int c_information_loss_draws "information_loss_draws"(
+        const int64_t *, size_t, size_t, const double *, const int64_t *, const uint64_t *, int64_t,
+        int64_t, double *) nogil
 
 cdef extern from "moments.h":
     ctypedef struct wide_integer:
@@ -615,18 +619,46 @@ def log_chi2_upper(const double[::1] statistic, const double[::1] df):
     return out
 
 
-def permutation_exceedances(const int64_t[:, :, ::1] table, double threshold, tuple key,
-                            int64_t first, int64_t last):
-    """Replicates first..last-1 whose G reaches the threshold."""
+def permutation_draws(const int64_t[:, :, ::1] table, tuple key, int64_t first, int64_t last):
+    """G of the replicates first..last-1 of a table, its stratum margins fixed."""
     cdef uint64_t words[2]
-    cdef int64_t found
+    cdef int done
+    out = np.empty(last - first)
+    cdef double[::1] view = out
     words[0], words[1] = key
+    if last <= first:
+        return out
     with nogil:
-        found = c_permutation_exceedances(&table[0, 0, 0], table.shape[0], table.shape[1],
-                                          table.shape[2], threshold, words, first, last)
-    if found < 0:
+        done = c_permutation_draws(&table[0, 0, 0], table.shape[0], table.shape[1],
+                                   table.shape[2], words, first, last, &view[0])
+    if not done:
         raise MemoryError
-    return found
+    return out
+
+
+def information_loss_draws(const int64_t[:, :, ::1] table, const double[::1] weights,
+                           const int64_t[::1] groups, tuple key, int64_t first, int64_t last):
+    """Information that a second sample has less, in replicates first..last-1 of sharing out rows."""
+    cdef uint64_t words[2]
+    cdef int done
+    out = np.empty(last - first)
+    cdef double[::1] view = out
+    words[0], words[1] = key
+    if table.shape[1] != 2 or table.shape[0] != weights.shape[0] or (
+        weights.shape[0] != groups.shape[0]
+    ):
+        raise ValueError("there are two samples, and a weight and a group for each stratum")
+    if last <= first:
+        return out
+    if table.shape[0] == 0:
+        out[:] = 0
+        return out
+    with nogil:
+        done = c_information_loss_draws(&table[0, 0, 0], table.shape[0], table.shape[2],
+                                        &weights[0], &groups[0], words, first, last, &view[0])
+    if not done:
+        raise MemoryError
+    return out
 
 
 def exact_dot(const int64_t[::1] x, const int64_t[::1] y, weights=None):
@@ -729,3 +761,4 @@ include "_orders.pxi"
 include "_subsets.pxi"
 include "_order_search.pxi"
 include "_sampling.pxi"
+include "_row_probability.pxi"

@@ -14,6 +14,7 @@ from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
 from gml.independence.permutation import PermutationTest
 from gml.kernel import reference
+from gml.kernel.reference.permutation import information_loss
 from gml.kernel.reference.statistics import g_of_stratum
 
 compiled = pytest.importorskip("gml.kernel._kernel")
@@ -61,7 +62,8 @@ def test_close_to_exact_enumeration(seed, strata, shape, key):
     table[:, 0, 0] += 1
     replicates = 20_000
     threshold = g_of(table) - 1e-9
-    found = compiled.permutation_exceedances(table, threshold, (key, 12345), 0, replicates)
+    draws = compiled.permutation_draws(table, (key, 12345), 0, replicates)
+    found = np.count_nonzero(draws >= threshold)
     p = exact_p(table)
     # six standard errors: one failure in 10⁹ draws of this test
     slack = 6 * math.sqrt(max(p * (1 - p), 1e-4) / replicates) + 1e-3
@@ -77,21 +79,59 @@ def test_compiled_draws_what_the_reference_draws(seed, strata, r, c, size):
     rng = np.random.default_rng(seed)
     table = rng.integers(0, size, (strata, r, c)) * (rng.random((strata, r, c)) < 0.8)
     table = np.ascontiguousarray(table)
-    threshold = g_of(table) - 1e-9
-    for scale in (0.5, 1.0):
-        args = (table, threshold * scale, (seed, ~seed & (2**64 - 1)), 7, 207)
-        assert compiled.permutation_exceedances(*args) == reference.permutation_exceedances(*args)
+    args = (table, (seed, ~seed & (2**64 - 1)), 7, 207)
+    draws = compiled.permutation_draws(*args)
+    np.testing.assert_allclose(draws, reference.permutation_draws(*args), rtol=1e-9, atol=1e-12)
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 3), st.integers(1, 4),
+    st.sampled_from([3, 50, 4000]),
+)  # fmt: skip
+def test_information_losses_are_the_same_in_both_kernels(seed, groups, strata, columns, size):
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, size, (groups * strata, 2, columns))
+    table[:, :, 0] += 1
+    weights = rng.dirichlet(np.ones(groups * strata))
+    of_group = np.repeat(np.arange(groups), strata)
+    args = (table, weights, of_group, (seed, 3), 5, 105)
+    found = compiled.information_loss_draws(*args)
+    np.testing.assert_allclose(
+        found, reference.information_loss_draws(*args), rtol=1e-9, atol=1e-12
+    )
+    parts = [compiled.information_loss_draws(*args[:4], a, a + 25) for a in range(5, 105, 25)]
+    assert np.array_equal(found, np.concatenate(parts))
+
+
+def test_information_losses_are_those_of_rows_shared_out_anew():
+    """The draws against shuffling rows by hand: the same mean and spread."""
+    rng = np.random.default_rng(11)
+    table = np.array([[[30, 10], [20, 15]], [[5, 25], [12, 18]], [[9, 1], [3, 3]]])
+    weights, of_group = np.array([0.5, 0.3, 0.2]), np.array([0, 0, 1])
+    shuffled = []
+    for _ in range(4000):
+        again = np.empty_like(table)
+        for s, stratum in enumerate(table):
+            labels = rng.permutation(np.repeat([0, 1], stratum.sum(0)))
+            n_old = stratum[0].sum()
+            again[s] = [
+                np.bincount(labels[:n_old], minlength=2), np.bincount(labels[n_old:], minlength=2)
+            ]  # fmt: skip
+        shuffled.append(float(information_loss(again, weights, of_group)))
+    draws = compiled.information_loss_draws(table, weights, of_group, (1, 2), 0, 4000)
+    error = np.hypot(np.std(shuffled), np.std(draws)) / np.sqrt(4000)
+    assert abs(np.mean(shuffled) - np.mean(draws)) < 5 * error
+    assert np.std(shuffled) == pytest.approx(np.std(draws), rel=0.06)
 
 
 def test_chunks_add_up():
     table = np.array([[[10, 4, 3], [5, 9, 2]], [[1, 2, 3], [3, 2, 1]]])
     key = (1, 2)
-    whole = compiled.permutation_exceedances(table, 3.0, key, 0, 1000)
-    parts = [
-        compiled.permutation_exceedances(table, 3.0, key, a, a + 100) for a in range(0, 1000, 100)
-    ]
-    assert whole == sum(parts)
-    assert 0 < whole < 1000
+    whole = compiled.permutation_draws(table, key, 0, 1000)
+    parts = [compiled.permutation_draws(table, key, a, a + 100) for a in range(0, 1000, 100)]
+    assert np.array_equal(whole, np.concatenate(parts))
+    assert len(np.unique(whole)) > 100
 
 
 def test_valid_under_independence():

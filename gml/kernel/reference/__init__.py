@@ -8,7 +8,8 @@ from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
 from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
-from gml.kernel.reference.permutation import permutation_exceedances
+from gml.kernel.reference.permutation import information_loss_draws, permutation_draws
+from gml.kernel.reference.row_probability import row_log_probabilities
 from gml.kernel.reference.sampling import (
     GaussianSampler,
     TableSampler,
@@ -36,15 +37,17 @@ __all__ = [
     "group_rows",
     "grow_sets",
     "improve_order",
+    "information_loss_draws",
     "log_bayes_factor",
     "log_chi2_upper",
     "log_regret",
     "log_sum_sets",
     "losses_to_go",
     "normal_quantile",
-    "permutation_exceedances",
+    "permutation_draws",
     "read_csv",
     "recode",
+    "row_log_probabilities",
     "sum_orders",
     "table_statistics_of",
 ]

@@ -113,10 +113,10 @@ def _hypergeometric(
     return result
 
 
-def permutation_exceedances(
-    table: NDArray[np.int64], threshold: float, key: tuple[int, int], first: int, last: int
-) -> int:
-    """Replicates first..last-1 whose G reaches the threshold."""
+def permutation_draws(
+    table: NDArray[np.int64], key: tuple[int, int], first: int, last: int
+) -> NDArray[np.float64]:
+    """G of the replicates first..last-1 of a table, its stratum margins fixed."""
     margins = []
     draws = 0
     for stratum in table:
@@ -138,7 +138,50 @@ def permutation_exceedances(
             for b in range(len(columns)):
                 half += product[a, b] / n * divergence(t[:, a, b])
         g += 2 * half
-    return int(np.count_nonzero(g >= threshold))
+    return g
+
+
+def information_loss_draws(
+    table: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    key: tuple[int, int],
+    first: int,
+    last: int,
+) -> NDArray[np.float64]:
+    """Information that a second sample has less, in replicates first..last-1 of sharing out rows.
+
+    `table` is strata × 2 × columns, every stratum with rows in both samples. The information of a
+    sample is Σ_z w_z H(mixture of z) − Σ_s w_s H(stratum s): mixtures are over the strata of a
+    group (side by side) with their `weights`, which both samples share.
+    """
+    replicates = np.arange(first, last, dtype=np.uint64)
+    counters = replicates * np.uint64(len(table) * (table.shape[2] - 1))
+    drawn = np.empty((len(replicates), *table.shape), dtype=np.int64)
+    for s, stratum in enumerate(table):
+        drawn[:, s], counters = _draw_tables(stratum.sum(1), stratum.sum(0), key, counters)
+    return information_loss(drawn, weights, groups)
+
+
+def information_loss(
+    table: NDArray[np.int64], weights: NDArray[np.float64], groups: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """How much less information a second sample has; the last axes are strata × 2 × columns."""
+    shares = table / table.sum(axis=-1, keepdims=True)
+    inner = (weights[:, None] * _entropy(shares)).sum(axis=-2)
+    starts = np.flatnonzero(np.diff(groups, prepend=np.nan))
+    mixed = np.add.reduceat(weights[:, None, None] * shares, starts, axis=-3)
+    total = np.add.reduceat(weights, starts)
+    outer = (total[:, None] * _entropy(mixed / total[:, None, None])).sum(axis=-2)
+    information = outer - inner
+    difference: NDArray[np.float64] = information[..., 0] - information[..., 1]
+    return difference
+
+
+def _entropy(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    seen = np.where(shares > 0, shares, 1.0)
+    entropy: NDArray[np.float64] = -(seen * np.log(seen)).sum(axis=-1)
+    return entropy
 
 
 def _draw_tables(

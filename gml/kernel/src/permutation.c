@@ -157,26 +157,32 @@ static size_t find_margins(const int64_t *table, size_t strata, size_t rows, siz
     return kept;
 }
 
-int64_t permutation_exceedances(const int64_t *table, size_t strata, size_t rows, size_t columns,
-                                double threshold, const uint64_t key[2], int64_t first,
-                                int64_t last)
+static int fill_log_factorials(log_factorials *known, int64_t largest)
 {
-    int64_t exceeding = -1, largest;
+    known->size = largest < MAX_LOG_FACTORIALS ? largest + 1 : MAX_LOG_FACTORIALS;
+    known->table = malloc((size_t)known->size * sizeof *known->table);
+    if (known->table == NULL)
+        return 0;
+    for (int64_t k = 0; k < known->size; k++)
+        known->table[k] = lgamma((double)k + 1);
+    return 1;
+}
+
+int permutation_draws(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                      const uint64_t key[2], int64_t first, int64_t last, double *out)
+{
+    int done = 0;
+    int64_t largest;
     uint64_t draws;
     log_factorials known = {NULL, 0};
     margins *free_strata = malloc((strata + 1) * sizeof *free_strata);
     int64_t *totals = malloc((strata + 1) * (rows + columns) * sizeof *totals);
     int64_t *drawn = malloc((rows * columns + columns) * sizeof *drawn);
     if (free_strata == NULL || totals == NULL || drawn == NULL)
-        goto done;
+        goto end;
     size_t kept = find_margins(table, strata, rows, columns, free_strata, totals, &draws, &largest);
-    known.size = largest < MAX_LOG_FACTORIALS ? largest + 1 : MAX_LOG_FACTORIALS;
-    known.table = malloc((size_t)known.size * sizeof *known.table);
-    if (known.table == NULL)
-        goto done;
-    for (int64_t k = 0; k < known.size; k++)
-        known.table[k] = lgamma((double)k + 1);
-    exceeding = 0;
+    if (!fill_log_factorials(&known, largest))
+        goto end;
     int64_t *left = drawn + rows * columns;
     for (int64_t r = first; r < last; r++) {
         uint64_t counter = (uint64_t)r * draws;
@@ -187,12 +193,97 @@ int64_t permutation_exceedances(const int64_t *table, size_t strata, size_t rows
                                  counter, &known, left, drawn);
             g += g_of_stratum(drawn, m->rows, m->columns, m->row_totals, m->column_totals, m->n);
         }
-        exceeding += g >= threshold;
+        out[r - first] = g;
     }
-done:
+    done = 1;
+end:
     free(known.table);
     free(drawn);
     free(totals);
     free(free_strata);
-    return exceeding;
+    return done;
+}
+
+/* -sum p ln p of a row of counts; adds `weight` times the row's shares to `mixture`. */
+static double entropy_of_row(const int64_t *counts, size_t columns, double weight, double *mixture)
+{
+    double total = 0, entropy = 0;
+    for (size_t b = 0; b < columns; b++)
+        total += (double)counts[b];
+    for (size_t b = 0; b < columns; b++) {
+        if (counts[b] == 0)
+            continue;
+        double share = (double)counts[b] / total;
+        entropy -= share * log(share);
+        mixture[b] += weight * share;
+    }
+    return entropy;
+}
+
+/* The information of one group about the column: its weight times the entropy of the mixture. */
+static double entropy_of_mixture(double *mixture, size_t columns, double weight)
+{
+    double entropy = 0;
+    for (size_t b = 0; b < columns; b++) {
+        if (mixture[b] > 0)
+            entropy -= mixture[b] * log(mixture[b] / weight);
+        mixture[b] = 0;
+    }
+    return entropy;
+}
+
+int information_loss_draws(const int64_t *table, size_t strata, size_t columns,
+                           const double *weights, const int64_t *groups, const uint64_t key[2],
+                           int64_t first, int64_t last, double *out)
+{
+    int done = 0;
+    int64_t largest = 0;
+    log_factorials known = {NULL, 0};
+    int64_t *margin = malloc((strata + 1) * (2 + columns) * sizeof *margin);
+    int64_t *drawn = malloc(3 * columns * sizeof *drawn);
+    double *mixture = calloc(2 * columns, sizeof *mixture);
+    if (margin == NULL || drawn == NULL || mixture == NULL)
+        goto end;
+    for (size_t s = 0; s < strata; s++) {
+        int64_t *m = margin + s * (2 + columns);
+        memset(m, 0, (2 + columns) * sizeof *m);
+        for (size_t sample = 0; sample < 2; sample++)
+            for (size_t b = 0; b < columns; b++) {
+                int64_t count = table[(2 * s + sample) * columns + b];
+                m[sample] += count;
+                m[2 + b] += count;
+            }
+        if (m[0] + m[1] > largest)
+            largest = m[0] + m[1];
+    }
+    if (!fill_log_factorials(&known, largest))
+        goto end;
+    uint64_t draws = strata * (columns - 1);
+    int64_t *left = drawn + 2 * columns;
+    for (int64_t r = first; r < last; r++) {
+        uint64_t counter = (uint64_t)r * draws;
+        double loss = 0, weight = 0;
+        for (size_t s = 0; s < strata; s++) {
+            const int64_t *m = margin + s * (2 + columns);
+            counter = draw_table(m, m + 2, 2, columns, m[0] + m[1], key, counter, &known, left,
+                                 drawn);
+            loss -= weights[s] * entropy_of_row(drawn, columns, weights[s], mixture);
+            loss += weights[s] *
+                    entropy_of_row(drawn + columns, columns, weights[s], mixture + columns);
+            weight += weights[s];
+            if (s + 1 == strata || groups[s + 1] != groups[s]) {
+                loss += entropy_of_mixture(mixture, columns, weight);
+                loss -= entropy_of_mixture(mixture + columns, columns, weight);
+                weight = 0;
+            }
+        }
+        out[r - first] = loss;
+    }
+    done = 1;
+end:
+    free(known.table);
+    free(mixture);
+    free(drawn);
+    free(margin);
+    return done;
 }
