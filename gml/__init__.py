@@ -16,6 +16,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gml.check.baseline import Baseline, baseline_of
+    from gml.check.result import Check, CheckReport
+    from gml.check.run import CheckSettings, check_model
     from gml.counts.counter import Counter, Counts, TableSet
     from gml.counts.memory import MemoryCounter
     from gml.data.dataset import Dataset, Variable
@@ -52,9 +55,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Baseline": "gml.check.baseline",
     "BayesNet": "gml.model.bayesnet",
     "CIResult": "gml.independence.base",
     "CPT": "gml.model.bayesnet",
+    "Check": "gml.check.result",
+    "CheckReport": "gml.check.result",
+    "CheckSettings": "gml.check.run",
     "Counter": "gml.counts.counter",
     "Counts": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
@@ -73,7 +80,9 @@ _HOMES = {
     "adjust": "gml.independence.multiplicity",
     "average_graphs": "gml.learn.averaging",
     "average_probabilities": "gml.learn.averaging",
+    "baseline_of": "gml.check.baseline",
     "bootstrap_samples": "gml.learn.bootstrap",
+    "check_model": "gml.check.run",
     "chow_liu": "gml.learn.chowliu",
     "compare_graphs": "gml.graph.comparison",
     "edge_posteriors": "gml.learn.order_posterior",
@@ -102,8 +111,12 @@ __all__ = [
     "CPT",
     "SCORES",
     "TESTS",
+    "Baseline",
     "BayesNet",
     "CIResult",
+    "Check",
+    "CheckReport",
+    "CheckSettings",
     "Counter",
     "Counts",
     "Dataset",
@@ -120,7 +133,9 @@ __all__ = [
     "adjust",
     "average_graphs",
     "average_probabilities",
+    "baseline_of",
     "bootstrap_samples",
+    "check_model",
     "chow_liu",
     "compare_graphs",
     "edge_posteriors",

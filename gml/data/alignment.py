@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -30,6 +31,24 @@ def with_common_levels(
         labels = list(dict.fromkeys([*variable.levels, *other]))
         levels[variable.name] = order_levels(labels, decimal=decimal)
     return _with_levels(first, levels), _with_levels(second, levels)
+
+
+def with_levels_first(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Dataset:
+    """Give columns some levels in their order, and after them the others that they have.
+
+    Examples
+    --------
+    >>> data = Dataset((Variable("A", ("w", "x")),), (np.array([1, 0], dtype=np.uint8),))
+    >>> with_levels_first(data, {"A": ("x", "y")}).variables[0].levels
+    ('x', 'y', 'w')
+    """
+    wanted = {}
+    for variable in data.variables:
+        first = levels.get(variable.name)
+        if variable.levels is None or first is None or variable.levels[: len(first)] == first:
+            continue
+        wanted[variable.name] = tuple(dict.fromkeys([*first, *variable.levels]))
+    return _with_levels(data, wanted)
 
 
 def _with_levels(data: Dataset, levels: dict[str, tuple[str, ...]]) -> Dataset:

@@ -1,0 +1,39 @@
+"""What was accepted with a model: violations that are known, and how independences looked.
+
+A check whose violation was accepted leaves the family before p-values are adjusted. An independence
+that was not violated is remembered with its statistic, so that later it fails only if the
+dependence grew (`structure`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gml.check.result import BASELINED, FAIL, WARN, Check
+from gml.check.structure import Reference
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Identifiers of accepted checks, and references of independences by identifier."""
+
+    accepted: frozenset[str] = frozenset()
+    references: Mapping[str, Reference] = field(default_factory=dict)
+    rows: int | None = None
+
+
+def baseline_of(checks: Iterable[Check], rows: int) -> Baseline:
+    """Accept what fails, warns or was accepted before; remember the other independences."""
+    checks = list(checks)
+    accepted = frozenset(c.id for c in checks if c.status in (FAIL, WARN, BASELINED))
+    references = {
+        c.id: Reference(c.statistic, c.df, c.rows_new)
+        for c in checks
+        if c.kind == "independence"
+        and c.id not in accepted
+        and c.statistic is not None
+        and c.df is not None
+        and c.rows_new
+    }
+    return Baseline(accepted, references, rows)

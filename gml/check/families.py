@@ -1,0 +1,117 @@
+"""The counts behind a model beside those of new rows, family by family.
+
+New rows may have levels that the model does not know: they come after its own. What a node had in
+the rows that the model was fitted on is in its counts; a model without counts is taken as exact.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Counter
+from gml.data.dataset import Variable
+from gml.errors import DataError, GraphError, quote
+from gml.model.bayesnet import CPT, BayesNet, configuration
+
+_PLAIN = re.compile(r"[\w.+/%()<>\[\] -]+")
+
+
+@dataclass(frozen=True)
+class FamilyCounts:
+    """A row for each configuration of the parents and a column for each level, the model's first.
+
+    `old` is None where the model has no counts; `probabilities` are the model's own.
+    """
+
+    variable: Variable
+    parents: tuple[Variable, ...]
+    levels: tuple[str, ...]
+    old: NDArray[np.int64] | None
+    new: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+    @property
+    def n_known(self) -> int:
+        """Levels that the model knows."""
+        return len(self.variable.levels or ())
+
+    def configuration(self, row: int) -> tuple[tuple[str, str], ...]:
+        """The levels of the parents in a row."""
+        names = (parent.name for parent in self.parents)
+        return tuple(zip(names, configuration(self.parents, row), strict=True))
+
+
+def family_counts(net: BayesNet, counter: Counter) -> list[FamilyCounts]:
+    """Count the families of a model in new rows; those with a column that is not there are left."""
+    position = {variable.name: j for j, variable in enumerate(counter.variables)}
+    present = [
+        cpt
+        for cpt in map(table_of, net.cpds)
+        if all(v.name in position for v in (cpt.variable, *cpt.parents))
+    ]
+    families = [
+        (position[cpt.variable.name], tuple(position[parent.name] for parent in cpt.parents))
+        for cpt in present
+    ]
+    found = []
+    for cpt, (child, parents), cells in zip(
+        present, families, counter.family_tables(families), strict=True
+    ):
+        levels = counter.variables[child].levels or ()
+        sizes = [max(1, len(counter.variables[j].levels or ())) for j in parents]
+        known = tuple(slice(len(parent.levels or ())) for parent in cpt.parents)
+        new = cells.reshape(*sizes, -1)[known].reshape(len(cpt.table), -1)
+        extra = new.shape[1] - cpt.n_levels
+        old = None if cpt.counts is None else np.pad(whole_counts(cpt), ((0, 0), (0, extra)))
+        probabilities = np.pad(cpt.table, ((0, 0), (0, extra)))
+        found.append(FamilyCounts(cpt.variable, cpt.parents, levels, old, new, probabilities))
+    return found
+
+
+def table_of(cpd: object) -> CPT:
+    """Return the table of a node; a check is of levels."""
+    if not isinstance(cpd, CPT):
+        raise GraphError("a check is of a model of levels, and this one is of numbers")
+    return cpd
+
+
+def whole_counts(cpt: CPT) -> NDArray[np.int64]:
+    """Return the counts of a table, which are of whole rows."""
+    assert cpt.counts is not None
+    counts: NDArray[np.int64] = np.rint(cpt.counts).astype(np.int64)
+    if not np.array_equal(counts, cpt.counts):
+        raise DataError(
+            f"the counts of {quote(cpt.variable.name)} are no whole numbers; a check needs a model "
+            "that was fitted on rows, not on fractional weights"
+        )
+    return counts
+
+
+def rows_behind(net: BayesNet) -> int | None:
+    """How many rows a model was fitted on, by its counts."""
+    totals = [int(np.sum(c.counts)) for c in map(table_of, net.cpds) if c.counts is not None]
+    return max(totals, default=None)
+
+
+def label(name: str) -> str:
+    """Write a name so that an identifier made of several can be taken apart.
+
+    Examples
+    --------
+    >>> label("blood pressure"), label("a,b")
+    ('blood pressure', '"a,b"')
+    """
+    return name if _PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+
+
+def listed(given: Sequence[tuple[str, str | None]]) -> str:
+    """Write a configuration, or the names of a conditioning set."""
+    return ",".join(
+        label(name) if level is None else f"{label(name)}={label(level)}" for name, level in given
+    )

@@ -1,0 +1,259 @@
+"""Fit: are the new rows as likely under the model as the rows that it was fitted on?
+
+The difference D of the mean ln p of a row. Tables are the model's counts with ½ a cell (Jeffreys),
+so that no row is impossible. In-sample the old rows look better than they would have as new ones,
+by about one nat for each parameter and n₀ rows; so each is left out of the counts in turn, which
+the counts alone allow:
+
+    L₀ = Σ N/n₀ · ln((N − ½)/(N_row − 1 + r/2)).
+
+Without a change D has mean 0, whether the graph is true or not, and
+
+    Var D = s²(1/n + 1/n₀) + 2·dim/n₀²,
+
+s² the variance of ln p over the new rows (the old ones are not kept), the last term that of χ²/n₀,
+by which the fitted tables are off both ways. The lower tail is that of a gamma distribution with
+the skewness of D. A model without counts is taken as exact, n₀ infinite. The effect is −D in nats a
+row. (Drawing tables from their posterior and rows from these, as one might, leaves the optimism of
+the old rows in: with 500 parameters and as many rows it calls every new sample bad.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.check.families import FamilyCounts
+from gml.check.monte_carlo import log_skewed_tail
+from gml.check.question import Question
+from gml.check.result import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
+from gml.counts.resources import available_threads
+from gml.data.dataset import Dataset
+
+LIKELIHOOD = "likelihood"
+_LEAST_ROWS = 30
+_BINS = 1 << 16
+_SHOWN_NODES = 5
+_ROWS_A_THREAD = 1 << 16
+
+
+@dataclass(frozen=True)
+class _Moments:
+    n: int
+    variance: float
+    third: float
+
+
+@dataclass(frozen=True)
+class RowProbabilities:
+    """ln p of each row, NaN where a value is missing or unknown to the model."""
+
+    log_p: NDArray[np.float64]
+    tables: list[NDArray[np.float64]]
+    families: Sequence[FamilyCounts]
+
+
+def smoothed_logs(family: FamilyCounts) -> NDArray[np.float64]:
+    """ln P(level | row) of what the model knows: of its counts with ½ a cell, or its own tables."""
+    if family.old is None:
+        with np.errstate(divide="ignore"):
+            return np.log(family.probabilities[:, : family.n_known])
+    counts = family.old[:, : family.n_known] + 0.5
+    logs: NDArray[np.float64] = np.log(counts / counts.sum(axis=1, keepdims=True))
+    return logs
+
+
+def row_probabilities(
+    families: Sequence[FamilyCounts], rows: Dataset, threads: int | None = None
+) -> RowProbabilities:
+    """Return ln p of every row; nodes are summed in the order of their names."""
+    families = sorted(families, key=lambda family: family.variable.name)
+    tables = [smoothed_logs(family) for family in families]
+    members = [
+        [rows.index(v.name) for v in (*family.parents, family.variable)] for family in families
+    ]
+    known = {v.name: len(v.levels or ()) for f in families for v in (*f.parents, f.variable)}
+    n_levels = [known.get(name, 1) for name in rows.names]
+    flat = [np.ascontiguousarray(table.reshape(-1)) for table in tables]
+    columns = [np.ascontiguousarray(column) for column in rows.columns]
+    compute = kernel.active().row_log_probabilities
+
+    def part(first: int) -> NDArray[np.float64]:
+        last = min(first + _ROWS_A_THREAD, rows.n_rows)
+        found: NDArray[np.float64] = compute(columns, n_levels, members, flat, first, last)
+        return found
+
+    starts = range(0, rows.n_rows, _ROWS_A_THREAD)
+    wanted = threads or available_threads()
+    if wanted == 1 or len(starts) < 2:
+        parts = [part(first) for first in starts]
+    else:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(wanted) as pool:
+            parts = list(pool.map(part, starts))
+    return RowProbabilities(np.concatenate([np.empty(0), *parts]), tables, families)
+
+
+def fit_check(
+    families: Sequence[FamilyCounts], found: RowProbabilities | None, rows: Dataset | None
+) -> Question:
+    """Ask whether the new rows are less likely than the old ones."""
+    check_id, variables = "fit:likelihood", tuple(family.variable.name for family in families)
+    if found is None or rows is None or not families:
+        reason = "no rows to look at" if families else "no table to compare"
+        return Question(_insufficient(check_id, variables, f"fit: {reason}"))
+    moments = _moments(found.log_p, rows.weights)
+    impossible = bool(np.isneginf(found.log_p).any())
+    if moments.n < _LEAST_ROWS:
+        return Question(
+            _insufficient(check_id, variables, f"fit: {moments.n} complete rows are too few")
+        )
+    terms = {
+        family.variable.name: _mean_terms(family, table)
+        for family, table in zip(found.families, found.tables, strict=True)
+    }
+    before = math.fsum(old for old, _ in terms.values())
+    after = math.fsum(new for _, new in terms.values())
+    rows_old = max((int(f.old.sum()) for f in families if f.old is not None), default=None)
+    loss = before - after
+    old: dict[str, Figure] = {"mean ln p": before}
+    new: dict[str, Figure] = {"mean ln p": after}
+    worst = sorted(terms, key=lambda name: (terms[name][1] - terms[name][0], name))[:_SHOWN_NODES]
+    for name in worst:
+        if terms[name][1] < terms[name][0]:
+            old[f"of {name}"], new[f"of {name}"] = terms[name]
+    if impossible:
+        count = int(np.count_nonzero(np.isneginf(found.log_p)))
+        new = {"mean ln p": None, "impossible rows": count}
+        message = f"fit: {count} rows are impossible under the model"
+        log_p = -math.inf
+    else:
+        log_p = _log_p_of_loss(loss, moments, rows_old, _dimension(families))
+        message = f"fit: mean ln p of a row {before:.4g} -> {after:.4g}"
+    return Question(
+        Check(
+            id=check_id,
+            family="fit",
+            kind="likelihood",
+            variables=variables,
+            message=message,
+            test=LIKELIHOOD,
+            statistic=None if impossible else -loss,
+            log_p=log_p,
+            effect=None if impossible else max(0.0, loss),
+            effect_unit="nats a row",
+            old=old,
+            new=new,
+            rows_old=rows_old,
+            rows_new=moments.n,
+            status=PASS,
+        )
+    )
+
+
+def _insufficient(check_id: str, variables: tuple[str, ...], message: str) -> Check:
+    return Check(check_id, "fit", "likelihood", variables, message=message, status=INSUFFICIENT)
+
+
+def _mean_terms(family: FamilyCounts, logs: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean ln p of a node over the old rows, each left out in turn, and over the new ones."""
+    new = family.new[:, : family.n_known]
+    seen = new > 0
+    after = float(np.sum(new[seen] * logs[seen])) / max(1, int(new.sum()))
+    if family.old is None:
+        weights = new.sum(axis=1) / max(1, int(new.sum()))
+        p = family.probabilities[:, : family.n_known]
+        entropy = -np.sum(np.where(p > 0, p * np.where(p > 0, logs, 0.0), 0.0), axis=1)
+        return -float(np.sum(weights * entropy)), after
+    old = family.old[:, : family.n_known]
+    seen = old > 0
+    left = old.sum(axis=1, keepdims=True) - 1 + family.n_known / 2
+    without = np.log(np.where(seen, old - 0.5, 1.0) / np.where(seen, left, 1.0))
+    return float(np.sum(old[seen] * without[seen])) / max(1, int(old.sum())), after
+
+
+def _dimension(families: Sequence[FamilyCounts]) -> int:
+    """Free parameters that the old rows say something about."""
+    return sum(
+        int(np.maximum(np.count_nonzero(family.old, axis=1) - 1, 0).sum())
+        for family in families
+        if family.old is not None
+    )
+
+
+def _log_p_of_loss(loss: float, moments: _Moments, rows_old: int | None, dimension: int) -> float:
+    one_old = 0.0 if not rows_old else 1 / rows_old
+    one_new = 1 / moments.n
+    variance = moments.variance * (one_new + one_old) + 2 * dimension * one_old**2
+    if variance <= 0:
+        return 0.0 if loss <= 1e-9 else -math.inf
+    deviation = math.sqrt(variance)
+    # Of −D: rows far less likely than the others skew it upwards, old ones downwards.
+    skewness = -moments.third * (one_new**2 - one_old**2) / deviation**3
+    return log_skewed_tail(loss / deviation, skewness)
+
+
+def _moments(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> _Moments:
+    """Of ln p over the complete rows; by a histogram, so that no order of rows is seen."""
+    finite = np.isfinite(log_p)
+    values = log_p[finite]
+    if len(values) == 0:
+        return _Moments(0, 0.0, 0.0)
+    low, high = float(values.min()), float(values.max())
+    step = (high - low) / _BINS or 1.0
+    # Means of bins, not their edges: with few different values the histogram is exact enough.
+    bins = np.minimum(((values - low) / step).astype(np.int64), _BINS - 1)
+    counts = np.bincount(bins, None if weights is None else weights[finite], minlength=_BINS)
+    centres = low + step * (np.arange(_BINS) + 0.5)
+    n = int(counts.sum())
+    mean = float(np.sum(counts * centres)) / n
+    variance = float(np.sum(counts * (centres - mean) ** 2)) / n
+    third = float(np.sum(counts * (centres - mean) ** 3)) / n
+    return _Moments(n, variance if high > low else 0.0, third)
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def least_likely(
+    found: RowProbabilities, rows: Dataset, how_many: int
+) -> list[tuple[int, UnlikelyRow]]:
+    """Return the least likely rows with their positions, the least likely first."""
+    log_p = np.where(np.isnan(found.log_p), np.inf, found.log_p)
+    how_many = min(how_many, int(np.count_nonzero(~np.isnan(found.log_p))))
+    if how_many == 0:
+        return []
+    bound = np.partition(log_p, how_many - 1)[how_many - 1]
+    candidates = np.concatenate(
+        [np.flatnonzero(log_p < bound), np.flatnonzero(log_p == bound)[:how_many]]
+    )
+    order = np.lexsort((candidates, log_p[candidates]))[:how_many]
+    return [(int(row), _described(found, rows, int(row))) for row in candidates[order]]
+
+
+def _described(found: RowProbabilities, rows: Dataset, row: int) -> UnlikelyRow:
+    worst: tuple[float, UnlikelyRow] | None = None
+    for family, logs in zip(found.families, found.tables, strict=True):
+        at = 0
+        given = []
+        for parent in family.parents:
+            code = int(rows.columns[rows.index(parent.name)][row])
+            at = at * len(parent.levels or ()) + code
+            given.append((parent.name, (parent.levels or ())[code]))
+        code = int(rows.columns[rows.index(family.variable.name)][row])
+        term = float(logs[at, code])
+        if worst is None or term < worst[0]:
+            name, level = family.variable.name, family.levels[code]
+            total = float(found.log_p[row])
+            worst = (
+                term,
+                UnlikelyRow(None, row + 1, total, name, level, tuple(given), math.exp(term)),
+            )
+    assert worst is not None
+    return worst[1]

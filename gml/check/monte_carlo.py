@@ -1,0 +1,149 @@
+"""p-values by drawing, as far as a decision needs them (Besag & Clifford 1991, Biometrika 78:301).
+
+Replicates are drawn in stages until enough of them reach the observed statistic, or until they
+could tell a p-value well below the level at which a check fails: p = (1 + #{T* ≥ T})/(B + 1). An
+early stop never gives a p-value that small, so that P(p ≤ level) ≤ level holds exactly. Where even
+the first thousand replicates show that no number of draws could reach the statistic, or where
+drawing all of them would take too long, the tail of a gamma distribution with their mean, variance
+and skewness (Pearson's type III) stands in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+
+Draw = Callable[[tuple[int, int], int, int], NDArray[np.float64]]
+"""Statistics of the replicates first..last-1 under a key of two words."""
+
+MONTE_CARLO, TAIL_OF_DRAWS = "monte-carlo", "monte-carlo-tail"
+
+_FIRST_STAGE = 1000
+_GROWTH = 4
+_CHUNK = 250
+_ENOUGH = 20
+# Replicates for one that may reach the statistic where p is at the level.
+_RESOLUTION = 4
+# Cells drawn at most for one p-value: some seconds.
+_MOST_CELLS = 4e7
+# ln p beyond which drawing is hopeless.
+_HOPELESS = -35.0
+_SLACK = 1e-9
+_LEAST_SKEWNESS = 1e-3
+
+
+@dataclass(frozen=True)
+class MonteCarlo:
+    """Draws p-values that are to be compared with a level."""
+
+    level: float
+    seed: int = 0
+    threads: int = 1
+
+    def log_p(self, name: str, draw: Draw, observed: float, size: int) -> tuple[float, str]:
+        """Return ln p of an upper tail, and how it was had.
+
+        The random numbers depend on the seed and on `name` alone; `size` is the number of cells
+        that a replicate draws.
+        """
+        key = _key(self.seed, name)
+        most = max(_FIRST_STAGE, math.ceil(_RESOLUTION / self.level))
+        threshold = observed - _SLACK
+        drawn, reaching = 0, 0
+        values = np.empty(0)
+        stage = _FIRST_STAGE
+        while True:
+            values = np.concatenate([values, self._draw(draw, key, drawn, stage)])
+            reaching += int(np.count_nonzero(values[drawn:] >= threshold))
+            drawn = stage
+            if reaching >= _ENOUGH or drawn == most:
+                return math.log((1 + reaching) / (1 + drawn)), MONTE_CARLO
+            stage = min(most, _GROWTH * drawn)
+            if (tail := log_tail(values, observed)) < _HOPELESS or stage * size > _MOST_CELLS:
+                return tail, TAIL_OF_DRAWS
+
+    def _draw(self, draw: Draw, key: tuple[int, int], first: int, last: int) -> NDArray[np.float64]:
+        starts = range(first, last, _CHUNK)
+
+        def chunk(start: int) -> NDArray[np.float64]:
+            return draw(key, start, min(start + _CHUNK, last))
+
+        if self.threads == 1:
+            return np.concatenate([chunk(start) for start in starts])
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            return np.concatenate(list(pool.map(chunk, starts)))
+
+
+def _key(seed: int, name: str) -> tuple[int, int]:
+    digest = hashlib.sha256(f"{seed}\0{name}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
+
+
+def log_tail(values: NDArray[np.float64], observed: float) -> float:
+    """ln P(T ≥ observed) of the gamma distribution with the moments of the values."""
+    mean, deviation = float(values.mean()), float(values.std())
+    if observed <= mean:
+        return math.log(0.5)
+    if deviation <= _SLACK:
+        return -math.inf if observed > mean + _SLACK else 0.0
+    skewness = float(np.mean(((values - mean) / deviation) ** 3))
+    return log_skewed_tail((observed - mean) / deviation, skewness)
+
+
+def log_skewed_tail(z: float, skewness: float) -> float:
+    """ln P(Z ≥ z) of a standardised variable with some positive skewness; normal without any."""
+    if skewness < _LEAST_SKEWNESS:
+        return log_normal_tail(z)
+    df = 8 / skewness**2
+    return log_chi2_tail(df + z * math.sqrt(2 * df), df)
+
+
+def log_normal_tail(z: float) -> float:
+    """ln P(Z ≥ z) of a standard normal variable."""
+    half = log_chi2_tail(z * z, 1.0) + math.log(0.5)
+    return half if z >= 0 else math.log1p(-math.exp(half))
+
+
+def log_chi2_tail(x: float, df: float) -> float:
+    """ln of the upper tail of the χ² distribution."""
+    if x <= 0:
+        return 0.0
+    return float(kernel.active().log_chi2_upper(np.array([x]), np.array([df]))[0])
+
+
+def log_noncentral_tail(x: float, df: float, noncentrality: float) -> float:
+    """ln of the upper tail of the noncentral χ² distribution, a Poisson mixture of central ones.
+
+    Examples
+    --------
+    >>> round(math.exp(log_noncentral_tail(10.0, 3.0, 4.0)), 6)
+    0.190056
+    """
+    half = noncentrality / 2
+    if half == 0:
+        return log_chi2_tail(x, df)
+    if half > 1e5:
+        return log_normal_tail((x - df - noncentrality) / math.sqrt(2 * df + 4 * noncentrality))
+    reach = 12 * math.sqrt(half) + 40
+    terms = np.arange(max(0, math.floor(half - reach)), math.ceil(half + reach))
+    log_factorial = np.array([math.lgamma(j + 1.0) for j in terms.tolist()])
+    log_weight = terms * math.log(half) - half - log_factorial
+    tails = kernel.active().log_chi2_upper(np.full(len(terms), max(x, 0.0)), df + 2.0 * terms)
+    return log_sum(log_weight + tails)
+
+
+def log_sum(logs: NDArray[np.float64] | Sequence[float]) -> float:
+    """ln Σ exp, at most 0 as that of probabilities."""
+    largest = float(np.max(logs))
+    if not math.isfinite(largest):
+        return largest
+    return min(0.0, largest + math.log(math.fsum(np.exp(np.asarray(logs) - largest).tolist())))

@@ -1,0 +1,230 @@
+"""Run the checks of a model on new rows, and decide.
+
+If nothing changed, the answer is no with probability at most α: p-values of all checks that are
+not baselined are adjusted together by Holm's method (1979), which needs no independence of the
+tests. A check fails iff its adjusted p-value is at most α and its effect at least what is asked
+for. The method of Benjamini & Hochberg only ranks the report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.check.baseline import Baseline
+from gml.check.families import FamilyCounts, family_counts, rows_behind, table_of
+from gml.check.fit import fit_check, least_likely, row_probabilities
+from gml.check.monte_carlo import MonteCarlo
+from gml.check.question import Question
+from gml.check.result import (
+    BASELINED,
+    FAIL,
+    FAMILIES,
+    INSUFFICIENT,
+    PASS,
+    WARN,
+    Check,
+    CheckReport,
+    UnlikelyRow,
+)
+from gml.check.schema import ColumnCounts, MissingCounts, schema_checks
+from gml.check.structure import structure_checks
+from gml.check.tables import table_checks
+from gml.counts.counter import Counter, TableSet
+from gml.counts.memory import MemoryCounter
+from gml.counts.resources import available_threads
+from gml.data.alignment import with_levels_first
+from gml.data.dataset import Dataset
+from gml.errors import UsageError
+from gml.independence.multiplicity import adjust
+from gml.model.bayesnet import BayesNet
+from gml.progress import reporter
+
+# p-values within this factor of the level are settled exactly.
+_DOUBT = 50
+_TIE = 1e-12
+_UNLIKELY_ROWS = 5
+
+
+@dataclass(frozen=True)
+class CheckSettings:
+    """How to decide: the level of the whole run, effects that matter, and what a failure means."""
+
+    alpha: float = 0.01
+    min_effect: Mapping[str, float] = field(default_factory=dict)
+    """By family; 0 where none is given."""
+    families: Collection[str] = FAMILIES
+    warn: Collection[str] = ()
+    """Families whose failures only warn."""
+    seed: int = 0
+    threads: int | None = None
+    unlikely_rows: int = _UNLIKELY_ROWS
+
+    def __post_init__(self) -> None:
+        for name in (*self.families, *self.warn, *self.min_effect):
+            if name not in FAMILIES:
+                raise UsageError(f"{name!r} is not one of {', '.join(FAMILIES)}")
+        if not 0 < self.alpha < 1:
+            raise UsageError("alpha is between 0 and 1")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known of the data beside their rows, and of the past."""
+
+    data: str = "data"
+    model: str = "model"
+    declared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Levels that were declared by hand: a value beyond them fails, however rare."""
+    missing_before: MissingCounts | None = None
+    missing_now: MissingCounts | None = None
+    rows_read: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+def check_model(
+    net: BayesNet,
+    data: Dataset | Counter,
+    settings: CheckSettings | None = None,
+    *,
+    baseline: Baseline | None = None,
+    context: Context | None = None,
+) -> CheckReport:
+    """Ask whether a model still holds on new rows.
+
+    `data` may lack columns of the model, and have values that it does not know; a counter has its
+    levels in the order of the model's, others after them.
+
+    Examples
+    --------
+    >>> import gml
+    >>> rows = gml.read("sample_data/asia.csv")
+    >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), gml.MemoryCounter(rows))
+    >>> report = check_model(net, rows)
+    >>> report.failed, report.counts["pass"] > 40
+    (False, True)
+    """
+    settings, context = settings or CheckSettings(), context or Context()
+    baseline = baseline or Baseline()
+    counter = _counter(net, data, settings)
+    rows = counter.dataset if isinstance(counter, MemoryCounter) else None
+    families = family_counts(net, counter)
+    notes = list(context.notes)
+    if any(table_of(cpd).counts is None for cpd in net.cpds):
+        notes.append("the model has no counts, and so its tables are taken as exact")
+    questions: list[Question] = []
+    unlikely: tuple[UnlikelyRow, ...] = ()
+    if "schema" in settings.families:
+        questions += schema_checks(
+            net,
+            _columns(net, counter),
+            declared=context.declared,
+            missing_before=context.missing_before,
+            missing_now=context.missing_now,
+        )
+    if "tables" in settings.families:
+        questions += table_checks(families)
+    if "structure" in settings.families:
+        questions += structure_checks(
+            net.graph, counter, families, alpha=settings.alpha, references=baseline.references
+        )
+    if "fit" in settings.families:
+        fit, unlikely = _fit(families, rows, settings)
+        questions.append(fit)
+    checks = decide(questions, settings, accepted=baseline.accepted)
+    return CheckReport(
+        checks=tuple(checks),
+        alpha=settings.alpha,
+        data=context.data,
+        model=context.model,
+        rows=counter.n,
+        model_rows=rows_behind(net),
+        unlikely=unlikely,
+        notes=tuple(notes),
+    )
+
+
+def _counter(net: BayesNet, data: Dataset | Counter, settings: CheckSettings) -> Counter:
+    if not isinstance(data, Dataset):
+        return data
+    levels = {v.name: v.levels for v in net.variables if v.levels is not None}
+    present = [name for name in net.names if name in data.names]
+    aligned = with_levels_first(data.select(present), levels)
+    return MemoryCounter(aligned, threads=settings.threads)
+
+
+def _columns(net: BayesNet, counter: Counter) -> dict[str, ColumnCounts]:
+    wanted = [j for j, v in enumerate(counter.variables) if v.name in net.names]
+    found = {}
+    for j, counts in zip(wanted, counter.tables([TableSet((j,)) for j in wanted]), strict=True):
+        variable = counter.variables[j]
+        # Without rows no configuration was seen, not even that of nothing.
+        cells: NDArray[np.int64] = counts.table.sum(axis=0)
+        found[variable.name] = ColumnCounts(variable.levels or (), cells)
+    return found
+
+
+def _fit(
+    families: Sequence[FamilyCounts], rows: Dataset | None, settings: CheckSettings
+) -> tuple[Question, tuple[UnlikelyRow, ...]]:
+    if rows is None or not families:
+        return fit_check(families, None, None), ()
+    found = row_probabilities(families, rows, settings.threads)
+    least = least_likely(found, rows, settings.unlikely_rows)
+    return fit_check(families, found, rows), tuple(row for _, row in least)
+
+
+# ---------------------------------------------------------------------- decision
+
+
+def decide(
+    questions: Sequence[Question], settings: CheckSettings, *, accepted: Collection[str]
+) -> list[Check]:
+    """Settle the p-values that matter, adjust them together, and give each check its status."""
+    open_ = [
+        k
+        for k, question in enumerate(questions)
+        if question.check.id not in accepted and question.check.log_p is not None
+    ]
+    level = settings.alpha / max(1, len(open_))
+    monte_carlo = MonteCarlo(level, settings.seed, settings.threads or available_threads())
+    checks = [question.check for question in questions]
+    for done, k in enumerate(open_):
+        checks[k] = _settled(questions[k], monte_carlo)
+        reporter().advance("checking", done + 1, len(open_))
+    log_p = [checks[k].log_p for k in open_]
+    decisive = dict(zip(open_, adjust(log_p, "holm"), strict=True))
+    ranking = dict(zip(open_, adjust(log_p, "bh"), strict=True))
+    result = []
+    for k, found in enumerate(checks):
+        if found.id in accepted:
+            result.append(replace(found, status=BASELINED))
+        elif k not in decisive:
+            result.append(found)
+        else:
+            judged = replace(found, log_p_adjusted=decisive[k], log_q=ranking[k])
+            result.append(replace(judged, status=_status(judged, settings)))
+    return result
+
+
+def _settled(question: Question, monte_carlo: MonteCarlo) -> Check:
+    check = question.check
+    assert check.log_p is not None
+    doubtful = question.always or check.log_p <= math.log(_DOUBT * monte_carlo.level)
+    if question.settle is None or not doubtful:
+        return check
+    log_p, test = question.settle(monte_carlo)
+    return replace(check, log_p=log_p, test=test)
+
+
+def _status(check: Check, settings: CheckSettings) -> str:
+    assert check.log_p_adjusted is not None
+    fails = check.log_p_adjusted <= math.log(settings.alpha) + _TIE
+    matters = check.effect is None or check.effect >= settings.min_effect.get(check.family, 0.0)
+    if not (fails and matters):
+        return INSUFFICIENT if check.status == INSUFFICIENT else PASS
+    return WARN if check.family in settings.warn else FAIL

@@ -1,0 +1,184 @@
+"""Schema: the columns, their levels, and how often they are missing.
+
+A column that is not there fails. A level that the model does not know fails if levels were declared
+or the model is taken as exact. Otherwise it may be just rare: the rows that the model was fitted on
+had a chance to have it, and did not. If nothing changed, a level with c rows on both sides together
+falls all to the new side with probability at most (n/(n₀+n))^c, so the p-value is the probability
+that as many rows as observed belong to such levels, over all levels seen on either side. Missing
+rates are compared by Fisher's exact test, where it is known how often a column was missing before.
+The effect is the share of rows, or its change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.check.families import label, table_of, whole_counts
+from gml.check.question import Question
+from gml.check.result import PASS, Check
+from gml.check.two_sample import EXACT, log_two_sided_share
+from gml.model.bayesnet import BayesNet
+
+_SHARE_UNIT = "share of rows"
+# Levels that are all new with less probability than this never are.
+_NEVER = 1e-15
+_MOST_ROWS = 1 << 14
+_SHOWN_LEVELS = 5
+
+
+@dataclass(frozen=True)
+class MissingCounts:
+    """Rows read, and how many of them lack a value, by column; none where a name is not listed."""
+
+    rows: int
+    columns: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ColumnCounts:
+    """A column of new rows: its levels, the model's first, and the rows that have each."""
+
+    levels: tuple[str, ...]
+    counts: NDArray[np.int64]
+
+
+def schema_checks(
+    net: BayesNet,
+    columns: Mapping[str, ColumnCounts],
+    *,
+    declared: Mapping[str, Sequence[str]],
+    missing_before: MissingCounts | None,
+    missing_now: MissingCounts | None,
+) -> list[Question]:
+    """Ask for every node: is there a column, are its levels known, is it missing more often?"""
+    questions = []
+    for name in net.names:
+        questions.append(_column(name, present=name in columns))
+        if name not in columns:
+            continue
+        questions.append(_levels(net, name, columns[name], declared.get(name)))
+        if missing_before is not None and missing_now is not None:
+            questions.append(_missing(name, missing_before, missing_now))
+    return questions
+
+
+def _column(name: str, *, present: bool) -> Question:
+    return Question(
+        Check(
+            id=f"schema:column:{label(name)}",
+            family="schema",
+            kind="columns",
+            variables=(name,),
+            message=f"{name}: a column" if present else f"{name}: there is no such column",
+            log_p=None if present else -math.inf,
+            status=PASS,
+        )
+    )
+
+
+def _levels(
+    net: BayesNet, name: str, column: ColumnCounts, declared: Sequence[str] | None
+) -> Question:
+    cpt = table_of(net.cpd(name))
+    known = set(cpt.variable.levels or ()) if declared is None else set(declared)
+    rows = int(column.counts.sum())
+    new = {
+        level: int(count)
+        for level, count in zip(column.levels, column.counts, strict=True)
+        if level not in known and count
+    }
+    unseen = sum(new.values())
+    most = sorted(new, key=lambda level: (-new[level], level))
+    shown = ", ".join(f"{level!r} ({new[level]})" for level in most[:_SHOWN_LEVELS])
+    more = f" and {len(most) - _SHOWN_LEVELS} more" if len(most) > _SHOWN_LEVELS else ""
+    before = None
+    log_p: float | None
+    if cpt.counts is not None and declared is None:
+        before = whole_counts(cpt).sum(axis=0)
+        log_p = _log_p_of_unseen(before, column.counts, unseen)
+        test = EXACT
+    else:
+        log_p, test = (-math.inf if unseen else None), None
+    who = "the model" if declared is None else "the schema"
+    return Question(
+        Check(
+            id=f"schema:levels:{label(name)}",
+            family="schema",
+            kind="levels",
+            variables=(name,),
+            message=f"{name}: values that {who} does not know: {shown}{more}"
+            if new
+            else f"{name}: all values are known",
+            test=test,
+            statistic=float(unseen),
+            log_p=log_p,
+            effect=unseen / rows if rows else 0.0,
+            effect_unit=_SHARE_UNIT,
+            old={"levels": len(known)},
+            new={"levels": len(known) + len(new), "unknown rows": unseen, "unknown": most},
+            rows_old=None if before is None else int(before.sum()),
+            rows_new=rows,
+        )
+    )
+
+
+def _log_p_of_unseen(before: NDArray[np.int64], after: NDArray[np.int64], unseen: int) -> float:
+    """ln P(as many rows belong to levels that are all on the new side)."""
+    if unseen == 0:
+        return 0.0
+    pooled = after.copy()
+    pooled[: len(before)] += before
+    share = int(after.sum()) / int(pooled.sum())
+    if share == 1:
+        return 0.0
+    # A bound on rows keeps the table small; fewer rows are only more probable.
+    wanted = min(unseen, _MOST_ROWS)
+    chance = np.zeros(wanted + 1)
+    chance[0] = 1.0
+    for count in pooled[pooled > 0].tolist():
+        together = share**count
+        if together < _NEVER:
+            continue
+        moved = np.zeros_like(chance)
+        if count < wanted:
+            moved[count:wanted] = chance[: wanted - count]
+        moved[wanted] = chance[max(0, wanted - count) :].sum()
+        chance = (1 - together) * chance + together * moved
+    p = float(chance[wanted])
+    # Levels that are never all new were left out: together they add less than this.
+    return math.log(min(1.0, p + len(pooled) * _NEVER))
+
+
+def _missing(name: str, before: MissingCounts, now: MissingCounts) -> Question:
+    old_hits, new_hits = before.columns.get(name, 0), now.columns.get(name, 0)
+    answered = before.rows > 0 and now.rows > 0
+    g, log_p, effect = (
+        log_two_sided_share(old_hits, before.rows, new_hits, now.rows)
+        if answered
+        else (0.0, 0.0, 0.0)
+    )
+    old_rate, new_rate = old_hits / max(1, before.rows), new_hits / max(1, now.rows)
+    return Question(
+        Check(
+            id=f"schema:missing:{label(name)}",
+            family="schema",
+            kind="missing",
+            variables=(name,),
+            message=f"{name}: missing in {old_rate:.3%} -> {new_rate:.3%} of rows",
+            test=EXACT,
+            statistic=g,
+            df=1.0,
+            log_p=log_p,
+            effect=abs(effect),
+            effect_unit=_SHARE_UNIT,
+            old={"missing": old_hits, "rate": old_rate},
+            new={"missing": new_hits, "rate": new_rate},
+            rows_old=before.rows,
+            rows_new=now.rows,
+        )
+    )

@@ -1,0 +1,133 @@
+"""Tables: is each row of a CPT still as it was?
+
+The counts that the model was fitted on against the new ones, row by row (`two_sample`): a model
+that was fitted on few rows is not the truth, and taking it for that raises alarms where nothing
+changed. A model without counts is taken as exact. Rows without data on either side cannot tell. The
+effect is the total variation ½ Σ |p − q|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.check.families import FamilyCounts, listed
+from gml.check.monte_carlo import MonteCarlo
+from gml.check.question import Question, Settle
+from gml.check.result import INSUFFICIENT, PASS, Check, Figure
+from gml.check.two_sample import (
+    G,
+    Homogeneity,
+    compare_rows,
+    compare_with_probabilities,
+    settle_rows,
+    settle_with_probabilities,
+    total_variation,
+)
+
+
+def table_checks(families: Sequence[FamilyCounts]) -> list[Question]:
+    """Ask for every row of every table."""
+    return [question for family in families for question in _of_family(family)]
+
+
+def _of_family(family: FamilyCounts) -> list[Question]:
+    if family.old is None:
+        found = compare_with_probabilities(family.probabilities, family.new)
+        before = family.probabilities
+    else:
+        found = compare_rows(family.old, family.new)
+        before = _shares(family.old)
+    after = _shares(family.new)
+    effects = total_variation(before, after)
+    return [
+        _of_row(family, row, found, before[row], after[row], float(effects[row]))
+        for row in range(len(family.new))
+    ]
+
+
+def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    shares: NDArray[np.float64] = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return shares
+
+
+def _of_row(
+    family: FamilyCounts,
+    row: int,
+    found: Homogeneity,
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    effect: float,
+) -> Question:
+    name = family.variable.name
+    given = family.configuration(row)
+    old = None if family.old is None else family.old[row]
+    new = family.new[row]
+    rows_old, rows_new = (None if old is None else int(old.sum())), int(new.sum())
+    answered = rows_new > 0 and rows_old != 0
+    seen = (before > 0) | (after > 0)
+    place = f" where {', '.join(f'{parent}={level}' for parent, level in given)}" if given else ""
+    if answered:
+        most = int(np.argmax(np.abs(after - before)))
+        change = f"P({name}={family.levels[most]}) {before[most]:.3g} -> {after[most]:.3g}"
+        message = f"{name}{place}: {change}"
+    else:
+        message = f"{name}{place}: no rows to compare"
+    check = Check(
+        id=f"tables:{listed([(name, None)])}|{listed(given)}",
+        family="tables",
+        kind="row",
+        variables=(name,),
+        given=given,
+        message=message,
+        test=G if answered else None,
+        statistic=float(found.g[row]) if answered and np.isfinite(found.g[row]) else None,
+        df=float(found.df[row]) if answered else None,
+        log_p=float(found.log_p[row]) if answered else None,
+        effect=effect if answered else None,
+        effect_unit="total variation" if answered else None,
+        old=_figures(family.levels, seen, before, old) if rows_old != 0 else {},
+        new=_figures(family.levels, seen, after, new) if rows_new > 0 else {},
+        rows_old=rows_old,
+        rows_new=rows_new,
+        status=PASS if answered else INSUFFICIENT,
+    )
+    if not answered or found.df[row] == 0 or found.is_trusted(row) or np.isinf(found.g[row]):
+        return Question(check)
+    return Question(check, _settler(check, family, row, float(found.g[row])), found.is_sparse(row))
+
+
+def _settler(check: Check, family: FamilyCounts, row: int, g: float) -> Settle:
+    new = family.new[row]
+    if family.old is not None:
+        old = family.old[row]
+
+        def of_counts(monte_carlo: MonteCarlo) -> tuple[float, str]:
+            return settle_rows(old, new, g, check.id, monte_carlo)
+
+        return of_counts
+    probabilities = family.probabilities[row]
+
+    def of_probabilities(monte_carlo: MonteCarlo) -> tuple[float, str]:
+        return settle_with_probabilities(probabilities, new, g, check.id, monte_carlo)
+
+    return of_probabilities
+
+
+def _figures(
+    levels: Sequence[str],
+    seen: NDArray[np.bool_],
+    shares: NDArray[np.float64],
+    counts: NDArray[np.int64] | None,
+) -> dict[str, Figure]:
+    """The levels that either side has, with their probabilities and counts."""
+    chosen = np.flatnonzero(seen).tolist()
+    figures: dict[str, Figure] = {
+        "levels": [levels[k] for k in chosen],
+        "p": [float(shares[k]) for k in chosen],
+    }
+    if counts is not None:
+        figures["counts"] = [int(counts[k]) for k in chosen]
+    return figures
