@@ -126,7 +126,7 @@ def log_noncentral_tail(x: float, df: float, noncentrality: float) -> float:
     Examples
     --------
     >>> round(math.exp(log_noncentral_tail(10.0, 3.0, 4.0)), 6)
-    0.190056
+    0.224078
     """
     half = noncentrality / 2
     if half == 0:
