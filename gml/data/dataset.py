@@ -80,6 +80,8 @@ class Dataset:
     weights: NDArray[np.int64] | None = None
     digest: str | None = None
     unit: float = 1.0
+    first_line: int | None = None
+    """Physical line of the first row, if every row has a line to itself."""
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -135,6 +137,7 @@ class Dataset:
             self,
             columns=tuple(column[keep] for column in self.columns),
             weights=None if self.weights is None else self.weights[keep],
+            first_line=None,
         )
 
     def blocks(self, n_rows: int = 1 << 16) -> Iterator[Dataset]:

@@ -77,6 +77,10 @@ class ReadOptions:
         """The intervals of a column that a graph or model declares."""
         return None if name in self.cuts else self.schema.intervals.get(name)
 
+    def expected_levels(self, name: str) -> tuple[str, ...]:
+        """The levels of a column that come first, before others that it may have."""
+        return self.schema.expected.get(name, ())
+
     def binning(self, name: str) -> Binning | None:
         """How a column is to be cut, if it is asked for by name."""
         if name in self.cuts:

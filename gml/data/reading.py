@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter as Multiset
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from gml.kernel.layout import (
     CsvColumn,
     CsvDialect,
     CsvProblem,
+    CsvResult,
 )
 from gml.kernel.number import parse_number
 
@@ -89,8 +91,13 @@ def read_dataset(
         chosen = choose_columns(header.names, options, used, source.name)
         specs = _specs(header.names, chosen, options, numeric)
         dialect = CsvDialect(delimiter, options.decimal, options.na_tokens)
-        columns = _read_cells(source, header, specs, dialect)
-        return _build(columns, header.names, chosen, options, numeric, source.name, source.digest())
+        cells = _read_cells(source, header, specs, dialect)
+        dataset = _build(
+            cells.columns, header.names, chosen, options, numeric, source.name, source.digest()
+        )
+        if cells.n_lines == dataset.n_rows:
+            return replace(dataset, first_line=header.next_line)
+        return dataset
 
 
 def default_delimiter(path: str | os.PathLike[str]) -> str:
@@ -156,6 +163,9 @@ def _specs(
             specs[j] = ColumnSpec(CODES8, MAX_LEVELS, known=known, numbers_on_overflow=True)
         elif options.binning(name) is not None:
             specs[j] = ColumnSpec(NUMBERS)
+        elif expected := options.expected_levels(name):
+            most = max(options.max_levels, len(expected))
+            specs[j] = ColumnSpec(CODES8, most, known=expected)
         elif options.bins is not None:
             specs[j] = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
         else:
@@ -168,13 +178,14 @@ def _specs(
 
 def _read_cells(
     source: ByteSource, header: Header, specs: list[ColumnSpec], dialect: CsvDialect
-) -> list[CsvColumn]:
+) -> CsvResult:
     try:
-        result = kernel.active().read_csv(source, header.rest, header.next_line, specs, dialect)
+        result: CsvResult = kernel.active().read_csv(
+            source, header.rest, header.next_line, specs, dialect
+        )
     except CsvProblem as problem:
         raise explain_problem(problem, source.name, header.names, specs) from None
-    columns: list[CsvColumn] = result.columns
-    return columns
+    return result
 
 
 def _build(
@@ -241,6 +252,7 @@ def _refuse_identifiers(
             declared = (
                 options.declared_levels(name) is not None
                 or options.declared_intervals(name) is not None
+                or options.expected_levels(name)
             )
             if not declared and _numbers_to_cut(column.labels, options) is None:
                 too_many.append(name)
@@ -294,7 +306,9 @@ def _code_column(
         lookup = np.append(values, np.nan)
         codes = np.where(missing_mask(column.cells), len(values), column.cells)
         return _cut_numbers(lookup[codes], binning, weights)
-    levels = order_levels(column.labels, decimal=options.decimal)
+    expected = options.expected_levels(name)
+    others = [label for label in column.labels if label not in expected]
+    levels = (*expected, *order_levels(others, decimal=options.decimal))
     if list(levels) != column.labels:
         rank = {level: code for code, level in enumerate(levels)}
         kernel.active().recode(column.cells, [rank[label] for label in column.labels])

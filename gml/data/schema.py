@@ -23,6 +23,8 @@ class Schema:
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     intervals: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Levels that are intervals: a column may have these labels, or numbers that lie in them."""
+    expected: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Levels that come first, whether they occur or not; others may follow."""
     cuts: dict[str, tuple[float, ...]] = field(default_factory=dict)
     na: tuple[str, ...] | None = None
 
@@ -69,7 +71,7 @@ def parse_schema(content: Any, where: str) -> Schema:
     na = content.get("na")
     if na is not None and not (isinstance(na, list) and all(isinstance(t, str) for t in na)):
         raise DataError(f'{where}: "na" is not a list of strings')
-    return Schema(levels, {}, cuts, None if na is None else tuple(na))
+    return Schema(levels, cuts=cuts, na=None if na is None else tuple(na))
 
 
 def _levels(value: Any, where: str) -> tuple[str, ...]:

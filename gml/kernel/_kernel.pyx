@@ -42,6 +42,7 @@ cdef extern from "csv_reader.h":
         size_t n_columns
         csv_column *columns
         size_t n_rows, row_capacity
+        uint64_t line
         int status
         uint64_t error_line
         size_t error_column, error_fields
@@ -273,7 +274,8 @@ def read_csv(source, bytes start, first_line, list columns, dialect):
         csv_finish(reader)
         return CsvResult(
             reader.n_rows,
-            [_take_column(&reader.columns[j], reader.n_rows) for j in range(reader.n_columns)])
+            [_take_column(&reader.columns[j], reader.n_rows) for j in range(reader.n_columns)],
+            reader.line - first_line)
     finally:
         csv_free(reader)
 

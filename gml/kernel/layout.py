@@ -118,6 +118,8 @@ class CsvResult(NamedTuple):
 
     n_rows: int
     columns: list[CsvColumn]
+    n_lines: int
+    """Physical lines behind the header; as many as rows iff each row has a line to itself."""
 
 
 class CsvProblem(Exception):

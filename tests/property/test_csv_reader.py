@@ -51,7 +51,7 @@ def outcome(kernel, content, specs, dialect, sizes, start=b""):
         cells = None if column.cells is None else column.cells.tolist()
         dtype = None if column.cells is None else column.cells.dtype.str
         columns.append((column.kind, column.labels, dtype, repr(cells)))
-    return ("read", result.n_rows, columns)
+    return ("read", result.n_rows, result.n_lines, columns)
 
 
 HOSTILE = st.lists(

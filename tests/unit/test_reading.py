@@ -15,7 +15,7 @@ from gml.data.dataset import missing_mask
 from gml.data.discretize import parse_binning
 from gml.data.options import ReadOptions
 from gml.data.reading import read_dataset
-from gml.data.schema import parse_schema
+from gml.data.schema import Schema, parse_schema
 from gml.errors import DataError, GmlWarning, UsageError
 
 
@@ -467,3 +467,35 @@ def test_schema_file(tmp_path):
         read_schema(path)
     with pytest.raises(DataError, match="No such file"):
         read_schema(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "first_line"),
+    [
+        ("a,b\n1,2\n3,4\n", 2),
+        ("a,b\n1,2\n3,4", 2),
+        ('"a\n",b\r\n1,2\r\n3,4\r\n', 3),
+        ("a,b\n1,2\n\n3,4\n", None),
+        ('a,b\n1,"2\n"\n3,4\n', None),
+        ("a,b\n", 2),
+    ],
+)
+def test_the_line_of_the_first_row_if_rows_are_lines(tmp_path, text, first_line):
+    path = tmp_path / "data.csv"
+    path.write_bytes(text.encode())
+    data = gml.read(path)
+    assert data.first_line == first_line
+    assert data.rows(np.zeros(data.n_rows, dtype=bool)).first_line is None
+
+
+def test_expected_levels_come_first_and_others_may_follow(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\nNA,10\nz,9\nq,?\n")
+    schema = Schema(expected={"a": ("z", "NA", "y"), "b": ("9",)})
+    data = gml.read(path, schema=schema, missing="available")
+    assert data.variables[0].levels == ("z", "NA", "y", "q")
+    assert data.columns[0].tolist() == [1, 0, 3]
+    assert data.variables[1].levels == ("9", "10")
+    assert data.columns[1].tolist() == [1, 0, 255]
+    with pytest.raises(DataError, match="more than 2 levels"):
+        gml.read(path, schema=Schema(expected={"a": ("z",)}), max_levels=2, missing="available")

@@ -170,7 +170,8 @@ def read_csv(
                 raise CsvProblem(RECORD_TOO_LONG, line, 0, 0, b"")
             n_rows += 1
         line, characters = lines.number + 1, lines.characters
-    return CsvResult(n_rows, [column.result() for column in read])
+    n_lines = lines.number - first_line + 1
+    return CsvResult(n_rows, [column.result() for column in read], n_lines)
 
 
 def _store_record(

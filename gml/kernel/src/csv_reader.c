@@ -265,6 +265,7 @@ last_record:
         return 0;
     }
     reader->n_rows++;
+    reader->line += 1 + inner_lines;
     return size;
 }
 
