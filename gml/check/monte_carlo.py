@@ -2,10 +2,10 @@
 
 Replicates are drawn in stages until enough of them reach the observed statistic, or until they
 could tell a p-value well below the level at which a check fails: p = (1 + #{T* ≥ T})/(B + 1). An
-early stop never gives a p-value that small, so that P(p ≤ level) ≤ level holds exactly. Where even
-the first thousand replicates show that no number of draws could reach the statistic, or where
-drawing all of them would take too long, the tail of a gamma distribution with their mean, variance
-and skewness (Pearson's type III) stands in.
+early stop never gives a p-value that small, so that P(p ≤ level) ≤ level holds exactly. Where the
+first thousand replicates show that drawing is hopeless, p being thousands of times below the level,
+or where drawing all of them would take too long, the tail of a gamma distribution with their mean,
+variance and skewness (Pearson's type III) stands in.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ MONTE_CARLO, TAIL_OF_DRAWS = "monte-carlo", "monte-carlo-tail"
 _FIRST_STAGE = 1000
 _GROWTH = 4
 _CHUNK = 250
-_ENOUGH = 20
+_ENOUGH = 10
 # Replicates for one that may reach the statistic where p is at the level.
-_RESOLUTION = 4
-# Cells drawn at most for one p-value: some seconds.
-_MOST_CELLS = 4e7
-# ln p beyond which drawing is hopeless.
-_HOPELESS = -35.0
+_RESOLUTION = 2
+# Cells drawn at most for one p-value: about two seconds.
+_MOST_CELLS = 1e7
+# How far below the level, in ln p, drawing is hopeless.
+_HOPELESS = 8.0
 _SLACK = 1e-9
 _LEAST_SKEWNESS = 1e-3
 
@@ -66,7 +66,8 @@ class MonteCarlo:
             if reaching >= _ENOUGH or drawn == most:
                 return math.log((1 + reaching) / (1 + drawn)), MONTE_CARLO
             stage = min(most, _GROWTH * drawn)
-            if (tail := log_tail(values, observed)) < _HOPELESS or stage * size > _MOST_CELLS:
+            tail = log_tail(values, observed)
+            if tail < math.log(self.level) - _HOPELESS or stage * size > _MOST_CELLS:
                 return tail, TAIL_OF_DRAWS
 
     def _draw(self, draw: Draw, key: tuple[int, int], first: int, last: int) -> NDArray[np.float64]:

@@ -1,0 +1,86 @@
+"""Baseline files: what was accepted with a model, as JSON.
+
+    {"schema": "gml/1", "kind": "baseline", "rows": 5000,
+     "accepted": ["structure:a->b", …],
+     "references": {"structure:a independent of b": {"statistic": 1.2, "df": 1, "n": 5000}, …}}
+
+`accepted` names the checks whose violation is known; `references` have the statistic of each other
+independence at that time.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from gml.check.baseline import Baseline
+from gml.check.structure import Reference
+from gml.errors import DataError, quote
+from gml.formats.json_graph import SCHEMA, encode
+
+KIND = "baseline"
+
+
+def dump_baseline(baseline: Baseline) -> str:
+    """Return the text of a baseline file, an item a line, so that diffs can be read."""
+    accepted = ",\n".join(encode(name) for name in sorted(baseline.accepted))
+    references = ",\n".join(
+        f"{encode(name)}: {encode({'statistic': r.statistic, 'df': r.df, 'n': r.n})}"
+        for name, r in sorted(baseline.references.items())
+    )
+    return (
+        f'{{"schema": "{SCHEMA}", "kind": "{KIND}", "rows": {encode(baseline.rows)},\n'
+        f'"accepted": [\n{accepted}\n],\n'
+        f'"references": {{\n{references}\n}}}}\n'
+    )
+
+
+def read_baseline(path: str | os.PathLike[str]) -> Baseline:
+    """Read a baseline file."""
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise DataError(
+            f"{path}: {error.strerror}; --write-baseline {path} makes a baseline"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not a JSON file: {error}") from None
+    return _parsed(content, str(path))
+
+
+def _parsed(content: Any, where: str) -> Baseline:
+    if not isinstance(content, dict) or content.get("kind") != KIND:
+        raise DataError(f'{where}: not a baseline: "kind" is not "{KIND}"')
+    accepted = content.get("accepted", [])
+    if not isinstance(accepted, list) or not all(isinstance(name, str) for name in accepted):
+        raise DataError(f'{where}: "accepted" is not a list of names of checks')
+    given = content.get("references", {})
+    if not isinstance(given, dict):
+        raise DataError(f'{where}: "references" is not an object')
+    references = {name: _reference(value, name, where) for name, value in given.items()}
+    rows = content.get("rows")
+    if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool)):
+        raise DataError(f'{where}: "rows" is not a number of rows')
+    return Baseline(frozenset(accepted), references, rows)
+
+
+def _reference(value: Any, name: str, where: str) -> Reference:
+    numbers = (
+        [value.get(key) for key in ("statistic", "df", "n")] if isinstance(value, dict) else []
+    )
+    if len(numbers) != 3 or not all(
+        isinstance(number, int | float) and not isinstance(number, bool) and _is_amount(number)
+        for number in numbers
+    ):
+        raise DataError(
+            f'{where}: the reference of {quote(name)} lacks a number: "statistic", "df" or "n"'
+        )
+    statistic, df, n = numbers
+    return Reference(float(statistic), float(df), int(n))
+
+
+def _is_amount(number: float) -> bool:
+    return math.isfinite(number) and number >= 0
