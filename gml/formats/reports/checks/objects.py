@@ -1,0 +1,104 @@
+"""The report as JSON, a check a line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+from gml.check.result import Check, CheckReport, UnlikelyRow
+from gml.formats.json_graph import SCHEMA, encode, lines
+from gml.formats.reports.tests import log10, probability
+
+
+def as_json(report: CheckReport) -> str:
+    """Return one object; what does not apply is null, and so is what no number can say."""
+    head = encode(
+        {
+            "schema": SCHEMA,
+            "verdict": "fail" if report.failed else "pass",
+            "alpha": report.alpha,
+            "data": encodable(report.data),
+            "model": encodable(report.model),
+            "rows": report.rows,
+            "model_rows": report.model_rows,
+            "summary": report.counts,
+        }
+    )
+    checks = lines([check_object(check) for check in report.checks])
+    unlikely = lines([row_object(row) for row in report.unlikely])
+    notes = encode(list(report.notes))
+    return f'{head[:-1]},\n"checks": {checks},\n"unlikely_rows": {unlikely},\n"notes": {notes}}}\n'
+
+
+def check_object(check: Check) -> dict[str, Any]:
+    """Return the JSON object of a check."""
+    return {
+        "id": check.id,
+        "family": check.family,
+        "kind": check.kind,
+        "variables": list(check.variables),
+        "given": dict(check.given),
+        "status": check.status,
+        "message": check.message,
+        **number_object(check),
+    }
+
+
+def number_object(check: Check) -> dict[str, Any]:
+    """Return the numbers of a check."""
+    numbers = {
+        "test": check.test,
+        "statistic": check.statistic,
+        "df": _whole(check.df),
+        "p_value": probability(check.log_p),
+        "log10_p": log10(check.log_p),
+        "p_adjusted": probability(check.log_p_adjusted),
+        "log10_p_adjusted": log10(check.log_p_adjusted),
+        "q_value": probability(check.log_q),
+        "effect": check.effect,
+        "effect_unit": check.effect_unit,
+        "old": dict(check.old),
+        "new": dict(check.new),
+        "rows_old": check.rows_old,
+        "rows_new": check.rows_new,
+    }
+    return {name: _plain(value) for name, value in numbers.items()}
+
+
+def row_object(row: UnlikelyRow) -> dict[str, Any]:
+    """Return the JSON object of a row that the model hardly expects."""
+    return {
+        "line": row.line,
+        "row": row.row,
+        "log_probability": _plain(row.log_probability),
+        "column": row.column,
+        "value": row.value,
+        "given": dict(row.given),
+        "probability": _plain(row.probability),
+    }
+
+
+def encodable(path: str) -> str:
+    """A path as text: bytes that are not UTF-8, which Python keeps as lone surrogates, are lost."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _whole(number: float | None) -> int | float | None:
+    return int(number) if number is not None and float(number).is_integer() else number
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as JSON has them: whole ones of any type as int, null for NaN and infinity."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        number = float(value)
+        return number if math.isfinite(number) else None
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    assert isinstance(value, Iterable)
+    return [_plain(item) for item in value]

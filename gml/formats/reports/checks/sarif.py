@@ -1,0 +1,150 @@
+"""The report as SARIF 2.1.0, the format that code scanning services read.
+
+A rule for each kind of check, a result for each check that fails, warns or was accepted before. All
+results are placed at the header of the data, which names the columns; so that services do not take
+them for one, each has a fingerprint of its own, made from the id of the check.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from gml import __version__
+from gml.check.result import BASELINED, FAIL, WARN, Check, CheckReport
+from gml.formats.reports.checks.objects import encodable, number_object, row_object
+from gml.formats.reports.checks.wording import printable, sentence, verdict_sentence
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {FAIL: "error", WARN: "warning", BASELINED: "note"}
+
+_RULES = {
+    "schema.columns": (
+        "A column of the model is missing",
+        "The data lack a column that the model has. Restore it, or fit a model without it.",
+    ),
+    "schema.levels": (
+        "A value that the model does not know",
+        "A column holds values that the model does not know. Correct them, or fit a model that "
+        "has them among its levels.",
+    ),
+    "schema.missing": (
+        "More values are missing",
+        "A column misses more values than the data that the model was fitted on.",
+    ),
+    "tables.row": (
+        "A conditional distribution has changed",
+        "Where the parents have these levels, the variable is distributed otherwise than in the "
+        "data that the model was fitted on. The effect is the total variation between both.",
+    ),
+    "structure.independence": (
+        "An independence no longer holds",
+        "Variables that the model takes for independent, given others, depend on one another in "
+        "these data. The effect is in nats. The graph may lack an edge: learn it anew.",
+    ),
+    "structure.edge": (
+        "An edge is lost",
+        "Variables that an edge joins depend on one another much less than the model says. The "
+        "effect is the loss of conditional mutual information.",
+    ),
+    "fit.likelihood": (
+        "The data fit worse",
+        "The mean log-likelihood of a row is lower than the model lets expect of rows of its own, "
+        "given how surely its tables are known.",
+    ),
+}
+
+
+def as_sarif(report: CheckReport) -> str:
+    """Return the log; the order of its results is that of urgency."""
+    checks = report.ranked(FAIL, WARN, BASELINED)
+    rule_ids = sorted({_rule_id(check) for check in checks} | _RULES.keys())
+    location = _location(report.data)
+    run = {
+        "tool": {
+            "driver": {
+                "name": "gml",
+                "version": __version__,
+                "rules": [_rule(rule_id) for rule_id in rule_ids],
+            }
+        },
+        "invocations": [{"executionSuccessful": True}],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(check, rule_ids, location) for check in checks],
+        "properties": {
+            "verdict": verdict_sentence(report),
+            "alpha": report.alpha,
+            "data": encodable(report.data),
+            "model": encodable(report.model),
+            "rows": report.rows,
+            "modelRows": report.model_rows,
+            "summary": report.counts,
+            "unlikelyRows": [row_object(row) for row in report.unlikely],
+            "notes": list(report.notes),
+        },
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def _rule_id(check: Check) -> str:
+    return f"{check.family}.{check.kind}"
+
+
+def _rule(rule_id: str) -> dict[str, Any]:
+    short, long = _RULES.get(rule_id, (rule_id, f"A check of the kind {rule_id} fails."))
+    return {
+        "id": rule_id,
+        "shortDescription": {"text": short},
+        "fullDescription": {"text": long},
+        "help": {"text": long},
+        "defaultConfiguration": {"level": "error"},
+    }
+
+
+def _result(check: Check, rule_ids: list[str], location: dict[str, Any]) -> dict[str, Any]:
+    rule_id = _rule_id(check)
+    fingerprint = hashlib.sha256(check.id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    logical = [
+        {"name": name, "fullyQualifiedName": name, "kind": "variable"}
+        for name in dict.fromkeys(check.variables)
+    ]
+    place = {**location, **({"logicalLocations": logical} if logical else {})}
+    result: dict[str, Any] = {
+        "ruleId": rule_id,
+        "ruleIndex": rule_ids.index(rule_id),
+        "level": _LEVELS[check.status],
+        "message": {"text": sentence(check)},
+        **({"locations": [place]} if place else {}),
+        # The first is what GitHub goes by; it would otherwise hash the line, the same for all.
+        "partialFingerprints": {
+            "primaryLocationLineHash": f"{fingerprint}:1",
+            "gmlCheck/v1": fingerprint,
+        },
+        "properties": {
+            "id": printable(check.id),
+            "given": dict(check.given),
+            **number_object(check),
+        },
+    }
+    if check.status == BASELINED:
+        result["suppressions"] = [{"kind": "external", "justification": "accepted in the baseline"}]
+    return result
+
+
+def _location(data: str) -> dict[str, Any]:
+    """Where the data are, relative to the current folder if they are within it."""
+    if data == "-":
+        return {}
+    path = Path(data)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    uri = quote(os.fsencode(path))
+    artifact = {"uri": f"file://{uri}"} if path.is_absolute() else {"uri": uri}
+    if not path.is_absolute():
+        artifact["uriBaseId"] = "%SRCROOT%"
+    return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}

@@ -1,0 +1,182 @@
+"""What all reports for people say alike: the verdict, the figures of a check, a row, a name.
+
+Names and labels may hold anything; `printable` makes text that every format can carry on one line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from gml.check.result import (
+    BASELINED,
+    FAIL,
+    FAMILIES,
+    INSUFFICIENT,
+    WARN,
+    Check,
+    CheckReport,
+    Figure,
+    UnlikelyRow,
+)
+from gml.errors import place
+from gml.formats.reports.tests import log10
+from gml.independence.base import tiny_p
+
+_SHOWN_ITEMS = 8
+_SMALL_P = -4
+
+
+def printable(text: str) -> str:
+    r"""Write what cannot be seen, or that XML cannot hold, as an escape.
+
+    Examples
+    --------
+    >>> printable('a\nb\x00')
+    'a\\nb\\x00'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
+
+
+def plural(count: int, noun: str) -> str:
+    """A number and its noun.
+
+    Examples
+    --------
+    >>> plural(1, 'row'), plural(2, 'row')
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def verdict(report: CheckReport) -> str:
+    """FAIL or PASS, for a heading."""
+    return "FAIL" if report.failed else "PASS"
+
+
+def verdict_sentence(report: CheckReport) -> str:
+    """How many checks fail, of which families, and what was left undecided."""
+    counts = report.counts
+    total = len(report.checks)
+    alpha = f"at alpha {report.alpha:g}"
+    if report.failed:
+        failures = report.ranked(FAIL)
+        by_family = (
+            f"{sum(check.family == family for check in failures)} {family}"
+            for family in _families(failures)
+        )
+        verb = "fails" if counts[FAIL] == 1 else "fail"
+        said = f"{counts[FAIL]} of {plural(total, 'check')} {verb} {alpha}: {', '.join(by_family)}"
+    else:
+        said = f"none of {plural(total, 'check')} fails {alpha}"
+    asides = [plural(counts[WARN], "warning")] if counts[WARN] else []
+    asides += [
+        f"{counts[status]} {status}" for status in (BASELINED, INSUFFICIENT) if counts[status]
+    ]
+    return said + (f" ({', '.join(asides)})" if asides else "")
+
+
+def _families(checks: Iterable[Check]) -> list[str]:
+    found = {check.family for check in checks}
+    return [family for family in FAMILIES if family in found] + sorted(found - {*FAMILIES})
+
+
+def subjects(report: CheckReport) -> tuple[str, str]:
+    """The data and the model, each with its number of rows."""
+    model = printable(place(report.model))
+    if report.model_rows is not None:
+        model += f" ({plural(report.model_rows, 'row')})"
+    return f"{printable(place(report.data))} ({plural(report.rows, 'row')})", model
+
+
+def sentence(check: Check) -> str:
+    """The message of a check on one line."""
+    return printable(check.message or check.id)
+
+
+def p_shown(log_p: float | None) -> str:
+    """A p-value of three digits, from its logarithm if a float would take it for 0.
+
+    Examples
+    --------
+    >>> p_shown(math.log(0.02)), p_shown(-2000.0), p_shown(-math.inf), p_shown(None)
+    ('0.02', '2.6e-869', '0', '-')
+    """
+    if log_p is None or math.isnan(log_p):
+        return "-"
+    exponent = log10(log_p)
+    if exponent is None:
+        return "0"
+    return f"{math.exp(log_p):.3g}" if exponent > _SMALL_P else tiny_p(exponent, 3)
+
+
+def figure_shown(figure: Figure) -> str:
+    """A figure of the old or the new data."""
+    if figure is None:
+        return "-"
+    if isinstance(figure, str):
+        return printable(figure)
+    if isinstance(figure, Sequence):
+        some = ", ".join(figure_shown(item) for item in figure[:_SHOWN_ITEMS])
+        left = len(figure) - _SHOWN_ITEMS
+        return f"[{some}" + (f" and {left} more]" if left > 0 else "]")
+    return f"{figure:.4g}" if isinstance(figure, float) else str(figure)
+
+
+def effect_shown(check: Check) -> str:
+    """The effect with its unit."""
+    if check.effect is None:
+        return "-"
+    unit = f" {printable(check.effect_unit)}" if check.effect_unit else ""
+    return f"{check.effect:.3g}{unit}"
+
+
+def comparisons(check: Check) -> list[str]:
+    """Each figure that was compared, as `name old → new`."""
+    names = dict.fromkeys([*check.old, *check.new])
+    return [
+        f"{printable(name)} {figure_shown(check.old.get(name))} → "
+        f"{figure_shown(check.new.get(name))}"
+        for name in names
+    ]
+
+
+def rows_shown(check: Check) -> str:
+    """How many rows are behind the figures, as `old → new`."""
+    return f"{figure_shown(check.rows_old)} → {figure_shown(check.rows_new)}"
+
+
+def numbers(check: Check) -> list[str]:
+    """The numbers of a check, each with its name; what does not apply is left out."""
+    items = []
+    if check.log_p_adjusted is not None:
+        items.append(f"adjusted p {p_shown(check.log_p_adjusted)}")
+    if check.log_p is not None:
+        items.append(f"p {p_shown(check.log_p)}")
+    if check.effect is not None:
+        items.append(f"effect {effect_shown(check)}")
+    if check.statistic is not None:
+        of = printable(check.test) if check.test else "statistic"
+        items.append(f"{of} {check.statistic:.6g}")
+    if check.df is not None:
+        items.append(f"df {check.df:g}")
+    if check.rows_old is not None or check.rows_new is not None:
+        items.append(f"rows {rows_shown(check)}")
+    return items
+
+
+def place_of_row(row: UnlikelyRow) -> str:
+    """The line of a row, or its number where lines cannot be told."""
+    return f"row {row.row}" if row.line is None else f"line {row.line}"
+
+
+def why_unlikely(row: UnlikelyRow) -> str:
+    """The value that is least likely, given what, and how unlikely."""
+    given = ", ".join(f"{name}={level}" for name, level in row.given)
+    text = printable(f"{row.column}={row.value}" + (f" given {given}" if given else ""))
+    return f"{text}: p {row.probability:.3g}, whole row {p_shown(row.log_probability)}"
