@@ -15,6 +15,7 @@ import click
 from gml.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
+    from gml.check.result import CheckReport
     from gml.formats.reports.answers import Answer
     from gml.formats.reports.comparisons import ComparedPair
     from gml.formats.reports.scores import ScoredGraph
@@ -199,6 +200,16 @@ class AnswerOutput(_Output):
         self._send(FORMATS[self.format](answer))
 
 
+class CheckReportOutput(_Output):
+    """Takes the report of a run of checks."""
+
+    def write(self, report: CheckReport) -> None:
+        """Write the report."""
+        from gml.formats.reports.checks import FORMATS
+
+        self._send(FORMATS[self.format](report))
+
+
 class TextOutput(_Output):
     """Takes sentences, and the facts behind them."""
 
@@ -312,6 +323,13 @@ def answer_output(function: Function) -> Function:
     return _output(function, AnswerOutput, REPORT_SUFFIXES)
 
 
+def check_report_output(function: Function) -> Function:
+    """-o and -f for the report of checks, injected as `out`."""
+    from gml.formats.suffixes import CHECK_SUFFIXES
+
+    return _output(function, CheckReportOutput, CHECK_SUFFIXES, without_suffix=("github",))
+
+
 def text_output(function: Function) -> Function:
     """-o and -f for sentences, injected as `out`."""
     return _output(function, TextOutput, {".txt": "text", ".json": "json"})
@@ -332,8 +350,9 @@ def _output(
     function: Function,
     kind: type[_Output],
     suffixes: dict[str, str],
+    without_suffix: Sequence[str] = (),
 ) -> Function:
-    formats = list(dict.fromkeys(suffixes.values()))
+    formats = list(dict.fromkeys([*suffixes.values(), *without_suffix]))
     default = formats[0]
 
     @click.option("-o", "--output", metavar="FILE", help="Write here; the suffix picks the format.")

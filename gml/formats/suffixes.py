@@ -32,6 +32,13 @@ REPORT_SUFFIXES = {
     ".csv": "csv",
     ".md": "markdown",
 }
+CHECK_SUFFIXES = {
+    ".txt": "text",
+    ".json": "json",
+    ".md": "markdown",
+    ".xml": "junit",
+    ".sarif": "sarif",
+}
 
 
 def format_of(

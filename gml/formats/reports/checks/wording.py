@@ -105,7 +105,7 @@ def p_shown(log_p: float | None) -> str:
     Examples
     --------
     >>> p_shown(math.log(0.02)), p_shown(-2000.0), p_shown(-math.inf), p_shown(None)
-    ('0.02', '2.6e-869', '0', '-')
+    ('0.02', '2.58e-869', '0', '-')
     """
     if log_p is None or math.isnan(log_p):
         return "-"
