@@ -71,9 +71,13 @@ def name_list_option(*flags: str, help_: str) -> Callable[[Function], Function]:
 
 
 def was_given(name: str) -> bool:
-    """Whether an option was written on the command line."""
+    """Whether an option was given: on the command line, in the environment or in a file."""
     source = click.get_current_context().get_parameter_source(name)
-    return source is click.core.ParameterSource.COMMANDLINE
+    return source in (
+        click.core.ParameterSource.COMMANDLINE,
+        click.core.ParameterSource.ENVIRONMENT,
+        click.core.ParameterSource.DEFAULT_MAP,
+    )
 
 
 def claim_input(path: str) -> None:
