@@ -28,7 +28,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from gml.cli.options import NameList, claim_input
+from gml.cli.options import NameList, claim_input, parse_list
 from gml.errors import DataError, UsageError, quote, unknown_name
 from gml.progress import StderrReporter
 
@@ -112,7 +112,7 @@ class ConfiguredCommand(click.Command):
             variable = f"GML_{key.replace('-', '_').upper()}"
             text = os.environ.get(variable, "")
             if text:
-                settings.put(parameter, _from_text(parameter, text), variable)
+                settings.put(parameter, _from_text(parameter, text, variable), variable)
         return settings
 
     def _source(self, path: str | None) -> _Source | None:
@@ -273,12 +273,12 @@ def _is_flag(parameter: click.Parameter) -> bool:
     return isinstance(parameter, click.Option) and parameter.is_flag
 
 
-def _from_text(parameter: click.Parameter, text: str) -> Any:
+def _from_text(parameter: click.Parameter, text: str, origin: str) -> Any:
     """The value in an environment variable; click converts it as it does those of flags."""
     if not _is_repeated(parameter):
         return text
     if isinstance(parameter.type, NameList):
-        return [text]
+        return [_record(text, origin)]
     return [line for line in text.splitlines() if line.strip()]
 
 
@@ -289,7 +289,7 @@ def _from_toml(parameter: click.Parameter, value: Any, origin: str, folder: str)
             raise UsageError(f"{origin}: {_shown(value)} is not true or false")
         return value
     if isinstance(parameter.type, NameList):
-        return [value] if isinstance(value, str) else [_names(value, origin)]
+        return [_record(value, origin) if isinstance(value, str) else _names(value, origin)]
     if not _is_repeated(parameter):
         return _within(folder, _scalar(parameter, value, origin))
     if isinstance(value, dict):
@@ -306,8 +306,15 @@ def _from_toml(parameter: click.Parameter, value: Any, origin: str, folder: str)
     return [_assigned_within(folder, item) for item in scalars]
 
 
+def _record(text: str, origin: str) -> tuple[str, ...]:
+    """Names as on the command line, one CSV record."""
+    try:
+        return parse_list(text)
+    except UsageError as error:
+        raise UsageError(f"{origin}: {error}") from None
+
+
 def _names(value: Any, origin: str) -> tuple[str, ...]:
-    """An array of names; as a string, it would be one CSV record."""
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise UsageError(f"{origin}: is not an array of names in quotes")
     return tuple(value)

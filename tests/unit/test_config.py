@@ -158,6 +158,7 @@ def test_flags_in_the_environment(place, monkeypatch, text, on):
         ("GML_STRICT", "perhaps"),
         ("GML_MISSING", "dorp"),
         ("GML_REPORT", "juint=x.xml"),
+        ("GML_COLUMNS", 'A,"b'),
         ("GML_NO_CONFIG", "perhaps"),
     ],
 )
