@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 import click
 import pytest
@@ -366,3 +368,13 @@ def test_a_setting_that_the_command_line_replaces_does_no_harm(place):
     assert call("d", "m", "--missing", "drop")["missing"] == "drop"
     found = call("d", "m", "--missing", "dorpp")
     assert "gml.toml" not in found.said
+
+
+def test_the_example_of_the_documentation(place):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    write(place / "gml.toml", example)
+    found = Called([])
+    assert (found["data_path"], found["alpha"]) == ("data/today.csv", 0.001)
+    assert found["min_effect"] == ("tables=0.05",)
+    assert [other.path for other in found["out"].others] == ["checks.xml", "checks.sarif"]
