@@ -105,6 +105,8 @@ def everything():
     checks.append(
         check(name="lists", old={"p": [0.1] * 20}, new={"p": [0.2] * 20, "levels": ["a"]})
     )
+    levels = {"levels": NASTY, "p": [0.25] * len(NASTY), "counts": [1] * len(NASTY)}
+    checks.append(check(name="levels", old=levels, new=levels))
     checks.append(check(name="odd", effect=math.inf, statistic=math.nan))
     rows = tuple(UnlikelyRow(i, i, -3.0, n, n, ((n, n),), 0.01) for i, n in enumerate(NASTY))
     return report(*checks, unlikely=rows, notes=tuple(NASTY))
@@ -175,6 +177,34 @@ def test_text_puts_the_surest_first_and_cuts():
 def test_text_keeps_to_a_hundred_columns():
     made = check(message="word " * 60, old={f"level {i}": 1 / 3 for i in range(30)})
     assert max(map(len, FORMATS["text"](report(made)).splitlines())) <= 100
+
+
+def test_text_has_the_levels_of_a_table_one_by_one():
+    made = check(
+        old={"levels": ["no", "yes"], "p": [0.75, 0.25], "counts": [75, 25]},
+        new={"levels": ["no", "yes"], "p": [0.5, 0.5], "counts": [10, 10]},
+    )
+    text = FORMATS["text"](report(made))
+    assert "      no 0.75 → 0.5 (rows 75 → 10)  yes 0.25 → 0.5 (rows 25 → 10)\n" in text
+    exact = replace(made, old={"levels": ["no", "yes"], "p": [0.75, 0.25]})
+    assert "      no 0.75 → 0.5  yes 0.25 → 0.5\n" in FORMATS["text"](report(exact))
+
+
+def test_text_puts_the_level_that_changed_most_first():
+    levels = [f"L{i}" for i in range(10)]
+    before = [0.1] * 10
+    after = [0.1 + 0.001 * i for i in range(9)] + [0.064]
+    made = check(old={"levels": levels, "p": before}, new={"levels": levels, "p": after})
+    text = FORMATS["text"](report(made))
+    assert "      L9 0.1 → 0.064  L8 0.1 → 0.108  L7" in text
+    assert "and 2 more levels\n" in text
+
+
+def test_text_of_figures_that_one_side_has():
+    made = check(old={"statistic": 3.0}, new={"nats": 0.5}, rows_old=None)
+    text = FORMATS["text"](report(made))
+    assert "df 3  rows 120\n" in text
+    assert "      statistic 3 before  nats 0.5\n" in text
 
 
 # --- json ------------------------------------------------------------------------------------

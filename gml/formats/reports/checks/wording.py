@@ -6,7 +6,8 @@ Names and labels may hold anything; `printable` makes text that every format can
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from gml.check.result import (
     BASELINED,
@@ -137,13 +138,54 @@ def effect_shown(check: Check) -> str:
 
 
 def comparisons(check: Check) -> list[str]:
-    """Each figure that was compared, as `name old → new`."""
-    names = dict.fromkeys([*check.old, *check.new])
+    """Each figure that was compared, as `name old → new`; those of levels level by level."""
+    if _is_of_levels(check):
+        return _by_level(check)
     return [
-        f"{printable(name)} {figure_shown(check.old.get(name))} → "
-        f"{figure_shown(check.new.get(name))}"
-        for name in names
+        _compared(name, check.old, check.new) for name in dict.fromkeys([*check.old, *check.new])
     ]
+
+
+def _compared(name: str, old: Mapping[str, Figure], new: Mapping[str, Figure]) -> str:
+    if name not in old:
+        return f"{printable(name)} {figure_shown(new[name])}"
+    if name not in new:
+        return f"{printable(name)} {figure_shown(old[name])} before"
+    return f"{printable(name)} {figure_shown(old[name])} → {figure_shown(new[name])}"
+
+
+def _is_of_levels(check: Check) -> bool:
+    """Whether both sides have the same levels and a probability for each."""
+    levels = check.old.get("levels")
+    return (
+        isinstance(levels, Sequence)
+        and levels == check.new.get("levels")
+        and all(_is_list(side.get("p"), len(levels)) for side in (check.old, check.new))
+    )
+
+
+def _is_list(figure: Figure, length: int) -> bool:
+    return isinstance(figure, Sequence) and not isinstance(figure, str) and len(figure) == length
+
+
+def _by_level(check: Check) -> list[str]:
+    """Probabilities, and rows where both sides have them; the level that changed most first."""
+    levels, before, after = (
+        cast(Sequence[Any], figures)
+        for figures in (check.old["levels"], check.old["p"], check.new["p"])
+    )
+    rows_before, rows_after = check.old.get("counts"), check.new.get("counts")
+    counted = _is_list(rows_before, len(levels)) and _is_list(rows_after, len(levels))
+    order = sorted(range(len(levels)), key=lambda k: -abs(after[k] - before[k]))
+    items = []
+    for k in order[:_SHOWN_ITEMS]:
+        item = f"{printable(levels[k])} {figure_shown(before[k])} → {figure_shown(after[k])}"
+        if counted:
+            rows = (cast(Sequence[Any], figures)[k] for figures in (rows_before, rows_after))
+            item += " (rows {} → {})".format(*map(figure_shown, rows))
+        items.append(item)
+    left = len(levels) - _SHOWN_ITEMS
+    return [*items, f"and {left} more levels"] if left > 0 else items
 
 
 def rows_shown(check: Check) -> str:
@@ -165,8 +207,10 @@ def numbers(check: Check) -> list[str]:
         items.append(f"{of} {check.statistic:.6g}")
     if check.df is not None:
         items.append(f"df {check.df:g}")
-    if check.rows_old is not None or check.rows_new is not None:
-        items.append(f"rows {rows_shown(check)}")
+    rows = {"rows": check.rows_old}, {"rows": check.rows_new}
+    sides = [{name: n for name, n in side.items() if n is not None} for side in rows]
+    if any(sides):
+        items.append(_compared("rows", *sides))
     return items
 
 
