@@ -149,7 +149,8 @@ def test_text_of_one_failure():
         "      new data/day 1.csv (5000 rows) against model.json (20000 rows)\n"
         "\n"
         "FAIL  tables: A has changed where B=x\n"
-        "      adjusted p 1e-6  p 2e-9  effect 0.212 total variation  g 45.25  df 3  rows 812 → 120\n"
+        "      adjusted p 1e-6  p 2e-9  effect 0.212 total variation  statistic 45.25 (g)  df 3\n"
+        "      rows 812 → 120\n"
         "      yes 0.3125 → 0.525  no 0.6875 → 0.475\n"
         "\n"
         "least likely rows\n"
@@ -393,7 +394,7 @@ def test_github_annotates():
     assert error == (
         "error",
         {"file": "new data/day 1.csv", "title": "gml check: tables row"},
-        "A has changed where B=x\nadjusted p 1e-6, p 2e-9, effect 0.212 total variation, g 45.25, "
+        "A has changed where B=x\nadjusted p 1e-6, p 2e-9, effect 0.212 total variation, statistic 45.25 (g), "
         "df 3, rows 812 → 120, yes 0.3125 → 0.525, no 0.6875 → 0.475",
     )
     assert warning[0] == "warning"
@@ -420,7 +421,7 @@ def test_github_has_at_most_ten():
 
 
 def test_github_says_that_all_is_well():
-    ((level, _, message),) = commands(report(check(status="pass"), unlikely=()))
+    ((level, _, message),) = commands(report(check(status="pass")))
     assert (level, message) == ("notice", "PASS: none of 1 check fails at alpha 0.01")
 
 

@@ -62,7 +62,8 @@ def _annotations(report: CheckReport) -> list[_Annotation]:
         level = "error" if check.status == FAIL else "warning"
         title = f"gml check: {check.family} {check.kind}"
         found.append(_Annotation(level, printable(title), message))
-    for row in report.unlikely:
+    # Some rows are always the least likely; where all is well they call for nobody's attention.
+    for row in report.unlikely if found else ():
         message = f"{place_of_row(row)}: {why_unlikely(row)}"
         found.append(_Annotation("notice", "gml check: unlikely row", message, row.line))
     return found

@@ -203,8 +203,8 @@ def numbers(check: Check) -> list[str]:
     if check.effect is not None:
         items.append(f"effect {effect_shown(check)}")
     if check.statistic is not None:
-        of = printable(check.test) if check.test else "statistic"
-        items.append(f"{of} {check.statistic:.6g}")
+        test = f" ({printable(check.test)})" if check.test else ""
+        items.append(f"statistic {check.statistic:.6g}{test}")
     if check.df is not None:
         items.append(f"df {check.df:g}")
     rows = {"rows": check.rows_old}, {"rows": check.rows_new}
