@@ -68,18 +68,17 @@ def _parsed(content: Any, where: str) -> Baseline:
 
 
 def _reference(value: Any, name: str, where: str) -> Reference:
-    numbers = (
-        [value.get(key) for key in ("statistic", "df", "n")] if isinstance(value, dict) else []
-    )
-    if len(numbers) != 3 or not all(
-        isinstance(number, int | float) and not isinstance(number, bool) and _is_amount(number)
-        for number in numbers
-    ):
-        raise DataError(
-            f'{where}: the reference of {quote(name)} lacks a number: "statistic", "df" or "n"'
-        )
-    statistic, df, n = numbers
-    return Reference(float(statistic), float(df), int(n))
+    found: list[float] = []
+    for key in ("statistic", "df", "n"):
+        number = value.get(key) if isinstance(value, dict) else None
+        if (
+            not isinstance(number, int | float)
+            or isinstance(number, bool)
+            or not _is_amount(number)
+        ):
+            raise DataError(f"{where}: the reference of {quote(name)} has no number {key!r}")
+        found.append(number)
+    return Reference(found[0], found[1], int(found[2]))
 
 
 def _is_amount(number: float) -> bool:
