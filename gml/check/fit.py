@@ -135,7 +135,7 @@ def fit_check(
         log_p = -math.inf
     else:
         log_p = _log_p_of_loss(loss, moments, rows_old, _dimension(families))
-        message = f"fit: mean ln p of a row {before:.4g} -> {after:.4g}"
+        message = f"fit: mean ln p of a row {before:.4g} → {after:.4g}"
     return Question(
         Check(
             id=check_id,

@@ -169,7 +169,7 @@ def _missing(name: str, before: MissingCounts, now: MissingCounts) -> Question:
             family="schema",
             kind="missing",
             variables=(name,),
-            message=f"{name}: missing in {old_rate:.3%} -> {new_rate:.3%} of rows",
+            message=f"{name}: missing in {old_rate:.3%} → {new_rate:.3%} of rows",
             test=EXACT,
             statistic=g,
             df=1.0,

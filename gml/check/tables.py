@@ -71,7 +71,7 @@ def _of_row(
     place = f" where {', '.join(f'{parent}={level}' for parent, level in given)}" if given else ""
     if answered:
         most = int(np.argmax(np.abs(after - before)))
-        change = f"P({name}={family.levels[most]}) {before[most]:.3g} -> {after[most]:.3g}"
+        change = f"P({name}={family.levels[most]}) {before[most]:.3g} → {after[most]:.3g}"
         message = f"{name}{place}: {change}"
     else:
         message = f"{name}{place}: no rows to compare"

@@ -16,6 +16,7 @@ from gml.errors import GmlError, unknown_name
 
 COMMANDS = {
     "average": "Learn how sure each edge is: average many graphs.",
+    "check": "Check whether a model still holds on new data.",
     "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
     "compare": "Compare graphs or models with a reference.",
     "convert": "Convert a graph or model file to another format.",

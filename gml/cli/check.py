@@ -1,0 +1,227 @@
+"""gml check DATA MODEL: does the model still hold on new data?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gml.cli.checking import CheckOutput, check_output
+from gml.cli.config import ConfiguredCommand
+from gml.cli.options import (
+    DataRequest,
+    alpha_option,
+    claim_input,
+    common_options,
+    data_options,
+    name_list_option,
+    seed_option,
+)
+from gml.cli.output import require_writable
+from gml.errors import UsageError, place, unknown_name
+from gml.progress import reporter
+
+if TYPE_CHECKING:
+    from gml.check.baseline import Baseline
+    from gml.check.result import CheckReport
+    from gml.check.run import CheckSettings
+    from gml.cli.check_data import CheckedData
+    from gml.model.bayesnet import BayesNet
+
+_FAMILIES = ("schema", "tables", "structure", "fit")
+
+
+def _severities(ctx: click.Context, param: click.Parameter, value: Any) -> dict[str, str]:
+    found = {}
+    for item in value:
+        family, _, severity = item.partition("=")
+        _require_family(family, ctx, param)
+        if severity not in ("warn", "fail"):
+            raise click.BadParameter(f"{item!r}: write {family}=warn or {family}=fail", ctx, param)
+        found[family] = severity
+    return found
+
+
+def _effects(ctx: click.Context, param: click.Parameter, value: Any) -> dict[str, float]:
+    """By family; a number alone is for all of them, whatever else is said for one."""
+    general: dict[str, float] = {}
+    special: dict[str, float] = {}
+    for item in value:
+        family, equals, text = item.rpartition("=")
+        if equals:
+            _require_family(family, ctx, param)
+        try:
+            effect = float(text)
+        except ValueError:
+            effect = math.nan
+        if not 0 <= effect < math.inf:
+            raise click.BadParameter(f"{text!r} is not a number of at least 0", ctx, param)
+        if equals:
+            special[family] = effect
+        else:
+            general = dict.fromkeys(_FAMILIES, effect)
+    return general | special
+
+
+def _require_family(name: str, ctx: click.Context, param: click.Parameter) -> None:
+    if name not in _FAMILIES:
+        raise click.BadParameter(unknown_name("family", name, _FAMILIES), ctx, param)
+
+
+def _families(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in _FAMILIES:
+            raise UsageError(f"--families: {unknown_name('family', name, _FAMILIES)}")
+    return names or _FAMILIES
+
+
+@click.command(
+    "check",
+    cls=ConfiguredCommand,
+    paths=("data", "model", "levels", "baseline", "write-baseline", "output", "report"),
+    epilog="\b\nExamples:\n"
+    "  gml check new.csv model.json\n"
+    "  gml check train.csv model.json --write-baseline accepted.json   # once, with the model\n"
+    "  gml check new.csv model.json --baseline accepted.json --report junit=check.xml\n"
+    "  gml check new.csv model.json --min-effect 0.02 --severity fit=warn -f markdown\n"
+    "  gml check new.csv model.json --families schema,tables -f github\n"
+    "  gml check                                # data and model as gml.toml says\n"
+    "\n\b\n"
+    "Exit codes: 0 the model holds, 1 it does not, 4 there are no rows to tell.",
+)
+@data_options
+@click.argument("model_path", metavar="MODEL")
+@alpha_option("Chance of a false alarm, for the whole run.", 0.01)
+@click.option(
+    "--min-effect",
+    multiple=True,
+    metavar="[FAMILY=]X",
+    callback=_effects,
+    help="Fail only where the effect is at least this: total variation of a table's row, nats of a "
+    "relation, nats a row of the fit, share of rows of the schema (repeatable).",
+)
+@name_list_option("--families", help_="Look at these only: schema,tables,structure,fit.")
+@click.option(
+    "--severity",
+    multiple=True,
+    metavar="FAMILY=warn|fail",
+    callback=_severities,
+    help="What a failure means (repeatable); fail by default.",
+)
+@click.option("--warn-only", is_flag=True, help="Failures only warn, and the answer is yes.")
+@click.option("--baseline", metavar="FILE", help="Accept the violations that this file knows.")
+@click.option(
+    "--write-baseline",
+    metavar="FILE",
+    help="Accept all violations found: write them, and how the rest looks, and exit 0.",
+)
+@click.option(
+    "--unlikely-rows",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Show this many of the least likely rows.",
+)
+@seed_option
+@check_output
+@common_options
+def command(
+    data: DataRequest,
+    model_path: str,
+    alpha: float,
+    min_effect: dict[str, float],
+    families: tuple[str, ...],
+    severity: dict[str, str],
+    warn_only: bool,
+    baseline: str | None,
+    write_baseline: str | None,
+    unlikely_rows: int,
+    seed: int,
+    out: CheckOutput,
+) -> int:
+    """Check whether MODEL still holds on DATA, and say which relation broke.
+
+    Four families of checks: schema (columns, unknown values, missing rates), tables (each row of
+    each table against the counts that the model was fitted on), structure (the independences that
+    the graph implies, and its edges) and fit (are rows less likely than they were?). If nothing
+    changed, the answer is no with a chance of at most --alpha for the whole run, however many
+    checks there are: p-values are adjusted together (Holm). No learned graph is quite true, so
+    accept a model with --write-baseline on the data that it was fitted on. Missing values are
+    treated as when it was fitted, unless --missing is given.
+    """
+    from gml.check.run import CheckSettings
+    from gml.formats.models import read_model
+
+    claim_input(model_path)
+    chosen = _families(families)
+    known = _read_baseline(baseline)
+    if write_baseline is not None and write_baseline != baseline:
+        require_writable(write_baseline)
+    out.require_writable()
+    settings = CheckSettings(
+        alpha=alpha,
+        min_effect=min_effect,
+        families=chosen,
+        warn=_FAMILIES if warn_only else [name for name in severity if severity[name] == "warn"],
+        seed=seed,
+        threads=data.threads,
+        unlikely_rows=unlikely_rows,
+    )
+    net = read_model(model_path)
+    report = _run(data, net, settings, known, place(model_path))
+    if write_baseline is not None:
+        report = _accepted(report, known, write_baseline)
+    out.write(report)
+    return 1 if report.failed else 0
+
+
+def _read_baseline(path: str | None) -> Baseline:
+    from gml.check.baseline import Baseline
+    from gml.formats.baseline import read_baseline
+
+    if path is None:
+        return Baseline()
+    claim_input(path)
+    return read_baseline(path)
+
+
+def _run(
+    data: DataRequest, net: BayesNet, settings: CheckSettings, known: Baseline, model: str
+) -> CheckReport:
+    from gml.check.run import Context, check_model
+    from gml.cli.check_data import read_checked_data
+
+    checked: CheckedData = read_checked_data(data, net)
+    context = Context(
+        data=place(data.path),
+        model=model,
+        declared=checked.declared,
+        missing_before=checked.missing_before,
+        missing_now=checked.missing_now,
+        notes=checked.notes,
+    )
+    report = check_model(net, checked.counter, settings, baseline=known, context=context)
+    return replace(report, unlikely=checked.located(report.unlikely))
+
+
+def _accepted(report: CheckReport, known: Baseline, path: str) -> CheckReport:
+    """Write what was found as a baseline; in the report it is known from now on."""
+    from gml.atomic import write_whole
+    from gml.check.baseline import Baseline, baseline_of
+    from gml.check.result import BASELINED
+    from gml.formats.baseline import dump_baseline
+
+    found = baseline_of(report.checks, report.rows)
+    merged = Baseline(
+        known.accepted | found.accepted, {**known.references, **found.references}, report.rows
+    )
+    write_whole(path, dump_baseline(merged).encode())
+    reporter().note(f"{len(merged.accepted)} violations accepted in {path}")
+    checks = tuple(
+        replace(check, status=BASELINED) if check.id in merged.accepted else check
+        for check in report.checks
+    )
+    return replace(report, checks=checks)

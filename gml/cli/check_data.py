@@ -1,0 +1,197 @@
+"""The rows that `gml check` looks at: read as the model was fitted, unknown values left in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.cli.options import DataRequest, was_given
+from gml.errors import CannotAnswer, DataError, listing, place
+from gml.progress import reporter
+
+if TYPE_CHECKING:
+    from gml.check.result import UnlikelyRow
+    from gml.check.schema import MissingCounts
+    from gml.counts.counter import Counter
+    from gml.data.dataset import Dataset
+    from gml.data.options import ReadOptions
+    from gml.data.schema import Schema
+    from gml.model.bayesnet import BayesNet
+
+
+@dataclass(frozen=True)
+class CheckedData:
+    """The engine over the rows, and what is known of them beside."""
+
+    counter: Counter
+    declared: Mapping[str, tuple[str, ...]]
+    missing_before: MissingCounts | None
+    missing_now: MissingCounts | None
+    notes: tuple[str, ...]
+    located: Callable[[Sequence[UnlikelyRow]], tuple[UnlikelyRow, ...]]
+    """Gives rows the lines of the file that they stand on."""
+
+
+def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
+    """Read the columns of a model; values that it does not know become levels after its own.
+
+    Missing values, and what means missing, are treated as when the model was fitted, unless the
+    options say otherwise.
+    """
+    from gml.counts.memory import MemoryCounter
+    from gml.data.alignment import with_levels_first
+    from gml.data.reading import read_dataset
+
+    fitted = _options_of_fit(net)
+    declared = {name: data.options.schema.levels.get(name) for name in net.names}
+    schema = data.options.schema
+    options = replace(
+        data.options,
+        schema=_lenient(schema, net),
+        na=data.options.na if was_given("na") else _tokens(fitted) or data.options.na,
+        missing="available",
+    )
+    ignored: list[str] = []
+
+    def used(names: Sequence[str]) -> Sequence[str]:
+        ignored.extend(name for name in names if name not in net.names)
+        present = [name for name in net.names if name in names]
+        if not present:
+            raise DataError(
+                f"{place(data.path)}: has no column of the model; it has {listing(names)}, and the "
+                f"model {listing(net.names)}"
+            )
+        return present
+
+    dataset = read_dataset(data.path, options, used=used)
+    if dataset.n == 0:
+        raise CannotAnswer(f"{place(data.path)}: no rows are left to check")
+    policy = data.options.missing if was_given("missing") else fitted.get("missing", "available")
+    missing_now = _missing_in(dataset)
+    kept, numbers = _treat_missing(dataset, policy, data, net)
+    if kept.n == 0:
+        raise CannotAnswer(f"{place(data.path)}: no complete rows are left to check")
+    reporter().note(f"{kept.n} rows, {len(kept.names)} columns of the model")
+    notes = [f"not in the model, ignored: {listing(ignored)}"] if ignored else []
+    if kept.n_rows < dataset.n_rows:
+        notes.append(f"{dataset.n_rows - kept.n_rows} rows with missing values are left out")
+    levels = {v.name: v.levels for v in net.variables if v.levels is not None}
+    aligned = with_levels_first(kept, levels)
+    return CheckedData(
+        MemoryCounter(aligned, threads=data.threads, max_memory=data.max_memory),
+        {name: found for name, found in declared.items() if found is not None},
+        _missing_before(schema, net, fitted),
+        missing_now,
+        tuple(notes),
+        lambda rows: _with_lines(rows, numbers, dataset, data.path, options),
+    )
+
+
+def _options_of_fit(net: BayesNet) -> dict[str, Any]:
+    """The options that the model was fitted with, as far as its file says."""
+    options = net.learning.get("options", {})
+    return options if isinstance(options, dict) else {}
+
+
+def _tokens(fitted: Mapping[str, Any]) -> tuple[str, ...] | None:
+    tokens = fitted.get("na")
+    if isinstance(tokens, list) and tokens and all(isinstance(token, str) for token in tokens):
+        return tuple(tokens)
+    return None
+
+
+def _lenient(schema: Schema, net: BayesNet) -> Schema:
+    """A schema that expects levels, but refuses none; intervals stay intervals."""
+    from gml.data.schema import with_levels
+
+    known = with_levels(schema, {v.name: v.levels for v in net.variables if v.levels is not None})
+    return replace(known, levels={}, expected=known.levels)
+
+
+def _missing_in(dataset: Dataset) -> MissingCounts:
+    from gml.check.schema import MissingCounts
+    from gml.data.dataset import missing_mask
+
+    counts = {}
+    for name, column in zip(dataset.names, dataset.columns, strict=True):
+        gaps = missing_mask(column)
+        lacking = np.count_nonzero(gaps) if dataset.weights is None else dataset.weights[gaps].sum()
+        if lacking:
+            counts[name] = int(lacking)
+    return MissingCounts(dataset.n, counts)
+
+
+def _missing_before(
+    schema: Schema, net: BayesNet, fitted: Mapping[str, Any]
+) -> MissingCounts | None:
+    """How often values were missing: by the profile, or by what the model says of its fitting."""
+    from gml.check.families import rows_behind
+    from gml.check.schema import MissingCounts
+
+    rows = rows_behind(net)
+    if net.learning.get("command") != "fit-params" or rows is None:
+        return None
+    if "missing" not in fitted:
+        return MissingCounts(rows, {})
+    return None
+
+
+def _treat_missing(
+    dataset: Dataset, policy: str, data: DataRequest, net: BayesNet
+) -> tuple[Dataset, NDArray[np.int64]]:
+    """Apply the policy; returns the rows left and their numbers in the file, from 0."""
+    from gml.data.dataset import missing_mask
+    from gml.data.missing import apply_missing_policy
+
+    numbers = np.arange(dataset.n_rows)
+    if policy == "drop":
+        complete = np.ones(dataset.n_rows, dtype=bool)
+        for column in dataset.columns:
+            complete &= ~missing_mask(column)
+        if complete.all():
+            return dataset, numbers
+        return dataset.rows(complete), numbers[complete]
+    treated = apply_missing_policy(
+        dataset, policy, place(data.path), declared=set(net.names) if policy == "level" else ()
+    )
+    return treated, numbers
+
+
+def _with_lines(
+    rows: Sequence[UnlikelyRow],
+    numbers: NDArray[np.int64],
+    dataset: Dataset,
+    path: str,
+    options: ReadOptions,
+) -> tuple[UnlikelyRow, ...]:
+    wanted = [int(numbers[row.row - 1]) for row in rows]
+    lines: Mapping[int, int] = {}
+    if dataset.first_line is not None:
+        lines = {number: dataset.first_line + number for number in wanted}
+    elif path != "-" and options.weights_column is None:
+        lines = _lines_by_reading(path, options, wanted)
+    return tuple(
+        replace(row, row=number + 1, line=lines.get(number))
+        for row, number in zip(rows, wanted, strict=True)
+    )
+
+
+def _lines_by_reading(path: str, options: ReadOptions, wanted: Sequence[int]) -> dict[int, int]:
+    """Find the lines of rows by reading the file again, as far as need be."""
+    from gml.data.parquet import is_parquet
+    from gml.data.records import open_records
+
+    if is_parquet(path) or not wanted:
+        return {}
+    found, last = {}, max(wanted)
+    with open_records(path, options) as records:
+        for number, (line, _) in enumerate(records.rows):
+            if number in wanted:
+                found[number] = line
+            if number == last:
+                break
+    return found
