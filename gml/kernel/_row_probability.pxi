@@ -44,6 +44,8 @@ def row_log_probabilities(list columns, list n_levels, list members, list tables
                 cells *= n_levels[j]
                 at += 1
             table = tables[f]
+            if cells >= 1 << 32:
+                raise ValueError("a table of more cells than can be numbered")
             if table.shape[0] != cells:
                 raise ValueError("a table has not a value for each configuration")
             families[f].table = &table[0]
