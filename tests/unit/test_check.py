@@ -1,0 +1,392 @@
+"""Runs of checks on small networks: what fails, what is named, and what must not matter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import gml
+from gml.check.baseline import Baseline, baseline_of
+from gml.check.question import Question
+from gml.check.result import Check
+from gml.check.run import CheckSettings, Context, check_model, decide
+from gml.check.schema import MissingCounts
+from gml.check.structure import Reference
+from gml.data.dataset import Dataset, Variable
+from gml.errors import DataError, GraphError, UsageError
+from gml.formats.baseline import dump_baseline, read_baseline
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+
+YES_NO = ("no", "yes")
+
+
+def sprinkler():
+    """cloudy → rain, cloudy → sprinkler, both → wet; ternary rain."""
+    cloudy = Variable("cloudy", YES_NO)
+    rain = Variable("rain", ("none", "some", "much"))
+    sprinkler = Variable("sprinkler", YES_NO)
+    wet = Variable("wet", YES_NO)
+    return BayesNet(
+        (
+            CPT(cloudy, (), np.array([[0.5, 0.5]])),
+            CPT(rain, (cloudy,), np.array([[0.7, 0.2, 0.1], [0.2, 0.4, 0.4]])),
+            CPT(sprinkler, (cloudy,), np.array([[0.5, 0.5], [0.9, 0.1]])),
+            CPT(
+                wet,
+                (rain, sprinkler),
+                np.array([[0.95, 0.05], [0.3, 0.7], [0.4, 0.6], [0.1, 0.9], [0.1, 0.9], [0.02, 0.98]]),
+            ),
+        )
+    )  # fmt: skip
+
+
+def with_table(net, name, table):
+    return BayesNet(
+        tuple(
+            replace(cpt, table=np.array(table)) if cpt.variable.name == name else cpt
+            for cpt in net.cpds
+        )
+    )
+
+
+def fitted(net, n=4000, seed=1):
+    return gml.fit(net.graph, gml.MemoryCounter(net.sample(n, seed=seed), threads=1))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted(sprinkler())
+
+
+def failures(report):
+    return [check.id for check in report.ranked("fail")]
+
+
+def run(model, rows, **settings):
+    return check_model(model, rows, CheckSettings(threads=1, **settings))
+
+
+# ---------------------------------------------------------------------- what fails
+
+
+def test_nothing_changed(model):
+    report = run(model, sprinkler().sample(4000, seed=2))
+    assert not report.failed
+    assert failures(report) == []
+    assert report.rows == 4000
+    assert report.model_rows == 4000
+    assert {check.family for check in report.checks} == {"schema", "tables", "structure", "fit"}
+    # 4 columns, 4 times levels, 11 rows of tables, 6 pairs, 1 fit
+    assert len(report.checks) == 4 + 4 + (1 + 2 + 2 + 6) + 6 + 1
+
+
+def test_a_row_of_a_table(model):
+    changed = with_table(sprinkler(), "rain", [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3]])
+    report = run(model, changed.sample(4000, seed=2), families=("tables",))
+    assert failures(report) == ["tables:rain|cloudy=yes"]
+    (check,) = report.ranked("fail")
+    assert check.variables == ("rain",)
+    assert check.given == (("cloudy", "yes"),)
+    assert check.old["levels"] == ["none", "some", "much"]
+    assert sum(check.old["counts"]) == check.rows_old
+    assert sum(check.new["counts"]) == check.rows_new
+    shares = [np.array(side["counts"]) / sum(side["counts"]) for side in (check.old, check.new)]
+    assert check.effect == pytest.approx(0.5 * np.abs(shares[0] - shares[1]).sum())
+    assert check.old["p"] == pytest.approx(shares[0])
+
+
+def test_a_new_edge(model):
+    """Rows where the sprinkler depends on the rain as well."""
+    rows = sprinkler().sample(4000, seed=2)
+    rng = np.random.default_rng(0)
+    rain, column = rows.columns[1], rows.columns[2].copy()
+    column[(rain == 2) & (rng.random(4000) < 0.5)] = 1
+    changed = Dataset(rows.variables, (rows.columns[0], rain, column, rows.columns[3]))
+    report = run(model, changed, families=("structure",))
+    assert failures(report)[0] == "structure:rain independent of sprinkler|cloudy"
+    assert report.ranked("fail")[0].effect > 0.01
+
+
+def test_a_lost_edge(model):
+    changed = with_table(sprinkler(), "sprinkler", [[0.7, 0.3], [0.7, 0.3]])
+    report = run(model, changed.sample(4000, seed=2), families=("structure",))
+    assert failures(report) == ["structure:cloudy->sprinkler"]
+    (check,) = report.ranked("fail")
+    assert check.old["nats"] > 0.08 > 0.005 > check.new["nats"]
+    assert check.effect == pytest.approx(check.old["nats"] - check.new["nats"], abs=1e-3)
+
+
+def test_a_drifted_marginal_with_the_rest_kept(model):
+    changed = with_table(sprinkler(), "cloudy", [[0.9, 0.1]])
+    report = run(model, changed.sample(4000, seed=2), families=("schema", "tables", "structure"))
+    assert failures(report) == ["tables:cloudy|"]
+
+
+def test_a_swapped_label(model):
+    rows = sprinkler().sample(4000, seed=2)
+    columns = (*rows.columns[:3], 1 - rows.columns[3])
+    report = run(model, Dataset(rows.variables, columns))
+    assert all(
+        "wet" in check.variables for check in report.ranked("fail") if check.kind != "likelihood"
+    )
+    assert len([name for name in failures(report) if name.startswith("tables:wet|")]) >= 4
+    assert "fit:likelihood" in failures(report)
+
+
+def test_a_renamed_label(model):
+    rows = sprinkler().sample(4000, seed=2)
+    variables = (*rows.variables[:3], Variable("wet", ("no", "Yes")))
+    report = run(model, Dataset(variables, rows.columns), families=("schema",))
+    assert failures(report) == ["schema:levels:wet"]
+    (check,) = report.ranked("fail")
+    assert check.new["unknown"] == ["Yes"]
+    assert check.new["unknown rows"] == int(rows.columns[3].sum())
+
+
+def test_a_rare_unknown_level_is_no_alarm(model):
+    rows = sprinkler().sample(4000, seed=2)
+    column = rows.columns[1].copy()
+    column[7] = 3
+    variables = (
+        rows.variables[0],
+        Variable("rain", ("none", "some", "much", "hail")),
+        *rows.variables[2:],
+    )
+    data = Dataset(variables, (rows.columns[0], column, *rows.columns[2:]))
+    assert not run(model, data).failed
+    declared = Context(declared={"rain": ("none", "some", "much")})
+    report = check_model(model, data, CheckSettings(threads=1), context=declared)
+    assert failures(report) == ["schema:levels:rain"]
+
+
+def test_a_column_that_is_not_there(model):
+    rows = sprinkler().sample(4000, seed=2).select(["cloudy", "rain", "wet"])
+    report = run(model, rows)
+    assert failures(report) == ["schema:column:sprinkler"]
+    asked = {check.id for check in report.checks}
+    assert "tables:rain|cloudy=no" in asked
+    assert not any(name.startswith(("tables:wet", "tables:sprinkler")) for name in asked)
+
+
+def test_missing_rates(model):
+    rows = sprinkler().sample(4000, seed=2)
+    context = Context(
+        missing_before=MissingCounts(4000, {"rain": 40}),
+        missing_now=MissingCounts(4000, {"rain": 90, "wet": 3}),
+    )
+    settings = CheckSettings(threads=1, families=("schema",))
+    report = check_model(model, rows, settings, context=context)
+    assert failures(report) == ["schema:missing:rain"]
+    (check,) = report.ranked("fail")
+    assert check.effect == pytest.approx(50 / 4000)
+    assert (check.old["rate"], check.new["rate"]) == (0.01, 0.0225)
+
+
+def test_a_worse_fit_names_its_rows(model):
+    changed = with_table(sprinkler(), "wet", [[0.5, 0.5]] * 6)
+    report = run(model, changed.sample(2000, seed=2), families=("fit",))
+    assert failures(report) == ["fit:likelihood"]
+    (check,) = report.ranked("fail")
+    assert check.effect > 0.3
+    assert check.old["of wet"] > check.new["of wet"]
+    assert len(report.unlikely) == 5
+    assert [row.log_probability for row in report.unlikely] == sorted(
+        row.log_probability for row in report.unlikely
+    )
+    rows = changed.sample(2000, seed=2)
+    worst = report.unlikely[0]
+    position = rows.index(worst.column)
+    assert rows.variables[position].levels[rows.columns[position][worst.row - 1]] == worst.value
+
+
+def test_a_better_fit_is_no_failure(model):
+    changed = with_table(sprinkler(), "wet", [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])  # fmt: skip
+    report = run(model, changed.sample(2000, seed=2), families=("fit",))
+    assert not report.failed
+
+
+def test_few_rows_cannot_tell(model):
+    report = run(model, sprinkler().sample(3, seed=2))
+    assert not report.failed
+    status = {check.id: check.status for check in report.checks}
+    assert status["fit:likelihood"] == "insufficient"
+    assert "insufficient" in {status[name] for name in status if name.startswith("tables:wet")}
+
+
+# ---------------------------------------------------------------------- models
+
+
+def test_a_model_without_counts_is_taken_as_exact():
+    net = sprinkler()
+    assert not run(net, net.sample(20_000, seed=2)).failed
+    report = run(fitted(net, 500), net.sample(20_000, seed=2))
+    assert not report.failed
+    stripped = BayesNet(tuple(replace(cpt, counts=None) for cpt in fitted(net, 500).cpds))
+    exact = run(stripped, net.sample(20_000, seed=2))
+    assert exact.failed, "500 rows are not the truth"
+    assert any("exact" in note for note in exact.notes)
+    impossible = with_table(net, "cloudy", [[1.0, 0.0]])
+    report = run(impossible, net.sample(200, seed=2))
+    assert {"tables:cloudy|", "fit:likelihood"} <= set(failures(report))
+
+
+def test_models_that_cannot_be_checked():
+    x = Variable("x", None)
+    with pytest.raises(GraphError, match="numbers"):
+        run(BayesNet((LinearGaussian(x, (), 0.0, (), 1.0),)), Dataset((x,), (np.zeros(5),)))
+    cpt = CPT(Variable("x", YES_NO), (), np.array([[0.5, 0.5]]), np.array([[1.5, 2.5]]))
+    rows = Dataset((cpt.variable,), (np.zeros(5, dtype=np.uint8),))
+    with pytest.raises(DataError, match="whole"):
+        run(BayesNet((cpt,)), rows)
+    with pytest.raises(UsageError, match="'shape' is not one of"):
+        CheckSettings(families=("shape",))
+
+
+# ---------------------------------------------------------------------- what must not matter
+
+
+def test_neither_rows_nor_columns_nor_threads_matter(model):
+    changed = with_table(sprinkler(), "rain", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3]])
+    rows = changed.sample(3000, seed=2)
+    rng = np.random.default_rng(1)
+    order, names = rng.permutation(3000), ["wet", "rain", "cloudy", "sprinkler"]
+    shuffled = Dataset(
+        tuple(rows.variables[rows.index(name)] for name in names),
+        tuple(rows.columns[rows.index(name)][order] for name in names),
+    )
+    first = check_model(model, rows, CheckSettings(threads=1))
+    second = check_model(model, shuffled, CheckSettings(threads=3))
+    assert first.checks == second.checks
+    assert first.failed
+
+
+def test_the_order_of_nodes_does_not_matter(model):
+    rows = with_table(sprinkler(), "rain", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3]]).sample(3000, seed=2)
+    turned = BayesNet(tuple(reversed(model.cpds)))
+    first, second = (run(net, rows) for net in (model, turned))
+    by_id = {check.id: check for check in second.checks}
+    for check in first.checks:
+        other = by_id[check.id]
+        assert (check.log_p, check.effect, check.status) == (
+            other.log_p,
+            other.effect,
+            other.status,
+        )
+
+
+def test_levels_in_another_order_do_not_matter(model):
+    rows = sprinkler().sample(3000, seed=2)
+    rain = Variable("rain", ("much", "none", "some"))
+    codes = np.array([1, 2, 0], dtype=np.uint8)[rows.columns[1]]
+    turned = Dataset(
+        (rows.variables[0], rain, *rows.variables[2:]), (rows.columns[0], codes, *rows.columns[2:])
+    )
+    assert run(model, rows).checks == run(model, turned).checks
+
+
+# ---------------------------------------------------------------------- decision
+
+
+def question(name, p, *, effect=1.0, family="tables"):
+    check = Check(
+        name, family, "row", ("x",), log_p=None if p is None else math.log(p), effect=effect
+    )
+    return Question(check)
+
+
+def test_holm_decides_and_bh_ranks():
+    questions = [question(str(k), p) for k, p in enumerate((0.001, 0.003, 0.02, 0.9, None))]
+    checks = decide(questions, CheckSettings(alpha=0.01, threads=1), accepted=())
+    assert [check.status for check in checks] == ["fail", "fail", "pass", "pass", "pass"]
+    adjusted = [math.exp(check.log_p_adjusted) for check in checks[:4]]
+    assert adjusted == pytest.approx([0.004, 0.009, 0.04, 0.9])
+    ranking = [math.exp(check.log_q) for check in checks[:4]]
+    assert ranking == pytest.approx([0.004, 0.006, 0.02 * 4 / 3, 0.9])
+    assert checks[4].log_p_adjusted is None
+
+
+def test_what_is_accepted_leaves_the_family_first():
+    questions = [question(str(k), p) for k, p in enumerate((0.004, 0.001, 0.9))]
+    settings = CheckSettings(alpha=0.01, threads=1)
+    assert [c.status for c in decide(questions, settings, accepted=())] == ["fail", "fail", "pass"]
+    questions = [question(str(k), p) for k, p in enumerate((0.004, 0.5, 0.9))]
+    assert [c.status for c in decide(questions, settings, accepted=())] == ["pass"] * 3
+    checks = decide(questions, settings, accepted={"1", "2"})
+    assert [c.status for c in checks] == ["fail", "baselined", "baselined"]
+
+
+def test_small_effects_and_warnings():
+    questions = [
+        question("a", 1e-9, effect=0.01),
+        question("b", 1e-9, effect=0.05),
+        question("c", 1e-9, effect=None),
+        question("d", 1e-9, effect=0.01, family="fit"),
+    ]
+    settings = CheckSettings(threads=1, min_effect={"tables": 0.05}, warn=("fit",))
+    checks = decide(questions, settings, accepted=())
+    assert [check.status for check in checks] == ["pass", "fail", "fail", "warn"]
+
+
+# ---------------------------------------------------------------------- baselines
+
+
+def test_a_baseline_accepts_what_is_known(model, tmp_path):
+    rows = with_table(sprinkler(), "rain", [[0.5, 0.4, 0.1], [0.3, 0.4, 0.3]]).sample(4000, seed=2)
+    report = run(model, rows)
+    assert report.failed
+    baseline = baseline_of(report.checks, report.rows)
+    assert baseline.accepted == set(failures(report))
+    path = tmp_path / "accepted.json"
+    path.write_text(dump_baseline(baseline))
+    assert read_baseline(path) == baseline
+    again = check_model(model, rows, CheckSettings(threads=1), baseline=baseline)
+    assert not again.failed
+    assert again.counts["baselined"] == len(baseline.accepted)
+    other = with_table(sprinkler(), "cloudy", [[0.7, 0.3]]).sample(4000, seed=3)
+    assert failures(check_model(model, other, CheckSettings(threads=1), baseline=baseline)) == [
+        "tables:cloudy|"
+    ]
+
+
+def test_a_dependence_that_was_there_before_is_no_news():
+    """A graph that misses an edge: alarm without a baseline, none with that of the old rows."""
+    truth = sprinkler()
+    wrong = gml.Graph.from_edges(truth.names, [("cloudy", "-->", "rain"), ("cloudy", "-->", "sprinkler"), ("rain", "-->", "wet")])  # fmt: skip
+    old, new = truth.sample(300, seed=5), truth.sample(3000, seed=6)
+    model = gml.fit(wrong, gml.MemoryCounter(old, threads=1))
+    name = "structure:sprinkler independent of wet|rain"
+    assert name in failures(run(model, new))
+    baseline = baseline_of(run(model, old, families=("structure",)).checks, old.n)
+    # Whether it failed or not at that time, it is not news now.
+    weak = Baseline(
+        baseline.accepted - {name}, baseline.references | {name: Reference(60.0, 3.0, 300)}
+    )
+    for known in (baseline, weak):
+        assert name not in failures(
+            check_model(model, new, CheckSettings(threads=1), baseline=known)
+        )
+    # But it is if it was all but absent.
+    absent = Baseline(frozenset(), {name: Reference(1.0, 3.0, 3000)})
+    assert name in failures(check_model(model, new, CheckSettings(threads=1), baseline=absent))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not a JSON file"),
+        ("[]", "not a baseline"),
+        ('{"kind": "baseline", "accepted": [1]}', "accepted"),
+        ('{"kind": "baseline", "references": []}', "references"),
+        ('{"kind": "baseline", "references": {"a": {"statistic": 1, "df": 1}}}', "no number 'n'"),
+        ('{"kind": "baseline", "references": {"a": {"statistic": -1, "df": 1, "n": 2}}}', "statistic"),
+        ('{"kind": "baseline", "rows": "x"}', "rows"),
+    ],
+)  # fmt: skip
+def test_bad_baselines(tmp_path, text, message):
+    path = tmp_path / "b.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_baseline(path)
