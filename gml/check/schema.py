@@ -101,9 +101,8 @@ def _levels(
     if cpt.counts is not None and declared is None:
         before = whole_counts(cpt).sum(axis=0)
         log_p = _log_p_of_unseen(before, column.counts, unseen)
-        test = EXACT
     else:
-        log_p, test = (-math.inf if unseen else None), None
+        log_p = -math.inf if unseen else None
     who = "the model" if declared is None else "the schema"
     return Question(
         Check(
@@ -114,7 +113,7 @@ def _levels(
             message=f"{name}: values that {who} does not know: {shown}{more}"
             if new
             else f"{name}: all values are known",
-            test=test,
+            test=None if log_p is None or math.isinf(log_p) else EXACT,
             statistic=float(unseen),
             log_p=log_p,
             effect=unseen / rows if rows else 0.0,
@@ -127,20 +126,23 @@ def _levels(
     )
 
 
-def _log_p_of_unseen(before: NDArray[np.int64], after: NDArray[np.int64], unseen: int) -> float:
-    """ln P(as many rows belong to levels that are all on the new side)."""
-    if unseen == 0:
-        return 0.0
+def _log_p_of_unseen(
+    before: NDArray[np.int64], after: NDArray[np.int64], unseen: int
+) -> float | None:
+    """ln P(as many rows belong to levels that are all on the new side); None if none could be."""
     pooled = after.copy()
     pooled[: len(before)] += before
-    share = int(after.sum()) / int(pooled.sum())
+    pooled = pooled[pooled > 0]
+    share = int(after.sum()) / max(1, int(pooled.sum()))
+    if unseen == 0:
+        return 0.0 if (share**pooled >= _NEVER).any() else None
     if share == 1:
         return 0.0
     # A bound on rows keeps the table small; fewer rows are only more probable.
     wanted = min(unseen, _MOST_ROWS)
     chance = np.zeros(wanted + 1)
     chance[0] = 1.0
-    for count in pooled[pooled > 0].tolist():
+    for count in pooled.tolist():
         together = share**count
         if together < _NEVER:
             continue
@@ -157,10 +159,12 @@ def _log_p_of_unseen(before: NDArray[np.int64], after: NDArray[np.int64], unseen
 def _missing(name: str, before: MissingCounts, now: MissingCounts) -> Question:
     old_hits, new_hits = before.columns.get(name, 0), now.columns.get(name, 0)
     answered = before.rows > 0 and now.rows > 0
+    # What is never missing, or always, leaves nothing to compare.
+    varies = 0 < old_hits + new_hits < before.rows + now.rows
     g, log_p, effect = (
         log_two_sided_share(old_hits, before.rows, new_hits, now.rows)
-        if answered
-        else (0.0, 0.0, 0.0)
+        if answered and varies
+        else (None, None, 0.0)
     )
     old_rate, new_rate = old_hits / max(1, before.rows), new_hits / max(1, now.rows)
     return Question(
@@ -170,9 +174,9 @@ def _missing(name: str, before: MissingCounts, now: MissingCounts) -> Question:
             kind="missing",
             variables=(name,),
             message=f"{name}: missing in {old_rate:.3%} → {new_rate:.3%} of rows",
-            test=EXACT,
+            test=None if g is None else EXACT,
             statistic=g,
-            df=1.0,
+            df=None if g is None else 1.0,
             log_p=log_p,
             effect=abs(effect),
             effect_unit=_SHARE_UNIT,

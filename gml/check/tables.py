@@ -67,6 +67,8 @@ def _of_row(
     new = family.new[row]
     rows_old, rows_new = (None if old is None else int(old.sum())), int(new.sum())
     answered = rows_new > 0 and rows_old != 0
+    # With one level on both sides there is nothing that could differ.
+    tested = answered and (found.df[row] > 0 or np.isinf(found.g[row]))
     seen = (before > 0) | (after > 0)
     place = f" where {', '.join(f'{parent}={level}' for parent, level in given)}" if given else ""
     if answered:
@@ -82,10 +84,10 @@ def _of_row(
         variables=(name,),
         given=given,
         message=message,
-        test=G if answered else None,
-        statistic=float(found.g[row]) if answered and np.isfinite(found.g[row]) else None,
-        df=float(found.df[row]) if answered else None,
-        log_p=float(found.log_p[row]) if answered else None,
+        test=G if tested else None,
+        statistic=float(found.g[row]) if tested and np.isfinite(found.g[row]) else None,
+        df=float(found.df[row]) if tested else None,
+        log_p=float(found.log_p[row]) if tested else None,
         effect=effect if answered else None,
         effect_unit="total variation" if answered else None,
         old=_figures(family.levels, seen, before, old) if rows_old != 0 else {},
@@ -94,7 +96,7 @@ def _of_row(
         rows_new=rows_new,
         status=PASS if answered else INSUFFICIENT,
     )
-    if not answered or found.df[row] == 0 or found.is_trusted(row) or np.isinf(found.g[row]):
+    if not tested or found.is_trusted(row) or np.isinf(found.g[row]):
         return Question(check)
     return Question(check, _settler(check, family, row, float(found.g[row])), found.is_sparse(row))
 

@@ -262,7 +262,8 @@ def test_unknown_levels_by_shuffling():
 def test_many_rows_of_an_unknown_level_are_no_accident():
     before, after = np.array([500, 500]), np.array([300, 300, 400])
     assert _log_p_of_unseen(before, after, 400) < math.log(1e-12)
-    assert _log_p_of_unseen(before, after[:2], 0) == 0.0
+    assert _log_p_of_unseen(before, after[:2], 0) is None
+    assert _log_p_of_unseen(np.array([500, 2]), np.array([300, 1]), 0) == 0.0
 
 
 # ---------------------------------------------------------------------- edges

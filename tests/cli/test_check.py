@@ -1,0 +1,351 @@
+"""gml check as a process: bytes, streams, exit codes, settings, baselines."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+CHANGED = "structure:smoke->bronc"
+
+
+@pytest.fixture
+def folder(gml, tmp_path, sample_data):
+    """A model of the sample data, fresh rows of it, and rows where smoking no longer matters."""
+    rows = (sample_data / "asia.csv").read_text().splitlines()
+    (tmp_path / "train.csv").write_text("\n".join(rows) + "\n")
+    assert (
+        gml("fit-params", "train.csv", sample_data / "asia.dot", "-o", "model.json").returncode == 0
+    )
+    assert gml("sample", "model.json", "-n", "3000", "--seed", "7", "-o", "new.csv").returncode == 0
+    changed = json.loads((tmp_path / "model.json").read_text())
+    for node in changed["nodes"]:
+        del node["counts"]
+        if node["id"] == "bronc":
+            node["cpt"] = [[0.55, 0.45], [0.55, 0.45]]
+    (tmp_path / "changed.json").write_text(json.dumps(changed))
+    assert (
+        gml("sample", "changed.json", "-n", "3000", "--seed", "8", "-o", "bad.csv").returncode == 0
+    )
+    return tmp_path
+
+
+def report(done, code):
+    assert done.returncode == code, (done.stdout + done.stderr).decode()
+    return json.loads(done.stdout)
+
+
+def failing(found):
+    return [check["id"] for check in found["checks"] if check["status"] == "fail"]
+
+
+def test_the_answer_is_the_exit_code(gml, folder):
+    good = gml("check", "new.csv", "model.json")
+    assert good.returncode == 0
+    assert good.stderr == b""
+    assert good.stdout.startswith(b"PASS  none of ")
+    bad = gml("check", "bad.csv", "model.json")
+    assert bad.returncode == 1
+    assert bad.stderr == b""
+    assert bad.stdout.startswith(b"FAIL  ")
+    assert b"smoke -> bronc" in bad.stdout
+
+
+def test_what_broke_with_the_numbers(gml, folder):
+    found = report(gml("check", "bad.csv", "model.json", "-f", "json"), 1)
+    assert found["verdict"] == "fail"
+    assert found["rows"] == 3000
+    assert found["model_rows"] == 5000
+    assert CHANGED in failing(found)
+    by_id = {check["id"]: check for check in found["checks"]}
+    edge = by_id[CHANGED]
+    assert edge["variables"] == ["smoke", "bronc"]
+    assert edge["old"]["nats"] > 0.04
+    assert edge["new"]["nats"] < 0.005
+    row = by_id["tables:bronc|smoke=no"]
+    assert row["given"] == {"smoke": "no"}
+    assert row["effect"] == pytest.approx(abs(row["old"]["p"][0] - row["new"]["p"][0]))
+    assert row["rows_old"] == sum(row["old"]["counts"])
+    assert {name for name in failing(found) if name != "fit:likelihood"} == {
+        *("tables:bronc|smoke=no", "tables:bronc|smoke=yes"), CHANGED,
+    }  # fmt: skip
+
+
+def test_lines_of_the_least_likely_rows(gml, folder):
+    found = report(gml("check", "new.csv", "model.json", "-f", "json", "--unlikely-rows", "7"), 0)
+    lines = (folder / "new.csv").read_text().splitlines()
+    header = lines[0].split(",")
+    assert len(found["unlikely_rows"]) == 7
+    for row in found["unlikely_rows"]:
+        assert row["line"] == row["row"] + 1
+        values = dict(zip(header, lines[row["line"] - 1].split(","), strict=True))
+        assert values[row["column"]] == row["value"]
+        assert all(values[name] == level for name, level in row["given"].items())
+    # A blank line and a quoted line end shift the lines, not the rows.
+    awkward = [lines[0], "", *lines[1:]]
+    (folder / "awkward.csv").write_text("\n".join(awkward) + "\n")
+    again = report(
+        gml("check", "awkward.csv", "model.json", "-f", "json", "--unlikely-rows", "7"), 0
+    )
+    assert [row["row"] for row in again["unlikely_rows"]] == [
+        row["row"] for row in found["unlikely_rows"]
+    ]
+    assert [row["line"] for row in again["unlikely_rows"]] == [
+        row["line"] + 1 for row in found["unlikely_rows"]
+    ]
+    piped = (folder / "awkward.csv").read_bytes()
+    again = report(gml("check", "-", "model.json", "-f", "json", stdin=piped), 0)
+    assert {row["line"] for row in again["unlikely_rows"]} == {None}
+
+
+def test_same_bytes_for_any_hash_seed_and_threads(gml, folder):
+    outputs = {
+        gml(
+            "check",
+            "bad.csv",
+            "model.json",
+            "-f",
+            "json",
+            "--threads",
+            threads,
+            env={"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed, threads in (("0", "1"), ("1", "2"), ("2", "3"))
+    }
+    assert len(outputs) == 1
+
+
+def test_the_reference_kernel_finds_the_same(gml, folder):
+    compiled, reference = (
+        report(gml("check", "bad.csv", "model.json", "-f", "json", env={"GML_KERNEL": kernel}), 1)
+        for kernel in ("", "reference")
+    )
+    assert failing(compiled) == failing(reference)
+    for one, other in zip(compiled["checks"], reference["checks"], strict=True):
+        for key in ("p_value", "effect"):
+            if one[key] is None:
+                assert other[key] is None
+            else:
+                assert one[key] == pytest.approx(other[key], rel=1e-9, abs=1e-12)
+
+
+def test_severity_warn_only_effects_and_families(gml, folder):
+    warned = report(
+        gml("check", "bad.csv", "model.json", "-f", "json", "--severity", "tables=warn", "--severity", "structure=warn", "--severity", "fit=warn"),
+        0,
+    )  # fmt: skip
+    assert warned["summary"]["warn"] > 1
+    assert (
+        report(gml("check", "bad.csv", "model.json", "-f", "json", "--warn-only"), 0)["summary"][
+            "fail"
+        ]
+        == 0
+    )
+    small = gml("check", "bad.csv", "model.json", "--min-effect", "0.9")
+    assert small.returncode == 0
+    mixed = report(
+        gml(
+            "check",
+            "bad.csv",
+            "model.json",
+            "-f",
+            "json",
+            "--min-effect",
+            "0.9",
+            "--min-effect",
+            "structure=0",
+        ),
+        1,
+    )
+    assert failing(mixed) == [CHANGED]
+    some = report(
+        gml("check", "bad.csv", "model.json", "-f", "json", "--families", "schema,tables"), 1
+    )
+    assert {check["family"] for check in some["checks"]} == {"schema", "tables"}
+
+
+def test_baselines(gml, folder):
+    written = gml("check", "bad.csv", "model.json", "--write-baseline", "known.json", "-f", "json")
+    found = report(written, 0)
+    assert found["summary"]["baselined"] >= 3
+    known = json.loads((folder / "known.json").read_text())
+    assert CHANGED in known["accepted"]
+    assert gml("check", "bad.csv", "model.json", "--baseline", "known.json").returncode == 0
+    # A new violation beside the known ones.
+    text = (folder / "bad.csv").read_text().replace("yes\n", "maybe\n")
+    (folder / "worse.csv").write_text(text)
+    worse = report(
+        gml("check", "worse.csv", "model.json", "--baseline", "known.json", "-f", "json"), 1
+    )
+    assert "schema:levels:dysp" in failing(worse)
+    assert CHANGED not in failing(worse)
+    # To accept more, read and write the same file.
+    both = ("--baseline", "known.json", "--write-baseline", "known.json")
+    assert gml("check", "worse.csv", "model.json", *both).returncode == 0
+    assert CHANGED in json.loads((folder / "known.json").read_text())["accepted"]
+    assert gml("check", "worse.csv", "model.json", "--baseline", "known.json").returncode == 0
+    absent = gml("check", "new.csv", "model.json", "--baseline", "none.json")
+    assert absent.returncode == 3
+    assert b"--write-baseline none.json" in absent.stderr
+
+
+def test_reports_to_several_places(gml, folder):
+    done = gml(
+        "check", "bad.csv", "model.json", "-f", "github",
+        "--report", "junit=out.xml", "--report", "sarif=out.sarif", "--report", "markdown=out.md",
+        env={"GITHUB_STEP_SUMMARY": str(folder / "summary.md")},
+    )  # fmt: skip
+    assert done.returncode == 1
+    lines = done.stdout.decode().splitlines()
+    assert 1 < len(lines) <= 10
+    assert all(line.startswith(("::error", "::warning", "::notice")) for line in lines)
+    suites = ElementTree.parse(folder / "out.xml").getroot()
+    counted = sum(int(suite.get("failures")) for suite in suites.iter("testsuite"))
+    assert counted == len(suites.findall(".//failure")) > 2
+    assert json.loads((folder / "out.sarif").read_text())["version"] == "2.1.0"
+    assert (
+        (folder / "summary.md")
+        .read_text()
+        .startswith((folder / "out.md").read_text().splitlines()[0])
+    )
+
+
+def test_unknown_values_and_missing_columns(gml, folder):
+    text = (folder / "new.csv").read_text()
+    (folder / "label.csv").write_text(text.replace("yes\n", "Yes\n"))
+    found = report(gml("check", "label.csv", "model.json", "-f", "json"), 1)
+    assert "schema:levels:dysp" in failing(found)
+    rows = list(csv.reader(text.splitlines()))
+    (folder / "narrow.csv").write_text("\n".join(",".join(row[:-1]) for row in rows) + "\n")
+    found = report(gml("check", "narrow.csv", "model.json", "-f", "json"), 1)
+    assert failing(found) == ["schema:column:dysp"]
+    (folder / "wide.csv").write_text(
+        "\n".join(",".join([*row, f"id{k}"]) for k, row in enumerate(rows)) + "\n"
+    )
+    found = report(gml("check", "wide.csv", "model.json", "-f", "json"), 0)
+    assert any("id0" in note for note in found["notes"])
+
+
+def test_missing_values(gml, folder):
+    rows = list(csv.reader((folder / "new.csv").read_text().splitlines()))
+    for k, row in enumerate(rows[1:]):
+        if k % 10 == 0:
+            row[2] = "NA"
+    (folder / "gaps.csv").write_text("\n".join(",".join(row) for row in rows) + "\n")
+    found = report(gml("check", "gaps.csv", "model.json", "-f", "json"), 1)
+    assert failing(found) == ["schema:missing:smoke"]
+    dropped = report(gml("check", "gaps.csv", "model.json", "-f", "json", "--missing", "drop"), 1)
+    assert dropped["rows"] == 2700
+    assert any("300 rows" in note for note in dropped["notes"])
+    line = dropped["unlikely_rows"][0]["line"]
+    assert "NA" not in rows[line - 1]
+    assert gml("check", "gaps.csv", "model.json", "--missing", "error").returncode == 3
+
+
+def test_settings_of_a_repository(gml, folder):
+    (folder / "gml.toml").write_text(
+        '[check]\ndata = "bad.csv"\nmodel = "model.json"\nalpha = 0.001\nformat = "json"\n'
+        'severity = {tables = "warn", structure = "warn", fit = "warn"}\n'
+    )
+    found = report(gml("check"), 0)
+    assert found["alpha"] == 0.001
+    assert found["summary"]["warn"] > 1
+    assert report(gml("check", env={"GML_ALPHA": "0.02"}), 0)["alpha"] == 0.02
+    found = report(
+        gml("check", "--alpha", "0.03", "--severity", "fit=fail", env={"GML_ALPHA": "0.02"}), 1
+    )
+    assert found["alpha"] == 0.03
+    (folder / "gml.toml").write_text("[check]\nalhpa = 0.001\n")
+    wrong = gml("check", "new.csv", "model.json")
+    assert wrong.returncode == 2
+    assert b"'alhpa' not found; did you mean 'alpha'" in wrong.stderr
+    assert gml("check", "new.csv", "model.json", "--no-config").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["none.csv", "model.json"], 3, b"none.csv"),
+        (["new.csv", "none.json"], 3, b"none.json"),
+        (["new.csv", "train.csv"], 3, b"train.csv"),
+        (["-", "-"], 2, b"only one argument"),
+        (["new.csv", "model.json", "--alpha", "0"], 2, b"alpha"),
+        (["new.csv", "model.json", "--min-effect", "shape=1"], 2, b"'shape' not found"),
+        (["new.csv", "model.json", "--min-effect", "tables=x"], 2, b"'x' is not a number"),
+        (["new.csv", "model.json", "--severity", "tables=loud"], 2, b"tables=warn or tables=fail"),
+        (["new.csv", "model.json", "--families", "tabels"], 2, b"did you mean 'tables'"),
+        (["new.csv", "model.json", "-c", "smoek"], 2, b"did you mean 'smoke'"),
+        (["new.csv", "model.json", "-o", "new.csv"], 2, b"new.csv"),
+        (["new.csv", "model.json", "--write-baseline", "model.json"], 2, b"is an input"),
+        (["new.csv", "model.json", "--report", "junti=x.xml"], 2, b"did you mean 'junit'"),
+        (["empty.csv", "model.json"], 3, b"empty"),
+        (["header.csv", "model.json"], 4, b"no rows"),
+        (["other.csv", "model.json"], 3, b"no column of the model"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_line(gml, folder, args, code, message):
+    (folder / "empty.csv").write_text("")
+    (folder / "header.csv").write_text((folder / "new.csv").read_text().splitlines()[0] + "\n")
+    (folder / "other.csv").write_text("p,q\n1,2\n")
+    done = gml("check", *args)
+    assert done.returncode == code, done.stderr.decode()
+    assert done.stdout == b""
+    assert message in done.stderr
+    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.startswith(b"gml: error: ")
+
+
+def test_a_failed_run_leaves_old_files(gml, folder):
+    (folder / "old.xml").write_text("old")
+    (folder / "known.json").write_text("old")
+    done = gml(
+        "check",
+        "header.csv",
+        "model.json",
+        "--report",
+        "junit=old.xml",
+        "--write-baseline",
+        "known.json",
+    )
+    assert done.returncode == 3
+    assert (folder / "old.xml").read_text() == "old"
+    assert (folder / "known.json").read_text() == "old"
+
+
+@pytest.mark.parametrize(("data", "code"), [("new.csv", 0), ("bad.csv", 1)])
+def test_a_closed_pipe_keeps_the_answer(folder, data, code):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gml.cli", "check", data, "model.json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=dict(os.environ),
+    )  # fmt: skip
+    process.stdout.close()
+    assert process.wait(60) == code
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_models_of_other_formats_are_exact(gml, folder):
+    assert gml("convert", "model.json", "model.bif").returncode == 0
+    found = report(gml("check", "new.csv", "model.bif", "-f", "json"), 0)
+    assert any("exact" in note for note in found["notes"])
+    assert found["model_rows"] is None
+
+
+def test_numbers_are_cut_as_when_the_model_was_fitted(gml, tmp_path):
+    rng = np.random.default_rng(2)
+    for name, shift in (("train", 0.0), ("new", 0.0), ("late", 1.0)):
+        x = rng.normal(size=1500) + shift
+        y = np.where(rng.random(1500) < 1 / (1 + np.exp(-2 * x)), "a", "b")
+        rows = "".join(f"{a:.4f},{b}\n" for a, b in zip(x, y, strict=True))
+        (tmp_path / f"{name}.csv").write_text("x,y\n" + rows)
+    assert gml("chowliu", "train.csv", "--bins", "4", "-o", "tree.json").returncode == 0
+    assert gml("fit-params", "train.csv", "tree.json", "-o", "m.json").returncode == 0
+    assert gml("check", "new.csv", "m.json").returncode == 0
+    found = report(gml("check", "late.csv", "m.json", "-f", "json"), 1)
+    assert failing(found) == ["tables:x|"] or failing(found) == ["tables:x|", "fit:likelihood"]
