@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -15,24 +16,31 @@ import pytest
 CHANGED = "structure:smoke->bronc"
 
 
-@pytest.fixture
-def folder(gml, tmp_path, sample_data):
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory, sample_data):
     """A model of the sample data, fresh rows of it, and rows where smoking no longer matters."""
-    rows = (sample_data / "asia.csv").read_text().splitlines()
-    (tmp_path / "train.csv").write_text("\n".join(rows) + "\n")
-    assert (
-        gml("fit-params", "train.csv", sample_data / "asia.dot", "-o", "model.json").returncode == 0
-    )
-    assert gml("sample", "model.json", "-n", "3000", "--seed", "7", "-o", "new.csv").returncode == 0
-    changed = json.loads((tmp_path / "model.json").read_text())
+    place = tmp_path_factory.mktemp("prepared")
+
+    def gml(*args):
+        subprocess.run([sys.executable, "-m", "gml.cli", *map(str, args)], cwd=place, check=True)
+
+    shutil.copy(sample_data / "asia.csv", place / "train.csv")
+    gml("fit-params", "train.csv", sample_data / "asia.dot", "-o", "model.json")
+    gml("sample", "model.json", "-n", "3000", "--seed", "7", "-o", "new.csv")
+    changed = json.loads((place / "model.json").read_text())
     for node in changed["nodes"]:
         del node["counts"]
         if node["id"] == "bronc":
             node["cpt"] = [[0.55, 0.45], [0.55, 0.45]]
-    (tmp_path / "changed.json").write_text(json.dumps(changed))
-    assert (
-        gml("sample", "changed.json", "-n", "3000", "--seed", "8", "-o", "bad.csv").returncode == 0
-    )
+    (place / "changed.json").write_text(json.dumps(changed))
+    gml("sample", "-q", "changed.json", "-n", "3000", "--seed", "8", "-o", "bad.csv")
+    return place
+
+
+@pytest.fixture
+def folder(tmp_path, prepared):
+    """The same for one test alone."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
