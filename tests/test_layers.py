@@ -10,9 +10,10 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "gml"
 
 # Each room with the rooms it may use, itself and the floor aside.
-FLOOR = {"errors", "atomic", "progress"}
+FLOOR = {"errors", "ledger", "atomic", "progress"}
 MAY_USE = {
     "errors": set(),
+    "ledger": set(),
     "atomic": {"errors"},
     "progress": {"errors"},
     "kernel": set(),

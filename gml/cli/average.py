@@ -14,6 +14,7 @@ from gml.cli.knowledge import KnowledgeRequest, knowledge_options
 from gml.cli.options import (
     OUT_OF_TIME,
     DataRequest,
+    OutputFile,
     chosen_options,
     common_options,
     data_options,
@@ -21,7 +22,7 @@ from gml.cli.options import (
     seed_option,
     was_given,
 )
-from gml.cli.output import GraphOutput, graph_output, require_writable
+from gml.cli.output import GraphOutput, ReportOutput, graph_output, require_writable
 from gml.cli.posteriors import CHAIN_OPTIONS, MOST_PARENTS, average_orders, chain_options
 from gml.cli.scoring import ScoreRequest, score_options
 from gml.cli.searching import restart_options, tabu_option
@@ -112,6 +113,7 @@ def _default_score() -> str:
 @click.option("--dag", is_flag=True, help="Write a DAG of the equivalence class instead.")
 @click.option(
     "--probabilities",
+    type=OutputFile(),
     metavar="FILE",
     help="Write the shares of all pairs, edges or not; .csv .json .txt …",
 )
@@ -149,11 +151,9 @@ def command(
     """
     from gml.formats.knowledge import as_json
 
-    _check_options(by, scoring, pc, probabilities, out.path)
+    pairs = _check_options(by, scoring, pc, probabilities, out.path)
     numeric = pc.testing.numeric if by == "pc" else scoring.numeric
-    counter = data.counter(
-        numeric=numeric, digest=out.keeps_learning, offer_available=by not in _BY_SCORE
-    )
+    counter = data.counter(numeric=numeric, offer_available=by not in _BY_SCORE)
     known = knowledge.resolve([variable.name for variable in counter.variables])
     if by == "order-mcmc" and max_parents is None:
         max_parents = MOST_PARENTS
@@ -195,8 +195,8 @@ def command(
             sums |= {**chain, "seed": seed}
         averaged, found = average_orders(scoring.make(counter)[0], by, sums, **limits)
     warn_of_contradictions(averaged.triples, "replicates" if by in _BY_SAMPLES else "edges")
-    if probabilities is not None:
-        _write_pairs(probabilities, averaged)
+    if pairs is not None:
+        pairs.write([pair._asdict() for pair in averaged.shares.pairs()])
     graph = averaged.dag if dag else averaged.graph
     levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
     out.write(dataclasses.replace(graph, levels=levels), learning | found)
@@ -211,7 +211,8 @@ def command(
 
 def _check_options(
     by: str, scoring: ScoreRequest, pc: PcRequest, probabilities: str | None, output: str | None
-) -> None:
+) -> ReportOutput | None:
+    """Refuse options that do not go together; returns where the shares of pairs go."""
     from gml.formats.suffixes import REPORT_SUFFIXES, format_of
 
     for option, learners in _OPTIONS_OF.items():
@@ -228,13 +229,14 @@ def _check_options(
     if by in _BY_ORDERS:
         scoring.require_likelihood(f"--by {by}")
     if probabilities is None:
-        return
+        return None
     if probabilities == "-":
         raise UsageError("--probabilities needs a file; standard output is for the graph")
     if probabilities == output:
         raise UsageError("two outputs have the same file")
-    format_of(probabilities, REPORT_SUFFIXES, or_option="")
+    format_ = format_of(probabilities, REPORT_SUFFIXES, or_option="")
     require_writable(probabilities)
+    return ReportOutput(probabilities, format_)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,12 +311,3 @@ def _over_samples(
         threads=threads,
         deadline=deadline,
     )
-
-
-def _write_pairs(path: str, averaged: Averaged) -> None:
-    from gml.atomic import write_whole
-    from gml.formats.reports.rows import FORMATS
-    from gml.formats.suffixes import REPORT_SUFFIXES, format_of
-
-    rows = [pair._asdict() for pair in averaged.shares.pairs()]
-    write_whole(path, FORMATS[format_of(path, REPORT_SUFFIXES)](rows).encode("utf-8"))

@@ -81,7 +81,7 @@ def command(
             "--missing available: pairs counted on different rows cannot be compared; use drop or "
             "level"
         )
-    counter = data.counter(digest=out.keeps_learning, offer_available=False)
+    counter = data.counter(offer_available=False)
     result = chow_liu(
         counter,
         root=root,

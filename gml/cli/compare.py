@@ -71,7 +71,7 @@ def command(
         raise UsageError("--fail-on-difference is --max-shd 0: give one of them")
     budget = None if max_memory is None else parse_size(max_memory)
     for path in graph_paths:
-        claim_input(path)
+        claim_input(path, "graph", several=True)
     out.require_writable()
     graphs = [_read(path) for path in graph_paths]
     for argument in graphs:

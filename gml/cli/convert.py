@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gml import ledger
 from gml.cli.losses import TABLES_ONLY, TITLES, beside_tables, warn_of_loss
-from gml.cli.options import claim_input, common_options
+from gml.cli.options import OutputFile, claim_input, common_options
 from gml.cli.output import ConvertedOutput, require_writable
 from gml.errors import GraphError, UsageError, place
 
@@ -28,7 +29,7 @@ _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text")
     "  gml pc survey.csv -f json | gml convert - graph.graphml",
 )
 @click.argument("in_path", metavar="IN")
-@click.argument("out_path", metavar="OUT")
+@click.argument("out_path", metavar="OUT", type=OutputFile())
 @click.option(
     "-f",
     "--format",
@@ -49,9 +50,10 @@ def command(in_path: str, out_path: str, format_: str | None) -> None:
     from gml.formats.models import MODEL_WRITERS, parse_any
     from gml.model.bayesnet import BayesNet
 
-    claim_input(in_path)
+    claim_input(in_path, "in")
     require_writable(out_path)
     suffix_choice = None if format_ else _by_suffix(out_path)
+    ledger.current().wants_digests = "json" in (format_, *(suffix_choice or {}).values())
     found = parse_any(read_text(in_path), place(in_path))
     is_model = isinstance(found, BayesNet)
     chosen = format_ or (suffix_choice or {})[is_model]

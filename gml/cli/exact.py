@@ -70,9 +70,9 @@ def command(
             f"--cpdag: {search.scoring.names[0]} tells equivalent DAGs apart; leave it out, or use "
             "bic, bdeu or another score-equivalent one"
         )
+    report = outputs.report() if against else None
+    out = outputs.graph(with_report=bool(against))
     rivals = [_Rival(path, search) for path in against]
-    report = outputs.report() if rivals else None
-    out = outputs.graph(with_report=bool(rivals))
     if out is not None:
         out.require_writable()
     ready = search.prepare(data, out)
@@ -103,7 +103,7 @@ class _Rival:
 
     def __init__(self, path: str, search: SearchRequest) -> None:
         self.path = path
-        graph = read_graph_argument(path)
+        graph = read_graph_argument(path, "against", several=True)
         if graph.kind != "dag" and search.scoring.not_equivalent:
             raise UsageError(
                 f"{place(path)}: a graph of kind {graph.kind} has no score by "

@@ -30,7 +30,7 @@ def command(log: str, a: str, b: str, out: TextOutput) -> None:
     from gml.formats.test_log import read_log
     from gml.learn.explain import explain
 
-    claim_input(log)
+    claim_input(log, "log")
     if out.path is not None:
         require_writable(out.path)
     found = explain(read_log(log), a, b)

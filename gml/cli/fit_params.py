@@ -12,6 +12,7 @@ from gml.cli.graphs import columns_of, extended, read_graph_argument
 from gml.cli.losses import TABLES_ONLY, warn_of_loss
 from gml.cli.options import (
     DataRequest,
+    OutputFile,
     chosen_options,
     common_options,
     ess_option,
@@ -61,7 +62,12 @@ _ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels", "strict")
     metavar="LEVEL",
     help="Add bounds that hold the truth with this probability: 0.95.",
 )
-@click.option("--cpt-dir", metavar="DIR", help="Also write one CSV file for each node here.")
+@click.option(
+    "--cpt-dir",
+    type=OutputFile(),
+    metavar="DIR",
+    help="Also write one CSV file for each node here.",
+)
 @click.option("--strict", is_flag=True, help="Exit 4 if a configuration of parents was never seen.")
 @click.option(
     "--gaussian", is_flag=True, help="The columns are numbers: fit a linear regression each."
@@ -90,15 +96,13 @@ def command(
     from gml.model.fit import fit, require_all_seen
 
     _check(method, prior, gaussian)
-    graph = read_graph_argument(graph_path)
+    graph = read_graph_argument(graph_path, "graph")
     out.require_writable()
     if cpt_dir is not None:
         require_writable(cpt_dir, folder=True)
     dag = _dag(graph, graph_path)
     data = data.declaring(graph.levels)
-    counter = data.counter(
-        used=columns_of(graph, graph_path), numeric=gaussian, digest=out.keeps_learning
-    )
+    counter = data.counter(used=columns_of(graph, graph_path), numeric=gaussian)
     net = fit(
         dag,
         counter,

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from gml.graph.graph import Graph
 
 
-def read_graph_argument(path: str) -> Graph:
-    """Read a graph (or a model), which no output may replace."""
+def read_graph_argument(path: str, role: str, *, several: bool = False) -> Graph:
+    """Read a graph (or a model), which no output may replace; see `claim_input`."""
     from gml.formats.graphs import read_graph
 
-    claim_input(path)
+    claim_input(path, role, several=several)
     return read_graph(path)
 
 

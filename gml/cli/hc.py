@@ -71,7 +71,7 @@ def command(
         raise UsageError("--seed is for --restarts")
     if cpdag:
         search.require_equivalent("--cpdag")
-    begin = None if start is None else read_graph_argument(start)
+    begin = None if start is None else read_graph_argument(start, "start")
     out.require_writable()
     prepared = search.prepare(data, out)
     if begin is not None:

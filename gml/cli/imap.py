@@ -90,7 +90,6 @@ def command(
     counter = data.counter(
         used=_columns_of(order, data.options.columns),
         numeric=testing.numeric if scoring is None else scoring.numeric,
-        digest=out.keeps_learning,
         offer_available=scoring is None,
     )
     names = [variable.name for variable in counter.variables]

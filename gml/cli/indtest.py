@@ -133,7 +133,7 @@ def _pairs(names: Sequence[str], given: tuple[str, ...]) -> list[Question]:
 def _implied(path: str) -> tuple[Callable[[Sequence[str]], list[Question]], Choice]:
     from gml.independence.implied import implied_independences
 
-    graph = read_graph_argument(path)
+    graph = read_graph_argument(path, "implied")
     questions = implied_independences(graph)
     columns = columns_of(graph, path)
 

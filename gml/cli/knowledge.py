@@ -132,7 +132,7 @@ def knowledge_options(function: Function) -> Function:
         if knowledge == "-":
             raise UsageError("--knowledge is a file; standard input is for the data")
         if knowledge is not None:
-            claim_input(knowledge)
+            claim_input(knowledge, "knowledge")
         told = Knowledge(
             tuple(arc for text in require for arc in parse_arcs(text, "--require")),
             tuple(arc for text in forbid for arc in parse_arcs(text, "--forbid")),

@@ -79,7 +79,7 @@ def model_options(function: Function) -> Function:
     ) -> Any:
         from gml.counts.resources import parse_size
 
-        claim_input(model_path)
+        claim_input(model_path, "model")
         budget = None if max_memory is None else parse_size(max_memory)
         request = ModelRequest(model_path, do, evidence, budget)
         return function(*args, model=request, **kwargs)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml import ledger
 from gml.errors import CannotAnswer, UsageError, listing, place
 from gml.progress import Deadline, StderrReporter, reporter, reporting_to
 
@@ -25,16 +26,13 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_RUNTIME_OPTIONS = {"threads", "max_memory", "output", "format_", "quiet", "verbose", "debug"}
+_RUNTIME_OPTIONS = {"threads", "max_memory", "format_", "quiet", "verbose", "debug"}
 OUT_OF_TIME = 5
 """Exit code of a learner that --max-seconds stopped."""
 
 _LARGEST = 1e300
 _MANY_LEVELS = 20
-_PATHS = {
-    *("data_path", "graph_path", "levels", "implied", "knowledge"),
-    *("sepsets", "test_log", "cpt_dir", "trace_path", "start", "against", "probabilities"),
-}
+_PATHS = {"data_path", "graph_path", "levels", "implied", "knowledge", "start", "against"}
 
 
 def parse_list(text: str) -> tuple[str, ...]:
@@ -61,6 +59,12 @@ class NameList(click.ParamType[tuple[str, ...]]):
         return value if isinstance(value, tuple) else parse_list(value)
 
 
+class OutputFile(click.ParamType[str]):
+    """A file (or folder) that the command writes."""
+
+    name = "file"
+
+
 def name_list_option(*flags: str, help_: str) -> Callable[[Function], Function]:
     """An option that takes names as one CSV record; given again, it adds to them."""
 
@@ -80,24 +84,30 @@ def was_given(name: str) -> bool:
     )
 
 
-def claim_input(path: str) -> None:
-    """Note an input, which no output may replace, and let only one argument be `-`."""
-    context = click.get_current_context().find_root()
-    if path != "-":
-        context.meta.setdefault("gml.inputs", []).append(path)
-        return
-    if context.meta.get("gml.stdin"):
+def claim_input(path: str, role: str, *, several: bool = False) -> None:
+    """Note an input, which no output may replace, and let only one argument be `-`.
+
+    `role` is the name of the argument or option, under which a JSON output has its hash: a list of
+    them where `several` can be named.
+    """
+    kept = ledger.current()
+    if path == "-" and any(other.path == "-" for other in kept.inputs):
         raise UsageError("only one argument can be - (standard input)")
-    context.meta["gml.stdin"] = True
+    kept.inputs.append(ledger.Input(role, path, several))
 
 
 def chosen_options() -> dict[str, Any]:
     """Return the options that were given and affect the result, for `learning` in the output."""
     context = click.get_current_context()
+    outputs = {
+        parameter.name
+        for parameter in context.command.params
+        if isinstance(parameter.type, OutputFile)
+    }
     return {
         name.rstrip("_"): list(value) if isinstance(value, tuple) else value
         for name, value in sorted(context.params.items())
-        if name not in _RUNTIME_OPTIONS | _PATHS and was_given(name)
+        if name not in _RUNTIME_OPTIONS | _PATHS | outputs and was_given(name)
     }
 
 
@@ -142,13 +152,13 @@ class DataRequest:
         *,
         used: Choice | None = None,
         numeric: bool = False,
-        digest: bool = False,
         offer_available: bool = True,
     ) -> MemoryCounter:
         """Read the columns used and return the engine over them."""
         from gml.counts.memory import MemoryCounter
         from gml.data.reading import read_dataset
 
+        digest = ledger.current().wants_digests
         options = replace(self.options, digest=digest, offer_available=offer_available)
         dataset = read_dataset(self.path, options, used=used, numeric=numeric)
         reporter().note(f"{dataset.n} rows, {len(dataset.names)} columns used")
@@ -310,9 +320,9 @@ def _data_request(
     from gml.data.options import ReadOptions
     from gml.data.schema import Schema, read_schema
 
-    claim_input(data_path)
+    claim_input(data_path, "data")
     if levels is not None:
-        claim_input(levels)
+        claim_input(levels, "levels")
     cuts = {}
     for item in cut:
         column, equals, how = item.rpartition("=")

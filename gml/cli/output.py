@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml import ledger
+from gml.cli.options import OutputFile
 from gml.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ def require_writable(path: str, *, folder: bool = False) -> None:
     if path == "-":
         return
     target = Path(path)
-    inputs = map(Path, click.get_current_context().find_root().meta.get("gml.inputs", []))
+    inputs = [Path(item.path) for item in ledger.current().inputs if item.path != "-"]
     try:
         if folder and target.exists():
             if not target.is_dir():
@@ -101,6 +103,11 @@ class _Output:
     path: str | None
     format: str
 
+    def __post_init__(self) -> None:
+        # JSON has the hashes of all inputs, GraphML that of the data.
+        if self.format in ("json", "graphml"):
+            ledger.current().wants_digests = True
+
     def require_writable(self) -> None:
         """Refuse a path that cannot be written, once all inputs are known."""
         if self.path is not None:
@@ -129,11 +136,6 @@ class ConvertedOutput(_Output):
 class GraphOutput(_Output):
     """Takes a graph."""
 
-    @property
-    def keeps_learning(self) -> bool:
-        """Whether the format holds how the graph was learned."""
-        return self.format in ("json", "graphml")
-
     def write(self, graph: Graph, learning: dict[str, Any]) -> None:
         """Write a learned graph."""
         from gml.formats.graphs import WRITERS
@@ -143,11 +145,6 @@ class GraphOutput(_Output):
 
 class ModelOutput(_Output):
     """Takes a model."""
-
-    @property
-    def keeps_learning(self) -> bool:
-        """Whether the format holds how the model was learned."""
-        return self.format == "json"
 
     def text_of(self, net: BayesNet) -> str:
         """Return the text of a model."""
@@ -215,9 +212,9 @@ class TextOutput(_Output):
 
     def write(self, text: str, facts: dict[str, Any]) -> None:
         """Write the sentences, or the facts as JSON."""
-        from gml.formats.json_graph import SCHEMA, encode
+        from gml.formats.json_text import SCHEMA, document_text
 
-        self._send(text if self.format == "text" else encode({"schema": SCHEMA, **facts}) + "\n")
+        self._send(text if self.format == "text" else document_text({"schema": SCHEMA, **facts}))
 
 
 def graph_output(function: Function) -> Function:
@@ -234,7 +231,11 @@ def graph_or_report_output(function: Function) -> Function:
     formats = dict.fromkeys([*GRAPH_SUFFIXES.values(), *REPORT_SUFFIXES.values()])
 
     @click.option(
-        "-o", "--output", metavar="FILE", help="Write the graph here; the suffix picks the format."
+        "-o",
+        "--output",
+        type=OutputFile(),
+        metavar="FILE",
+        help="Write the graph here; the suffix picks the format.",
     )
     @click.option(
         "-f",
@@ -338,7 +339,7 @@ def text_output(function: Function) -> Function:
 def row_output(function: Function) -> Function:
     """-o for rows, injected as `out`."""
 
-    @click.option("-o", "--output", metavar="FILE", help="Write here, as CSV.")
+    @click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Write here, as CSV.")
     @functools.wraps(function)
     def wrapper(*args: Any, output: str | None, **kwargs: Any) -> Any:
         return function(*args, out=RowOutput(output), **kwargs)
@@ -355,7 +356,13 @@ def _output(
     formats = list(dict.fromkeys([*suffixes.values(), *without_suffix]))
     default = formats[0]
 
-    @click.option("-o", "--output", metavar="FILE", help="Write here; the suffix picks the format.")
+    @click.option(
+        "-o",
+        "--output",
+        type=OutputFile(),
+        metavar="FILE",
+        help="Write here; the suffix picks the format.",
+    )
     @click.option(
         "-f",
         "--format",

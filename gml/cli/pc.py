@@ -16,12 +16,13 @@ from gml.cli.knowledge import KnowledgeRequest, knowledge_options
 from gml.cli.options import (
     OUT_OF_TIME,
     DataRequest,
+    OutputFile,
     chosen_options,
     common_options,
     data_options,
     max_seconds_option,
 )
-from gml.cli.output import GraphOutput, graph_output, require_writable
+from gml.cli.output import GraphOutput, ReportOutput, graph_output, require_writable
 from gml.errors import UsageError
 from gml.progress import Deadline, reporter
 
@@ -54,8 +55,18 @@ _WEAK = 0.69
 @pc_options()
 @knowledge_options
 @click.option("--dag", is_flag=True, help="Write a DAG of the equivalence class instead.")
-@click.option("--sepsets", metavar="FILE", help="Write what separated each pair; .csv .json .txt …")
-@click.option("--test-log", metavar="FILE.jsonl", help="Write every test; gml explain reads it.")
+@click.option(
+    "--sepsets",
+    type=OutputFile(),
+    metavar="FILE",
+    help="Write what separated each pair; .csv .json .txt …",
+)
+@click.option(
+    "--test-log",
+    type=OutputFile(),
+    metavar="FILE.jsonl",
+    help="Write every test; gml explain reads it.",
+)
 @click.option(
     "--bootstrap",
     type=click.IntRange(min=2),
@@ -93,8 +104,8 @@ def command(
 
     pc.testing.check(seeded=bootstrap is not None)
     pc.testing.require_reachable_level()
-    _check_options(bootstrap, threshold, sepsets, test_log, out.path)
-    counter = data.counter(numeric=pc.testing.numeric, digest=out.keeps_learning)
+    separators = _check_options(bootstrap, threshold, sepsets, test_log, out.path)
+    counter = data.counter(numeric=pc.testing.numeric)
     known = knowledge.resolve([variable.name for variable in counter.variables])
     learning: dict[str, Any] = {
         "command": "pc",
@@ -110,7 +121,7 @@ def command(
     if bootstrap is not None:
         graph, found = run.average(bootstrap, threshold, dag)
     else:
-        graph, found = run.learn(dag, sepsets, test_log)
+        graph, found = run.learn(dag, separators, test_log)
     levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
     out.write(dataclasses.replace(graph, levels=levels), learning | found)
     if found.get("complete", True):
@@ -128,7 +139,8 @@ def _check_options(
     sepsets: str | None,
     test_log: str | None,
     output: str | None,
-) -> None:
+) -> ReportOutput | None:
+    """Refuse options that do not go together; returns where the separating sets go."""
     from gml.formats.suffixes import REPORT_SUFFIXES, format_of
 
     if threshold is not None and bootstrap is None:
@@ -143,11 +155,13 @@ def _check_options(
     files = [path for path in (output, sepsets, test_log) if path is not None]
     if len(set(files)) < len(files):
         raise UsageError("two outputs have the same file")
+    separators = None
     if sepsets is not None:
-        format_of(sepsets, REPORT_SUFFIXES, or_option="")
+        separators = ReportOutput(sepsets, format_of(sepsets, REPORT_SUFFIXES, or_option=""))
     for path in (sepsets, test_log):
         if path is not None:
             require_writable(path)
+    return separators
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,7 +175,7 @@ class _Run:
     deadline: Deadline
 
     def learn(
-        self, dag: bool, sepsets: str | None, test_log: str | None
+        self, dag: bool, separators: ReportOutput | None, test_log: str | None
     ) -> tuple[Graph, dict[str, Any]]:
         """Learn one graph; returns it with what `learning` says of the run."""
         with ExitStack() as files:
@@ -173,8 +187,8 @@ class _Run:
             )
             if writer is not None:
                 writer.finish(result)
-            if sepsets is not None:
-                _write_sepsets(sepsets, result)
+            if separators is not None:
+                separators.write(_sepset_rows(result))
         warn_of_contradictions(result.triples, "tests")
         _warn_of_ambiguous(result.ambiguous)
         reporter().note(
@@ -267,13 +281,10 @@ class _LogWriter:
             self._file.write(line(record))
 
 
-def _write_sepsets(path: str, result: PcResult) -> None:
-    from gml.atomic import write_whole
-    from gml.formats.reports.rows import FORMATS
+def _sepset_rows(result: PcResult) -> list[dict[str, Any]]:
     from gml.formats.reports.tests import numbers_of
-    from gml.formats.suffixes import REPORT_SUFFIXES, format_of
 
-    rows = [
+    return [
         {
             "x": sepset.x,
             "y": sepset.y,
@@ -283,4 +294,3 @@ def _write_sepsets(path: str, result: PcResult) -> None:
         }
         for sepset in result.sepsets
     ]
-    write_whole(path, FORMATS[format_of(path, REPORT_SUFFIXES)](rows).encode("utf-8"))

@@ -86,7 +86,7 @@ def command(
     """
     _check(target, each, mpe=mpe, map_=map_, batch=batch, predict=predict)
     if batch is not None:
-        claim_input(batch)
+        claim_input(batch, "batch")
         _require_csv(out)
     out.require_writable()
     asked = model.read()

@@ -93,9 +93,9 @@ def command(
     from gml.counts.counter import rows_counted
 
     _check(data, holdout, folds, fail_under)
-    graphs = _read_graphs([*graph_paths, *([] if compare_to is None else [compare_to])], scoring)
+    graphs = _read_graphs(graph_paths, compare_to, scoring)
     if holdout is not None:
-        claim_input(holdout)
+        claim_input(holdout, "holdout")
     out.require_writable()
     data = data.declaring(_declared_levels(graphs))
     first = graphs[0]
@@ -144,11 +144,16 @@ def _check(
         )
 
 
-def _read_graphs(paths: Sequence[str], scoring: ScoreRequest) -> list[_Argument]:
-    """Read graphs over the same nodes, each as a DAG."""
+def _read_graphs(
+    paths: Sequence[str], compare_to: str | None, scoring: ScoreRequest
+) -> list[_Argument]:
+    """Read graphs over the same nodes, each as a DAG; the one to compare to is the last."""
     found: list[_Argument] = []
-    for path in paths:
-        graph = read_graph_argument(path)
+    asked = [(path, "graph", True) for path in paths]
+    if compare_to is not None:
+        asked.append((compare_to, "compare_to", False))
+    for path, role, several in asked:
+        graph = read_graph_argument(path, role, several=several)
         if graph.kind != "dag" and scoring.not_equivalent:
             raise UsageError(
                 f"{place(path)}: a graph of kind {graph.kind} has no score by "

@@ -13,7 +13,13 @@ import click
 
 from gml import __version__
 from gml.cli.knowledge import KnowledgeRequest, knowledge_options
-from gml.cli.options import OUT_OF_TIME, DataRequest, chosen_options, max_seconds_option
+from gml.cli.options import (
+    OUT_OF_TIME,
+    DataRequest,
+    OutputFile,
+    chosen_options,
+    max_seconds_option,
+)
 from gml.cli.output import GraphOutput, require_writable
 from gml.cli.scoring import ScoreRequest, score_options
 from gml.errors import UsageError
@@ -87,7 +93,6 @@ class SearchRequest:
         context = click.get_current_context()
         counter = data.counter(
             numeric=self.scoring.numeric,
-            digest=out is not None and out.keeps_learning,
             offer_available=False,
         )
         knowledge = self.knowledge.resolve([variable.name for variable in counter.variables])
@@ -167,6 +172,7 @@ def trace_option(function: Function) -> Function:
     @click.option(
         "--trace",
         "trace_path",
+        type=OutputFile(),
         metavar="FILE.csv",
         help="Write every move of the search, with its gain and the score then.",
     )

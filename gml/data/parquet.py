@@ -24,7 +24,7 @@ Loader = Callable[[Sequence[ColumnSpec]], tuple[list[CsvColumn], str | None]]
 def is_parquet(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a Parquet file, or a folder that holds some."""
     if os.path.isdir(path):  # noqa: PTH112 (answers False where Path raises)
-        return bool(_files(path))
+        return bool(parquet_files(path))
     if not os.path.isfile(path):  # noqa: PTH113
         # A named pipe can be read once, and not by us.
         return False
@@ -39,7 +39,7 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _files(path: str | os.PathLike[str]) -> list[str]:
+def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     """The Parquet files of a folder and the folders in it, by name."""
     if not os.path.isdir(path):  # noqa: PTH112
         return [str(path)]
@@ -75,7 +75,7 @@ def read_parquet_columns(
             f"{path}: reading Parquet needs an extra: pip install 'gml[parquet]'"
         ) from None
     with _arrow_errors(str(path)):
-        table = pyarrow.dataset.dataset(_files(path), format="parquet")
+        table = pyarrow.dataset.dataset(parquet_files(path), format="parquet")
         names = list(table.schema.names)
 
     def load(specs: Sequence[ColumnSpec]) -> tuple[list[CsvColumn], str | None]:
@@ -87,15 +87,15 @@ def read_parquet_columns(
             for batch in table.to_batches(columns=[builder.name for builder in wanted]):
                 for builder, values in zip(wanted, batch.columns, strict=True):
                     builder.append(values)
-        return [b.result() for b in builders], _digest(path) if options.digest else None
+        return [b.result() for b in builders], parquet_digest(path) if options.digest else None
 
     return names, load
 
 
-def _digest(path: str | os.PathLike[str]) -> str:
+def parquet_digest(path: str | os.PathLike[str]) -> str:
     """Hash of the file; of a folder, of its files in order of their names."""
     digest = hashlib.sha256()
-    for name in _files(path):
+    for name in parquet_files(path):
         with Path(name).open("rb") as file:
             while block := file.read(1 << 20):
                 digest.update(block)

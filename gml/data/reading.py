@@ -42,6 +42,7 @@ from gml.kernel.layout import (
     CsvResult,
 )
 from gml.kernel.number import parse_number
+from gml.ledger import note_digest
 
 Choice = Callable[[Sequence[str]], Sequence[str]]
 """Picks the columns used, given the names of those there are."""
@@ -82,6 +83,7 @@ def read_dataset(
             chosen = choose_columns(names, options, used, str(path))
             specs = _specs(names, chosen, options, numeric)
             columns, digest = load(specs)
+            note_digest(path, digest)
             return _build(columns, names, chosen, options, numeric, str(path), digest)
     with open_source(path, digest=options.digest) as source:
         if options.encoding is not None:
@@ -92,8 +94,10 @@ def read_dataset(
         specs = _specs(header.names, chosen, options, numeric)
         dialect = CsvDialect(delimiter, options.decimal, options.na_tokens)
         cells = _read_cells(source, header, specs, dialect)
+        digest = source.digest()
+        note_digest(path, digest)
         dataset = _build(
-            cells.columns, header.names, chosen, options, numeric, source.name, source.digest()
+            cells.columns, header.names, chosen, options, numeric, source.name, digest
         )
         if cells.n_lines == dataset.n_rows:
             return replace(dataset, first_line=header.next_line)

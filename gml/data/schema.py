@@ -14,6 +14,7 @@ from typing import Any
 from gml.data.dataset import MAX_LEVELS
 from gml.data.discretize import cuts_of_levels
 from gml.errors import DataError, quote
+from gml.ledger import note_bytes
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,13 @@ def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema
 def read_schema(path: str | os.PathLike[str]) -> Schema:
     """Read a schema file."""
     try:
-        content = json.loads(Path(path).read_bytes())
+        raw = Path(path).read_bytes()
+        content = json.loads(raw)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not a JSON file: {error}") from None
+    note_bytes(path, raw)
     return parse_schema(content, str(path))
 
 

@@ -7,6 +7,7 @@ import re
 
 from gml.data.source import open_source
 from gml.errors import DataError, GraphError, place
+from gml.ledger import current, note_digest
 
 _BLOCK = 1 << 20
 
@@ -32,9 +33,10 @@ def read_text(path: str | os.PathLike[str]) -> str:
 def _bytes_of(path: str | os.PathLike[str]) -> bytes:
     blocks = []
     buffer = bytearray(_BLOCK)
-    with open_source(path) as source:
+    with open_source(path, digest=current().wants_digests) as source:
         while got := source.readinto(memoryview(buffer)):
             blocks.append(bytes(buffer[:got]))
+        note_digest(path, source.digest())
     return b"".join(blocks)
 
 

@@ -7,9 +7,10 @@ import math
 from typing import Any
 
 from gml.errors import GraphError, quote
+from gml.formats.content_hash import is_changed
+from gml.formats.json_text import SCHEMA, document_text
 from gml.graph.graph import Graph
-
-SCHEMA = "gml/1"
+from gml.progress import reporter
 
 
 def dump_json(graph: Graph) -> str:
@@ -26,29 +27,20 @@ def dump_json(graph: Graph) -> str:
         | {key: _finite(value) for key, value in edge.attributes.items()}
         for edge in graph.edges()
     ]
-    directed = json.dumps(graph.kind != "undirected")
-    return (
-        f'{{"directed": {directed}, "multigraph": false,\n'
-        f'"graph": {encode(about)},\n'
-        f'"nodes": {lines(nodes)},\n'
-        f'"edges": {lines(edges)}}}\n'
-    )
+    return node_link_text(about, nodes, edges)
 
 
-def encode(value: Any) -> str:
-    """Return JSON text on one line; NaN and infinity are bugs."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+def node_link_text(
+    about: dict[str, Any], nodes: list[dict[str, Any]], edges: list[dict[str, Any]]
+) -> str:
+    """Return the text of a graph or model file."""
+    directed = about["kind"] != "undirected"
+    first = {"directed": directed, "multigraph": False}
+    return document_text(first | {"graph": about, "nodes": nodes, "edges": edges})
 
 
 def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def lines(items: list[dict[str, Any]]) -> str:
-    """Return a JSON list with an item a line."""
-    if not items:
-        return "[]"
-    return "[\n" + ",\n".join(encode(item) for item in items) + "\n]"
 
 
 def load_json(text: str, where: str) -> Graph:
@@ -61,15 +53,18 @@ def _refuse_constant(name: str) -> None:
 
 
 def parse_json(text: str, where: str) -> dict[str, Any]:
-    """Return the content of a graph file."""
+    """Return the content of a graph file; warns if it is no longer what was written."""
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
+        changed = isinstance(content, dict) and is_changed(content)
     except ValueError as error:
         raise GraphError(f"{where}: not a JSON file: {error}") from None
     except RecursionError:
         raise GraphError(f"{where}: nested too deeply") from None
     if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
         raise GraphError(f'{where}: not a graph: "nodes" is missing')
+    if changed:
+        reporter().warn(f"{where}: changed since it was written (its hash differs)")
     return content
 
 

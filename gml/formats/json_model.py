@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import GraphError, quote, unknown_name
-from gml.formats.json_graph import SCHEMA, encode, graph_of, lines, parse_json
+from gml.formats.json_graph import graph_of, node_link_text, parse_json
+from gml.formats.json_text import SCHEMA
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 # ---------------------------------------------------------------------- writing
@@ -41,12 +42,7 @@ def dump_json_model(net: BayesNet) -> str:
         {"source": net.names[edge.source], "target": net.names[edge.target], "type": edge.type}
         for edge in net.graph.edges()
     ]
-    return (
-        '{"directed": true, "multigraph": false,\n'
-        f'"graph": {encode(about)},\n'
-        f'"nodes": {lines(nodes)},\n'
-        f'"edges": {lines(edges)}}}\n'
-    )
+    return node_link_text(about, nodes, edges)
 
 
 def _node_order(parents: tuple[Variable, ...], position: Mapping[str, int]) -> list[int]:
@@ -114,7 +110,11 @@ def has_tables(content: dict[str, Any]) -> bool:
 
 def load_json_model(text: str, where: str) -> BayesNet:
     """Read a model from JSON; a graph without tables is refused."""
-    content = parse_json(text, where)
+    return model_of(parse_json(text, where), where)
+
+
+def model_of(content: dict[str, Any], where: str) -> BayesNet:
+    """Return the model in the content of a file."""
     graph = graph_of(content, where)
     if not has_tables(content):
         raise GraphError(f"{where}: a graph without tables; learn them with gml fit-params")

@@ -19,6 +19,7 @@ from typing import Any
 
 from gml.errors import DataError, quote
 from gml.graph.knowledge import Arc, Knowledge
+from gml.ledger import note_bytes
 
 _SECTIONS = ("addtemporal", "forbiddirect", "requiredirect", "forbiddengroup", "requiredgroup")
 
@@ -26,11 +27,13 @@ _SECTIONS = ("addtemporal", "forbiddirect", "requiredirect", "forbiddengroup", "
 def read_knowledge(path: str | os.PathLike[str]) -> Knowledge:
     """Read a knowledge file; its content tells the format."""
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        raw = Path(path).read_bytes()
+        text = raw.decode("utf-8-sig")
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8 text") from None
+    note_bytes(path, raw)
     start = text.lstrip()
     if start.startswith(("{", "[")):
         return _from_json(text, str(path))

@@ -14,8 +14,8 @@ from gml.formats.bif import dump_bif, load_bif
 from gml.formats.cpt_table import dump_table, dump_text
 from gml.formats.file_text import read_text
 from gml.formats.graphs import parse_graph
-from gml.formats.json_graph import parse_json
-from gml.formats.json_model import dump_json_model, has_tables, load_json_model
+from gml.formats.json_graph import graph_of, parse_json
+from gml.formats.json_model import dump_json_model, has_tables, load_json_model, model_of
 from gml.formats.net import dump_net, load_net
 from gml.formats.recognition import MODEL_FORMATS, recognise
 from gml.formats.suffixes import MODEL_SUFFIXES, format_of
@@ -62,8 +62,9 @@ def parse_any(text: str, where: str) -> BayesNet | Graph:
     found = recognise(text, where)
     if found in MODEL_FORMATS:
         return _READERS[found](text, where)
-    if found == "json" and has_tables(parse_json(text, where)):
-        return load_json_model(text, where)
+    if found == "json":
+        content = parse_json(text, where)
+        return (model_of if has_tables(content) else graph_of)(content, where)
     return parse_graph(text, where)
 
 

@@ -22,12 +22,13 @@ from typing import Any
 
 from gml import __version__
 from gml.errors import DataError, place
-from gml.formats.json_graph import SCHEMA, encode
+from gml.formats.json_text import SCHEMA, encode
 from gml.formats.knowledge import as_json
 from gml.formats.reports.tests import numbers_of
 from gml.graph.knowledge import Knowledge
 from gml.learn.pc import PcResult
 from gml.learn.skeleton import TestRecord
+from gml.ledger import note_bytes
 
 Record = dict[str, Any]
 
@@ -117,6 +118,7 @@ def read_log(path: str | os.PathLike[str]) -> list[Record]:
         raise DataError(f"{where}: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise DataError(f"{not_a_log}: not a JSON object a line") from None
+    note_bytes(path, raw)
     if not all(isinstance(record, dict) for record in records):
         raise DataError(f"{not_a_log}: not a JSON object a line")
     if not records or records[0].get("record") != "run":

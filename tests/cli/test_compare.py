@@ -35,7 +35,7 @@ def pairs(done, code=0):
     assert done.returncode == code, done.stderr.decode()
     assert done.stderr == b""
     found = json.loads(done.stdout)
-    assert list(found) == ["schema", "pairs"]
+    assert list(found) == ["schema", "hash", "pairs"]
     assert found["schema"] == "gml/1"
     return found["pairs"]
 

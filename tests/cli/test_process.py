@@ -203,6 +203,7 @@ def test_chowliu_json(gml, sample_data):
     assert content["directed"] is True
     assert content["multigraph"] is False
     learning = content["graph"].pop("learning")
+    assert content["graph"].pop("hash")["inputs"] == {"data": f"sha256:{learning['data']}"}
     assert content["graph"] == {"schema": "gml/1", "kind": "dag"}
     assert learning["command"] == "chowliu"
     assert learning["options"] == {"root": "lung"}

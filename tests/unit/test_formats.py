@@ -215,7 +215,9 @@ def test_json_is_what_networkx_reads(sample_data):
     other = nx.node_link_graph(content, edges="edges")
     assert other.is_directed()
     assert other.edges["A", "B"] == {"type": "-->", "mi": 0.5}
-    assert content["graph"] == {"schema": "gml/1", "kind": "dag"}
+    assert list(content["graph"]) == ["schema", "kind", "hash"]
+    assert (content["graph"]["schema"], content["graph"]["kind"]) == ("gml/1", "dag")
+    assert other.graph["hash"]["inputs"] == {}
     undirected = json.loads(dump_json(Graph.from_edges("AB", [("A", "---", "B")])))
     assert undirected["directed"] is False
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gml.formats.json_graph import SCHEMA, encode
+from gml.formats.json_text import SCHEMA, document_text
 from gml.formats.reports.rows import as_csv, as_jsonl, as_markdown, as_text
 
 
@@ -64,9 +64,7 @@ def _shown(log_p: float) -> str:
 
 
 def _as_json(answer: Answer) -> str:
-    facts = encode(answer.facts())[1:-1]
-    body = ",\n".join(encode(row) for row in answer.rows)
-    return f'{{"schema": "{SCHEMA}", {facts}, "results": [\n{body}\n]}}\n'
+    return document_text({"schema": SCHEMA, **answer.facts(), "results": list(answer.rows)})
 
 
 def _with_heading(answer: Answer, table: str, *, blank: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gml.formats.json_graph import SCHEMA, encode
+from gml.formats.json_text import SCHEMA, document_text, encode
 from gml.formats.reports.rows import as_csv, as_markdown, shown
 from gml.graph.comparison import Comparison, Rates
 from gml.model.compare import Divergence
@@ -109,8 +109,7 @@ def _kl(kl: Divergence) -> str:
 
 
 def _as_json(pairs: Sequence[ComparedPair]) -> str:
-    body = ",\n".join(encode(as_object(pair)) for pair in pairs)
-    return f'{{"schema": "{SCHEMA}", "pairs": [\n{body}\n]}}\n'
+    return document_text({"schema": SCHEMA, "pairs": [as_object(pair) for pair in pairs]})
 
 
 FORMATS: dict[str, Callable[[Sequence[ComparedPair]], str]] = {

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gml.formats.json_graph import SCHEMA, encode
+from gml.formats.json_text import SCHEMA, document_text, encode
 from gml.independence.base import tiny_p
 
 Row = dict[str, Any]
@@ -15,10 +15,7 @@ Row = dict[str, Any]
 
 def as_json(rows: Sequence[Row]) -> str:
     """One object; a result a line."""
-    if not rows:
-        return f'{{"schema": "{SCHEMA}", "results": []}}\n'
-    body = ",\n".join(encode(row) for row in rows)
-    return f'{{"schema": "{SCHEMA}", "results": [\n{body}\n]}}\n'
+    return document_text({"schema": SCHEMA, "results": list(rows)})
 
 
 def as_jsonl(rows: Sequence[Row]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gml.formats.json_graph import SCHEMA, encode
+from gml.formats.json_text import SCHEMA, document_text, encode
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
 
 
@@ -101,8 +101,8 @@ def _node_rows(scored: ScoredGraph, n: float) -> list[dict[str, Any]]:
 
 
 def _as_json(graphs: Sequence[ScoredGraph], n: float) -> str:
-    body = ",\n".join(encode(as_object(scored)) for scored in graphs)
-    return f'{{"schema": "{SCHEMA}", "n": {encode(n)}, "graphs": [\n{body}\n]}}\n'
+    found = [as_object(scored) for scored in graphs]
+    return document_text({"schema": SCHEMA, "n": n, "graphs": found})
 
 
 def _as_jsonl(graphs: Sequence[ScoredGraph], n: float) -> str:

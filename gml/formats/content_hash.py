@@ -1,0 +1,95 @@
+"""The hash that every JSON file carries: of its own content, and of the inputs it was made from.
+
+    "hash": {"content": "sha256:…", "inputs": {"data": "sha256:…", "graph": "sha256:…"}}
+
+stands within "graph" in the files of graphs and models, where networkx keeps it, and at the top of
+everything else. `content` is the SHA-256 of the canonical form of the whole document without that
+one field: keys sorted by code point, no white space, UTF-8, floats as Python's shortest that
+round-trips. So the layout of a file and the order of keys do not matter, and any value does.
+`inputs` are SHA-256 of the bytes of files, as `sha256sum` prints them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gml import ledger
+
+Document = dict[str, Any]
+
+
+class RecordedHash(NamedTuple):
+    """What a document says of itself."""
+
+    content: str
+    inputs: dict[str, Any]
+
+    def of_inputs(self) -> Iterator[tuple[str, str]]:
+        """Yield the role and the hash of each input."""
+        for role, found in self.inputs.items():
+            for value in found if isinstance(found, list) else [found]:
+                yield role, str(value)
+
+
+def canonical(document: Document) -> bytes:
+    """Return the one form of a document that is hashed.
+
+    Examples
+    --------
+    >>> canonical({"b": [1.50, "é"], "a": None}).decode()
+    '{"a":null,"b":[1.5,"é"]}'
+    """
+    # What we would not write, a file of others may hold: 1e999, or half a surrogate pair.
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def content_hash(document: Document) -> str:
+    """Return the hash of a document, whatever it says it is."""
+    import hashlib
+
+    held = _holder(document).get("hash")
+    if isinstance(held, dict):
+        document = _with_hash(document, {k: v for k, v in held.items() if k != "content"})
+    return f"sha256:{hashlib.sha256(canonical(document)).hexdigest()}"
+
+
+def sealed(document: Document) -> Document:
+    """Return a document with its hash and those of the inputs of the run."""
+    bare = _with_hash(document, {"inputs": ledger.current().input_hashes()})
+    content = content_hash(bare)
+    return _with_hash(document, {"content": content, **_holder(bare)["hash"]})
+
+
+def recorded_hash(document: Document) -> RecordedHash | None:
+    """Return the hash that a document carries, if it does."""
+    found = _holder(document).get("hash")
+    if not isinstance(found, dict) or not isinstance(found.get("content"), str):
+        return None
+    inputs = found.get("inputs")
+    return RecordedHash(found["content"], inputs if isinstance(inputs, dict) else {})
+
+
+def is_changed(document: Document) -> bool:
+    """Whether a document carries a hash that is not its own."""
+    found = recorded_hash(document)
+    return found is not None and found.content != content_hash(document)
+
+
+def _is_graph(document: Document) -> bool:
+    return "nodes" in document and isinstance(document.get("graph"), dict)
+
+
+def _holder(document: Document) -> Document:
+    """The object that has the hash among its fields."""
+    return document["graph"] if _is_graph(document) else document
+
+
+def _with_hash(document: Document, value: Document) -> Document:
+    """Return a document with another hash; a new one comes after the schema."""
+    if _is_graph(document):
+        return {**document, "graph": {**document["graph"], "hash": value}}
+    first = {key: document[key] for key in ("schema",) if key in document}
+    return {**first, "hash": value} | {k: v for k, v in document.items() if k != "hash"}

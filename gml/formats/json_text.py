@@ -1,0 +1,41 @@
+"""The text of JSON files: the one way to write a document, so that every one carries its hash."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gml.formats.content_hash import sealed
+
+SCHEMA = "gml/1"
+
+
+def encode(value: Any) -> str:
+    """Return JSON text on one line; NaN and infinity are bugs."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def document_text(document: dict[str, Any]) -> str:
+    """Return the text of a JSON file, with its hash.
+
+    Lists and objects begin a line, and those of objects have an item a line, so that diffs can be
+    read.
+    """
+    text = "{"
+    for key, value in sealed(document).items():
+        if text != "{":
+            text += ",\n" if isinstance(value, dict | list) else ", "
+        text += f"{encode(key)}: {_block(value)}"
+    return text + "}\n"
+
+
+def _block(value: Any) -> str:
+    items = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list) or not items:
+        return encode(value)
+    if not all(isinstance(item, dict) for item in items):
+        return encode(value)
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(map(encode, value)) + "\n]"
+    entries = (f"{encode(key)}: {encode(item)}" for key, item in value.items())
+    return "{\n" + ",\n".join(entries) + "\n}"
