@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from gml import ledger
 from gml.errors import OutputError, UsageError
 
+_BLOCK = 1 << 20
 # Opening these anew would truncate what they lead to.
 _OPEN_FILE = r"/dev/std(out|err)|(?:/dev|/proc/self)/fd/(\d+)"
 
@@ -29,7 +31,11 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file that replaces `path` when the block ends well, and vanishes when it does not."""
+    """Open a file that replaces `path` when the block ends well, and vanishes when it does not.
+
+    Where the run keeps files that would not change, one with the same bytes is left alone, time
+    stamp and all.
+    """
     if is_special(path):
         raise UsageError(f"cannot write {str(path)!r} bit by bit: it is not a regular file")
     target = Path(os.path.realpath(path))
@@ -42,8 +48,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(_mode_for(target))
-        Path(temporary).replace(target)
+        if ledger.current().keeps_unchanged and _same_bytes(Path(temporary), target):
+            Path(temporary).unlink()
+        else:
+            Path(temporary).chmod(_mode_for(target))
+            Path(temporary).replace(target)
+        ledger.current().outputs.append(str(path))
     except BaseException as error:
         with contextlib.suppress(OSError):
             Path(temporary).unlink()
@@ -82,6 +92,20 @@ def _special_file(target: Path) -> Iterator[BinaryIO]:
         raise
     except OSError as error:
         raise OutputError(f"cannot write {str(target)!r}: {error.strerror}") from None
+
+
+def _same_bytes(a: Path, b: Path) -> bool:
+    if not b.is_file() or a.stat().st_size != b.stat().st_size:
+        return False
+    try:
+        with a.open("rb") as new, b.open("rb") as old:
+            while block := new.read(_BLOCK):
+                if block != old.read(_BLOCK):
+                    return False
+    except PermissionError:
+        # A file that may be replaced but not read.
+        return False
+    return True
 
 
 def _mode_for(target: Path) -> int:

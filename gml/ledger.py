@@ -1,4 +1,4 @@
-"""What a run reads: its inputs by the part they play, and the hashes of their bytes.
+"""What a run reads and writes: inputs by the part they play, hashes of their bytes, files written.
 
 The command line keeps a ledger for each run, and files that it writes carry what is in it. The
 library on its own keeps none: what is noted then is forgotten.
@@ -27,13 +27,17 @@ class Input:
 
 @dataclass
 class Ledger:
-    """The inputs of one run."""
+    """The files of one run."""
 
     inputs: list[Input] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    """Files written, by the names that they were given."""
     digests: dict[str, str] = field(default_factory=dict)
     """SHA-256 of inputs by their path, of those that were hashed as they were read."""
     wants_digests: bool = False
     """Whether an output will hold the hashes of the inputs."""
+    keeps_unchanged: bool = False
+    """Whether a file that would not change is left alone."""
 
     def input_hashes(self) -> dict[str, str | list[str]]:
         """Return the hashes of the inputs by role, a list for a role that can have several.

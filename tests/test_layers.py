@@ -14,7 +14,7 @@ FLOOR = {"errors", "ledger", "atomic", "progress"}
 MAY_USE = {
     "errors": set(),
     "ledger": set(),
-    "atomic": {"errors"},
+    "atomic": {"errors", "ledger"},
     "progress": {"errors"},
     "kernel": set(),
     "graph": set(),

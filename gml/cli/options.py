@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_RUNTIME_OPTIONS = {"threads", "max_memory", "format_", "quiet", "verbose", "debug"}
+_RUNTIME_OPTIONS = {"threads", "max_memory", "format_", "if_changed", "quiet", "verbose", "debug"}
 OUT_OF_TIME = 5
 """Exit code of a learner that --max-seconds stopped."""
 
@@ -93,6 +93,10 @@ def claim_input(path: str, role: str, *, several: bool = False) -> None:
     kept = ledger.current()
     if path == "-" and any(other.path == "-" for other in kept.inputs):
         raise UsageError("only one argument can be - (standard input)")
+    if click.get_current_context().params.get("depfile") is not None:
+        from gml.cli.dependencies import require_holdable
+
+        require_holdable(path)
     kept.inputs.append(ledger.Input(role, path, several))
 
 
@@ -112,15 +116,43 @@ def chosen_options() -> dict[str, Any]:
 
 
 def common_options(function: Function) -> Function:
-    """--quiet, --verbose, --debug; runs the command with a reporter on standard error."""
+    """The options of every command; runs it with a reporter on standard error.
 
+    --if-changed and --depfile are about all files that are written, whichever option names them.
+    """
+
+    @click.option(
+        "--if-changed",
+        is_flag=True,
+        help="Leave a file, and its time stamp, alone if its content would not change.",
+    )
+    @click.option(
+        "--depfile",
+        type=OutputFile(),
+        metavar="FILE",
+        help="Write which files were read to make which, for Make to include.",
+    )
     @click.option("-q", "--quiet", is_flag=True, help="No warnings and no progress.")
     @click.option("-v", "--verbose", is_flag=True, help="Say what is done.")
     @click.option("--debug", is_flag=True, help="Show a traceback with an error.")
     @functools.wraps(function)
-    def wrapper(*args: Any, quiet: bool, verbose: bool, debug: bool, **kwargs: Any) -> Any:
+    def wrapper(
+        *args: Any,
+        if_changed: bool,
+        depfile: str | None,
+        quiet: bool,
+        verbose: bool,
+        debug: bool,
+        **kwargs: Any,
+    ) -> Any:
+        ledger.current().keeps_unchanged = if_changed
         with reporting_to(StderrReporter(quiet=quiet, verbose=verbose)):
-            return function(*args, **kwargs)
+            if depfile is None:
+                return function(*args, **kwargs)
+            from gml.cli.dependencies import writing_depfile
+
+            with writing_depfile(depfile):
+                return function(*args, **kwargs)
 
     return wrapper  # type: ignore[return-value]
 
