@@ -32,6 +32,7 @@ COMMANDS = {
     "query": "Ask a model for posteriors, explanations and predictions.",
     "sample": "Draw rows from a model.",
     "score": "Score graphs on data.",
+    "verify": "Check that files are as they were written, and from which inputs.",
 }
 
 

@@ -197,6 +197,18 @@ def open_source(path: str | os.PathLike[str], *, digest: bool = False) -> ByteSo
         raise
 
 
+def input_digest(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of an input: the bytes of a file, or the Parquet files of a folder."""
+    from gml.data.parquet import is_parquet, parquet_digest
+
+    if str(path) != "-" and is_parquet(path):
+        return parquet_digest(path)
+    with open_source(path, digest=True) as source:
+        digest = source.digest()
+    assert digest is not None
+    return digest
+
+
 def _decompressor(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
     start = stream.peek(_MAGIC_BYTES)[:_MAGIC_BYTES]
     if start.startswith(b"\x1f\x8b"):

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gml import ledger
+from gml.errors import DataError, quote
 
 Document = dict[str, Any]
 
@@ -31,6 +32,30 @@ class RecordedHash(NamedTuple):
         for role, found in self.inputs.items():
             for value in found if isinstance(found, list) else [found]:
                 yield role, str(value)
+
+
+def parse_document(text: str, where: str) -> Document:
+    """Read the JSON object of a file; a field that is there twice, so with no one value, is refused."""
+
+    def without_twins(pairs: list[tuple[str, Any]]) -> Document:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = next(key for k, (key, _) in enumerate(pairs) if key in dict(pairs[:k]))
+            raise ValueError(f"{quote(twice)} is there twice")
+        return found
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is not a number")
+
+    try:
+        document = json.loads(text, object_pairs_hook=without_twins, parse_constant=refuse)
+    except ValueError as error:
+        raise DataError(f"{where}: not a JSON file: {error}") from None
+    except RecursionError:
+        raise DataError(f"{where}: nested too deeply") from None
+    if not isinstance(document, dict):
+        raise DataError(f"{where}: not a JSON object")
+    return document
 
 
 def canonical(document: Document) -> bytes:

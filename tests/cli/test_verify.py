@@ -1,0 +1,118 @@
+"""gml verify as a process: verdicts, exit codes, reports."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from gml.formats.content_hash import is_changed
+
+ROWS = "a,b,c\n" + "x,0,p\nx,1,q\ny,1,q\ny,0,p\ny,1,p\nx,0,q\n" * 10
+
+
+@pytest.fixture
+def folder(gml, tmp_path):
+    """A model, a graph and a report, made from two files."""
+    (tmp_path / "d.csv").write_text(ROWS)
+    (tmp_path / "g.dot").write_text("digraph { a -> b; c }")
+    assert gml("fit-params", "d.csv", "g.dot", "-o", "m.json").returncode == 0
+    assert gml("chowliu", "d.csv", "-o", "t.json").returncode == 0
+    assert gml("score", "d.csv", "g.dot", "t.json", "-o", "s.json").returncode == 0
+    return tmp_path
+
+
+def verdicts(done, code):
+    assert done.returncode == code, done.stderr
+    report = json.loads(done.stdout)
+    assert not is_changed(report)
+    return [row["verdict"] for row in report["results"]]
+
+
+def test_what_was_written_is_ok(gml, folder):
+    done = gml("verify", "m.json", "t.json", "s.json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == (
+        "file    verdict  inputs\n"
+        "m.json  ok       data, graph\n"
+        "t.json  ok       data\n"
+        "s.json  ok       data, graph\n"
+    )
+
+
+def test_layout_does_not_matter_and_values_do(gml, folder):
+    document = json.loads((folder / "m.json").read_text())
+    (folder / "m.json").write_text(json.dumps(document, indent=2, sort_keys=True))
+    (folder / "t.json.gz").write_bytes(gzip.compress((folder / "t.json").read_bytes()))
+    assert verdicts(gml("verify", "m.json", "t.json.gz", "-f", "json"), 0) == ["ok", "ok"]
+    document["nodes"][0]["cpt"][0][0] += 1e-16
+    document["graph"]["learning"]["rows"] += 1
+    (folder / "m.json").write_text(json.dumps(document))
+    done = gml("verify", "t.json", "m.json", "-f", "json")
+    assert verdicts(done, 1) == ["ok", "changed"]
+    assert done.stderr == b""
+    text = (folder / "t.json").read_bytes()
+    assert verdicts(gml("verify", "-", "-f", "json", stdin=text), 0) == ["ok"]
+
+
+def test_inputs(gml, folder):
+    (folder / "e.csv").write_text(ROWS + "x,0,p\n")
+    assert gml("verify", "m.json", "s.json", "--input", "d.csv", "--input", "g.dot").returncode == 0
+    done = gml("verify", "m.json", "t.json", "--input", "g.dot", "-f", "json")
+    assert verdicts(done, 1) == ["ok", "other inputs"]
+    assert json.loads(done.stdout)["results"] == [
+        {"file": "m.json", "verdict": "ok", "inputs": ["data", "graph"], "matched": ["graph"], "unmatched": []},
+        {"file": "t.json", "verdict": "other inputs", "inputs": ["data"], "matched": [], "unmatched": ["g.dot"]},
+    ]  # fmt: skip
+    done = gml("verify", "m.json", "--input", "e.csv", "--input", "d.csv")
+    assert done.returncode == 1
+    assert done.stdout.decode().splitlines()[1].split() == [
+        "m.json", "other", "inputs", "data,", "graph", "data", "e.csv",
+    ]  # fmt: skip
+    piped = gml("verify", "m.json", "--input", "-", stdin=ROWS.encode())
+    assert piped.returncode == 0
+    report = json.loads(gml("verify", "m.json", "--input", "d.csv", "-f", "json").stdout)
+    assert sorted(report["hash"]["inputs"]) == ["file", "input"]
+
+
+def test_inputs_of_a_parquet_folder(gml, folder):
+    pytest.importorskip("pyarrow")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({"a": ["x", "y", "x", "y"], "b": ["0", "1", "0", "0"]})
+    (folder / "t").mkdir()
+    for name in ("2", "1"):
+        pq.write_table(table, folder / "t" / f"{name}.parquet")
+    gml("chowliu", "t", "-o", "p.json")
+    assert gml("verify", "p.json", "--input", "t").returncode == 0
+    assert gml("verify", "p.json", "--input", "t/1.parquet").returncode == 1
+
+
+@pytest.mark.parametrize(
+    "content", ["", "x", "[]", "1", '{"a": NaN}', '{"a": 1, "a": 2}', "{}\n{}\n", "[" * 100_000]
+)
+def test_not_json(gml, folder, content):
+    (folder / "x.json").write_text(content)
+    done = gml("verify", "m.json", "x.json")
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert done.stderr.startswith(b"gml: error: x.json: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_no_hash(gml, folder):
+    (folder / "x.json").write_text('{"schema": "gml/1", "nodes": [], "graph": {}}')
+    done = gml("verify", "m.json", "x.json", "-f", "csv")
+    assert done.returncode == 3
+    assert done.stdout.decode().splitlines()[2].startswith("x.json,no hash,")
+    assert (
+        done.stderr == b"gml: error: no hash in 'x.json': not JSON that gml wrote, or taken out\n"
+    )
+    text = (folder / "t.json").read_text()
+    (folder / "t.json").write_text(text.replace('"x"', '"z"'))
+    assert gml("verify", "t.json", "x.json").returncode == 1
+    assert gml("verify", "nowhere.json").returncode == 3
+    assert gml("verify", "m.json", "--input", "nowhere.csv").returncode == 3
+    assert gml("verify").returncode == 2
+    assert gml("verify", "m.json", "-o", "m.json").returncode == 2
