@@ -122,6 +122,11 @@ def command(
         "rows": rows_counted(counter),
         "data": counter.dataset.digest,
     }
+    origin = counter.dataset.origin
+    if data.options.missing != "error" and origin is not None:
+        in_rows = counter.dataset.in_rows
+        counts = {name: in_rows(cells) for name, cells in origin.missing.items()}
+        learning["missing"] = {"rows": in_rows(origin.n), "columns": counts}
     net = replace(net, learning=learning)
     # A model that the format cannot hold is refused before anything is written.
     text = out.text_of(net)

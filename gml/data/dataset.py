@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,19 @@ def has_missing(column: NDArray[Any]) -> bool:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What a table was when it was read: before missing values were treated and numbers cut.
+
+    `n` counts rows, and `missing` the missing cells of columns that have some, both with their
+    weights (in units); `cuts` has the cut points of columns that were cut.
+    """
+
+    n: int
+    missing: Mapping[str, int]
+    cuts: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Columns of equal length: codes of levels (uint8 or uint16) or float64, and row weights.
 
@@ -82,6 +95,8 @@ class Dataset:
     unit: float = 1.0
     first_line: int | None = None
     """Physical line of the first row, if every row has a line to itself."""
+    origin: Origin | None = None
+    """Known of a table that was read from a file."""
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -106,6 +121,14 @@ class Dataset:
     def n(self) -> int:
         """Rows counted with their weights (in units)."""
         return self.n_rows if self.weights is None else int(self.weights.sum())
+
+    def in_rows(self, units: int) -> int | float:
+        """Return a count in units as a number of rows, whole unless the weights are fractions."""
+        return units if self.unit == 1 else units * self.unit
+
+    def count(self, rows: NDArray[np.bool_]) -> int:
+        """Return how many rows there are where `rows` is true, with their weights (in units)."""
+        return int(np.count_nonzero(rows) if self.weights is None else self.weights[rows].sum())
 
     @functools.cached_property
     def missing(self) -> bool:

@@ -17,6 +17,22 @@ from gml.progress import reporter
 _MANY_DROPPED = 0.2
 
 
+def count_missing(dataset: Dataset, policy: str, tokens: Collection[str]) -> dict[str, int]:
+    """Return the missing cells of columns that have some, with their weights (in units).
+
+    Where a level `NA` is declared for missing cells, a cell that says so is missing too.
+    """
+    counts: dict[str, int] = {}
+    for variable, column in zip(dataset.variables, dataset.columns, strict=True):
+        cells = dataset.count(missing_mask(column)) if has_missing(column) else 0
+        levels = variable.levels or ()
+        if policy == "level" and NA_LEVEL in levels and NA_LEVEL in tokens:
+            cells += dataset.count(column == levels.index(NA_LEVEL))
+        if cells:
+            counts[variable.name] = cells
+    return counts
+
+
 def apply_missing_policy(
     dataset: Dataset,
     policy: str,

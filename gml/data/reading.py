@@ -7,7 +7,7 @@ from collections import Counter as Multiset
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from gml import kernel
 from gml.data.dataset import (
     MAX_LEVELS,
     Dataset,
+    Origin,
     Variable,
     code_type,
     fractional_weights,
@@ -25,7 +26,7 @@ from gml.data.dataset import (
 from gml.data.discretize import Binning, Intervals, interval_levels
 from gml.data.header import Header, read_header
 from gml.data.levels import NA_LEVEL, order_levels
-from gml.data.missing import apply_missing_policy
+from gml.data.missing import apply_missing_policy, count_missing
 from gml.data.options import ReadOptions
 from gml.data.problems import explain_problem, undeclared
 from gml.data.source import ByteSource, open_source
@@ -212,6 +213,7 @@ def _build(
     _refuse_identifiers(columns, names, chosen, options, where)
     variables: list[Variable] = []
     coded: list[NDArray[Any]] = []
+    cuts: dict[str, tuple[float, ...]] = {}
     for j in chosen:
         name, column = names[j], columns[j]
         assert column.cells is not None
@@ -219,12 +221,16 @@ def _build(
             variables.append(Variable(name, None))
             coded.append(column.cells)
             continue
-        levels, codes = _code_column(name, column, options, weights, where)
-        variables.append(Variable(name, levels))
-        coded.append(codes)
+        found = _code_column(name, column, options, weights, where)
+        variables.append(Variable(name, found.levels))
+        coded.append(found.codes)
+        if found.cuts is not None:
+            cuts[name] = found.cuts
     dataset = Dataset(tuple(variables), tuple(coded), weights, digest, unit)
     if weights is not None and not weights.all():
         dataset = dataset.rows(weights > 0)
+    origin = Origin(dataset.n, count_missing(dataset, options.missing, options.na_tokens), cuts)
+    dataset = replace(dataset, origin=origin)
     return apply_missing_policy(
         dataset,
         options.missing,
@@ -288,14 +294,21 @@ def _numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.f
     return np.array(values, dtype=np.float64)
 
 
+class _Coded(NamedTuple):
+    """Levels in order, the codes of the cells, and where numbers were cut, if they were."""
+
+    levels: tuple[str, ...]
+    codes: NDArray[Any]
+    cuts: tuple[float, ...] | None = None
+
+
 def _code_column(
     name: str,
     column: CsvColumn,
     options: ReadOptions,
     weights: NDArray[np.int64] | None,
     where: str,
-) -> tuple[tuple[str, ...], NDArray[Any]]:
-    """Levels in order, and the codes of the cells."""
+) -> _Coded:
     assert column.cells is not None
     intervals = options.declared_intervals(name)
     if intervals is not None:
@@ -304,7 +317,7 @@ def _code_column(
     if column.kind == NUMBERS:
         return _cut_numbers(column.cells, binning, weights)
     if options.declared_levels(name) is not None:
-        return tuple(column.labels), column.cells
+        return _Coded(tuple(column.labels), column.cells)
     values = _numbers_to_cut(column.labels, options)
     if values is not None:
         lookup = np.append(values, np.nan)
@@ -316,12 +329,12 @@ def _code_column(
     if list(levels) != column.labels:
         rank = {level: code for code, level in enumerate(levels)}
         kernel.active().recode(column.cells, [rank[label] for label in column.labels])
-    return levels, column.cells
+    return _Coded(levels, column.cells)
 
 
 def _place_in_intervals(
     name: str, column: CsvColumn, levels: tuple[str, ...], options: ReadOptions, where: str
-) -> tuple[tuple[str, ...], NDArray[Any]]:
+) -> _Coded:
     """Codes of a column whose cells are intervals by name, or numbers within them."""
     assert column.cells is not None
     intervals = Intervals(levels)
@@ -345,12 +358,12 @@ def _place_in_intervals(
         )
     result = codes.astype(narrow)
     result[gaps] = np.iinfo(narrow).max
-    return levels, result
+    return _Coded(levels, result)
 
 
 def _cut_numbers(
     numbers: NDArray[np.float64], binning: Binning, weights: NDArray[np.int64] | None
-) -> tuple[tuple[str, ...], NDArray[Any]]:
+) -> _Coded:
     present = ~np.isnan(numbers)
     values, inverse = np.unique(numbers[present], return_inverse=True)
     if weights is None:
@@ -373,4 +386,4 @@ def _cut_numbers(
     narrow = code_type(len(levels))
     result = codes.astype(narrow)
     result[~present] = np.iinfo(narrow).max
-    return levels, result
+    return _Coded(levels, result, cuts)

@@ -35,7 +35,7 @@ class RecordedHash(NamedTuple):
 
 
 def parse_document(text: str, where: str) -> Document:
-    """Read the JSON object of a file; a field that is there twice, so with no one value, is refused."""
+    """Read the JSON object of a file; a field that is there twice is refused, as none counts."""
 
     def without_twins(pairs: list[tuple[str, Any]]) -> Document:
         found = dict(pairs)

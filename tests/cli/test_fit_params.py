@@ -202,3 +202,27 @@ def test_pipe(gml, folder):
     sampled = gml("sample", "-", "-n", "3", stdin=done.stdout)
     assert sampled.returncode == 0
     assert sampled.stdout.count(b"\n") == 4
+
+
+def test_missing_cells_are_counted_before_they_are_treated(gml, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,n,z\nx,0,2,\nNA,0,1,\ny,?,3,\n,1,1,\nx,1,0,\n,,5,1\n")
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+
+    def missing(*options, graph="g.dot"):
+        done = gml("fit-params", "d.csv", graph, "--exclude", "z", *options, "-q")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["graph"]["learning"].get("missing")
+
+    seen = {"rows": 6, "columns": {"a": 3, "b": 2}}
+    assert missing("--missing", "drop") == seen
+    assert missing("--missing", "available") == seen
+    assert missing("--missing", "level") == seen
+    weighted = {"rows": 12, "columns": {"a": 7, "b": 8}}
+    assert missing("--missing", "drop", "--weights", "n") == weighted
+    assert missing("--missing", "drop", "--weights-fractional", "n") == weighted
+    # A graph that declares the level NA for missing cells changes nothing.
+    gml("pc", "d.csv", "-c", "a,b", "--missing", "level", "-o", "g.json", "--dag", "-q")
+    assert missing("--missing", "level", graph="g.json") == seen
+    (tmp_path / "d.csv").write_text("a,b,z\nx,0,1\ny,1,1\n")
+    assert missing("--missing", "drop") == {"rows": 2, "columns": {}}
+    assert missing() is None
