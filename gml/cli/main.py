@@ -29,6 +29,7 @@ COMMANDS = {
     "imap": "Learn a minimal I-map for an order of the variables.",
     "indtest": "Test the independence of variables.",
     "pc": "Learn a CPDAG by independence tests (the PC algorithm).",
+    "profile": "Write the schema of a table: levels, cut points, missing rates.",
     "query": "Ask a model for posteriors, explanations and predictions.",
     "sample": "Draw rows from a model.",
     "score": "Score graphs on data.",

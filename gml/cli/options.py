@@ -179,6 +179,24 @@ class DataRequest:
         options = replace(self.options, schema=with_levels(self.options.schema, free))
         return replace(self, options=options)
 
+    def dataset(
+        self,
+        *,
+        used: Choice | None = None,
+        numeric: bool = False,
+        offer_available: bool = True,
+    ) -> Dataset:
+        """Read the columns used."""
+        from gml.data.reading import read_dataset
+
+        digest = ledger.current().wants_digests
+        options = replace(self.options, digest=digest, offer_available=offer_available)
+        dataset = read_dataset(self.path, options, used=used, numeric=numeric)
+        reporter().note(f"{dataset.n} rows, {len(dataset.names)} columns used")
+        if dataset.n == 0:
+            raise CannotAnswer(f"{place(self.path)}: no rows are left to count")
+        return dataset
+
     def counter(
         self,
         *,
@@ -188,14 +206,8 @@ class DataRequest:
     ) -> MemoryCounter:
         """Read the columns used and return the engine over them."""
         from gml.counts.memory import MemoryCounter
-        from gml.data.reading import read_dataset
 
-        digest = ledger.current().wants_digests
-        options = replace(self.options, digest=digest, offer_available=offer_available)
-        dataset = read_dataset(self.path, options, used=used, numeric=numeric)
-        reporter().note(f"{dataset.n} rows, {len(dataset.names)} columns used")
-        if dataset.n == 0:
-            raise CannotAnswer(f"{place(self.path)}: no rows are left to count")
+        dataset = self.dataset(used=used, numeric=numeric, offer_available=offer_available)
         self._warn_of_many_levels(dataset)
         constant = [v.name for v in dataset.variables if v.levels is not None and len(v.levels) < 2]
         if constant:
@@ -229,6 +241,20 @@ _NA = click.option(
     help="Means missing (repeatable; replaces: empty NA N/A NaN nan null NULL ?).",
 )
 
+_MISSING = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "level", "available"]),
+    default="error",
+    show_default=True,
+    help="Missing values: refuse, drop rows, own level, or (tests) rows complete per table.",
+)
+_THREADS = click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads; all cores by default."
+)
+_MAX_MEMORY = click.option(
+    "--max-memory", metavar="SIZE", help="Limit for tables; half of what is free."
+)
+
 _DATA_OPTIONS = [
     click.argument("data_path", metavar="DATA"),
     name_list_option(
@@ -239,13 +265,7 @@ _DATA_OPTIONS = [
     _DECIMAL,
     _ENCODING,
     _NA,
-    click.option(
-        "--missing",
-        type=click.Choice(["error", "drop", "level", "available"]),
-        default="error",
-        show_default=True,
-        help="Missing values: refuse, drop rows, own level, or (tests) rows complete per table.",
-    ),
+    _MISSING,
     click.option(
         "--weights", metavar="COLUMN", help="Column with the number of times a row counts."
     ),
@@ -265,12 +285,16 @@ _DATA_OPTIONS = [
         metavar="COLUMN=HOW",
         help="Cut one column: quantile:5, width:4 or 0,10,20 (repeatable).",
     ),
-    click.option("--levels", metavar="SCHEMA.json", help="Declared levels and cuts by column."),
+    click.option(
+        "--levels",
+        metavar="SCHEMA.json",
+        help="Declared levels and cuts by column; gml profile writes it.",
+    ),
     click.option(
         "--max-levels", type=int, default=255, show_default=True, help="Refuse ID-like columns."
     ),
-    click.option("--threads", type=click.IntRange(min=1), help="Threads; all cores by default."),
-    click.option("--max-memory", metavar="SIZE", help="Limit for tables; half of what is free."),
+    _THREADS,
+    _MAX_MEMORY,
 ]
 
 
@@ -289,6 +313,13 @@ def data_options(function: Function) -> Function:
 def fitting_data_options(function: Function) -> Function:
     """DATA and its options for scores and fitting, where rows may count in part."""
     return _data_options(function, [*_DATA_OPTIONS, _WEIGHTS_FRACTIONAL])
+
+
+def profiling_data_options(function: Function) -> Function:
+    """DATA and its options for a profile, which counts what is missing and makes no tables."""
+    left_out = (_MISSING, _THREADS, _MAX_MEMORY)
+    options = [option for option in _DATA_OPTIONS if option not in left_out]
+    return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
 
 def _data_options(function: Function, options: list[Callable[[Any], Any]]) -> Function:
@@ -343,8 +374,8 @@ def _data_request(
     na: tuple[str, ...],
     cut: tuple[str, ...],
     levels: str | None,
-    threads: int | None,
-    max_memory: str | None,
+    threads: int | None = None,
+    max_memory: str | None = None,
     **rest: Any,
 ) -> DataRequest:
     from gml.counts.resources import parse_size

@@ -18,6 +18,7 @@ from gml.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from gml.check.result import CheckReport
+    from gml.data.profile import Profile
     from gml.formats.reports.answers import Answer
     from gml.formats.reports.comparisons import ComparedPair
     from gml.formats.reports.scores import ScoredGraph
@@ -207,6 +208,16 @@ class CheckReportOutput(_Output):
         self._send(FORMATS[self.format](report))
 
 
+class ProfileOutput(_Output):
+    """Takes the profile of a table."""
+
+    def write(self, profile: Profile) -> None:
+        """Write the profile."""
+        from gml.formats.reports.profiles import FORMATS
+
+        self._send(FORMATS[self.format](profile))
+
+
 class TextOutput(_Output):
     """Takes sentences, and the facts behind them."""
 
@@ -329,6 +340,13 @@ def check_report_output(function: Function) -> Function:
     from gml.formats.suffixes import CHECK_SUFFIXES
 
     return _output(function, CheckReportOutput, CHECK_SUFFIXES, without_suffix=("github",))
+
+
+def profile_output(function: Function) -> Function:
+    """-o and -f for profiles, injected as `out`."""
+    from gml.formats.suffixes import PROFILE_SUFFIXES
+
+    return _output(function, ProfileOutput, PROFILE_SUFFIXES)
 
 
 def text_output(function: Function) -> Function:

@@ -11,6 +11,15 @@ NA_LEVEL = "NA"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
+def is_numeric(labels: Sequence[str], *, decimal: str = ".") -> bool:
+    """Whether every label is a number, so that they have the order of numbers."""
+    return all(_NUMBER.fullmatch(_plain(label, decimal)) for label in labels)
+
+
+def _plain(label: str, decimal: str) -> str:
+    return label if decimal == "." else label.replace(decimal, ".")
+
+
 def order_levels(labels: Sequence[str], *, decimal: str = ".") -> tuple[str, ...]:
     """Return the labels in level order.
 
@@ -21,9 +30,9 @@ def order_levels(labels: Sequence[str], *, decimal: str = ".") -> tuple[str, ...
     >>> order_levels(["b", "10", "9"])
     ('10', '9', 'b')
     """
-    plain = {label: label.replace(decimal, ".") if decimal != "." else label for label in labels}
-    if not all(_NUMBER.fullmatch(text) for text in plain.values()):
+    if not is_numeric(labels, decimal=decimal):
         return tuple(sorted(labels))
+    plain = {label: _plain(label, decimal) for label in labels}
     values = {label: float(text) for label, text in plain.items()}
     if len(set(values.values())) == len(values):
         return tuple(sorted(labels, key=lambda label: values[label]))

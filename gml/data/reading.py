@@ -97,9 +97,7 @@ def read_dataset(
         cells = _read_cells(source, header, specs, dialect)
         digest = source.digest()
         note_digest(path, digest)
-        dataset = _build(
-            cells.columns, header.names, chosen, options, numeric, source.name, digest
-        )
+        dataset = _build(cells.columns, header.names, chosen, options, numeric, source.name, digest)
         if cells.n_lines == dataset.n_rows:
             return replace(dataset, first_line=header.next_line)
         return dataset

@@ -1,4 +1,9 @@
-"""The schema sidecar (`--levels`): declared levels and cut points by column, and missing tokens."""
+"""The schema sidecar (`--levels`, `gml profile`): levels and cut points by column, missing tokens.
+
+Levels that are all intervals are taken as such: a column may have them by name, or numbers that lie
+in them. What else a profile says (counts, rates, the order of levels) is for people, and is not
+enforced.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +33,17 @@ class Schema:
     """Levels that come first, whether they occur or not; others may follow."""
     cuts: dict[str, tuple[float, ...]] = field(default_factory=dict)
     na: tuple[str, ...] | None = None
+    rows: int | float | None = None
+    """Rows of the table that was profiled."""
+    missing: dict[str, int | float] = field(default_factory=dict)
+    """Missing cells of its columns, where known."""
 
 
 def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema:
     """Declare the levels of columns that a schema says nothing of."""
     new_levels, intervals = dict(schema.levels), dict(schema.intervals)
     for name, declared in levels.items():
-        if name not in schema.levels and name not in schema.cuts:
+        if not any(name in said for said in (schema.levels, schema.intervals, schema.cuts)):
             kind = new_levels if cuts_of_levels(declared) is None else intervals
             kind[name] = declared
     return replace(schema, levels=new_levels, intervals=intervals)
@@ -62,6 +71,8 @@ def parse_schema(content: Any, where: str) -> Schema:
         raise DataError(f'{where}: "columns" is not an object')
     levels: dict[str, tuple[str, ...]] = {}
     cuts: dict[str, tuple[float, ...]] = {}
+    missing: dict[str, int | float] = {}
+    rows = None if "rows" not in content else _count(content["rows"], f'{where}: "rows"')
     for name, declared in columns.items():
         if not isinstance(declared, dict):
             raise DataError(f"{where}: column {quote(name)} is not an object")
@@ -71,10 +82,26 @@ def parse_schema(content: Any, where: str) -> Schema:
             cuts[name] = _cuts(declared["cuts"], f"{where}: column {quote(name)}")
         if "levels" in declared and "cuts" in declared:
             raise DataError(f"{where}: column {quote(name)} has both levels and cuts")
+        if "missing" in declared:
+            what = f'{where}: column {quote(name)}: "missing"'
+            missing[name] = _count(declared["missing"], what)
+            if rows is not None and missing[name] > rows:
+                raise DataError(f"{what} is more than the rows")
     na = content.get("na")
     if na is not None and not (isinstance(na, list) and all(isinstance(t, str) for t in na)):
         raise DataError(f'{where}: "na" is not a list of strings')
-    return Schema(levels, cuts=cuts, na=None if na is None else tuple(na))
+    intervals = {name: found for name, found in levels.items() if cuts_of_levels(found) is not None}
+    labels = {name: found for name, found in levels.items() if name not in intervals}
+    tokens = None if na is None else tuple(na)
+    return Schema(labels, intervals, cuts=cuts, na=tokens, rows=rows, missing=missing)
+
+
+def _count(value: Any, what: str) -> int | float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value < math.inf:
+        raise DataError(f"{what} is not a count")
+    found: int | float = value
+    return found
 
 
 def _levels(value: Any, where: str) -> tuple[str, ...]:

@@ -18,14 +18,16 @@ def encode(value: Any) -> str:
 def document_text(document: dict[str, Any]) -> str:
     """Return the text of a JSON file, with its hash.
 
-    Lists and objects begin a line, and those of objects have an item a line, so that diffs can be
-    read.
+    Lists and objects have a line of their own, and those of objects an item a line, so that diffs
+    can be read.
     """
     text = "{"
+    before = None
     for key, value in sealed(document).items():
         if text != "{":
-            text += ",\n" if isinstance(value, dict | list) else ", "
+            text += ",\n" if isinstance(value, dict | list) or before in (dict, list) else ", "
         text += f"{encode(key)}: {_block(value)}"
+        before = type(value)
     return text + "}\n"
 
 

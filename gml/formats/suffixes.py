@@ -39,6 +39,7 @@ CHECK_SUFFIXES = {
     ".xml": "junit",
     ".sarif": "sarif",
 }
+PROFILE_SUFFIXES = {".json": "json", ".txt": "text", ".csv": "csv", ".md": "markdown"}
 
 
 def format_of(

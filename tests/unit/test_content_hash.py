@@ -145,8 +145,8 @@ def test_layout_has_an_item_a_line():
     lines = text.splitlines()
     assert lines[0] == '{"schema": "gml/1",'
     assert lines[1].startswith('"hash": {"content": "sha256:')
-    assert lines[1].endswith('"inputs": {}}, "n": 1,')
-    assert lines[2:] == ['"results": [', '{"a": 1},', '{"a": 2}', "],", '"none": []}']
+    assert lines[1].endswith('"inputs": {}},')
+    assert lines[2:] == ['"n": 1,', '"results": [', '{"a": 1},', '{"a": 2}', "],", '"none": []}']
     by_name = document_text({"columns": {"A": {"x": 1}, "B": {}}})
     assert by_name.endswith('"columns": {\n"A": {"x": 1},\n"B": {}\n}}\n')
 

@@ -1,0 +1,173 @@
+"""A profile is a schema that reads the same data the same way again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gml
+from gml.data.options import DEFAULT_NA, ReadOptions
+from gml.data.profile import profile
+from gml.data.reading import read_dataset
+from gml.data.schema import parse_schema
+from gml.errors import DataError
+from gml.formats.content_hash import is_changed
+from gml.formats.reports.profiles import FORMATS
+
+LABELS = st.sampled_from(
+    ["a", "b", "1", "01", "10", "1.0", "-3", "x,y", 'q"', " p", "NAN", "[0,1)"]
+)
+NUMBERS = st.one_of(
+    st.integers(-5, 20).map(str),
+    st.floats(-1e3, 1e3, allow_nan=False).map(repr),
+    st.sampled_from(["-0.0", "1e-7", "1e9", "0", "3.50"]),
+)
+GAPS = st.sampled_from(["", "NA", "?", " nan "])
+OPTIONS = st.sampled_from(
+    [
+        {},
+        {"bins": 2},
+        {"bins": 3, "discretize": "width"},
+        {"bins": 5},
+        {"bins": 4, "discretize": "width"},
+        {"weights": "w"},
+        {"weights_fractional": "w", "bins": 3},
+        {"weights": "w", "bins": 3},
+        {"cuts": {"n": gml.data.discretize.Binning("width", 6)}},
+        {"cuts": {"n": gml.data.discretize.Binning("quantile", 4)}},
+        {"cuts": {"n": gml.data.discretize.Binning("cuts", cuts=(-0.5, 0.0, 1e-7, 7.0))}},
+        {"na": ("a", "?", "", "nan", "NA")},
+    ]
+)
+
+
+def written(rows):
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["k", "n", "w"])
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def profiled(path, **options):
+    chosen = ReadOptions(missing="available", **options)
+    data = read_dataset(path, chosen)
+    return data, profile(data, chosen)
+
+
+@given(
+    st.lists(
+        st.tuples(LABELS | GAPS, NUMBERS | GAPS, st.integers(0, 3).map(str)),
+        min_size=1,
+        max_size=30,
+    ),
+    OPTIONS,
+)
+def test_read_again_by_its_own_profile(tmp_path_factory, rows, options):
+    path = tmp_path_factory.mktemp("p") / "d.csv"
+    path.write_text(written([*rows, ("a", "1", "1")]))
+    data, found = profiled(path, **options)
+    document = json.loads(FORMATS["json"](found))
+    assert not is_changed(document)
+    schema = parse_schema(document, "s")
+    same = {key: options[key] for key in options if key.startswith("weights")}
+    again = read_dataset(path, ReadOptions(missing="available", schema=schema, **same))
+    assert again.variables == data.variables
+    for a, b in zip(again.columns, data.columns, strict=True):
+        assert a.dtype == b.dtype
+        assert np.array_equal(a, b)
+    # Levels, counts and gaps are those of the data, and a profile of the profile is the same.
+    for variable, column in zip(data.variables, found.columns, strict=True):
+        assert len(column.counts) == len(variable.levels)
+        assert sum(column.counts) + column.missing == pytest.approx(found.rows)
+        assert schema.missing[variable.name] == column.missing
+        assert column.rate == pytest.approx(column.missing / found.rows)
+    assert schema.rows == found.rows
+    _, twice = profiled(path, schema=schema, **same)
+    assert [(c.cuts, c.levels, c.counts) for c in twice.columns] == [
+        (c.cuts, c.levels, c.counts) for c in found.columns
+    ]
+    assert twice.na == found.na
+
+
+def test_what_a_profile_says(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("A,B,C,D\nb,10,1.5,\na,9,2.5,\n,9,3.5,?\nb,x,7,\n")
+    options = {"cuts": {"C": gml.data.discretize.Binning("quantile", 2)}}
+    _, found = profiled(path, **options)
+    assert json.loads(FORMATS["json"](found))["columns"] == {
+        "A": {"levels": ["a", "b"], "order": "codepoint", "counts": [1, 2], "missing": 1, "rate": 0.25},
+        "B": {"levels": ["10", "9", "x"], "order": "codepoint", "counts": [1, 2, 1], "missing": 0, "rate": 0.0},
+        "C": {"cuts": [3.5], "counts": [2, 2], "missing": 0, "rate": 0.0},
+        "D": {"missing": 4, "rate": 1.0},
+    }  # fmt: skip
+    assert found.na == DEFAULT_NA
+    assert FORMATS["text"](found) == (
+        "column  kind    order      values    missing  rate\n"
+        "A       levels  codepoint  a, b            1  0.25\n"
+        "B       levels  codepoint  10, 9, x        0     0\n"
+        "C       cuts    -          3.5             0     0\n"
+        "D       -       -          -               4     1\n"
+    )
+
+
+def test_declared_levels_stay_and_new_ones_are_refused(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("A,B\nlow,1\nhigh,2\n")
+    content = {"schema": "gml/1", "columns": {"A": {"levels": ["low", "mid", "high"]}}, "na": ["-"]}
+    _, found = profiled(path, schema=parse_schema(content, "s"))
+    assert found.columns[0].levels == ("low", "mid", "high")
+    assert found.columns[0].order == "declared"
+    assert found.columns[0].counts == (1, 0, 1)
+    assert found.columns[1].order == "numeric"
+    assert found.na == ("-",)
+    schema = parse_schema(json.loads(FORMATS["json"](found)), "s")
+    (tmp_path / "e.csv").write_text("A,B\nlow,1\nhigh,3\n")
+    with pytest.raises(DataError, match="declared level '3' not found"):
+        read_dataset(tmp_path / "e.csv", ReadOptions(schema=schema))
+
+
+def test_intervals_without_rows_stay_away(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("A\n0\n0.1\n0.2\n0.3\n10\n")
+    _, found = profiled(path, bins=4, discretize="width")
+    (column,) = found.columns
+    assert column.cuts is None
+    assert column.levels == ("[-inf,2.5)", "[7.5,inf)")
+    schema = parse_schema(json.loads(FORMATS["json"](found)), "s")
+    assert schema.intervals == {"A": column.levels}
+    new = tmp_path / "new.csv"
+    new.write_text('A\n-1\n9\n"[7.5,inf)"\n')
+    data = read_dataset(new, ReadOptions(schema=schema))
+    assert data.variables[0].levels == column.levels
+    assert data.columns[0].tolist() == [0, 1, 1]
+    new.write_text("A\n3\n")
+    with pytest.raises(DataError, match="'3' not found"):
+        read_dataset(new, ReadOptions(schema=schema))
+
+
+@pytest.mark.parametrize(
+    "content,message",
+    [
+        ({"rows": -1}, '"rows" is not a count'),
+        ({"rows": True}, '"rows" is not a count'),
+        ({"rows": "3"}, '"rows" is not a count'),
+        ({"rows": float("inf")}, '"rows" is not a count'),
+        ({"columns": {"A": {"missing": None}}}, "\"missing\" is not a count"),
+        ({"rows": 2, "columns": {"A": {"missing": 3}}}, '"missing" is more than the rows'),
+    ],
+)  # fmt: skip
+def test_counts_are_checked(content, message):
+    with pytest.raises(DataError, match=message):
+        parse_schema({"schema": "gml/1", **content}, "s")
+
+
+def test_a_schema_need_not_have_counts():
+    schema = parse_schema({"schema": "gml/1", "columns": {"A": {"levels": ["x"]}}}, "s")
+    assert (schema.rows, schema.missing) == (None, {})
