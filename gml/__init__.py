@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from gml.check.result import Check, CheckReport
     from gml.check.run import CheckSettings, check_model
     from gml.counts.counter import Counter, Counts, TableSet
+    from gml.counts.countfile import CountFile, count_sets, read_counts, write_counts
+    from gml.counts.from_file import CountFileCounter
     from gml.counts.memory import MemoryCounter
+    from gml.counts.merging import merge_counts
     from gml.data.dataset import Dataset, Variable
     from gml.data.reading import read
     from gml.formats.graphs import read_graph, write_graph
@@ -62,6 +65,8 @@ _HOMES = {
     "Check": "gml.check.result",
     "CheckReport": "gml.check.result",
     "CheckSettings": "gml.check.run",
+    "CountFile": "gml.counts.countfile",
+    "CountFileCounter": "gml.counts.from_file",
     "Counter": "gml.counts.counter",
     "Counts": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
@@ -85,6 +90,7 @@ _HOMES = {
     "check_model": "gml.check.run",
     "chow_liu": "gml.learn.chowliu",
     "compare_graphs": "gml.graph.comparison",
+    "count_sets": "gml.counts.countfile",
     "edge_posteriors": "gml.learn.order_posterior",
     "exact": "gml.learn.exact",
     "fit": "gml.model.fit",
@@ -95,14 +101,17 @@ _HOMES = {
     "implied_independences": "gml.independence.implied",
     "kl_divergence": "gml.model.compare",
     "learn_replicates": "gml.learn.bootstrap",
+    "merge_counts": "gml.counts.merging",
     "minimal_imap": "gml.learn.imap",
     "order_mcmc": "gml.learn.order_mcmc",
     "pc": "gml.learn.pc",
     "read": "gml.data.reading",
+    "read_counts": "gml.counts.countfile",
     "read_graph": "gml.formats.graphs",
     "read_knowledge": "gml.formats.knowledge",
     "read_model": "gml.formats.models",
     "total": "gml.scores.base",
+    "write_counts": "gml.counts.countfile",
     "write_graph": "gml.formats.graphs",
     "write_model": "gml.formats.models",
 }
@@ -117,6 +126,8 @@ __all__ = [
     "Check",
     "CheckReport",
     "CheckSettings",
+    "CountFile",
+    "CountFileCounter",
     "Counter",
     "Counts",
     "Dataset",
@@ -138,6 +149,7 @@ __all__ = [
     "check_model",
     "chow_liu",
     "compare_graphs",
+    "count_sets",
     "edge_posteriors",
     "exact",
     "fit",
@@ -148,14 +160,17 @@ __all__ = [
     "implied_independences",
     "kl_divergence",
     "learn_replicates",
+    "merge_counts",
     "minimal_imap",
     "order_mcmc",
     "pc",
     "read",
+    "read_counts",
     "read_graph",
     "read_knowledge",
     "read_model",
     "total",
+    "write_counts",
     "write_graph",
     "write_model",
 ]

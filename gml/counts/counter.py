@@ -144,6 +144,10 @@ class Counter(Protocol):
     def missing(self) -> bool:
         """Whether some tables leave rows out because a value is missing."""
 
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 of the input, if it was asked for."""
+
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
         """Count a batch of tables; answers come in the order of the questions."""
 

@@ -93,6 +93,11 @@ class MemoryCounter:
         """Whether some tables leave rows out because a value is missing."""
         return self.dataset.missing
 
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 of the data, if it was asked for when they were read."""
+        return self.dataset.digest
+
     # ------------------------------------------------------------------ tables
 
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:

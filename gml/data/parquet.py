@@ -13,8 +13,11 @@ import numpy as np
 
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
-from gml.errors import DataError, quote
+from gml.errors import CannotAnswer, DataError, quote
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
+
+COUNT_FILE_KEY = b"gml/1"
+"""The metadata key of Parquet files that hold counts instead of rows."""
 
 _MAGIC = b"PAR1"
 _MOST_ENTRIES = 100_000
@@ -36,6 +39,22 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
             return file.read() == _MAGIC
     except OSError:
         # Whoever opens it to read will say what is wrong.
+        return False
+
+
+def is_count_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a Parquet file that holds counts instead of rows."""
+    if os.path.isdir(path) or not is_parquet(path):  # noqa: PTH112
+        return False
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        # Whoever reads it will say what to install.
+        return False
+    try:
+        return COUNT_FILE_KEY in (pq.read_metadata(path).metadata or {})
+    except (pa.ArrowException, OSError):
         return False
 
 
@@ -77,6 +96,10 @@ def read_parquet_columns(
     with _arrow_errors(str(path)):
         table = pyarrow.dataset.dataset(parquet_files(path), format="parquet")
         names = list(table.schema.names)
+    if COUNT_FILE_KEY in (table.schema.metadata or {}):
+        if os.path.isdir(path):  # noqa: PTH112
+            raise DataError(f"{path}: a folder of count files; add them up first, by gml merge")
+        raise CannotAnswer(f"{path}: a count file has no rows")
 
     def load(specs: Sequence[ColumnSpec]) -> tuple[list[CsvColumn], str | None]:
         builders = [

@@ -1,0 +1,268 @@
+"""The engine over a count file: every question goes to a table that holds the answer.
+
+The cells of a table are rows with weights, so that the engine over data in memory counts them, and
+every number is the same to the last bit as on the rows that were counted. A set of columns that the
+file has no table of is summed out of the smallest one that contains it, if that counts the same
+rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import (
+    Counts,
+    Family,
+    FamilyArray,
+    Moments,
+    TableSet,
+    Triple,
+    TripleArray,
+)
+from gml.counts.countfile import CountFile
+from gml.counts.memory import MemoryCounter
+from gml.counts.resources import available_threads, default_budget
+from gml.data.dataset import Dataset, Variable, code_type
+from gml.errors import CannotAnswer, listing, quote
+from gml.kernel.layout import FamilyRule, TableStatistics
+
+_ENGINES = 4096
+_SETS_REMEMBERED = 1 << 16
+
+
+Recoding = tuple[tuple[str, ...], NDArray[np.int64]]
+"""Levels of a column in place of those in the file, and the new code for each of the latter."""
+
+
+class CountFileCounter:
+    """Answers from the tables of a count file.
+
+    Examples
+    --------
+    >>> import gml
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> counts = gml.count_sets(counter, [("smoke", "lung", "bronc")])
+    >>> same = CountFileCounter(counts, columns=("smoke", "lung"))
+    >>> [counts.table.tolist() for counts in same.tables([TableSet((0, 1))])]
+    [[[[2475, 26], [2268, 231]]]]
+    """
+
+    def __init__(
+        self,
+        counts: CountFile,
+        *,
+        columns: Sequence[str] | None = None,
+        recodings: Mapping[str, Recoding] | None = None,
+        where: str = "the count file",
+        digest: str | None = None,
+        threads: int | None = None,
+        max_memory: int | None = None,
+    ) -> None:
+        self._file = counts
+        self._where = where
+        self._digest = digest
+        self._threads = threads or available_threads()
+        self._budget = default_budget() if max_memory is None else max_memory
+        position = {name: j for j, name in enumerate(counts.names)}
+        self._chosen = [position[name] for name in columns or counts.names]
+        self._recodings = {position[name]: new for name, new in (recodings or {}).items()}
+        self._all_variables = tuple(
+            Variable(c.name, self._recodings[j][0] if j in self._recodings else c.levels)
+            for j, c in enumerate(counts.columns)
+        )
+        self._variables = tuple(self._all_variables[j] for j in self._chosen)
+        self._set_of = {frozenset(members): k for k, members in enumerate(counts.sets)}
+        # The bits of the sets that contain a column and every row, by size: the lowest is smallest.
+        self._by_size = sorted(
+            np.flatnonzero(counts.rows == counts.n).tolist(),
+            key=lambda k: (counts.starts[k + 1] - counts.starts[k], counts.names_of(k)),
+        )
+        self._containing = [0] * len(counts.columns)
+        for bit, k in enumerate(self._by_size):
+            for j in counts.sets[k]:
+                self._containing[j] |= 1 << bit
+        self._engine = functools.lru_cache(_ENGINES)(self._make_engine)
+        self._find = functools.lru_cache(_SETS_REMEMBERED)(self._search)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns that can be counted."""
+        return self._variables
+
+    @property
+    def n(self) -> int:
+        """Rows that were counted."""
+        return self._file.n
+
+    @property
+    def unit(self) -> float:
+        """What one of the counts stands for."""
+        return 1.0
+
+    @property
+    def missing(self) -> bool:
+        """Whether some tables leave rows out because a value is missing."""
+        alone = [self._set_of.get(frozenset([j])) for j in self._chosen]
+        return any(k is not None and self._file.rows[k] < self.n for k in alone)
+
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 of the count file, if it was asked for."""
+        return self._digest
+
+    # ------------------------------------------------------------------ which table
+
+    def _search(self, members: frozenset[int]) -> int:
+        """Return the set that answers a question about columns of the file."""
+        exact = self._set_of.get(members)
+        if exact is not None:
+            return exact
+        containing = -1
+        for j in members:
+            containing &= self._containing[j]
+        if containing > 0:
+            return self._by_size[(containing & -containing).bit_length() - 1]
+        names = sorted(self._file.names[j] for j in members)
+        record = io.StringIO()
+        csv.writer(record, lineterminator="").writerow(names)
+        partly = any(members <= frozenset(larger) for larger in self._file.sets)
+        why = " (larger ones leave out rows with missing values)" if partly else ""
+        raise CannotAnswer(
+            f"{self._where}: no table of {', '.join(map(quote, names))}{why}; count it: gml count "
+            f"DATA --sets FILE, with the line {record.getvalue()}"
+        )
+
+    def _set_for(self, columns: Iterable[int]) -> int:
+        return self._find(frozenset(self._chosen[j] for j in columns))
+
+    def _make_engine(self, k: int) -> tuple[MemoryCounter, dict[int, int]]:
+        """Return an engine over the cells of a set, and where it has the columns of ours."""
+        codes, counts = self._file.cells(k)
+        members = self._file.sets[k]
+        variables = tuple(self._all_variables[j] for j in members)
+        columns = []
+        for i, j in enumerate(members):
+            new = codes[:, i] if j not in self._recodings else self._recodings[j][1][codes[:, i]]
+            narrow = code_type(len(variables[i].levels or ()))
+            columns.append(np.ascontiguousarray(new, dtype=narrow))
+        engine = MemoryCounter(
+            Dataset(variables, tuple(columns), counts),
+            threads=self._threads,
+            max_memory=self._budget,
+        )
+        ours = {j: i for i, j in enumerate(self._chosen)}
+        return engine, {ours[j]: i for i, j in enumerate(members) if j in ours}
+
+    def _by_set(self, members: Sequence[Sequence[int]]) -> dict[int, list[int]]:
+        """Return which questions each set answers."""
+        groups: dict[int, list[int]] = {}
+        for number, columns in enumerate(members):
+            groups.setdefault(self._set_for(columns), []).append(number)
+        return groups
+
+    def _of_all_columns(self) -> tuple[MemoryCounter, NDArray[np.int32]] | None:
+        """The engine that answers every question, if there is one, and where its columns are."""
+        containing = -1
+        for j in self._chosen:
+            containing &= self._containing[j]
+        if containing <= 0:
+            return None
+        engine, place = self._engine(self._by_size[(containing & -containing).bit_length() - 1])
+        return engine, np.array([place[j] for j in range(len(self._chosen))], dtype=np.int32)
+
+    # ------------------------------------------------------------------ tables
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        """Sum up a batch of tables; answers come in the order of the questions."""
+        for axes, given in sets:
+            engine, place = self._engine(self._set_for((*axes, *given)))
+            there = TableSet(tuple(place[j] for j in axes), tuple(place[j] for j in given))
+            yield from engine.tables([there])
+
+    def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
+        """Count each child given its parents, a row for every configuration, seen or not."""
+        for child, parents in families:
+            engine, place = self._engine(self._set_for((child, *parents)))
+            yield from engine.family_tables([(place[child], tuple(place[j] for j in parents))])
+
+    # ------------------------------------------------------------------ families
+
+    def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
+        """What each child is worth given its parents."""
+        values = np.empty(len(families))
+
+        def ask(engine: MemoryCounter, asked: Sequence[Family], places: Places) -> None:
+            values[places] = engine.family_values(asked, rule)
+
+        self._ask_of_families(families, ask)
+        return values
+
+    def family_ceilings(
+        self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same, and what each would be worth were every cell a configuration of its own."""
+        values, ceilings = np.empty(len(families)), np.empty(len(families))
+
+        def ask(engine: MemoryCounter, asked: Sequence[Family], places: Places) -> None:
+            values[places], ceilings[places] = engine.family_ceilings(asked, rule, cell_prior)
+
+        self._ask_of_families(families, ask)
+        return values, ceilings
+
+    def _ask_of_families(
+        self,
+        families: Sequence[Family],
+        ask: Callable[[MemoryCounter, Sequence[Family], Places], None],
+    ) -> None:
+        everything = self._of_all_columns() if isinstance(families, FamilyArray) else None
+        if everything is not None and isinstance(families, FamilyArray):
+            engine, place_of = everything
+            ask(engine, FamilyArray(place_of[families.rows]), slice(None))
+            return
+        asked = list(families)
+        for k, numbers in self._by_set([(child, *parents) for child, parents in asked]).items():
+            engine, place = self._engine(k)
+            there = [(place[asked[q][0]], tuple(place[j] for j in asked[q][1])) for q in numbers]
+            ask(engine, there, np.array(numbers))
+
+    # ------------------------------------------------------------------ statistics
+
+    def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
+        """Return the statistics of a batch of tests."""
+        everything = self._of_all_columns() if isinstance(triples, TripleArray) else None
+        if everything is not None and isinstance(triples, TripleArray):
+            engine, place_of = everything
+            return engine.statistics(TripleArray(place_of[triples.rows]))
+        asked = list(triples)
+        found = TableStatistics.zeros(len(asked))
+        for k, numbers in self._by_set([(x, y, *given) for x, y, given in asked]).items():
+            engine, place = self._engine(k)
+            there = [
+                (place[x], place[y], tuple(place[j] for j in given))
+                for x, y, given in (asked[q] for q in numbers)
+            ]
+            part = engine.statistics(there)
+            found.floats[numbers], found.ints[numbers] = part.floats, part.ints
+        return found
+
+    def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
+        """Statistics of many pairs (pairs × 2 column positions)."""
+        return self.statistics(TripleArray(np.asarray(pairs, dtype=np.int32).reshape(-1, 2)))
+
+    # ------------------------------------------------------------------ moments
+
+    def moments(self, columns: Sequence[int]) -> Moments:
+        """Refuse: there are no numbers in a count file."""
+        names = [self._variables[j].name for j in columns]
+        raise CannotAnswer(
+            f"{self._where}: a count file has no numbers, so none of {listing(names)}"
+        )
+
+
+Places = slice | NDArray[np.int64]
