@@ -19,6 +19,7 @@ from gml.cli.options import (
     common_options,
     data_options,
     max_seconds_option,
+    rows_of,
     seed_option,
     was_given,
 )
@@ -30,7 +31,7 @@ from gml.errors import UsageError
 from gml.progress import Deadline, reporter
 
 if TYPE_CHECKING:
-    from gml.counts.memory import MemoryCounter
+    from gml.counts.counter import Counter
     from gml.data.dataset import Dataset
     from gml.graph.graph import Graph
     from gml.graph.knowledge import Knowledge
@@ -176,7 +177,7 @@ def command(
         "settings": settings,
         "version": __version__,
         "rows": counter.n,
-        "data": counter.dataset.digest,
+        "data": counter.digest,
     }
     if known:
         learning["knowledge"] = as_json(known)
@@ -253,7 +254,7 @@ class _Search:
 
     def learn(
         self,
-        counter: MemoryCounter,
+        counter: Counter,
         threads: int | None,
         *,
         knowledge: Knowledge,
@@ -282,7 +283,7 @@ class _Search:
 
 
 def _over_samples(
-    counter: MemoryCounter,
+    counter: Counter,
     threads: int | None,
     learner: PcRequest | _Search,
     replicates: int,
@@ -304,7 +305,7 @@ def _over_samples(
     draw = half_samples if isinstance(learner, PcRequest) else bootstrap_samples
     return average_samples(
         learn,
-        draw(counter.dataset, replicates, seed=seed),
+        draw(rows_of(counter, "a sample"), replicates, seed=seed),
         replicates,
         threshold=threshold,
         knowledge=knowledge,

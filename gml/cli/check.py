@@ -155,7 +155,7 @@ def command(
     from gml.check.run import CheckSettings
     from gml.formats.models import read_model
 
-    claim_input(model_path)
+    claim_input(model_path, "model")
     chosen = _families(families)
     known = _read_baseline(baseline)
     if write_baseline is not None and write_baseline != baseline:
@@ -184,7 +184,7 @@ def _read_baseline(path: str | None) -> Baseline:
 
     if path is None:
         return Baseline()
-    claim_input(path)
+    claim_input(path, "baseline")
     return read_baseline(path)
 
 

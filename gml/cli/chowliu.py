@@ -99,6 +99,6 @@ def command(
         "rows": counter.n,
         "pairs": result.n_pairs,
         "total_mi": result.total_mi,
-        "data": counter.dataset.digest,
+        "data": counter.digest,
     }
     out.write(result.graph, learning)

@@ -105,7 +105,7 @@ class ConfiguredCommand(click.Command):
         settings = _Settings()
         source = None if no_file else self._source(path)
         if source is not None:
-            claim_input(source.file)
+            claim_input(source.file, "config")
             settings.file = source.file
             self._take_table(source, settings)
         for key, parameter in self.configurable().items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,7 @@ from gml.errors import UsageError, listing, place
 from gml.progress import reporter
 
 if TYPE_CHECKING:
+    from gml.data.dataset import Dataset
     from gml.graph.graph import Graph
     from gml.model.bayesnet import BayesNet
 
@@ -93,6 +94,7 @@ def command(
     those of one of its DAGs.
     """
     from gml.counts.counter import rows_counted
+    from gml.counts.memory import MemoryCounter
     from gml.model.fit import fit, require_all_seen
 
     _check(method, prior, gaussian)
@@ -120,13 +122,10 @@ def command(
         "options": chosen_options(),
         "version": __version__,
         "rows": rows_counted(counter),
-        "data": counter.dataset.digest,
+        "data": counter.digest,
     }
-    origin = counter.dataset.origin
-    if data.options.missing != "error" and origin is not None:
-        in_rows = counter.dataset.in_rows
-        counts = {name: in_rows(cells) for name, cells in origin.missing.items()}
-        learning["missing"] = {"rows": in_rows(origin.n), "columns": counts}
+    if data.options.missing != "error" and isinstance(counter, MemoryCounter):
+        learning |= _missing_cells(counter.dataset)
     net = replace(net, learning=learning)
     # A model that the format cannot hold is refused before anything is written.
     text = out.text_of(net)
@@ -161,6 +160,14 @@ def _dag(graph: Graph, path: str) -> Graph:
             f"{place(path)}: a {graph.kind}; the tables are those of one of the DAGs it stands for"
         )
     return dag
+
+
+def _missing_cells(data: Dataset) -> dict[str, Any]:
+    """What a check of new data compares their missing cells with."""
+    if data.origin is None:
+        return {}
+    counts = {name: data.in_rows(cells) for name, cells in data.origin.missing.items()}
+    return {"missing": {"rows": data.in_rows(data.origin.n), "columns": counts}}
 
 
 def _warn_of_unseen(net: BayesNet) -> None:

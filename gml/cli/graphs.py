@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from gml.cli.options import claim_input
-from gml.errors import GraphError, listing, place, unknown_name
+from gml.errors import GraphError, listing, place, quote, unknown_name
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -20,6 +20,22 @@ def read_graph_argument(path: str, role: str, *, several: bool = False) -> Graph
 
     claim_input(path, role, several=several)
     return read_graph(path)
+
+
+def declared_levels(graphs: Iterable[tuple[str, Graph]]) -> dict[str, tuple[str, ...]]:
+    """The levels that graphs (by their paths) declare, which may differ in their order only."""
+    levels: dict[str, tuple[str, ...]] = {}
+    said_by: dict[str, str] = {}
+    for path, graph in graphs:
+        for name, declared in graph.levels.items():
+            known = levels.setdefault(name, declared)
+            if set(known) != set(declared):
+                raise GraphError(
+                    f"node {quote(name)} has the levels {listing(known)} in {said_by[name]}, but "
+                    f"{listing(declared)} in {place(path)}"
+                )
+            said_by.setdefault(name, place(path))
+    return levels
 
 
 def columns_of(graph: Graph, path: str) -> Choice:

@@ -27,7 +27,7 @@ from gml.errors import UsageError, listing, unknown_name
 from gml.progress import Deadline, reporter
 
 if TYPE_CHECKING:
-    from gml.counts.memory import MemoryCounter
+    from gml.counts.counter import Counter
     from gml.data.reading import Choice
     from gml.graph.knowledge import Knowledge
     from gml.learn.imap import ImapResult
@@ -100,7 +100,7 @@ def command(
         "settings": {"order": list(order), "max_parents": max_parents},
         "version": __version__,
         "rows": counter.n,
-        "data": counter.dataset.digest,
+        "data": counter.digest,
     }
     if told:
         learning["knowledge"] = as_json(told)
@@ -155,9 +155,7 @@ def _with_constants(knowledge: Knowledge, score: FamilyScore | EdgePrior) -> Kno
     return knowledge + Knowledge(forbid=tuple(arcs))
 
 
-def _write(
-    result: ImapResult, counter: MemoryCounter, learning: dict[str, Any], out: GraphOutput
-) -> int:
+def _write(result: ImapResult, counter: Counter, learning: dict[str, Any], out: GraphOutput) -> int:
     what = "tests" if result.score is None else "families scored"
     reporter().note(f"{result.asked} {what}")
     if not result.complete:

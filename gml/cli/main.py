@@ -21,6 +21,7 @@ COMMANDS = {
     "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
     "compare": "Compare graphs or models with a reference.",
     "convert": "Convert a graph or model file to another format.",
+    "count": "Count sets of columns into a file that stands for the data.",
     "exact": "Learn the DAG of the highest score, for certain.",
     "explain": "Say why PC has an edge, or none, from its log.",
     "fit-params": "Fit the probability tables of a graph.",
@@ -28,6 +29,7 @@ COMMANDS = {
     "hc": "Learn a DAG by hill climbing, with tabu list and restarts.",
     "imap": "Learn a minimal I-map for an order of the variables.",
     "indtest": "Test the independence of variables.",
+    "merge": "Add up count files, as if all rows had been counted at once.",
     "pc": "Learn a CPDAG by independence tests (the PC algorithm).",
     "profile": "Write the schema of a table: levels, cut points, missing rates.",
     "query": "Ask a model for posteriors, explanations and predictions.",
@@ -97,9 +99,9 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 def cli() -> None:
     """Learn graphical models from CSV data.
 
-    Commands read DATA (CSV, TSV, compressed, Parquet, or - for standard input), graphs and models
-    (DOT, JSON, GraphML, BIF, XMLBIF, NET), and write their result to standard output, or to a file
-    with -o.
+    Commands read DATA (CSV, TSV, compressed, Parquet, a count file, or - for standard input),
+    graphs and models (DOT, JSON, GraphML, BIF, XMLBIF, NET), and write their result to standard
+    output, or to a file with -o.
     """
 
 

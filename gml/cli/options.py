@@ -19,7 +19,7 @@ from gml.errors import CannotAnswer, UsageError, listing, place
 from gml.progress import Deadline, StderrReporter, reporter, reporting_to
 
 if TYPE_CHECKING:
-    from gml.counts.memory import MemoryCounter
+    from gml.counts.counter import Counter
     from gml.data.dataset import Dataset
     from gml.data.options import ReadOptions
     from gml.data.reading import Choice
@@ -192,9 +192,7 @@ class DataRequest:
         digest = ledger.current().wants_digests
         options = replace(self.options, digest=digest, offer_available=offer_available)
         dataset = read_dataset(self.path, options, used=used, numeric=numeric)
-        reporter().note(f"{dataset.n} rows, {len(dataset.names)} columns used")
-        if dataset.n == 0:
-            raise CannotAnswer(f"{place(self.path)}: no rows are left to count")
+        self._note_size(dataset.n, len(dataset.names))
         return dataset
 
     def counter(
@@ -203,30 +201,57 @@ class DataRequest:
         used: Choice | None = None,
         numeric: bool = False,
         offer_available: bool = True,
-    ) -> MemoryCounter:
-        """Read the columns used and return the engine over them."""
-        from gml.counts.memory import MemoryCounter
+    ) -> Counter:
+        """Read the columns used, or the tables of a count file, and return the engine over them."""
+        counter = self._engine(used, numeric, offer_available)
+        _warn_of_levels(counter)
+        return counter
 
+    def _engine(self, used: Choice | None, numeric: bool, offer_available: bool) -> Counter:
+        from gml.counts.memory import MemoryCounter
+        from gml.data.parquet import is_count_file
+
+        if self.path != "-" and is_count_file(self.path):
+            from gml.cli.counted import open_count_file
+
+            counter = open_count_file(self, used=used, numeric=numeric)
+            self._note_size(counter.n, len(counter.variables))
+            return counter
         dataset = self.dataset(used=used, numeric=numeric, offer_available=offer_available)
-        self._warn_of_many_levels(dataset)
-        constant = [v.name for v in dataset.variables if v.levels is not None and len(v.levels) < 2]
-        if constant:
-            reporter().warn(
-                f"one value only, so independent of everything: {listing(sorted(constant))}"
-            )
         return MemoryCounter(dataset, threads=self.threads, max_memory=self.max_memory)
 
-    def _warn_of_many_levels(self, dataset: Dataset) -> None:
-        many = [
-            f"{v.name!r} ({len(v.levels)})"
-            for v in dataset.variables
-            if v.levels is not None and len(v.levels) > max(_MANY_LEVELS, dataset.n / 5)
-        ]
-        if many:
-            reporter().warn(
-                f"too many values for {dataset.n} rows to say much: {', '.join(sorted(many)[:8])}; "
-                "cut numbers with --bins, or take them as numbers (--test fisher-z, --score bic-g)"
-            )
+    def _note_size(self, rows: int, columns: int) -> None:
+        reporter().note(f"{rows} rows, {columns} columns used")
+        if rows == 0:
+            raise CannotAnswer(f"{place(self.path)}: no rows are left to count")
+
+
+def _warn_of_levels(counter: Counter) -> None:
+    """Warn of columns with too many values, and with one only."""
+    many = [
+        f"{v.name!r} ({len(v.levels)})"
+        for v in counter.variables
+        if v.levels is not None and len(v.levels) > max(_MANY_LEVELS, counter.n / 5)
+    ]
+    if many:
+        reporter().warn(
+            f"too many values for {counter.n} rows to say much: {', '.join(sorted(many)[:8])}; "
+            "cut numbers with --bins, or take them as numbers (--test fisher-z, --score bic-g)"
+        )
+    constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
+    if constant:
+        reporter().warn(
+            f"one value only, so independent of everything: {listing(sorted(constant))}"
+        )
+
+
+def rows_of(counter: Counter, what: str) -> Dataset:
+    """Return the rows behind an engine, which `what` needs; a count file has none."""
+    from gml.counts.memory import MemoryCounter
+
+    if not isinstance(counter, MemoryCounter):
+        raise CannotAnswer(f"{what} needs rows, which a count file does not have")
+    return counter.dataset
 
 
 _DELIMITER = click.option(
@@ -456,6 +481,20 @@ def max_seconds_option(function: Function) -> Function:
     @functools.wraps(function)
     def wrapper(*args: Any, max_seconds: float | None, **kwargs: Any) -> Any:
         return function(*args, deadline=Deadline(max_seconds), **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def max_memory_option(function: Function) -> Function:
+    """--max-memory SIZE, injected as a number of bytes."""
+
+    @_MAX_MEMORY
+    @functools.wraps(function)
+    def wrapper(*args: Any, max_memory: str | None, **kwargs: Any) -> Any:
+        from gml.counts.resources import parse_size
+
+        budget = None if max_memory is None else parse_size(max_memory)
+        return function(*args, max_memory=budget, **kwargs)
 
     return wrapper  # type: ignore[return-value]
 

@@ -15,9 +15,11 @@ import click
 from gml import ledger
 from gml.cli.options import OutputFile
 from gml.errors import OutputError, UsageError
+from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml.check.result import CheckReport
+    from gml.counts.countfile import CountFile
     from gml.data.profile import Profile
     from gml.formats.reports.answers import Answer
     from gml.formats.reports.comparisons import ComparedPair
@@ -95,6 +97,30 @@ class RowOutput:
                     file.write(piece)
             return
         stream_to_standard_output(pieces)
+
+
+@dataclass(frozen=True)
+class CountFileOutput:
+    """Takes the tables of a count file."""
+
+    path: str
+    min_cell: int | None
+
+    def require_writable(self) -> None:
+        """Refuse a path that cannot be written, once all inputs are known."""
+        require_writable(self.path)
+
+    def write(self, counts: CountFile) -> None:
+        """Write a count file, unless a cell is too small."""
+        from gml.counts.countfile import encode_counts, require_large_cells
+
+        if self.min_cell is not None:
+            require_large_cells(counts, self.min_cell)
+        RowOutput(self.path).write([encode_counts(counts)])
+        reporter().note(
+            f"{counts.n} rows; {len(counts.sets)} tables, {len(counts.counts)} cells that are not "
+            "empty"
+        )
 
 
 @dataclass(frozen=True)
@@ -361,6 +387,29 @@ def row_output(function: Function) -> Function:
     @functools.wraps(function)
     def wrapper(*args: Any, output: str | None, **kwargs: Any) -> Any:
         return function(*args, out=RowOutput(output), **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def count_file_output(function: Function) -> Function:
+    """-o and --min-cell for count files, injected as `out`."""
+
+    @click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="Write here, as Parquet; - for a pipe.",
+    )
+    @click.option(
+        "--min-cell",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Write nothing and exit 4 if a cell that is not empty stands for fewer than K rows.",
+    )
+    @functools.wraps(function)
+    def wrapper(*args: Any, output: str, min_cell: int | None, **kwargs: Any) -> Any:
+        return function(*args, out=CountFileOutput(output, min_cell), **kwargs)
 
     return wrapper  # type: ignore[return-value]
 

@@ -21,13 +21,14 @@ from gml.cli.options import (
     common_options,
     data_options,
     max_seconds_option,
+    rows_of,
 )
 from gml.cli.output import GraphOutput, ReportOutput, graph_output, require_writable
 from gml.errors import UsageError
 from gml.progress import Deadline, reporter
 
 if TYPE_CHECKING:
-    from gml.counts.memory import MemoryCounter
+    from gml.counts.counter import Counter
     from gml.data.dataset import Dataset
     from gml.graph.graph import Graph
     from gml.graph.knowledge import Knowledge
@@ -113,7 +114,7 @@ def command(
         "settings": pc.shown,
         "version": __version__,
         "rows": counter.n,
-        "data": counter.dataset.digest,
+        "data": counter.digest,
     }
     if known:
         learning["knowledge"] = as_json(known)
@@ -168,7 +169,7 @@ def _check_options(
 class _Run:
     """The data, the test and the settings of the learner."""
 
-    counter: MemoryCounter
+    counter: Counter
     threads: int | None
     pc: PcRequest
     knowledge: Knowledge
@@ -229,7 +230,7 @@ class _Run:
         seed = self.pc.testing.options["seed"]
         averaged, found = average_samples(
             learn,
-            half_samples(self.counter.dataset, replicates, seed=seed),
+            half_samples(rows_of(self.counter, "--bootstrap"), replicates, seed=seed),
             replicates,
             threshold=threshold,
             knowledge=self.knowledge,
@@ -239,7 +240,7 @@ class _Run:
         warn_of_contradictions(averaged.triples, "tests")
         return averaged.dag if dag else averaged.graph, found
 
-    def _pc(self, counter: MemoryCounter, threads: int | None, log: Log | None = None) -> PcResult:
+    def _pc(self, counter: Counter, threads: int | None, log: Log | None = None) -> PcResult:
         return self.pc.learn(
             counter, threads, knowledge=self.knowledge, deadline=self.deadline, log=log
         )

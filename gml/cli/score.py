@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
 
-from gml.cli.graphs import columns_of, extended, read_graph_argument
+from gml.cli.graphs import columns_of, declared_levels, extended, read_graph_argument
 from gml.cli.options import (
     DataRequest,
     claim_input,
     common_options,
     fitting_data_options,
+    rows_of,
     seed_option,
     was_given,
 )
 from gml.cli.output import ScoreOutput, score_output
 from gml.cli.scoring import ScoreRequest, score_options
-from gml.errors import GraphError, UsageError, listing, place, quote
+from gml.errors import GraphError, UsageError, listing, place
 
 if TYPE_CHECKING:
-    from gml.counts.counter import Family
-    from gml.counts.memory import MemoryCounter
+    from gml.counts.counter import Counter, Family
     from gml.data.dataset import Dataset
     from gml.formats.reports.scores import ScoredGraph
     from gml.graph.graph import Graph
@@ -97,7 +97,7 @@ def command(
     if holdout is not None:
         claim_input(holdout, "holdout")
     out.require_writable()
-    data = data.declaring(_declared_levels(graphs))
+    data = data.declaring(declared_levels((a.path, a.graph) for a in graphs))
     first = graphs[0]
     used = columns_of(first.graph, first.path)
     counter = data.counter(used=used, numeric=scoring.numeric, offer_available=False)
@@ -169,25 +169,9 @@ def _read_graphs(
     return found
 
 
-def _declared_levels(graphs: Sequence[_Argument]) -> dict[str, tuple[str, ...]]:
-    """The levels that graphs declare, which may differ in their order only."""
-    levels: dict[str, tuple[str, ...]] = {}
-    said_by: dict[str, str] = {}
-    for argument in graphs:
-        for name, declared in argument.graph.levels.items():
-            known = levels.setdefault(name, declared)
-            if set(known) != set(declared):
-                raise GraphError(
-                    f"node {quote(name)} has the levels {listing(known)} in {said_by[name]}, but "
-                    f"{listing(declared)} in {argument.path}"
-                )
-            said_by.setdefault(name, argument.path)
-    return levels
-
-
 def _score(
     graphs: Sequence[_Argument],
-    counter: MemoryCounter,
+    counter: Counter,
     scoring: ScoreRequest,
     *,
     per_node: bool,
@@ -238,19 +222,21 @@ def _explained(
 
 def _splits(
     data: DataRequest,
-    counter: MemoryCounter,
+    counter: Counter,
     holdout: str | None,
     k: int | None,
     seed: int,
     graph: Graph,
-) -> Callable[[], Iterable[tuple[Dataset, Dataset]]]:
+) -> Callable[[], Iterable[tuple[Dataset | Counter, Dataset | Counter]]]:
     """What to fit on and what to predict, made anew for each graph rather than kept."""
-    from gml.data.alignment import with_common_levels
+    from gml.counts.from_file import CountFileCounter
+    from gml.data.alignment import common_levels
     from gml.data.discretize import cuts_of_levels
     from gml.data.resampling import folds
 
     if k is not None:
-        return lambda: folds(counter.dataset, k, seed=seed)
+        rows = rows_of(counter, "--folds")
+        return lambda: folds(rows, k, seed=seed)
     assert holdout is not None
     # Intervals that were chosen on DATA hold for the other file too.
     options = data.options
@@ -269,15 +255,26 @@ def _splits(
         numeric=counter.variables[0].is_continuous,
         offer_available=False,
     )
-    decimal = data.options.decimal
-    split = with_common_levels(counter.dataset, predicted.dataset, decimal=decimal)
+    decimal = counter.decimal if isinstance(counter, CountFileCounter) else data.options.decimal
+    levels = common_levels(counter.variables, predicted.variables, decimal=decimal)
+    split = _relevelled(counter, levels), _relevelled(predicted, levels)
     return lambda: [split]
+
+
+def _relevelled(counter: Counter, levels: Mapping[str, tuple[str, ...]]) -> Dataset | Counter:
+    """Give columns other levels, which include their own."""
+    from gml.counts.from_file import CountFileCounter
+    from gml.data.alignment import with_levels
+
+    if isinstance(counter, CountFileCounter):
+        return counter.with_levels(levels)
+    return with_levels(rows_of(counter, "--holdout"), levels)
 
 
 def _with_loss(
     scored: Sequence[ScoredGraph],
     graphs: Sequence[_Argument],
-    splits: Callable[[], Iterable[tuple[Dataset, Dataset]]],
+    splits: Callable[[], Iterable[tuple[Dataset | Counter, Dataset | Counter]]],
     data: DataRequest,
     prior: str,
     ess: float,

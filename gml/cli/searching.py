@@ -26,7 +26,7 @@ from gml.errors import UsageError
 from gml.progress import Deadline, reporter
 
 if TYPE_CHECKING:
-    from gml.counts.memory import MemoryCounter
+    from gml.counts.counter import Counter
     from gml.graph.graph import Graph
     from gml.graph.knowledge import Knowledge
     from gml.learn.search import SearchResult, Step, Trace
@@ -39,7 +39,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class PreparedSearch:
     """The data counted, the score over them, and what limits the search."""
 
-    counter: MemoryCounter
+    counter: Counter
     score: FamilyScore | EdgePrior
     max_parents: int | None
     knowledge: Knowledge
@@ -102,7 +102,7 @@ class SearchRequest:
             "settings": {"score": self.scoring.names[0], "max_parents": self.max_parents},
             "version": __version__,
             "rows": rows_counted(counter),
-            "data": counter.dataset.digest,
+            "data": counter.digest,
         }
         if knowledge:
             learning["knowledge"] = as_json(knowledge)

@@ -349,12 +349,14 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
             if about is None:
                 raise DataError(f"{where}: not a count file; gml count makes one")
             types = {field.name: field.type for field in file.schema_arrow}
+            codes = types.pop("codes", None)
             # Whether a list may hold nulls is part of its type, and of no interest.
-            types = {
-                name: kind.value_type if pa.types.is_list(kind) else kind
-                for name, kind in types.items()
-            }
-            if types != {"set": pa.int32(), "codes": pa.uint16(), "count": pa.int64()}:
+            is_list = codes is not None and pa.types.is_list(codes)
+            if (
+                types != {"set": pa.int32(), "count": pa.int64()}
+                or not is_list
+                or codes.value_type != pa.uint16()
+            ):
                 raise _Damaged("the columns are not set, codes and count")
             groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
             n_codes = sum(group.column(1).num_values for group in groups)

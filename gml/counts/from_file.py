@@ -116,6 +116,34 @@ class CountFileCounter:
         """SHA-256 of the count file, if it was asked for."""
         return self._digest
 
+    @property
+    def decimal(self) -> str:
+        """The decimal mark of the labels."""
+        return self._file.options.decimal
+
+    def with_levels(self, levels: Mapping[str, tuple[str, ...]]) -> CountFileCounter:
+        """Give columns other levels, which include their own."""
+        names = [variable.name for variable in self._variables]
+        recodings: dict[str, Recoding] = {
+            self._file.names[j]: known for j, known in self._recodings.items()
+        }
+        for j, variable in zip(self._chosen, self._variables, strict=True):
+            if variable.name not in levels:
+                continue
+            wanted = levels[variable.name]
+            rank = np.array([wanted.index(v) for v in variable.levels or ()], dtype=np.int64)
+            before = self._recodings.get(j)
+            recodings[variable.name] = (wanted, rank if before is None else rank[before[1]])
+        return CountFileCounter(
+            self._file,
+            columns=names,
+            recodings=recodings,
+            where=self._where,
+            digest=self._digest,
+            threads=self._threads,
+            max_memory=self._budget,
+        )
+
     # ------------------------------------------------------------------ which table
 
     def _search(self, members: frozenset[int]) -> int:

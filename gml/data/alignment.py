@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,26 +11,25 @@ from gml.data.dataset import Dataset, Variable, code_type, missing_mask
 from gml.data.levels import order_levels
 
 
-def with_common_levels(
-    first: Dataset, second: Dataset, *, decimal: str = "."
-) -> tuple[Dataset, Dataset]:
-    """Give columns of the same name the levels of both tables, in level order.
+def common_levels(
+    first: Sequence[Variable], second: Sequence[Variable], *, decimal: str = "."
+) -> dict[str, tuple[str, ...]]:
+    """Return the levels that columns of the same name have in two tables, where these differ.
 
     Examples
     --------
-    >>> a = Dataset((Variable("A", ("x",)),), (np.array([0, 0], dtype=np.uint8),))
-    >>> b = Dataset((Variable("A", ("w", "x")),), (np.array([1, 0], dtype=np.uint8),))
-    >>> [data.columns[0].tolist() for data in with_common_levels(a, b)]
-    [[1, 1], [1, 0]]
+    >>> common_levels([Variable("A", ("x",))], [Variable("A", ("w",))])
+    {'A': ('w', 'x')}
     """
+    others = {variable.name: variable.levels for variable in second}
     levels = {}
-    for variable in first.variables:
-        other = second.variables[second.index(variable.name)].levels
+    for variable in first:
+        other = others[variable.name]
         if variable.levels is None or other is None or variable.levels == other:
             continue
         labels = list(dict.fromkeys([*variable.levels, *other]))
         levels[variable.name] = order_levels(labels, decimal=decimal)
-    return _with_levels(first, levels), _with_levels(second, levels)
+    return levels
 
 
 def with_levels_first(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Dataset:
@@ -48,10 +47,18 @@ def with_levels_first(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> D
         if variable.levels is None or first is None or variable.levels[: len(first)] == first:
             continue
         wanted[variable.name] = tuple(dict.fromkeys([*first, *variable.levels]))
-    return _with_levels(data, wanted)
+    return with_levels(data, wanted)
 
 
-def _with_levels(data: Dataset, levels: dict[str, tuple[str, ...]]) -> Dataset:
+def with_levels(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Dataset:
+    """Give columns other levels, which include their own.
+
+    Examples
+    --------
+    >>> data = Dataset((Variable("A", ("x",)),), (np.array([0, 0], dtype=np.uint8),))
+    >>> with_levels(data, {"A": ("w", "x")}).columns[0].tolist()
+    [1, 1]
+    """
     variables, columns = list(data.variables), list(data.columns)
     for name, wanted in levels.items():
         j = data.index(name)

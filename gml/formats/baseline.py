@@ -1,7 +1,7 @@
 """Baseline files: what was accepted with a model, as JSON.
 
     {"schema": "gml/1", "kind": "baseline", "rows": 5000,
-     "accepted": ["structure:a->b", …],
+     "accepted": [{"id": "structure:a->b"}, …],
      "references": {"structure:a independent of b": {"statistic": 1.2, "df": 1, "n": 5000}, …}}
 
 `accepted` names the checks whose violation is known; `references` have the statistic of each other
@@ -19,29 +19,34 @@ from typing import Any
 from gml.check.baseline import Baseline
 from gml.check.structure import Reference
 from gml.errors import DataError, quote
-from gml.formats.json_graph import SCHEMA, encode
+from gml.formats.json_text import SCHEMA, document_text
+from gml.ledger import note_bytes
 
 KIND = "baseline"
 
 
 def dump_baseline(baseline: Baseline) -> str:
     """Return the text of a baseline file, an item a line, so that diffs can be read."""
-    accepted = ",\n".join(encode(name) for name in sorted(baseline.accepted))
-    references = ",\n".join(
-        f"{encode(name)}: {encode({'statistic': r.statistic, 'df': r.df, 'n': r.n})}"
-        for name, r in sorted(baseline.references.items())
-    )
-    return (
-        f'{{"schema": "{SCHEMA}", "kind": "{KIND}", "rows": {encode(baseline.rows)},\n'
-        f'"accepted": [\n{accepted}\n],\n'
-        f'"references": {{\n{references}\n}}}}\n'
+    return document_text(
+        {
+            "schema": SCHEMA,
+            "kind": KIND,
+            "rows": baseline.rows,
+            "accepted": [{"id": name} for name in sorted(baseline.accepted)],
+            "references": {
+                name: {"statistic": r.statistic, "df": r.df, "n": r.n}
+                for name, r in sorted(baseline.references.items())
+            },
+        }
     )
 
 
 def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     """Read a baseline file."""
     try:
-        content = json.loads(Path(path).read_bytes())
+        text = Path(path).read_bytes()
+        note_bytes(path, text)
+        content = json.loads(text)
     except OSError as error:
         raise DataError(
             f"{path}: {error.strerror}; --write-baseline {path} makes a baseline"
@@ -55,8 +60,10 @@ def _parsed(content: Any, where: str) -> Baseline:
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise DataError(f'{where}: not a baseline: "kind" is not "{KIND}"')
     accepted = content.get("accepted", [])
-    if not isinstance(accepted, list) or not all(isinstance(name, str) for name in accepted):
-        raise DataError(f'{where}: "accepted" is not a list of names of checks')
+    if not isinstance(accepted, list) or not all(
+        isinstance(item, dict) and isinstance(item.get("id"), str) for item in accepted
+    ):
+        raise DataError(f'{where}: "accepted" is not a list of objects with the "id" of a check')
     given = content.get("references", {})
     if not isinstance(given, dict):
         raise DataError(f'{where}: "references" is not an object')
@@ -64,7 +71,7 @@ def _parsed(content: Any, where: str) -> Baseline:
     rows = content.get("rows")
     if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool)):
         raise DataError(f'{where}: "rows" is not a number of rows')
-    return Baseline(frozenset(accepted), references, rows)
+    return Baseline(frozenset(item["id"] for item in accepted), references, rows)
 
 
 def _reference(value: Any, name: str, where: str) -> Reference:

@@ -80,7 +80,7 @@ def _log_density(
 
 def held_out_loss(
     graph: Graph,
-    splits: Iterable[tuple[Dataset, Dataset]],
+    splits: Iterable[tuple[Dataset | Counter, Dataset | Counter]],
     *,
     prior: str = "jeffreys",
     ess: float = 1.0,
@@ -90,8 +90,12 @@ def held_out_loss(
     """Return the mean −ln p of a row over all (fitted on, predicted) splits."""
     total, rows = [], 0.0
     for number, (train, test) in enumerate(splits):
-        counter = MemoryCounter(train, threads=threads, max_memory=max_memory)
-        predicted = MemoryCounter(test, threads=threads, max_memory=max_memory)
+        counter, predicted = (
+            MemoryCounter(part, threads=threads, max_memory=max_memory)
+            if isinstance(part, Dataset)
+            else part
+            for part in (train, test)
+        )
         numeric = any(variable.is_continuous for variable in counter.variables)
         net = fit(
             graph,

@@ -8,13 +8,13 @@ from numbers import Integral, Real
 from typing import Any
 
 from gml.check.result import Check, CheckReport, UnlikelyRow
-from gml.formats.json_graph import SCHEMA, encode, lines
+from gml.formats.json_text import SCHEMA, document_text
 from gml.formats.reports.tests import log10, probability
 
 
 def as_json(report: CheckReport) -> str:
     """Return one object; what does not apply is null, and so is what no number can say."""
-    head = encode(
+    return document_text(
         {
             "schema": SCHEMA,
             "verdict": "fail" if report.failed else "pass",
@@ -24,12 +24,11 @@ def as_json(report: CheckReport) -> str:
             "rows": report.rows,
             "model_rows": report.model_rows,
             "summary": report.counts,
+            "checks": [check_object(check) for check in report.checks],
+            "unlikely_rows": [row_object(row) for row in report.unlikely],
+            "notes": list(report.notes),
         }
     )
-    checks = lines([check_object(check) for check in report.checks])
-    unlikely = lines([row_object(row) for row in report.unlikely])
-    notes = encode(list(report.notes))
-    return f'{head[:-1]},\n"checks": {checks},\n"unlikely_rows": {unlikely},\n"notes": {notes}}}\n'
 
 
 def check_object(check: Check) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""gml merge COUNTS…: count files added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from gml.cli.options import claim_input, common_options, max_memory_option
+from gml.cli.output import CountFileOutput, count_file_output
+from gml.errors import UsageError
+from gml.progress import reporter
+
+if TYPE_CHECKING:
+    from gml.counts.countfile import CountFile
+
+
+@click.command(
+    "merge",
+    epilog="\b\nExamples:\n"
+    "  gml merge part-*.parquet -o all.parquet\n"
+    "  gml merge january.parquet february.parquet --min-cell 10 -o year.parquet\n"
+    "  gml merge hospital-*.parquet -o - > all.parquet && gml chowliu all.parquet",
+)
+@click.argument("paths", metavar="COUNTS...", nargs=-1, required=True)
+@max_memory_option
+@count_file_output
+@common_options
+def command(paths: tuple[str, ...], max_memory: int | None, out: CountFileOutput) -> None:
+    """Add up count files (gml count): the result is that of counting all rows at once.
+
+    The files count the same sets of the same columns in the same way. Labels of the data that only
+    some of them have become levels of all; declared levels must be the same, and intervals that
+    --bins chose on the data of one file do not go with others: fix them by --cut or --levels when
+    counting. The columns stand in the order of the first file.
+    """
+    from gml.counts.countfile import read_counts
+    from gml.counts.merging import merge_counts
+
+    for path in paths:
+        if path == "-":
+            raise UsageError("a count file is not read from standard input; name the file")
+        claim_input(path, "counts", several=True)
+    out.require_writable()
+    files = []
+    for number, path in enumerate(paths):
+        files.append(read_counts(path, max_memory=max_memory))
+        reporter().advance("reading", number + 1, len(paths))
+    _warn_of_repeated_data(files, paths)
+    merged = merge_counts(files, paths, max_memory=max_memory)
+    out.write(merged)
+
+
+def _warn_of_repeated_data(files: Sequence[CountFile], paths: Sequence[str]) -> None:
+    seen: dict[str, str] = {}
+    for file, path in zip(files, paths, strict=True):
+        for digest in file.data:
+            if file.n and seen.setdefault(digest, path) != path:
+                reporter().warn(f"{path} and {seen[digest]} count the same data")
+                break

@@ -1,0 +1,67 @@
+"""Levels that are declared, in place of those that a count file has."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gml.counts.countfile import FROM_DATA, CountedColumn, CountFile
+from gml.counts.from_file import Recoding
+from gml.data.discretize import Intervals, interval_levels
+from gml.data.levels import NA_LEVEL
+from gml.data.options import ReadOptions
+from gml.data.problems import undeclared
+from gml.errors import DataError, quote
+
+
+def declared_recoding(
+    counts: CountFile, name: str, options: ReadOptions, where: str
+) -> Recoding | None:
+    """Return the levels that the options declare for a column, and what becomes of its own.
+
+    As with rows, a label that is not declared is an error, and where intervals are declared a
+    number is in the one that it lies in. None if nothing is declared.
+    """
+    column = counts.columns[counts.names.index(name)]
+    levels = options.declared_levels(name)
+    intervals = options.declared_intervals(name)
+    binning = options.binning(name)
+    if levels is None and intervals is None and binning is not None:
+        intervals = interval_levels(binning.cuts)
+    declared = levels or intervals
+    if declared is None:
+        return None
+    codes = [_code(label, levels, intervals, counts.options.decimal) for label in column.labels]
+    for label, code in zip(column.labels, codes, strict=True):
+        if code is None and _occurs(counts, column, label):
+            within = "" if intervals is None else ", and it is no number within them"
+            raise DataError(f"{where}: column {quote(name)}: {undeclared(label, declared)}{within}")
+    if column.na:
+        if NA_LEVEL not in declared:
+            declared = (*declared, NA_LEVEL)
+        codes.append(declared.index(NA_LEVEL))
+    # No cell has a level that does not occur, so any code will do for it.
+    return declared, np.array([code or 0 for code in codes], dtype=np.int64)
+
+
+def _code(
+    label: str,
+    levels: tuple[str, ...] | None,
+    intervals: tuple[str, ...] | None,
+    decimal: str,
+) -> int | None:
+    if levels is not None:
+        return levels.index(label) if label in levels else None
+    assert intervals is not None
+    return Intervals(intervals).code_of(label, decimal)
+
+
+def _occurs(counts: CountFile, column: CountedColumn, label: str) -> bool:
+    """Whether rows have a level; those that were found in the data always do."""
+    if column.source == FROM_DATA:
+        return True
+    j, code = counts.columns.index(column), column.levels.index(label)
+    return any(
+        bool(np.any(counts.cells(k)[0][:, members.index(j)] == code))
+        for k, members in enumerate(counts.sets)
+        if j in members
+    )
