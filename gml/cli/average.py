@@ -303,9 +303,10 @@ def _over_samples(
         return result.graph if result.complete else None
 
     draw = half_samples if isinstance(learner, PcRequest) else bootstrap_samples
+    by = "pc" if isinstance(learner, PcRequest) else learner.by
     return average_samples(
         learn,
-        draw(rows_of(counter, "a sample"), replicates, seed=seed),
+        draw(rows_of(counter, f"--by {by}"), replicates, seed=seed),
         replicates,
         threshold=threshold,
         knowledge=knowledge,

@@ -47,15 +47,16 @@ def command(paths: tuple[str, ...], max_memory: int | None, out: CountFileOutput
     for number, path in enumerate(paths):
         files.append(read_counts(path, max_memory=max_memory))
         reporter().advance("reading", number + 1, len(paths))
-    _warn_of_repeated_data(files, paths)
     merged = merge_counts(files, paths, max_memory=max_memory)
+    _warn_of_repeated_data(files, paths)
     out.write(merged)
 
 
 def _warn_of_repeated_data(files: Sequence[CountFile], paths: Sequence[str]) -> None:
-    seen: dict[str, str] = {}
-    for file, path in zip(files, paths, strict=True):
-        for digest in file.data:
-            if file.n and seen.setdefault(digest, path) != path:
-                reporter().warn(f"{path} and {seen[digest]} count the same data")
+    first_with: dict[str, int] = {}
+    for number, (file, path) in enumerate(zip(files, paths, strict=True)):
+        for digest in file.data if file.n else ():
+            first = first_with.setdefault(digest, number)
+            if first != number:
+                reporter().warn(f"{path} and {paths[first]} count the same data")
                 break

@@ -28,7 +28,7 @@ from gml.counts.memory import MemoryCounter
 from gml.counts.resources import default_budget, require_memory
 from gml.data.dataset import MAX_LEVELS, Dataset, missing_mask
 from gml.data.options import MISSING_POLICIES
-from gml.data.parquet import COUNT_FILE_KEY
+from gml.data.parquet import COUNT_FILE_KEY, is_parquet
 from gml.data.resampling import distinct_rows
 from gml.errors import CannotAnswer, DataError, UsageError, listing, quote
 from gml.kernel.layout import DENSE_CELLS
@@ -110,7 +110,8 @@ class CountFile:
         return tuple(column.name for column in self.columns)
 
     @functools.cached_property
-    def _code_starts(self) -> NDArray[np.int64]:
+    def code_starts(self) -> NDArray[np.int64]:
+        """Where the codes of each set begin."""
         widths = np.array([len(members) for members in self.sets], dtype=np.int64)
         return np.concatenate([[0], np.cumsum(widths * np.diff(self.starts))])
 
@@ -120,7 +121,7 @@ class CountFile:
 
     def cells(self, k: int) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
         """The non-empty cells of a set: a row of codes each, and how often it was counted."""
-        codes = self.codes[self._code_starts[k] : self._code_starts[k + 1]]
+        codes = self.codes[self.code_starts[k] : self.code_starts[k + 1]]
         counts = self.counts[self.starts[k] : self.starts[k + 1]]
         return codes.reshape(len(counts), len(self.sets[k])), counts
 
@@ -177,20 +178,22 @@ def count_sets(
         raise UsageError(f"{listing(numbers)} has numbers, which cannot be counted")
     if options is None:
         options = CountOptions(missing="available" if dataset.missing else "error")
-    wanted = {tuple(sorted({dataset.index(name) for name in names})) for names in sets}
+    names = dataset.names
+    wanted = {frozenset(map(dataset.index, members)) for members in sets}
     if options.missing == "available":
-        wanted |= {(j,) for members in wanted for j in members}
-    by_name = [tuple(sorted(members, key=dataset.names.__getitem__)) for members in wanted]
-    ordered = sorted(
-        by_name, key=lambda members: (len(members), [dataset.names[j] for j in members])
-    )
+        wanted |= {frozenset([j]) for members in wanted for j in members}
+    rank = {j: k for k, j in enumerate(sorted(range(len(names)), key=names.__getitem__))}
+    by_name = [tuple(sorted(members, key=rank.__getitem__)) for members in wanted]
+    ordered = sorted(by_name, key=lambda members: (len(members), [rank[j] for j in members]))
     known = columns or {}
     budget = default_budget() if max_memory is None else max_memory
     parts, starts, taken = [], [0], 0
     for members, (codes, counts) in zip(ordered, _cells(counter, ordered, budget), strict=True):
         taken += codes.nbytes + counts.nbytes
         # Twice: the parts, and then the whole.
-        require_memory(2 * taken, budget, f"the tables up to {listing(_names(dataset, members))}")
+        if 2 * taken > budget:
+            last = listing(names[j] for j in members)
+            require_memory(2 * taken, budget, f"the tables up to {last}")
         parts.append((codes.reshape(-1), counts))
         starts.append(starts[-1] + len(counts))
         reporter().advance("counting", len(parts), len(ordered))
@@ -343,6 +346,8 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
     except ImportError:
         raise DataError(f"{where}: count files are Parquet, {_EXTRA}") from None
     budget = default_budget() if max_memory is None else max_memory
+    if Path(path).is_file() and not is_parquet(path):
+        raise DataError(f"{where}: not a count file; gml count makes one")
     with _damage(where):
         with Path(path).open("rb") as stream, pq.ParquetFile(stream) as file:
             about = (file.schema_arrow.metadata or {}).get(COUNT_FILE_KEY)

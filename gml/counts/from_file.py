@@ -12,10 +12,12 @@ import csv
 import functools
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml import kernel
 from gml.counts.counter import (
     Counts,
     Family,
@@ -30,7 +32,7 @@ from gml.counts.memory import MemoryCounter
 from gml.counts.resources import available_threads, default_budget
 from gml.data.dataset import Dataset, Variable, code_type
 from gml.errors import CannotAnswer, listing, quote
-from gml.kernel.layout import FamilyRule, TableStatistics
+from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
 
 _ENGINES = 4096
 _SETS_REMEMBERED = 1 << 16
@@ -65,12 +67,13 @@ class CountFileCounter:
         max_memory: int | None = None,
     ) -> None:
         self._file = counts
-        self._where = where
+        self.where = where
         self._digest = digest
         self._threads = threads or available_threads()
         self._budget = default_budget() if max_memory is None else max_memory
         position = {name: j for j, name in enumerate(counts.names)}
         self._chosen = [position[name] for name in columns or counts.names]
+        self._position = {j: i for i, j in enumerate(self._chosen)}
         self._recodings = {position[name]: new for name, new in (recodings or {}).items()}
         self._all_variables = tuple(
             Variable(c.name, self._recodings[j][0] if j in self._recodings else c.levels)
@@ -78,15 +81,11 @@ class CountFileCounter:
         )
         self._variables = tuple(self._all_variables[j] for j in self._chosen)
         self._set_of = {frozenset(members): k for k, members in enumerate(counts.sets)}
-        # The bits of the sets that contain a column and every row, by size: the lowest is smallest.
+        # Sets that have every row, from the smallest on.
         self._by_size = sorted(
             np.flatnonzero(counts.rows == counts.n).tolist(),
             key=lambda k: (counts.starts[k + 1] - counts.starts[k], counts.names_of(k)),
         )
-        self._containing = [0] * len(counts.columns)
-        for bit, k in enumerate(self._by_size):
-            for j in counts.sets[k]:
-                self._containing[j] |= 1 << bit
         self._engine = functools.lru_cache(_ENGINES)(self._make_engine)
         self._find = functools.lru_cache(_SETS_REMEMBERED)(self._search)
 
@@ -138,7 +137,7 @@ class CountFileCounter:
             self._file,
             columns=names,
             recodings=recodings,
-            where=self._where,
+            where=self.where,
             digest=self._digest,
             threads=self._threads,
             max_memory=self._budget,
@@ -151,20 +150,41 @@ class CountFileCounter:
         exact = self._set_of.get(members)
         if exact is not None:
             return exact
-        containing = -1
-        for j in members:
-            containing &= self._containing[j]
-        if containing > 0:
-            return self._by_size[(containing & -containing).bit_length() - 1]
+        larger = self._smallest_with(members)
+        if larger is not None:
+            return larger
         names = sorted(self._file.names[j] for j in members)
         record = io.StringIO()
         csv.writer(record, lineterminator="").writerow(names)
         partly = any(members <= frozenset(larger) for larger in self._file.sets)
         why = " (larger ones leave out rows with missing values)" if partly else ""
         raise CannotAnswer(
-            f"{self._where}: no table of {', '.join(map(quote, names))}{why}; count it: gml count "
+            f"{self.where}: no table of {', '.join(map(quote, names))}{why}; count it: gml count "
             f"DATA --sets FILE, with the line {record.getvalue()}"
         )
+
+    def _smallest_with(self, members: Iterable[int]) -> int | None:
+        """Return the smallest set that has every row and these columns of the file."""
+        containing = -1
+        for j in members:
+            containing &= self._containing[j]
+        if containing <= 0:
+            return None
+        return self._by_size[(containing & -containing).bit_length() - 1]
+
+    @functools.cached_property
+    def _containing(self) -> list[int]:
+        """For each column of the file a number whose bits tell the sets of `_by_size` with it."""
+        bits_of: list[list[int]] = [[] for _ in self._file.columns]
+        for bit, k in enumerate(self._by_size):
+            for j in self._file.sets[k]:
+                bits_of[j].append(bit)
+        found = []
+        for bits in bits_of:
+            which = np.zeros(len(self._by_size), dtype=bool)
+            which[bits] = True
+            found.append(int.from_bytes(np.packbits(which, bitorder="little").tobytes(), "little"))
+        return found
 
     def _set_for(self, columns: Iterable[int]) -> int:
         return self._find(frozenset(self._chosen[j] for j in columns))
@@ -174,17 +194,16 @@ class CountFileCounter:
         codes, counts = self._file.cells(k)
         members = self._file.sets[k]
         variables = tuple(self._all_variables[j] for j in members)
-        columns = []
-        for i, j in enumerate(members):
-            new = codes[:, i] if j not in self._recodings else self._recodings[j][1][codes[:, i]]
-            narrow = code_type(len(variables[i].levels or ()))
-            columns.append(np.ascontiguousarray(new, dtype=narrow))
+        columns = tuple(
+            np.ascontiguousarray(column, dtype=code_type(len(variable.levels or ())))
+            for column, variable in zip(self._recoded(codes, k), variables, strict=True)
+        )
         engine = MemoryCounter(
-            Dataset(variables, tuple(columns), counts),
+            Dataset(variables, columns, counts),
             threads=self._threads,
             max_memory=self._budget,
         )
-        ours = {j: i for i, j in enumerate(self._chosen)}
+        ours = self._position
         return engine, {ours[j]: i for i, j in enumerate(members) if j in ours}
 
     def _by_set(self, members: Sequence[Sequence[int]]) -> dict[int, list[int]]:
@@ -194,14 +213,13 @@ class CountFileCounter:
             groups.setdefault(self._set_for(columns), []).append(number)
         return groups
 
+    @functools.cached_property
     def _of_all_columns(self) -> tuple[MemoryCounter, NDArray[np.int32]] | None:
         """The engine that answers every question, if there is one, and where its columns are."""
-        containing = -1
-        for j in self._chosen:
-            containing &= self._containing[j]
-        if containing <= 0:
+        k = self._smallest_with(self._chosen)
+        if k is None:
             return None
-        engine, place = self._engine(self._by_size[(containing & -containing).bit_length() - 1])
+        engine, place = self._engine(k)
         return engine, np.array([place[j] for j in range(len(self._chosen))], dtype=np.int32)
 
     # ------------------------------------------------------------------ tables
@@ -248,7 +266,7 @@ class CountFileCounter:
         families: Sequence[Family],
         ask: Callable[[MemoryCounter, Sequence[Family], Places], None],
     ) -> None:
-        everything = self._of_all_columns() if isinstance(families, FamilyArray) else None
+        everything = self._of_all_columns if isinstance(families, FamilyArray) else None
         if everything is not None and isinstance(families, FamilyArray):
             engine, place_of = everything
             ask(engine, FamilyArray(place_of[families.rows]), slice(None))
@@ -263,13 +281,16 @@ class CountFileCounter:
 
     def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
         """Return the statistics of a batch of tests."""
-        everything = self._of_all_columns() if isinstance(triples, TripleArray) else None
+        everything = self._of_all_columns if isinstance(triples, TripleArray) else None
         if everything is not None and isinstance(triples, TripleArray):
             engine, place_of = everything
             return engine.statistics(TripleArray(place_of[triples.rows]))
         asked = list(triples)
         found = TableStatistics.zeros(len(asked))
         for k, numbers in self._by_set([(x, y, *given) for x, y, given in asked]).items():
+            if len(self._file.sets[k]) == 2 and (one := self._statistics_of_pair(k)) is not None:
+                found.floats[numbers], found.ints[numbers] = one.floats[0], one.ints[0]
+                continue
             engine, place = self._engine(k)
             there = [
                 (place[x], place[y], tuple(place[j] for j in given))
@@ -278,6 +299,25 @@ class CountFileCounter:
             part = engine.statistics(there)
             found.floats[numbers], found.ints[numbers] = part.floats, part.ints
         return found
+
+    def _statistics_of_pair(self, k: int) -> TableStatistics | None:
+        """Statistics of a table of two columns, of which there may be very many; None if large."""
+        codes, counts = self._file.cells(k)
+        shape = [max(1, len(self._all_variables[j].levels or ())) for j in self._file.sets[k]]
+        if shape[0] * shape[1] > DENSE_CELLS:
+            return None
+        table = np.zeros((1, *shape), dtype=np.int64)
+        np.add.at(table[0], tuple(self._recoded(codes, k)), counts)
+        found: TableStatistics = kernel.active().table_statistics_of(table)
+        found.seen_z[:] = 1.0
+        return found
+
+    def _recoded(self, codes: NDArray[np.uint16], k: int) -> list[NDArray[Any]]:
+        """Return the columns of cells in the codes of the levels that we have."""
+        return [
+            codes[:, i] if j not in self._recodings else self._recodings[j][1][codes[:, i]]
+            for i, j in enumerate(self._file.sets[k])
+        ]
 
     def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
         """Statistics of many pairs (pairs × 2 column positions)."""
@@ -289,7 +329,7 @@ class CountFileCounter:
         """Refuse: there are no numbers in a count file."""
         names = [self._variables[j].name for j in columns]
         raise CannotAnswer(
-            f"{self._where}: a count file has no numbers, so none of {listing(names)}"
+            f"{self.where}: a count file has no numbers, so none of {listing(names)}"
         )
 
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from gml.counts.countfile import CUT, FROM_DATA, MOST_ROWS, CountedColumn, CountFile, CountOptions
 from gml.counts.resources import default_budget, require_memory
-from gml.data.dataset import MAX_LEVELS, Dataset, Variable
+from gml.data.dataset import MAX_LEVELS
 from gml.data.levels import NA_LEVEL, order_levels
-from gml.data.resampling import distinct_rows
+from gml.data.resampling import distinct_cells
 from gml.errors import DataError, listing, quote
 from gml.kernel.number import parse_number
 from gml.progress import reporter
@@ -52,23 +52,29 @@ def merge_counts(
         raise DataError(f"{n} rows are more than a count file can hold")
     columns = tuple(_united(name, files, places) for name in first.names)
     budget = default_budget() if max_memory is None else max_memory
-    # The cells of all files, and those of the result while it grows.
-    taken = 2 * sum(file.codes.nbytes + file.counts.nbytes for file in files)
-    require_memory(taken, budget, "the tables of all files")
+    cells = sum(len(file.counts) for file in files)
+    widest = max(map(len, first.sets), default=1)
+    require_memory(cells * (16 * widest + 64), budget, "adding up the tables")
     recoded = [_Recoded(file, columns) for file in files]
-    parts, starts = [], [0]
-    for k in range(len(first.sets)):
-        codes, counts = _added_up([file.cells(k) for file in recoded], first.names_of(k))
-        parts.append((codes.reshape(-1), counts))
-        starts.append(starts[-1] + len(counts))
-        reporter().advance("merging", k + 1, len(first.sets))
+    codes = [np.empty(0, dtype=np.uint16)]
+    counts = [np.empty(0, dtype=np.int64)]
+    sizes = np.zeros(len(first.sets), dtype=np.int64)
+    # Sets of one size stand together, and are added up together.
+    widths = np.array([len(members) for members in first.sets], dtype=np.int64)
+    for width in np.unique(widths).tolist():
+        start, stop = np.searchsorted(widths, [width, width + 1]).tolist()
+        of_set, new_codes, new_counts = _added_up([file.cells(start, stop) for file in recoded])
+        sizes += np.bincount(of_set, minlength=len(sizes))
+        codes.append(new_codes.reshape(-1))
+        counts.append(new_counts)
+        reporter().advance("merging", stop, len(first.sets))
     return replace(
         first,
         columns=columns,
         n=n,
-        codes=np.concatenate([np.empty(0, dtype=np.uint16), *(codes for codes, _ in parts)]),
-        counts=np.concatenate([np.empty(0, dtype=np.int64), *(counts for _, counts in parts)]),
-        starts=np.array(starts, dtype=np.int64),
+        codes=np.concatenate(codes),
+        counts=np.concatenate(counts),
+        starts=np.concatenate([[0], np.cumsum(sizes)]),
         dropped=sum(file.dropped for file in files),
         data=tuple(sorted(digest for file in files for digest in file.data)),
     )
@@ -151,34 +157,37 @@ def _require_labels(name: str, labels: tuple[str, ...], options: CountOptions, n
         )
 
 
+Cells = tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.int64]]
+"""The set of each cell, its codes and its count."""
+
+
 class _Recoded:
-    """The cells of a file in the codes of other levels, and sets in the order of another file."""
+    """The cells of a file in the codes of other levels."""
 
     def __init__(self, file: CountFile, columns: Sequence[CountedColumn]) -> None:
         self._file = file
-        self._lookup = []
         rank_of = {column.name: {v: k for k, v in enumerate(column.levels)} for column in columns}
-        for column in file.columns:
-            rank = rank_of[column.name]
-            self._lookup.append(np.array([rank[v] for v in column.levels], dtype=np.uint16))
+        new_codes = [[rank_of[column.name][v] for v in column.levels] for column in file.columns]
+        # The new codes of all columns on end, and where those of each begin.
+        self._lookup = np.array([c for codes in new_codes for c in codes], dtype=np.uint16)
+        self._starts = np.concatenate([[0], np.cumsum([len(codes) for codes in new_codes])])
 
-    def cells(self, k: int) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-        """The cells of a set; sets stand in the same order in all files."""
-        codes, counts = self._file.cells(k)
-        members = self._file.sets[k]
-        columns = [self._lookup[j][codes[:, i]] for i, j in enumerate(members)]
-        return np.column_stack(columns), counts
+    def cells(self, start: int, stop: int) -> Cells:
+        """The cells of sets of one size; sets stand in the same order in all files."""
+        file = self._file
+        members = np.array(file.sets[start:stop], dtype=np.int64)
+        sizes = np.diff(file.starts[start : stop + 1])
+        codes = file.codes[file.code_starts[start] : file.code_starts[stop]]
+        codes = codes.reshape(-1, members.shape[1])
+        first_code = np.repeat(self._starts[members], sizes, axis=0)
+        counts = file.counts[file.starts[start] : file.starts[stop]]
+        of_set = np.repeat(np.arange(start, stop, dtype=np.uint32), sizes)
+        return of_set, self._lookup[first_code + codes], counts
 
 
-def _added_up(
-    parts: Sequence[tuple[NDArray[np.uint16], NDArray[np.int64]]], names: Sequence[str]
-) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-    codes = np.concatenate([codes for codes, _ in parts])
-    counts = np.concatenate([counts for _, counts in parts])
-    rows = Dataset(
-        tuple(Variable(name, ()) for name in names),
-        tuple(np.ascontiguousarray(column) for column in codes.T),
-        counts,
-    )
-    firsts, sums = distinct_rows(rows)
-    return codes[firsts], sums
+def _added_up(parts: Sequence[Cells]) -> Cells:
+    of_set = np.concatenate([part[0] for part in parts])
+    codes = np.concatenate([part[1] for part in parts])
+    counts = np.concatenate([part[2] for part in parts])
+    firsts, sums = distinct_cells([of_set, *codes.T], counts)
+    return of_set[firsts], codes[firsts], sums

@@ -5,8 +5,9 @@ Draws are over the sorted distinct rows with their counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +24,27 @@ _EXPAND = 8
 def distinct_rows(dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """One row of each kind, sorted by its cells in order of the column names, and their counts."""
     order = sorted(range(len(dataset.names)), key=dataset.names.__getitem__)
-    cells = [
-        np.ascontiguousarray(dataset.columns[j]).astype(dataset.columns[j].dtype.newbyteorder(">"))
-        for j in order
-    ]
+    return distinct_cells([dataset.columns[j] for j in order], dataset.weights)
+
+
+def distinct_cells(
+    columns: Sequence[NDArray[Any]], weights: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """One row of each kind, sorted by its cells in the first column, then the next, and the counts.
+
+    Examples
+    --------
+    >>> rows, counts = distinct_cells([np.array([7, 1, 7]), np.array([0, 2, 0])])
+    >>> rows.tolist(), counts.tolist()
+    ([1, 0], [1, 2])
+    """
+    # Big-endian numbers that are not negative are in order of their bytes.
+    cells = [np.ascontiguousarray(c).astype(c.dtype.newbyteorder(">")) for c in columns]
     together = np.hstack([c.view(np.uint8).reshape(len(c), c.dtype.itemsize) for c in cells])
     keys = np.ascontiguousarray(together).view(np.dtype((np.void, together.shape[1]))).reshape(-1)
     _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
     counts = np.zeros(len(firsts), dtype=np.int64)
-    np.add.at(counts, inverse.reshape(-1), 1 if dataset.weights is None else dataset.weights)
+    np.add.at(counts, inverse.reshape(-1), 1 if weights is None else weights)
     return firsts[counts > 0], counts[counts > 0]
 
 
