@@ -1,0 +1,399 @@
+"""gml count and gml merge as processes, and count files as DATA of the other commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import gml as library
+from gml.counts.countfile import encode_counts
+
+COLUMNS = "asia,tub,smoke,lung,bronc,either,xray,dysp"
+# Every command that takes count files; DATA and GRAPH are put in.
+COMMANDS = [
+    "chowliu DATA",
+    "chowliu DATA --class lung --estimator miller-madow",
+    "chowliu DATA --prune g --exclude xray -f json",
+    "pc DATA",
+    "pc DATA --test g --dag -f json",
+    "pc DATA --test permutation --permutations 200 --max-cond 1 -c smoke,lung,bronc,dysp",
+    "indtest DATA smoke dysp -z bronc,either -f json",
+    "indtest DATA --all-pairs --test chi2 -f csv",
+    "indtest DATA --implied GRAPH --adjust holm -f csv",
+    "indtest DATA smoke lung --test bayes --expect dependent",
+    "indtest DATA smoke lung -z asia --test mi-threshold",
+    "score DATA GRAPH --score bic,aic,ebic,loglik,bdeu,bds,bdj,bd,k2,fnml,qnml --per-node -f json",
+    "score DATA GRAPH --explain",
+    "score DATA GRAPH --holdout DATA",
+    "fit-params DATA GRAPH",
+    "fit-params DATA GRAPH --method bayes --intervals 0.9 -f text",
+    "hc DATA --score bdeu --tabu 5",
+    "hc DATA --restarts 2 -f json",
+    "ges DATA --score qnml",
+    "exact DATA --score bdeu --cpdag",
+    "exact DATA --against GRAPH",
+    "imap DATA --order smoke,lung,bronc,either,dysp",
+    "imap DATA --order smoke,lung,bronc,dysp --score k2",
+    "average DATA --by exact -f json",
+    "average DATA --by order-mcmc --iterations 2000 -c smoke,lung,bronc,dysp",
+]
+
+
+def run(*args, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "gml.cli", *map(str, args)],
+        capture_output=True,
+        cwd=cwd,
+        timeout=120,
+    )
+
+
+def error_line(done, code):
+    """The one-line error of a failed run."""
+    assert done.returncode == code, done.stderr
+    assert done.stdout == b""
+    text = done.stderr.decode()
+    assert text.startswith("gml: error: ")
+    assert text.count("\n") == 1
+    return text
+
+
+def write_shards(source, folder, n_shards, seed=7):
+    """Deal the rows of a CSV file to shards at random; returns their paths."""
+    header, *rows = source.read_text().splitlines()
+    shard_of = np.random.default_rng(seed).integers(0, n_shards, len(rows))
+    paths = []
+    for k in range(n_shards):
+        part = [row for row, shard in zip(rows, shard_of, strict=True) if shard == k]
+        path = folder / f"part-{k}.csv"
+        path.write_text("\n".join([header, *part]) + "\n")
+        paths.append(path)
+    return paths
+
+
+def same_tables(one, other):
+    """Whether two count files differ in nothing but what data they count."""
+    files = [library.read_counts(path) for path in (one, other)]
+    first, second = (encode_counts(replace(file, data=())) for file in files)
+    return first == second
+
+
+def without_digest(output):
+    return re.sub(rb'"data": "[0-9a-f]{64}"', b'"data": null', output)
+
+
+@pytest.fixture(scope="module")
+def asia(tmp_path_factory, sample_data):
+    """The count file of asia.csv, and that of seven random shards merged."""
+    folder = tmp_path_factory.mktemp("asia")
+    (folder / "sets.csv").write_text(f"# every column\n\n{COLUMNS}\n")
+    shards = write_shards(sample_data / "asia.csv", folder, 7)
+    wanted = ("--pairs", "--implied", sample_data / "asia.dot", "--sets", "sets.csv")
+    for path in (sample_data / "asia.csv", *shards):
+        done = run("count", path, *wanted, "-o", f"{path.stem}.parquet", cwd=folder)
+        assert done.returncode == 0
+        assert done.stderr == b""
+    parts = [f"{path.stem}.parquet" for path in shards]
+    done = run("merge", *parts, "-o", "merged.parquet", cwd=folder)
+    assert done.returncode == 0
+    assert done.stdout + done.stderr == b""
+    return folder
+
+
+def test_seven_shards_are_the_whole(asia, sample_data):
+    assert same_tables(asia / "merged.parquet", asia / "asia.parquet")
+    merged = library.read_counts(asia / "merged.parquet")
+    assert merged.n == 5000
+    assert len(merged.data) == 7
+    assert list(merged.data) == sorted(merged.data)
+    # Merging step by step is merging at once.
+    parts = [asia / f"part-{k}.parquet" for k in range(7)]
+    assert run("merge", *parts[:3], "-o", asia / "a.parquet").returncode == 0
+    assert run("merge", *parts[3:], "-o", asia / "b.parquet").returncode == 0
+    stepwise = run("merge", asia / "b.parquet", asia / "a.parquet", "-o", "-")
+    assert stepwise.returncode == 0
+    assert stepwise.stdout == (asia / "merged.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_count_files_are_the_data(asia, sample_data, command):
+    graph = str(sample_data / "asia.dot")
+    outputs = []
+    for data in (sample_data / "asia.csv", asia / "merged.parquet"):
+        args = [{"DATA": str(data), "GRAPH": graph}.get(word, word) for word in command.split()]
+        done = run(*args)
+        assert done.returncode == 0, done.stderr
+        outputs.append((without_digest(done.stdout), done.stderr))
+    assert outputs[0] == outputs[1]
+
+
+def test_the_digest_is_that_of_the_input(asia):
+    import hashlib
+
+    path = asia / "merged.parquet"
+    learning = json.loads(run("chowliu", path, "-f", "json").stdout)["graph"]["learning"]
+    assert learning["data"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert learning["rows"] == 5000
+
+
+@pytest.mark.parametrize("policy", ["drop", "level", "available"])
+def test_shards_with_missing_values(tmp_path, sample_data, policy):
+    source = sample_data / "survey_missing.csv"
+    shards = write_shards(source, tmp_path, 7)
+    wanted = ("--pairs", "--triples", "--missing", policy)
+    for path in (source, *shards):
+        done = run("count", path, *wanted, "-o", tmp_path / f"{path.stem}.parquet", "-q")
+        assert done.returncode == 0, done.stderr
+    parts = [tmp_path / f"{path.stem}.parquet" for path in shards]
+    merged = tmp_path / "merged.parquet"
+    assert run("merge", *parts, "-o", merged).returncode == 0
+    assert same_tables(merged, tmp_path / "survey_missing.parquet")
+    for command in (
+        ["pc", "DATA", "--max-cond", "1", "--missing", policy, "-f", "json"],
+        ["indtest", "DATA", "--all-pairs", "--missing", policy, "-f", "csv"],
+        *([] if policy == "available" else [["chowliu", "DATA", "--missing", policy]]),
+    ):
+        rows, counts = (
+            run(*[str(data) if word == "DATA" else word for word in command], "-q")
+            for data in (source, merged)
+        )
+        assert rows.returncode == 0, rows.stderr
+        assert without_digest(rows.stdout) == without_digest(counts.stdout)
+
+
+def test_a_set_that_was_not_counted(gml, tmp_path, sample_data):
+    assert gml("count", sample_data / "asia.csv", "--pairs", "-o", "p.parquet").returncode == 0
+    error = error_line(gml("indtest", "p.parquet", "smoke", "dysp", "-z", "bronc"), 4)
+    assert "'bronc', 'dysp', 'smoke'" in error
+    assert "bronc,dysp,smoke" in error
+    assert "gml count" in error
+    # The line that the message proposes is one that can be counted.
+    (tmp_path / "sets.csv").write_text("bronc,dysp,smoke\n")
+    done = gml("count", sample_data / "asia.csv", "--sets", "sets.csv", "-o", "s.parquet")
+    assert done.returncode == 0
+    assert gml("indtest", "s.parquet", "smoke", "dysp", "-z", "bronc").returncode == 0
+
+
+def test_available_tables_are_not_summed_out(gml, sample_data):
+    survey = sample_data / "survey_missing.csv"
+    done = gml("count", survey, "--triples", "--missing", "available", "-o", "t.parquet")
+    assert done.returncode == 0
+    error = error_line(gml("indtest", "t.parquet", "Age", "Sex"), 4)
+    assert "'Age', 'Sex' (larger ones leave out rows with missing values)" in error
+    assert gml("indtest", "t.parquet", "Age", "Sex", "-z", "Travel").returncode == 0
+
+
+def test_small_cells_are_not_written(gml, tmp_path, sample_data):
+    asia = sample_data / "asia.csv"
+    (tmp_path / "old.parquet").write_bytes(b"old")
+    args = ("--pairs", "--min-cell", "20", "-o", "old.parquet")
+    error = error_line(gml("count", asia, *args), 4)
+    assert "'asia', 'lung' has 1" in error
+    assert "--min-cell 20" in error
+    assert (tmp_path / "old.parquet").read_bytes() == b"old"
+    assert gml("count", asia, *args, "-c", "smoke,lung,bronc").returncode == 0
+    # A cell that is small in a shard need not be so in all.
+    shards = write_shards(asia, tmp_path, 4)
+    for path in shards:
+        done = gml("count", path, "--pairs", "-c", "smoke,lung", "-o", f"{path.stem}.parquet")
+        assert done.returncode == 0
+    parts = [f"{path.stem}.parquet" for path in shards]
+    assert gml("merge", *parts, "--min-cell", "26", "-o", "-").returncode == 0
+    error = error_line(gml("merge", *parts, "--min-cell", "27", "-o", "-"), 4)
+    assert "'lung', 'smoke' has 26" in error
+
+
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        ("pc DATA --bootstrap 5", "--bootstrap needs rows"),
+        ("average DATA --by hc --bootstrap 5", "--by hc needs rows"),
+        ("average DATA --by pc --bootstrap 5", "--by pc needs rows"),
+        ("score DATA GRAPH --folds 3", "--folds needs rows"),
+        ("score DATA GRAPH --score bge", "no numbers"),
+        ("indtest DATA smoke lung --test fisher-z", "no numbers"),
+        ("fit-params DATA GRAPH --gaussian", "no numbers"),
+        ("count DATA --pairs -o x.parquet", "no rows"),
+    ],
+)
+def test_what_needs_rows(gml, asia, sample_data, command, what):
+    words = {"DATA": asia / "merged.parquet", "GRAPH": sample_data / "asia.dot"}
+    assert what in error_line(gml(*[words.get(word, word) for word in command.split()]), 4)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("--weights smoke", "--bins 3", "--discretize width", "--cut smoke=0,1", "--na x"),
+        *("--delimiter ;", "--decimal ,", "--encoding latin-1", "--max-levels 9", "--missing drop"),
+    ],
+)
+def test_options_about_rows(gml, asia, option):
+    error = error_line(gml("chowliu", asia / "merged.parquet", *option.split()), 2)
+    assert option.split()[0] in error
+
+
+def test_usage(gml, tmp_path, sample_data):
+    asia = sample_data / "asia.csv"
+    assert "--output" in error_line(gml("count", asia, "--pairs"), 2)
+    assert "--pairs" in error_line(gml("count", asia, "-o", "x.parquet"), 2)
+    assert "--min-cell" in error_line(
+        gml("count", asia, "--pairs", "-o", "x.parquet", "--min-cell", "0"), 2
+    )
+    assert "is an input" in error_line(gml("count", asia, "--pairs", "-o", asia), 2)
+    (tmp_path / "sets.csv").write_text("smoke,lung\n\nsmoke,lungs\n")
+    error = error_line(gml("count", asia, "--sets", "sets.csv", "-o", "x.parquet"), 3)
+    assert "sets.csv: line 3" in error
+    assert "did you mean 'lung'?" in error
+    (tmp_path / "sets.csv").write_text("smoke,smoke\n")
+    error = error_line(gml("count", asia, "--sets", "sets.csv", "-o", "x.parquet"), 3)
+    assert "sets.csv: line 1: 'smoke' twice" in error
+    error = error_line(gml("count", asia, "--sets", "none.csv", "-o", "x.parquet"), 3)
+    assert "none.csv" in error
+    assert not (tmp_path / "x.parquet").exists()
+    assert "not a count file" in error_line(gml("merge", asia, "-o", "x.parquet"), 3)
+    assert "nope" in error_line(gml("merge", "nope.parquet", "-o", "x.parquet"), 3)
+    assert "standard input" in error_line(gml("merge", "-", "-o", "x.parquet"), 2)
+    assert gml("merge", "-o", "x.parquet").returncode == 2
+
+
+def test_files_that_do_not_go_together(gml, tmp_path, sample_data):
+    asia = sample_data / "asia.csv"
+    made = {
+        "pairs": ("--pairs",),
+        "triples": ("--triples",),
+        "fewer": ("--pairs", "-c", "smoke,lung"),
+        "dropped": ("--pairs", "--missing", "drop"),
+    }
+    for name, args in made.items():
+        assert gml("count", asia, *args, "-o", f"{name}.parquet").returncode == 0
+    for name, what in (("triples", "sets"), ("fewer", "columns"), ("dropped", "--missing")):
+        error = error_line(gml("merge", "pairs.parquet", f"{name}.parquet", "-o", "x.parquet"), 3)
+        assert f"{name}.parquet and pairs.parquet" in error
+        assert what in error
+    assert not (tmp_path / "x.parquet").exists()
+    twice = gml("merge", "pairs.parquet", "pairs.parquet", "-o", "x.parquet")
+    assert twice.returncode == 0
+    assert b"warning: pairs.parquet and pairs.parquet count the same data" in twice.stderr
+    assert gml("merge", "pairs.parquet", "-o", "one.parquet").returncode == 0
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "pairs.parquet").read_bytes()
+
+
+def test_intervals_of_shards(gml, tmp_path):
+    for k in range(2):
+        rows = [f"{i * (k + 1)},{'yn'[i % 2]}" for i in range(40)]
+        (tmp_path / f"{k}.csv").write_text("\n".join(["age,sick", *rows]) + "\n")
+    for k in range(2):
+        assert (
+            gml("count", f"{k}.csv", "--pairs", "--bins", "3", "-o", f"b{k}.parquet").returncode
+            == 0
+        )
+        args = ("--pairs", "--cut", "age=10,50", "-o", f"c{k}.parquet")
+        assert gml("count", f"{k}.csv", *args).returncode == 0
+    error = error_line(gml("merge", "b0.parquet", "b1.parquet", "-o", "x.parquet"), 3)
+    assert "--cut 'age=0,10,20'" in error
+    assert gml("merge", "c0.parquet", "c1.parquet", "-o", "x.parquet").returncode == 0
+    merged = library.read_counts(tmp_path / "x.parquet")
+    assert merged.columns[0].levels == ("[-inf,10)", "[10,50)", "[50,inf)")
+    assert gml("indtest", "x.parquet", "age", "sick").returncode == 0
+
+
+def test_levels_that_are_declared(gml, tmp_path):
+    (tmp_path / "a.csv").write_text("A,B\nx,1\ny,2\ny,2\nx,10\n")
+    schema = {"schema": "gml/1", "columns": {"A": {"levels": ["z", "y", "x"]}}}
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    (tmp_path / "narrow.json").write_text(
+        json.dumps({"schema": "gml/1", "columns": {"A": {"levels": ["x", "z"]}}})
+    )
+    (tmp_path / "cuts.json").write_text(
+        json.dumps({"schema": "gml/1", "columns": {"B": {"cuts": [2, 5]}}})
+    )
+    assert gml("count", "a.csv", "--pairs", "-o", "a.parquet").returncode == 0
+    for sidecar in ("schema.json", "cuts.json"):
+        args = ("--levels", sidecar, "-f", "json")
+        rows, counts = (gml("chowliu", data, *args) for data in ("a.csv", "a.parquet"))
+        assert rows.returncode == 0
+        assert without_digest(rows.stdout) == without_digest(counts.stdout)
+        assert rows.stderr == counts.stderr
+        # Counted with declared levels, or declared later: the same.
+        assert gml("count", "a.csv", "--pairs", *args[:2], "-o", "d.parquet").returncode == 0
+        declared = gml("chowliu", "d.parquet", "-f", "json")
+        learned = (json.loads(without_digest(done.stdout)) for done in (rows, declared))
+        first, second = ({**graph, "graph": None} for graph in learned)
+        assert first == second
+    error = error_line(gml("chowliu", "a.parquet", "--levels", "narrow.json"), 3)
+    assert "column 'A': declared level 'y' not found" in error
+
+
+def test_a_model_declares_levels(gml, tmp_path):
+    (tmp_path / "a.csv").write_text("A,B\nx,1\ny,2\ny,2\nx,10\n")
+    (tmp_path / "few.csv").write_text("A,B\ny,2\ny,10\n")
+    (tmp_path / "g.dot").write_text("digraph { A -> B }")
+    assert gml("fit-params", "a.csv", "g.dot", "-o", "model.json").returncode == 0
+    assert gml("count", "few.csv", "--graph", "model.json", "-o", "few.parquet").returncode == 0
+    assert gml("count", "few.csv", "--graph", "g.dot", "-o", "bare.parquet").returncode == 0
+    for counted in ("few.parquet", "bare.parquet"):
+        for command in ("score", "fit-params"):
+            rows, counts = (gml(command, data, "model.json") for data in ("few.csv", counted))
+            assert rows.returncode == 0
+            assert without_digest(rows.stdout) == without_digest(counts.stdout)
+            assert rows.stderr == counts.stderr
+
+
+def test_dropped_rows_are_named(gml, sample_data):
+    survey = sample_data / "survey_missing.csv"
+    assert gml("count", survey, "--pairs", "--missing", "drop", "-o", "p.parquet").returncode == 0
+    done = gml("indtest", "p.parquet", "Age", "Sex")
+    assert done.returncode == 0
+    assert b"rows were dropped when counting" in done.stderr
+    assert b"dropped" not in gml("indtest", "p.parquet", "--all-pairs").stderr
+
+
+def test_shards_without_rows(gml, tmp_path, sample_data):
+    header = (sample_data / "asia.csv").read_text().splitlines()[0]
+    (tmp_path / "empty.csv").write_text(header + "\n")
+    empty = gml("count", "empty.csv", "--pairs", "-o", "empty.parquet")
+    assert empty.returncode == 0
+    assert b"no rows to count" in empty.stderr
+    assert gml("count", sample_data / "asia.csv", "--pairs", "-o", "p.parquet").returncode == 0
+    assert gml("merge", "empty.parquet", "p.parquet", "-o", "all.parquet").returncode == 0
+    assert same_tables(tmp_path / "all.parquet", tmp_path / "p.parquet")
+    assert "no rows are left" in error_line(gml("chowliu", "empty.parquet"), 4)
+
+
+def test_a_folder_of_count_files(gml, tmp_path, sample_data):
+    (tmp_path / "parts").mkdir()
+    done = gml("count", sample_data / "asia.csv", "--pairs", "-o", "parts/a.parquet")
+    assert done.returncode == 0
+    assert "gml merge" in error_line(gml("chowliu", "parts"), 3)
+
+
+def test_the_same_bytes(gml, sample_data):
+    args = ("count", sample_data / "asia.csv", "--triples", "-o", "-")
+    first = gml(*args, "--threads", "1", env={"PYTHONHASHSEED": "0"})
+    second = gml(*args, "--threads", "2", env={"PYTHONHASHSEED": "1"})
+    assert first.returncode == 0
+    assert first.stdout == second.stdout
+
+
+def test_without_pyarrow(tmp_path, asia, sample_data):
+    program = (
+        "import sys\nsys.modules['pyarrow'] = None\n"
+        "from gml.cli.main import run\nsys.exit(run(sys.argv[1:]))"
+    )
+    for args, code in (
+        (["count", sample_data / "asia.csv", "--pairs", "-o", tmp_path / "x.parquet"], 2),
+        (["merge", asia / "merged.parquet", "-o", tmp_path / "x.parquet"], 3),
+        (["chowliu", asia / "merged.parquet"], 3),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *map(str, args)], capture_output=True, timeout=120
+        )
+        assert "pip install 'gml[parquet]'" in error_line(done, code)
+    assert not (tmp_path / "x.parquet").exists()
