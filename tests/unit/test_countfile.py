@@ -1,0 +1,328 @@
+"""Count files: what is written, read back, refused, added up and given other levels."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from gml.counts.counter import TableSet
+from gml.counts.countfile import (
+    CUT,
+    DECLARED,
+    CountedColumn,
+    CountFile,
+    CountOptions,
+    count_sets,
+    encode_counts,
+    read_counts,
+    require_large_cells,
+    write_counts,
+)
+from gml.counts.from_file import CountFileCounter
+from gml.counts.memory import MemoryCounter
+from gml.counts.merging import merge_counts
+from gml.counts.recoding import declared_recoding
+from gml.data.dataset import Dataset, Variable
+from gml.data.options import ReadOptions
+from gml.data.schema import Schema, with_levels
+from gml.errors import CannotAnswer, DataError, UsageError
+from gml.formats.column_sets import parse_column_sets
+
+
+def dataset(**columns):
+    """Columns of labels, levels in the order of their code points."""
+    variables, coded = [], []
+    for name, cells in columns.items():
+        levels = tuple(sorted(set(cells)))
+        variables.append(Variable(name, levels))
+        coded.append(np.array([levels.index(cell) for cell in cells], dtype=np.uint8))
+    return Dataset(tuple(variables), tuple(coded))
+
+
+def counted(data, *sets, **options):
+    return count_sets(MemoryCounter(data, threads=1), sets, **options)
+
+
+def made_of(column, *cells):
+    """A count file of one column."""
+    codes = np.array([code for code, _ in cells], dtype=np.uint16)
+    counts = np.array([count for _, count in cells], dtype=np.int64)
+    starts = np.array([0, len(cells)])
+    return CountFile((column,), CountOptions(), int(counts.sum()), ((0,),), codes, counts, starts)
+
+
+@pytest.fixture
+def small():
+    return dataset(B="xxyy", A="1212", C="abab")
+
+
+def test_layout(tmp_path, small):
+    counts = counted(small, ("B", "A"), ("C",))
+    write_counts(counts, tmp_path / "c.parquet")
+    table = pq.read_table(tmp_path / "c.parquet")
+    assert table.to_pydict() == {
+        "set": [0, 0, 1, 1, 1, 1],
+        "codes": [[0], [1], [0, 0], [0, 1], [1, 0], [1, 1]],
+        "count": [2, 2, 1, 1, 1, 1],
+    }
+    about = json.loads(table.schema.metadata[b"gml/1"])
+    assert about["sets"] == [["C"], ["A", "B"]]
+    assert [column["name"] for column in about["columns"]] == ["B", "A", "C"]
+    again = read_counts(tmp_path / "c.parquet")
+    assert again.columns == counts.columns
+    assert again.sets == counts.sets
+    assert encode_counts(again) == encode_counts(counts)
+
+
+def test_other_columns_order_the_same_cells(small):
+    one = counted(small, ("B", "A"))
+    other = counted(small.select(["C", "A", "B"]), ("A", "B"))
+    for a, b in zip(one.cells(0), other.cells(0), strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_large_sets_hold_the_cells_that_occur():
+    rng = np.random.default_rng(0)
+    levels = tuple(f"{k:03}" for k in range(200))
+    columns = tuple(rng.integers(0, 200, 500).astype(np.uint8) for _ in range(12))
+    data = Dataset(tuple(Variable(f"v{j:02}", levels) for j in range(12)), columns)
+    counts = counted(data, data.names)
+    assert counts.counts.sum() == 500
+    mine, theirs = CountFileCounter(counts, threads=1), MemoryCounter(data, threads=1)
+    for wanted in (TableSet((0, 3), (1, 2)), TableSet((5,), (7, 8, 9))):
+        (a,), (b,) = (list(counter.tables([wanted])) for counter in (mine, theirs))
+        assert np.array_equal(a.table, b.table)
+        assert np.array_equal(a.configs, b.configs)
+    triples = [(0, 3, (1, 2)), (4, 2, (0, 1, 3, 5, 6, 7)), (1, 0, ())]
+    found, expected = (counter.statistics(triples) for counter in (mine, theirs))
+    assert found.floats.tobytes() == expected.floats.tobytes()
+    assert found.ints.tobytes() == expected.ints.tobytes()
+    with pytest.raises(CannotAnswer, match="counting 'v00'"):
+        counted(data, data.names, max_memory=10_000)
+
+
+def test_what_cannot_be_counted(small):
+    with pytest.raises(UsageError, match="fractional"):
+        counted(replace(small, weights=np.ones(4, dtype=np.int64), unit=0.5), ("A",))
+    with pytest.raises(UsageError, match="column 'D' not found"):
+        counted(small, ("A", "D"))
+    numbers = Dataset((Variable("x", None),), (np.zeros(3),))
+    with pytest.raises(UsageError, match="'x' has numbers"):
+        counted(numbers, ("x",))
+    with pytest.raises(CannotAnswer, match="max-memory"):
+        counted(small, ("A", "B"), max_memory=40)
+
+
+def test_small_cells(small):
+    counts = counted(small, ("A",), ("A", "B"))
+    require_large_cells(counts, 1)
+    with pytest.raises(CannotAnswer, match="1 of 2 tables .*: 'A', 'B' has 1"):
+        require_large_cells(counts, 2)
+
+
+def test_no_numbers_in_a_count_file(small):
+    counter = CountFileCounter(counted(small, ("A", "B")), columns=("A", "B"))
+    with pytest.raises(CannotAnswer, match="no numbers"):
+        counter.moments([0])
+    assert counter.unit == 1
+    assert counter.digest is None
+
+
+# ---------------------------------------------------------------------- damage
+
+
+def damaged(counts, **changes):
+    """The bytes of a file whose description or table was tampered with."""
+    table = pq.read_table(pa.BufferReader(encode_counts(counts)))
+    about = json.loads(table.schema.metadata[b"gml/1"])
+    for name, value in changes.items():
+        if name in about:
+            about[name] = value
+        else:
+            j = table.schema.get_field_index(name)
+            kind = pa.list_(pa.uint16()) if name == "codes" else table.schema.field(j).type
+            table = table.set_column(j, name, pa.array(value, type=kind))
+    table = table.replace_schema_metadata({b"gml/1": json.dumps(about).encode()})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"count": [2, 0]}, "positive"),
+        ({"count": [2, 3]}, "as many rows"),
+        ({"set": [0, 1]}, "in order of their sets"),
+        ({"set": [0, -1]}, "in order of their sets"),
+        ({"codes": [[0], [2]]}, "not that of a level"),
+        ({"codes": [[0], [0, 1]]}, "as many codes"),
+        ({"codes": [[0], None]}, "null"),
+        ({"codes": [[0], [None]]}, "null"),
+        ({"rows": -4}, "number of rows"),
+        ({"rows": "4"}, "number of rows"),
+        ({"columns": []}, "'C'"),
+        ({"columns": 7}, "int"),
+        ({"sets": [["C", "C"]]}, "names in their order"),
+        ({"sets": [["A", "B"], ["C"]]}, "not in their order"),
+        ({"sets": [[]]}, "names in their order"),
+        ({"options": {"missing": "often"}}, "often"),
+        ({"options": {}}, "missing"),
+        ({"data": [3]}, "not text"),
+    ],
+)
+def test_damaged_files(tmp_path, small, changes, what):
+    path = tmp_path / "c.parquet"
+    path.write_bytes(damaged(counted(small, ("C",)), **changes))
+    with pytest.raises(DataError, match="damaged count file") as caught:
+        read_counts(path)
+    assert what in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_files_that_are_no_count_files(tmp_path, small):
+    (tmp_path / "text.csv").write_text("A,B\n1,2\n")
+    pq.write_table(pa.table({"A": [1]}), tmp_path / "rows.parquet")
+    whole = encode_counts(counted(small, ("C",)))
+    (tmp_path / "cut.parquet").write_bytes(whole[:-40] + b"PAR1")
+    for name in ("text.csv", "rows.parquet", "cut.parquet", "none.parquet"):
+        with pytest.raises(DataError, match=name):
+            read_counts(tmp_path / name)
+    write_counts(counted(small, ("C",)), tmp_path / "c.parquet")
+    with pytest.raises(CannotAnswer, match="max-memory"):
+        read_counts(tmp_path / "c.parquet", max_memory=10)
+
+
+# ---------------------------------------------------------------------- merging
+
+
+def test_levels_are_united_in_their_order():
+    parts = [counted(dataset(A=cells), ("A",)) for cells in (["10", "9"], ["1", "9", "9"])]
+    merged = merge_counts(parts)
+    assert merged.columns[0].levels == ("1", "9", "10")
+    assert merged.cells(0)[1].tolist() == [1, 3, 1]
+    comma = CountOptions(decimal=",")
+    parts = [
+        counted(dataset(A=cells), ("A",), options=comma) for cells in (["1,5", "10"], ["2", "1,25"])
+    ]
+    assert merge_counts(parts).columns[0].levels == ("1,25", "1,5", "2", "10")
+
+
+def test_the_level_of_missing_values_stays_last():
+    with_na = made_of(CountedColumn("A", ("x", "NA"), na=True), (0, 1), (1, 2))
+    without = made_of(CountedColumn("A", ("a", "x", "z")), (0, 1), (1, 1), (2, 1))
+    for files in ([with_na, without], [without, with_na]):
+        merged = merge_counts(files)
+        assert merged.columns[0] == CountedColumn("A", ("a", "x", "z", "NA"), na=True)
+        assert merged.cells(0)[1].tolist() == [1, 2, 1, 2]
+    label = made_of(CountedColumn("A", ("NA", "x")), (0, 1))
+    with pytest.raises(DataError, match="'NA' is a label in one file"):
+        merge_counts([with_na, label])
+
+
+def test_declared_levels_agree():
+    declared = made_of(CountedColumn("A", ("x", "y"), DECLARED), (0, 1))
+    others = made_of(CountedColumn("A", ("y", "x"), DECLARED), (0, 1))
+    from_data = made_of(CountedColumn("A", ("x",)), (0, 1))
+    chosen = made_of(CountedColumn("A", ("[-inf,1)", "[1,inf)"), CUT), (0, 1))
+    assert merge_counts([declared, declared]).columns == declared.columns
+    assert merge_counts([chosen]).columns == chosen.columns
+    with pytest.raises(DataError, match="second and first declare different levels of column 'A'"):
+        merge_counts([declared, others], ["first", "second"])
+    with pytest.raises(DataError, match="declared in one of them only"):
+        merge_counts([declared, from_data])
+    with pytest.raises(DataError, match="chosen on the data of this file"):
+        merge_counts([chosen, chosen])
+
+
+def test_labels_that_would_have_been_cut():
+    def numbers(*labels):
+        cells = ((code, 1) for code in range(len(labels)))
+        file = made_of(CountedColumn("A", labels), *cells)
+        return replace(file, options=CountOptions(bins=3))
+
+    assert merge_counts([numbers("1", "2"), numbers("2", "3")]).n == 4
+    assert merge_counts([numbers("1", "2"), numbers("a", "b")]).n == 4
+    with pytest.raises(DataError, match="4 numbers in all files, more than --bins 3"):
+        merge_counts([numbers("1", "2"), numbers("3", "4")])
+
+
+def test_too_many_rows_or_levels():
+    huge = made_of(CountedColumn("A", ("x",)), (0, 2**52))
+    with pytest.raises(DataError, match="more than a count file can hold"):
+        merge_counts([huge, huge])
+    parts = [
+        made_of(CountedColumn("A", tuple(f"{which}{k}" for k in range(40_000))), (0, 1))
+        for which in "ab"
+    ]
+    with pytest.raises(DataError, match="more than 65535 levels"):
+        merge_counts(parts)
+
+
+# ---------------------------------------------------------------------- other levels
+
+
+def test_declared_recodings():
+    file = made_of(
+        CountedColumn("A", ("1", "2", "30", "NA"), na=True), (0, 1), (1, 1), (2, 1), (3, 1)
+    )
+
+    def new(**schema):
+        found = declared_recoding(file, "A", ReadOptions(schema=Schema(**schema)), "c.parquet")
+        return None if found is None else (found[0], found[1].tolist())
+
+    assert new() is None
+    assert new(levels={"B": ("1",)}) is None
+    assert new(levels={"A": ("30", "2", "1", "0")}) == (("30", "2", "1", "0", "NA"), [2, 1, 0, 4])
+    assert new(levels={"A": ("NA", "30", "2", "1")}) == (("NA", "30", "2", "1"), [3, 2, 1, 0])
+    intervals = ("[-inf,2)", "[2,20)", "[20,inf)")
+    assert new(cuts={"A": (2.0, 20.0)}) == ((*intervals, "NA"), [0, 1, 2, 3])
+    assert new(intervals={"A": intervals}) == ((*intervals, "NA"), [0, 1, 2, 3])
+    with pytest.raises(DataError, match="c.parquet: column 'A': declared level '30' not found"):
+        new(levels={"A": ("1", "2")})
+    with pytest.raises(DataError, match="no number within them"):
+        new(intervals={"A": intervals[:2]})
+
+
+def test_levels_without_rows_need_no_declaration():
+    file = made_of(CountedColumn("A", ("a", "b", "c"), DECLARED), (0, 1), (2, 1))
+    schema = with_levels(Schema(), {"A": ("c", "a")})
+    found = declared_recoding(file, "A", ReadOptions(schema=schema), "c.parquet")
+    assert found is not None
+    counter = CountFileCounter(file, recodings={"A": found})
+    (counts,) = counter.tables([TableSet((0,))])
+    assert counts.table.tolist() == [[1, 1]]
+
+
+def test_intervals_that_join_levels(small):
+    counts = counted(dataset(A=["1", "2", "3", "3"], B="xyxy"), ("A", "B"))
+    joined = (("[-inf,3)", "[3,inf)"), np.array([0, 0, 1]))
+    counter = CountFileCounter(counts, recodings={"A": joined})
+    (table,) = counter.tables([TableSet((0, 1))])
+    assert table.table.tolist() == [[[1, 1], [1, 1]]]
+    assert counter.pair_statistics(np.array([[0, 1]])).g.tolist() == [0.0]
+
+
+def test_given_more_levels():
+    counter = CountFileCounter(counted(dataset(A=["1", "2", "2"]), ("A",)))
+    more = counter.with_levels({"A": ("0", "1", "2")}).with_levels({"A": ("2", "1", "0")})
+    (table,) = more.family_tables([(0, ())])
+    assert table.tolist() == [[2, 1, 0]]
+
+
+# ---------------------------------------------------------------------- sets by name
+
+
+def test_column_sets():
+    text = '\ufeffa,b\r\n# c,d\n\n  # e\n"x,y","#z"\n'.removeprefix("\ufeff")
+    sets = parse_column_sets(text, "s.csv")
+    assert [found.names for found in sets] == [("a", "b"), ("x,y", "#z")]
+    assert sets[1].where == "s.csv: line 5"
+    for bad, what in (('a,"b', "line 1: not a list"), ("a,b,a", "'a' twice"), ("# a\n", "no set")):
+        with pytest.raises(DataError, match=what):
+            parse_column_sets(bad, "s.csv")
