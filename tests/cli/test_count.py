@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gml as library
+from gml.cli.main import run as run_here
 from gml.counts.countfile import encode_counts
 
 COLUMNS = "asia,tub,smoke,lung,bronc,either,xray,dysp"
@@ -52,6 +53,11 @@ def run(*args, cwd=None):
         cwd=cwd,
         timeout=120,
     )
+
+
+def make(*args):
+    """Make a file by a command, without a process of its own."""
+    assert run_here([str(arg) for arg in args]) == 0
 
 
 def error_line(done, code):
@@ -122,15 +128,17 @@ def test_seven_shards_are_the_whole(asia, sample_data):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_count_files_are_the_data(asia, sample_data, command):
-    graph = str(sample_data / "asia.dot")
-    outputs = []
-    for data in (sample_data / "asia.csv", asia / "merged.parquet"):
-        args = [{"DATA": str(data), "GRAPH": graph}.get(word, word) for word in command.split()]
-        done = run(*args)
-        assert done.returncode == 0, done.stderr
-        outputs.append((without_digest(done.stdout), done.stderr))
-    assert outputs[0] == outputs[1]
+def test_count_files_are_the_data(asia, sample_data, command, capsysbinary):
+    def args(data):
+        words = {"DATA": str(data), "GRAPH": str(sample_data / "asia.dot")}
+        return [words.get(word, word) for word in command.split()]
+
+    assert run_here(args(sample_data / "asia.csv")) == 0
+    rows = capsysbinary.readouterr()
+    counts = run(*args(asia / "merged.parquet"))
+    assert counts.returncode == 0
+    assert without_digest(counts.stdout) == without_digest(rows.out)
+    assert counts.stderr == rows.err
 
 
 def test_the_digest_is_that_of_the_input(asia):
@@ -143,47 +151,44 @@ def test_the_digest_is_that_of_the_input(asia):
 
 
 @pytest.mark.parametrize("policy", ["drop", "level", "available"])
-def test_shards_with_missing_values(tmp_path, sample_data, policy):
+def test_shards_with_missing_values(tmp_path, sample_data, policy, capsysbinary):
     source = sample_data / "survey_missing.csv"
     shards = write_shards(source, tmp_path, 7)
     wanted = ("--pairs", "--triples", "--missing", policy)
     for path in (source, *shards):
-        done = run("count", path, *wanted, "-o", tmp_path / f"{path.stem}.parquet", "-q")
-        assert done.returncode == 0, done.stderr
+        make("count", path, *wanted, "-o", tmp_path / f"{path.stem}.parquet", "-q")
     parts = [tmp_path / f"{path.stem}.parquet" for path in shards]
     merged = tmp_path / "merged.parquet"
-    assert run("merge", *parts, "-o", merged).returncode == 0
+    make("merge", *parts, "-o", merged)
     assert same_tables(merged, tmp_path / "survey_missing.parquet")
     for command in (
         ["pc", "DATA", "--max-cond", "1", "--missing", policy, "-f", "json"],
         ["indtest", "DATA", "--all-pairs", "--missing", policy, "-f", "csv"],
         *([] if policy == "available" else [["chowliu", "DATA", "--missing", policy]]),
     ):
-        rows, counts = (
-            run(*[str(data) if word == "DATA" else word for word in command], "-q")
-            for data in (source, merged)
-        )
-        assert rows.returncode == 0, rows.stderr
-        assert without_digest(rows.stdout) == without_digest(counts.stdout)
+        outputs = []
+        for data in (source, merged):
+            make(*[data if word == "DATA" else word for word in command], "-q")
+            outputs.append(without_digest(capsysbinary.readouterr().out))
+        assert outputs[0] == outputs[1]
 
 
 def test_a_set_that_was_not_counted(gml, tmp_path, sample_data):
-    assert gml("count", sample_data / "asia.csv", "--pairs", "-o", "p.parquet").returncode == 0
+    make("count", sample_data / "asia.csv", "--pairs", "-o", tmp_path / "p.parquet")
     error = error_line(gml("indtest", "p.parquet", "smoke", "dysp", "-z", "bronc"), 4)
     assert "'bronc', 'dysp', 'smoke'" in error
     assert "bronc,dysp,smoke" in error
     assert "gml count" in error
     # The line that the message proposes is one that can be counted.
     (tmp_path / "sets.csv").write_text("bronc,dysp,smoke\n")
-    done = gml("count", sample_data / "asia.csv", "--sets", "sets.csv", "-o", "s.parquet")
-    assert done.returncode == 0
+    sets = tmp_path / "sets.csv"
+    make("count", sample_data / "asia.csv", "--sets", sets, "-o", tmp_path / "s.parquet")
     assert gml("indtest", "s.parquet", "smoke", "dysp", "-z", "bronc").returncode == 0
 
 
-def test_available_tables_are_not_summed_out(gml, sample_data):
+def test_available_tables_are_not_summed_out(gml, tmp_path, sample_data):
     survey = sample_data / "survey_missing.csv"
-    done = gml("count", survey, "--triples", "--missing", "available", "-o", "t.parquet")
-    assert done.returncode == 0
+    make("count", survey, "--triples", "--missing", "available", "-o", tmp_path / "t.parquet")
     error = error_line(gml("indtest", "t.parquet", "Age", "Sex"), 4)
     assert "'Age', 'Sex' (larger ones leave out rows with missing values)" in error
     assert gml("indtest", "t.parquet", "Age", "Sex", "-z", "Travel").returncode == 0
@@ -201,8 +206,7 @@ def test_small_cells_are_not_written(gml, tmp_path, sample_data):
     # A cell that is small in a shard need not be so in all.
     shards = write_shards(asia, tmp_path, 4)
     for path in shards:
-        done = gml("count", path, "--pairs", "-c", "smoke,lung", "-o", f"{path.stem}.parquet")
-        assert done.returncode == 0
+        make("count", path, "--pairs", "-c", "smoke,lung", "-o", path.with_suffix(".parquet"))
     parts = [f"{path.stem}.parquet" for path in shards]
     assert gml("merge", *parts, "--min-cell", "26", "-o", "-").returncode == 0
     error = error_line(gml("merge", *parts, "--min-cell", "27", "-o", "-"), 4)
@@ -272,7 +276,7 @@ def test_files_that_do_not_go_together(gml, tmp_path, sample_data):
         "dropped": ("--pairs", "--missing", "drop"),
     }
     for name, args in made.items():
-        assert gml("count", asia, *args, "-o", f"{name}.parquet").returncode == 0
+        make("count", asia, *args, "-o", tmp_path / f"{name}.parquet")
     for name, what in (("triples", "sets"), ("fewer", "columns"), ("dropped", "--missing")):
         error = error_line(gml("merge", "pairs.parquet", f"{name}.parquet", "-o", "x.parquet"), 3)
         assert f"{name}.parquet and pairs.parquet" in error
@@ -289,13 +293,9 @@ def test_intervals_of_shards(gml, tmp_path):
     for k in range(2):
         rows = [f"{i * (k + 1)},{'yn'[i % 2]}" for i in range(40)]
         (tmp_path / f"{k}.csv").write_text("\n".join(["age,sick", *rows]) + "\n")
-    for k in range(2):
-        assert (
-            gml("count", f"{k}.csv", "--pairs", "--bins", "3", "-o", f"b{k}.parquet").returncode
-            == 0
-        )
-        args = ("--pairs", "--cut", "age=10,50", "-o", f"c{k}.parquet")
-        assert gml("count", f"{k}.csv", *args).returncode == 0
+        for name, cut in (("b", ("--bins", "3")), ("c", ("--cut", "age=10,50"))):
+            output = tmp_path / f"{name}{k}.parquet"
+            make("count", tmp_path / f"{k}.csv", "--pairs", *cut, "-o", output)
     error = error_line(gml("merge", "b0.parquet", "b1.parquet", "-o", "x.parquet"), 3)
     assert "--cut 'age=0,10,20'" in error
     assert gml("merge", "c0.parquet", "c1.parquet", "-o", "x.parquet").returncode == 0
@@ -304,51 +304,59 @@ def test_intervals_of_shards(gml, tmp_path):
     assert gml("indtest", "x.parquet", "age", "sick").returncode == 0
 
 
-def test_levels_that_are_declared(gml, tmp_path):
+@pytest.fixture
+def answer(tmp_path, monkeypatch, capsysbinary):
+    """Run a command in the scratch folder, without a process; returns what it writes."""
+    monkeypatch.chdir(tmp_path)
+
+    def answer(*args):
+        make(*args)
+        found = capsysbinary.readouterr()
+        return without_digest(found.out), found.err
+
+    return answer
+
+
+def test_levels_that_are_declared(gml, tmp_path, answer):
+    def declare(name, columns):
+        (tmp_path / name).write_text(json.dumps({"schema": "gml/1", "columns": columns}))
+
     (tmp_path / "a.csv").write_text("A,B\nx,1\ny,2\ny,2\nx,10\n")
-    schema = {"schema": "gml/1", "columns": {"A": {"levels": ["z", "y", "x"]}}}
-    (tmp_path / "schema.json").write_text(json.dumps(schema))
-    (tmp_path / "narrow.json").write_text(
-        json.dumps({"schema": "gml/1", "columns": {"A": {"levels": ["x", "z"]}}})
-    )
-    (tmp_path / "cuts.json").write_text(
-        json.dumps({"schema": "gml/1", "columns": {"B": {"cuts": [2, 5]}}})
-    )
-    assert gml("count", "a.csv", "--pairs", "-o", "a.parquet").returncode == 0
-    for sidecar in ("schema.json", "cuts.json"):
-        args = ("--levels", sidecar, "-f", "json")
-        rows, counts = (gml("chowliu", data, *args) for data in ("a.csv", "a.parquet"))
-        assert rows.returncode == 0
-        assert without_digest(rows.stdout) == without_digest(counts.stdout)
-        assert rows.stderr == counts.stderr
+    declare("wide.json", {"A": {"levels": ["z", "y", "x"]}})
+    declare("narrow.json", {"A": {"levels": ["x", "z"]}})
+    declare("cuts.json", {"B": {"cuts": [2, 5]}})
+    make("count", "a.csv", "--pairs", "-o", "a.parquet")
+    for schema in ("wide.json", "cuts.json"):
+        args = ("--levels", schema, "-f", "json")
+        rows = answer("chowliu", "a.csv", *args)
+        assert answer("chowliu", "a.parquet", *args) == rows
         # Counted with declared levels, or declared later: the same.
-        assert gml("count", "a.csv", "--pairs", *args[:2], "-o", "d.parquet").returncode == 0
-        declared = gml("chowliu", "d.parquet", "-f", "json")
-        learned = (json.loads(without_digest(done.stdout)) for done in (rows, declared))
-        first, second = ({**graph, "graph": None} for graph in learned)
+        make("count", "a.csv", "--pairs", "--levels", schema, "-o", "d.parquet")
+        first, second = (
+            {**json.loads(out), "graph": None}
+            for out, _ in (rows, answer("chowliu", "d.parquet", "-f", "json"))
+        )
         assert first == second
     error = error_line(gml("chowliu", "a.parquet", "--levels", "narrow.json"), 3)
     assert "column 'A': declared level 'y' not found" in error
 
 
-def test_a_model_declares_levels(gml, tmp_path):
+def test_a_model_declares_levels(tmp_path, answer):
     (tmp_path / "a.csv").write_text("A,B\nx,1\ny,2\ny,2\nx,10\n")
     (tmp_path / "few.csv").write_text("A,B\ny,2\ny,10\n")
     (tmp_path / "g.dot").write_text("digraph { A -> B }")
-    assert gml("fit-params", "a.csv", "g.dot", "-o", "model.json").returncode == 0
-    assert gml("count", "few.csv", "--graph", "model.json", "-o", "few.parquet").returncode == 0
-    assert gml("count", "few.csv", "--graph", "g.dot", "-o", "bare.parquet").returncode == 0
-    for counted in ("few.parquet", "bare.parquet"):
-        for command in ("score", "fit-params"):
-            rows, counts = (gml(command, data, "model.json") for data in ("few.csv", counted))
-            assert rows.returncode == 0
-            assert without_digest(rows.stdout) == without_digest(counts.stdout)
-            assert rows.stderr == counts.stderr
+    answer("fit-params", "a.csv", "g.dot", "-o", "model.json")
+    make("count", "few.csv", "--graph", "model.json", "-o", "few.parquet")
+    make("count", "few.csv", "--graph", "g.dot", "-o", "bare.parquet")
+    for command in ("score", "fit-params"):
+        rows = answer(command, "few.csv", "model.json")
+        assert answer(command, "few.parquet", "model.json") == rows
+        assert answer(command, "bare.parquet", "model.json") == rows
 
 
-def test_dropped_rows_are_named(gml, sample_data):
+def test_dropped_rows_are_named(gml, tmp_path, sample_data):
     survey = sample_data / "survey_missing.csv"
-    assert gml("count", survey, "--pairs", "--missing", "drop", "-o", "p.parquet").returncode == 0
+    make("count", survey, "--pairs", "--missing", "drop", "-q", "-o", tmp_path / "p.parquet")
     done = gml("indtest", "p.parquet", "Age", "Sex")
     assert done.returncode == 0
     assert b"rows were dropped when counting" in done.stderr
@@ -361,16 +369,19 @@ def test_shards_without_rows(gml, tmp_path, sample_data):
     empty = gml("count", "empty.csv", "--pairs", "-o", "empty.parquet")
     assert empty.returncode == 0
     assert b"no rows to count" in empty.stderr
-    assert gml("count", sample_data / "asia.csv", "--pairs", "-o", "p.parquet").returncode == 0
-    assert gml("merge", "empty.parquet", "p.parquet", "-o", "all.parquet").returncode == 0
+    make("count", sample_data / "asia.csv", "--pairs", "-o", tmp_path / "p.parquet")
+    make(
+        *("merge", tmp_path / "empty.parquet", tmp_path / "p.parquet"),
+        "-o",
+        tmp_path / "all.parquet",
+    )
     assert same_tables(tmp_path / "all.parquet", tmp_path / "p.parquet")
     assert "no rows are left" in error_line(gml("chowliu", "empty.parquet"), 4)
 
 
 def test_a_folder_of_count_files(gml, tmp_path, sample_data):
     (tmp_path / "parts").mkdir()
-    done = gml("count", sample_data / "asia.csv", "--pairs", "-o", "parts/a.parquet")
-    assert done.returncode == 0
+    make("count", sample_data / "asia.csv", "--pairs", "-o", tmp_path / "parts/a.parquet")
     assert "gml merge" in error_line(gml("chowliu", "parts"), 3)
 
 
