@@ -153,9 +153,10 @@ class _Wanted:
 
     def columns(self, names: Sequence[str]) -> Sequence[str]:
         """Pick the columns used: all, or those of the sets that have a name."""
+        there = set(names)
         for names_of_set, where in self.named:
             for name in names_of_set:
-                if name not in names:
+                if name not in there:
                     raise DataError(f"{where}: {unknown_name('column', name, names)}")
         if self.pairs or self.triples:
             return names

@@ -135,6 +135,7 @@ class CountFile:
 
 def require_large_cells(counts: CountFile, least: int, what: str = "--min-cell") -> None:
     """Refuse tables with a cell that stands for few rows: they might tell of single persons."""
+    _require_levels_with_rows(counts, what)
     small = np.flatnonzero(counts.counts < least)
     if len(small) == 0:
         return
@@ -149,6 +150,21 @@ def require_large_cells(counts: CountFile, least: int, what: str = "--min-cell")
         f"{len(found)} of {len(counts.sets)} tables have a cell below {what} {least}: {shown}"
         f"{more}; nothing was written; count smaller sets, fewer columns or coarser levels (--cut)"
     )
+
+
+def _require_levels_with_rows(counts: CountFile, what: str) -> None:
+    """Refuse labels that only rows have which were left out: nobody knows how few these are."""
+    first_with = {j: k for k in reversed(range(len(counts.sets))) for j in counts.sets[k]}
+    for j, k in first_with.items():
+        column = counts.columns[j]
+        seen = np.unique(counts.cells(k)[0][:, counts.sets[k].index(j)])
+        if column.source != DECLARED and len(seen) < len(column.levels):
+            bare = sorted(set(range(len(column.levels))) - set(seen.tolist()))
+            raise CannotAnswer(
+                f"{what}: only rows that were left out have the values "
+                f"{listing(column.levels[code] for code in bare)} of column {quote(column.name)}, "
+                "so nothing was written; declare the levels (--levels), or leave out no rows"
+            )
 
 
 # ---------------------------------------------------------------------- counting

@@ -125,6 +125,14 @@ def test_small_cells(small):
         require_large_cells(counts, 2)
 
 
+def test_values_of_rows_that_were_left_out():
+    column = CountedColumn("A", ("rare", "x", "y"))
+    with pytest.raises(CannotAnswer, match="left out have the values 'rare' of column 'A'"):
+        require_large_cells(made_of(column, (1, 20), (2, 20)), 5)
+    declared = replace(column, source=DECLARED)
+    require_large_cells(made_of(declared, (1, 20), (2, 20)), 5)
+
+
 def test_no_numbers_in_a_count_file(small):
     counter = CountFileCounter(counted(small, ("A", "B")), columns=("A", "B"))
     with pytest.raises(CannotAnswer, match="no numbers"):
