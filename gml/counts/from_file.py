@@ -31,7 +31,7 @@ from gml.counts.countfile import CountFile
 from gml.counts.memory import MemoryCounter
 from gml.counts.resources import available_threads, default_budget
 from gml.data.dataset import Dataset, Variable, code_type
-from gml.errors import CannotAnswer, listing, quote
+from gml.errors import CannotAnswer, UsageError, listing, quote, unknown_name
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
 
 _ENGINES = 4096
@@ -72,6 +72,9 @@ class CountFileCounter:
         self._threads = threads or available_threads()
         self._budget = default_budget() if max_memory is None else max_memory
         position = {name: j for j, name in enumerate(counts.names)}
+        for name in (*(columns or ()), *(recodings or ())):
+            if name not in position:
+                raise UsageError(unknown_name("column", name, counts.names))
         self._chosen = [position[name] for name in columns or counts.names]
         self._position = {j: i for i, j in enumerate(self._chosen)}
         self._recodings = {position[name]: new for name, new in (recodings or {}).items()}

@@ -137,6 +137,8 @@ def test_no_numbers_in_a_count_file(small):
     counter = CountFileCounter(counted(small, ("A", "B")), columns=("A", "B"))
     with pytest.raises(CannotAnswer, match="no numbers"):
         counter.moments([0])
+    with pytest.raises(UsageError, match="column 'D' not found"):
+        CountFileCounter(counted(small, ("A", "B")), columns=("A", "D"))
     assert counter.unit == 1
     assert counter.digest is None
 
