@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gml import ledger
 from gml.cli.checking import CheckOutput, check_output
 from gml.cli.config import ConfiguredCommand
 from gml.cli.options import (
@@ -158,8 +159,10 @@ def command(
     claim_input(model_path, "model")
     chosen = _families(families)
     known = _read_baseline(baseline)
-    if write_baseline is not None and write_baseline != baseline:
-        require_writable(write_baseline)
+    if write_baseline is not None:
+        ledger.current().wants_digests = True
+        if write_baseline != baseline:
+            require_writable(write_baseline)
     out.require_writable()
     settings = CheckSettings(
         alpha=alpha,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gml import ledger
 from gml.cli.options import DataRequest, was_given
 from gml.errors import CannotAnswer, DataError, listing, place
 from gml.progress import reporter
@@ -42,8 +43,10 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
     Missing values, and what means missing, are treated as when the model was fitted, unless the
     options say otherwise.
     """
+    from gml.cli.counted import open_count_file
     from gml.counts.memory import MemoryCounter
     from gml.data.alignment import with_levels_first
+    from gml.data.parquet import is_count_file
     from gml.data.reading import read_dataset
 
     fitted = _options_of_fit(net)
@@ -54,6 +57,7 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         schema=_lenient(schema, net),
         na=data.options.na if was_given("na") else _tokens(fitted) or data.options.na,
         missing="available",
+        digest=ledger.current().wants_digests,
     )
     ignored: list[str] = []
 
@@ -67,28 +71,40 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
             )
         return present
 
+    known = {name: found for name, found in declared.items() if found is not None}
+    before = _missing_before(schema, net, fitted)
+    if data.path != "-" and is_count_file(data.path):
+        counter = open_count_file(replace(data, options=options), used=used, numeric=False)
+        _require_rows(counter.n, data.path)
+        return CheckedData(counter, known, before, None, tuple(_notes(ignored)), tuple)
     dataset = read_dataset(data.path, options, used=used)
-    if dataset.n == 0:
-        raise CannotAnswer(f"{place(data.path)}: no rows are left to check")
+    _require_rows(dataset.n, data.path)
     policy = data.options.missing if was_given("missing") else fitted.get("missing", "available")
-    missing_now = _missing_in(dataset)
     kept, numbers = _treat_missing(dataset, policy, data, net)
-    if kept.n == 0:
-        raise CannotAnswer(f"{place(data.path)}: no complete rows are left to check")
+    _require_rows(kept.n, data.path)
     reporter().note(f"{kept.n} rows, {len(kept.names)} columns of the model")
-    notes = [f"not in the model, ignored: {listing(ignored)}"] if ignored else []
+    notes = _notes(ignored)
     if kept.n_rows < dataset.n_rows:
         notes.append(f"{dataset.n_rows - kept.n_rows} rows with missing values are left out")
     levels = {v.name: v.levels for v in net.variables if v.levels is not None}
     aligned = with_levels_first(kept, levels)
     return CheckedData(
         MemoryCounter(aligned, threads=data.threads, max_memory=data.max_memory),
-        {name: found for name, found in declared.items() if found is not None},
-        _missing_before(schema, net, fitted),
-        missing_now,
+        known,
+        before,
+        _missing_in(dataset),
         tuple(notes),
         lambda rows: _with_lines(rows, numbers, dataset, data.path, options),
     )
+
+
+def _require_rows(rows: int, path: str) -> None:
+    if rows == 0:
+        raise CannotAnswer(f"{place(path)}: no rows are left to check")
+
+
+def _notes(ignored: Sequence[str]) -> list[str]:
+    return [f"not in the model, ignored: {listing(ignored)}"] if ignored else []
 
 
 def _options_of_fit(net: BayesNet) -> dict[str, Any]:
@@ -132,10 +148,17 @@ def _missing_before(
     from gml.check.families import rows_behind
     from gml.check.schema import MissingCounts
 
+    if schema.rows is not None:
+        return MissingCounts(int(schema.rows), {k: int(v) for k, v in schema.missing.items()})
+    recorded = net.learning.get("missing")
+    if isinstance(recorded, dict):
+        rows, columns = recorded.get("rows"), recorded.get("columns")
+        if isinstance(rows, int) and isinstance(columns, dict):
+            counts = {name: n for name, n in columns.items() if isinstance(n, int)}
+            return MissingCounts(rows, counts)
     rows = rows_behind(net)
-    if net.learning.get("command") != "fit-params" or rows is None:
-        return None
-    if "missing" not in fitted:
+    # Fitted as by default, where a missing value is an error.
+    if net.learning.get("command") == "fit-params" and "missing" not in fitted and rows is not None:
         return MissingCounts(rows, {})
     return None
 

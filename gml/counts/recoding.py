@@ -7,7 +7,7 @@ import numpy as np
 from gml.counts.countfile import FROM_DATA, CountedColumn, CountFile
 from gml.counts.from_file import Recoding
 from gml.data.discretize import Intervals, interval_levels
-from gml.data.levels import NA_LEVEL
+from gml.data.levels import NA_LEVEL, order_levels
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
 from gml.errors import DataError, quote
@@ -19,10 +19,14 @@ def declared_recoding(
     """Return the levels that the options declare for a column, and what becomes of its own.
 
     As with rows, a label that is not declared is an error, and where intervals are declared a
-    number is in the one that it lies in. None if nothing is declared.
+    number is in the one that it lies in; expected levels come first, and others after them. None
+    if nothing is declared or expected.
     """
     column = counts.columns[counts.names.index(name)]
     levels = options.declared_levels(name)
+    if expected := options.expected_levels(name):
+        others = [label for label in column.labels if label not in expected]
+        levels = (*expected, *order_levels(others, decimal=counts.options.decimal))
     intervals = options.declared_intervals(name)
     binning = options.binning(name)
     if levels is None and intervals is None and binning is not None:

@@ -378,7 +378,7 @@ def test_a_dependence_that_was_there_before_is_no_news():
     [
         ("{", "not a JSON file"),
         ("[]", "not a baseline"),
-        ('{"kind": "baseline", "accepted": [1]}', "accepted"),
+        ('{"kind": "baseline", "accepted": ["a"]}', "accepted"),
         ('{"kind": "baseline", "references": []}', "references"),
         ('{"kind": "baseline", "references": {"a": {"statistic": 1, "df": 1}}}', "no number 'n'"),
         ('{"kind": "baseline", "references": {"a": {"statistic": -1, "df": 1, "n": 2}}}', "statistic"),
