@@ -30,6 +30,8 @@ class Ledger:
     """The files of one run."""
 
     inputs: list[Input] = field(default_factory=list)
+    planned: list[str] = field(default_factory=list)
+    """Files that are to be written, as far as is known."""
     outputs: list[str] = field(default_factory=list)
     """Files written, by the names that they were given."""
     digests: dict[str, str] = field(default_factory=dict)
@@ -66,6 +68,11 @@ class Ledger:
 _kept: ContextVar[Ledger | None] = ContextVar("ledger", default=None)
 
 
+def is_kept() -> bool:
+    """Whether there is a ledger."""
+    return _kept.get() is not None
+
+
 def current() -> Ledger:
     """Return the ledger of the run; outside a run one that nobody will look at."""
     found = _kept.get()
@@ -90,7 +97,7 @@ def note_digest(path: str | os.PathLike[str], digest: str | None) -> None:
 
 def note_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     """Note the hash of an input whose bytes are at hand, where a run may ask for it."""
-    if _kept.get() is not None:
+    if is_kept():
         import hashlib
 
         note_digest(path, hashlib.sha256(content).hexdigest())

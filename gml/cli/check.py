@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gml import ledger
 from gml.cli.checking import CheckOutput, check_output
 from gml.cli.config import ConfiguredCommand
 from gml.cli.options import (
     DataRequest,
+    OutputFile,
     alpha_option,
     claim_input,
     common_options,
     data_options,
     name_list_option,
+    run_ledger,
     seed_option,
 )
 from gml.cli.output import require_writable
@@ -115,6 +116,7 @@ def _families(names: tuple[str, ...]) -> tuple[str, ...]:
 @click.option("--baseline", metavar="FILE", help="Accept the violations that this file knows.")
 @click.option(
     "--write-baseline",
+    type=OutputFile(),
     metavar="FILE",
     help="Accept all violations found: write them, and how the rest looks, and exit 0.",
 )
@@ -158,11 +160,11 @@ def command(
 
     claim_input(model_path, "model")
     chosen = _families(families)
-    known = _read_baseline(baseline)
+    known = _read_baseline(baseline, replaced=baseline == write_baseline)
     if write_baseline is not None:
-        ledger.current().wants_digests = True
-        if write_baseline != baseline:
-            require_writable(write_baseline)
+        require_writable(write_baseline)
+        # The baseline is JSON, whatever the report is.
+        run_ledger().wants_digests = True
     out.require_writable()
     settings = CheckSettings(
         alpha=alpha,
@@ -181,13 +183,15 @@ def command(
     return 1 if report.failed else 0
 
 
-def _read_baseline(path: str | None) -> Baseline:
+def _read_baseline(path: str | None, *, replaced: bool) -> Baseline:
     from gml.check.baseline import Baseline
     from gml.formats.baseline import read_baseline
 
     if path is None:
         return Baseline()
-    claim_input(path, "baseline")
+    # What is written in its own place is no input: it would be another one each time.
+    if not replaced:
+        claim_input(path, "baseline")
     return read_baseline(path)
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml import ledger
-from gml.cli.options import DataRequest, was_given
+from gml.cli.options import DataRequest, run_ledger, was_given
 from gml.errors import CannotAnswer, DataError, listing, place
 from gml.progress import reporter
 
@@ -57,7 +56,7 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         schema=_lenient(schema, net),
         na=data.options.na if was_given("na") else _tokens(fitted) or data.options.na,
         missing="available",
-        digest=ledger.current().wants_digests,
+        digest=run_ledger().wants_digests,
     )
     ignored: list[str] = []
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gml import ledger
 from gml.cli.losses import TABLES_ONLY, TITLES, beside_tables, warn_of_loss
-from gml.cli.options import OutputFile, claim_input, common_options
+from gml.cli.options import OutputFile, claim_input, common_options, run_ledger
 from gml.cli.output import ConvertedOutput, require_writable
 from gml.errors import GraphError, UsageError, place
 
@@ -53,7 +52,7 @@ def command(in_path: str, out_path: str, format_: str | None) -> None:
     claim_input(in_path, "in")
     require_writable(out_path)
     suffix_choice = None if format_ else _by_suffix(out_path)
-    ledger.current().wants_digests = "json" in (format_, *(suffix_choice or {}).values())
+    run_ledger().wants_digests = "json" in (format_, *(suffix_choice or {}).values())
     found = parse_any(read_text(in_path), place(in_path))
     is_model = isinstance(found, BayesNet)
     chosen = format_ or (suffix_choice or {})[is_model]

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 
 import click
 
-from gml import ledger
 from gml.atomic import is_special, write_whole
-from gml.cli.options import OutputFile
+from gml.cli.options import OutputFile, run_ledger
 from gml.cli.output import require_writable
 from gml.errors import UsageError
 from gml.formats.depfile import depfile_text, require_make_name
@@ -32,7 +31,7 @@ def writing_depfile(path: str) -> Iterator[None]:
     yield
     # Again: inputs may have come to be known since.
     require_writable(path)
-    kept = ledger.current()
+    kept = run_ledger()
     inputs = dict.fromkeys(name for item in kept.inputs for name in _files(item.path))
     text = depfile_text(list(dict.fromkeys(kept.outputs)), list(inputs))
     write_whole(path, text.encode("utf-8", "surrogateescape"))
@@ -45,18 +44,22 @@ def require_holdable(path: str) -> None:
 
 
 def _planned_outputs() -> list[str]:
-    """The files and folders that the options name; not devices and pipes."""
+    """The files and folders that the options name; not devices and pipes.
+
+    Some are known to be fit for writing already, others are looked at by the command itself.
+    """
     context = click.get_current_context()
     named = [
         context.params.get(str(parameter.name))
         for parameter in context.command.params
         if isinstance(parameter.type, OutputFile) and parameter.name != "depfile"
     ]
-    return [
+    typed = [
         path
         for path in named
         if path not in (None, "-") and (os.path.isdir(path) or not is_special(path))  # noqa: PTH112
     ]
+    return [*typed, *run_ledger().planned]
 
 
 def _files(path: str) -> list[str]:

@@ -13,7 +13,6 @@ import click
 from gml import __version__
 from gml.cli.output import abandon_standard_output, write_standard_output
 from gml.errors import GmlError, unknown_name
-from gml.ledger import keeping
 
 COMMANDS = {
     "average": "Learn how sure each edge is: average many graphs.",
@@ -118,7 +117,7 @@ def run(args: list[str]) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         # click's own main would print a line of its own on an interrupt.
-        with keeping(), cli.make_context("gml", list(args)) as context:
+        with cli.make_context("gml", list(args)) as context:
             result: Any = cli.invoke(context)
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as done:

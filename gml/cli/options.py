@@ -84,13 +84,21 @@ def was_given(name: str) -> bool:
     )
 
 
+def run_ledger() -> ledger.Ledger:
+    """Return the ledger of the run, which is kept as long as the outermost context."""
+    context = click.get_current_context(silent=True)
+    if context is not None and not ledger.is_kept():
+        context.find_root().with_resource(ledger.keeping())
+    return ledger.current()
+
+
 def claim_input(path: str, role: str, *, several: bool = False) -> None:
     """Note an input, which no output may replace, and let only one argument be `-`.
 
     `role` is the name of the argument or option, under which a JSON output has its hash: a list of
     them where `several` can be named.
     """
-    kept = ledger.current()
+    kept = run_ledger()
     if path == "-" and any(other.path == "-" for other in kept.inputs):
         raise UsageError("only one argument can be - (standard input)")
     if click.get_current_context().params.get("depfile") is not None:
@@ -145,7 +153,7 @@ def common_options(function: Function) -> Function:
         debug: bool,
         **kwargs: Any,
     ) -> Any:
-        ledger.current().keeps_unchanged = if_changed
+        run_ledger().keeps_unchanged = if_changed
         with reporting_to(StderrReporter(quiet=quiet, verbose=verbose)):
             if depfile is None:
                 return function(*args, **kwargs)
@@ -189,7 +197,7 @@ class DataRequest:
         """Read the columns used."""
         from gml.data.reading import read_dataset
 
-        digest = ledger.current().wants_digests
+        digest = run_ledger().wants_digests
         options = replace(self.options, digest=digest, offer_available=offer_available)
         dataset = read_dataset(self.path, options, used=used, numeric=numeric)
         self._note_size(dataset.n, len(dataset.names))

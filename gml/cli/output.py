@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml import ledger
-from gml.cli.options import OutputFile
+from gml.cli.options import OutputFile, run_ledger
 from gml.errors import OutputError, UsageError
 from gml.progress import reporter
 
@@ -65,7 +64,7 @@ def require_writable(path: str, *, folder: bool = False) -> None:
     if path == "-":
         return
     target = Path(path)
-    inputs = [Path(item.path) for item in ledger.current().inputs if item.path != "-"]
+    inputs = [Path(item.path) for item in run_ledger().inputs if item.path != "-"]
     try:
         if folder and target.exists():
             if not target.is_dir():
@@ -73,6 +72,7 @@ def require_writable(path: str, *, folder: bool = False) -> None:
             return
         if is_special(path):
             return
+        run_ledger().planned.append(path)
         if not target.parent.is_dir():
             raise UsageError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
         if target.exists() and any(other.exists() and target.samefile(other) for other in inputs):
@@ -133,7 +133,7 @@ class _Output:
     def __post_init__(self) -> None:
         # JSON has the hashes of all inputs, GraphML that of the data.
         if self.format in ("json", "graphml"):
-            ledger.current().wants_digests = True
+            run_ledger().wants_digests = True
 
     def require_writable(self) -> None:
         """Refuse a path that cannot be written, once all inputs are known."""

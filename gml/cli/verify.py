@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from gml import ledger
 from gml.cli.options import claim_input, common_options
 from gml.cli.output import ReportOutput, report_output
 from gml.errors import DataError, listing, place
+from gml.ledger import note_digest
 
 
 @click.command(
@@ -51,7 +51,7 @@ def command(paths: tuple[str, ...], inputs: tuple[str, ...], out: ReportOutput) 
     digests = {}
     for path in inputs:
         digests[path] = input_digest(path)
-        ledger.note_digest(path, digests[path])
+        note_digest(path, digests[path])
     rows = [_row(path, digests) for path in paths]
     out.write(rows)
     if any(row["verdict"] in ("changed", "other inputs") for row in rows):

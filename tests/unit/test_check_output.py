@@ -22,7 +22,7 @@ from tests.unit.test_check_reports import check, report
 def command(out, input_):
     """Write a report that was made beforehand."""
     if input_:
-        claim_input(input_)
+        claim_input(input_, "input")
     out.require_writable()
     out.write(report(check()))
 

@@ -10,6 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from gml import ledger
 from gml.cli.checking import check_output
 from gml.cli.config import ConfiguredCommand
 from gml.cli.options import alpha_option, common_options, name_list_option, was_given
@@ -35,8 +36,7 @@ from gml.errors import GmlError
 @click.pass_context
 def command(ctx, out, **values):
     """Keep what came."""
-    root = ctx.find_root()
-    ctx.obj.update(values, out=out, inputs=list(root.meta.get("gml.inputs", [])))
+    ctx.obj.update(values, out=out, inputs=[item.path for item in ledger.current().inputs])
     ctx.obj["given"] = sorted(name for name in values if was_given(name))
 
 
