@@ -1,7 +1,7 @@
 """Compare gml with other packages: CPU seconds on one core, ratios within one run.
 
     python benchmarks/run.py            # or: make bench
-    python benchmarks/run.py pc models  # some parts only: foundation, pc, models, search
+    python benchmarks/run.py pc models  # some parts: foundation pc models search check
 
 Installs the others into benchmarks/.venv. bnlearn takes part where Rscript has it. Wall times on a
 shared machine mislead, so every figure is CPU time of a process pinned to one core with one thread,
@@ -196,6 +196,7 @@ def main() -> None:
         "pc": bench_pc,
         "models": bench_models,
         "search": bench_search,
+        "check": bench_check,
     }
     for name in sys.argv[1:] or parts:
         parts[name]()
@@ -245,6 +246,36 @@ generator = gum.BNDatabaseGenerator(net)
 generator.drawSamples(int(sys.argv[2]))
 generator.toCSV(sys.argv[3])
 """
+
+
+def bench_check() -> None:
+    """A check of a million rows beside reading them, as whole processes."""
+    rows, few = dataset("alarm", 1_000_000), dataset("alarm", 100_000)
+    with tempfile.TemporaryDirectory() as folder:
+        graph, model = f"{folder}/graph.json", f"{folder}/model.json"
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": True}
+        subprocess.run([str(GML), "hc", str(few), "-o", graph], **quiet)
+        subprocess.run([str(GML), "fit-params", str(few), graph, "-o", model], **quiet)
+        check = [str(GML), "check", str(rows), model, "-o", "/dev/null", "-f", "text"]
+        read = [sys.executable, "-c", f"import gml; gml.read({str(rows)!r})"]
+        reading = whole_command(read)[0]
+        checking = whole_command([*check, "--threads", "1"])[0]
+        print("\n**A check of alarm_1000000, whole processes, CPU seconds of one core**\n")
+        print("| what | seconds | times reading |\n|---|---|---|")
+        print(f"| reading the file | {reading:.3g} | 1 |")
+        print(f"| gml check | {checking:.3g} | {checking / reading:.2f} |")
+        walls = []
+        for command in (read, check):
+            times = []
+            for _ in range(PROCESSES):
+                before = time.monotonic()
+                subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+                times.append(time.monotonic() - before)
+            walls.append(min(times))
+        print(
+            f"\nWall time with all cores: {walls[1]:.3g} s, reading {walls[0]:.3g} s: "
+            f"{walls[1] / walls[0]:.2f} times."
+        )
 
 
 def bench_models() -> None:

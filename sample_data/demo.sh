@@ -26,6 +26,8 @@ show gml score sample_data/asia.csv demo_output/asia_tree.dot demo_output/model.
 show gml compare sample_data/asia.dot demo_output/asia_pc.dot demo_output/asia_tree.dot
 show gml query demo_output/model.json --target lung,bronc --evidence xray=yes
 show gml sample demo_output/model.json -n 3 --do smoke=yes
+show gml sample demo_output/model.json -n 2000 --seed 1 --do bronc=no -o demo_output/changed.csv
+show gml check demo_output/changed.csv demo_output/model.json --warn-only
 show gml convert demo_output/model.json demo_output/model.bif
 if command -v dot >/dev/null; then
     dot -Tsvg demo_output/asia_tree.dot -o demo_output/asia_tree.svg

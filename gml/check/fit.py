@@ -107,12 +107,12 @@ def fit_check(
     check_id, variables = "fit:likelihood", tuple(family.variable.name for family in families)
     if found is None or rows is None or not families:
         reason = "no rows to look at" if families else "no table to compare"
-        return Question(_insufficient(check_id, variables, f"fit: {reason}"))
+        return Question(_insufficient(check_id, variables, reason))
     moments = _moments(found.log_p, rows.weights)
     impossible = bool(np.isneginf(found.log_p).any())
     if moments.n < _LEAST_ROWS:
         return Question(
-            _insufficient(check_id, variables, f"fit: {moments.n} complete rows are too few")
+            _insufficient(check_id, variables, f"{moments.n} complete rows are too few")
         )
     terms = {
         family.variable.name: _mean_terms(family, table)
@@ -131,11 +131,11 @@ def fit_check(
     if impossible:
         count = int(np.count_nonzero(np.isneginf(found.log_p)))
         new = {"mean ln p": None, "impossible rows": count}
-        message = f"fit: {count} rows are impossible under the model"
+        message = f"{count} rows are impossible under the model"
         log_p = -math.inf
     else:
         log_p = _log_p_of_loss(loss, moments, rows_old, _dimension(families))
-        message = f"fit: mean ln p of a row {before:.4g} → {after:.4g}"
+        message = f"mean ln p of a row {before:.4g} → {after:.4g}"
     return Question(
         Check(
             id=check_id,
