@@ -36,13 +36,14 @@ from gml.check.monte_carlo import (
 )
 from gml.check.question import Question
 from gml.check.result import INSUFFICIENT, PASS, Check
+from gml.check.two_sample import TRUSTED_EXPECTED
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.graph.graph import Graph
 from gml.independence.base import ResultArrays
 from gml.independence.calibrated import CalibratedTest
 from gml.independence.implied import implied_independences
 
-PERMUTATION = "permutation"
+PERMUTATION, INCREASE = "permutation", "increase"
 INFORMATION = "information"
 _UNIT = "nats"
 _CONFIDENCE_SHARE = 0.05
@@ -150,10 +151,13 @@ def _independence(
         return Question(check)
 
     def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
-        log_p, how = _settled_independence(counter, check, triple, monte_carlo)
         if reference is None:
-            return log_p, how
-        return max(log_p, _log_p_of_increase(check, reference, monte_carlo.level)), how
+            return _settled_independence(counter, check, triple, monte_carlo)
+        increase = _log_p_of_increase(check, reference, monte_carlo.level)
+        if increase > math.log(monte_carlo.level):
+            return increase, INCREASE
+        log_p, how = _settled_independence(counter, check, triple, monte_carlo)
+        return max(log_p, increase), how
 
     return Question(check, settle)
 
@@ -161,12 +165,13 @@ def _independence(
 def _settled_independence(
     counter: Counter, check: Check, triple: Triple, monte_carlo: MonteCarlo
 ) -> tuple[float, str]:
-    """By permutation, unless the table is too large for it."""
+    """By permutation, unless the table is too large for it, or so full that χ² is right."""
     assert check.log_p is not None and check.test is not None
     counts = next(iter(counter.tables(tables_of(counter.variables, [triple]))))
-    if counts.table.size > _MOST_CELLS or counts.n > _MOST_ROWS:
-        return check.log_p, check.test
     table = np.ascontiguousarray(counts.table)
+    full = _least_expected(table) >= TRUSTED_EXPECTED
+    if full or table.size > _MOST_CELLS or counts.n > _MOST_ROWS:
+        return check.log_p, check.test
     found = kernel.active().table_statistics_of(table)
     draws = kernel.active().permutation_draws
     log_p, how = monte_carlo.log_p(
@@ -176,6 +181,13 @@ def _settled_independence(
         int(found.df_adjusted[0]) + 1,
     )
     return log_p, f"{PERMUTATION}:{how}"
+
+
+def _least_expected(table: NDArray[np.int64]) -> float:
+    """The least expected count of a cell with rows in its margins."""
+    rows, columns = table.sum(axis=2, keepdims=True), table.sum(axis=1, keepdims=True)
+    expected = rows * (columns / np.maximum(rows.sum(axis=1, keepdims=True), 1))
+    return float(expected[(rows > 0) & (columns > 0)].min(initial=np.inf))
 
 
 def _log_p_of_increase(check: Check, reference: Reference, level: float) -> float:

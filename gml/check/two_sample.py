@@ -23,7 +23,7 @@ G, EXACT = "g", "exact"
 
 SPARSE_EXPECTED = 5.0
 # Far out in its tail χ² errs even where expected counts are moderate.
-_TRUSTED_EXPECTED = 200.0
+TRUSTED_EXPECTED = 200.0
 _SLACK = 1e-9
 
 
@@ -42,7 +42,7 @@ class Homogeneity:
 
     def is_trusted(self, row: int) -> bool:
         """Whether χ² holds far out in its tail."""
-        return bool(self.least_expected[row] >= _TRUSTED_EXPECTED)
+        return bool(self.least_expected[row] >= TRUSTED_EXPECTED)
 
 
 def compare_rows(old: NDArray[np.int64], new: NDArray[np.int64]) -> Homogeneity:
