@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PEERS  := $(VENV)/.peers
 KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml/kernel/_kernel.pyx
 
-.PHONY: demo test lint format docs bench bench-search sanitize clean
+.PHONY: demo test lint format docs bench bench-search bench-check sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -52,6 +52,15 @@ bench: $(STAMP)
 bench-search: $(STAMP)
 	$(BIN)/python benchmarks/search_quality.py run
 	$(BIN)/python benchmarks/search_quality.py report
+
+## Measure how often a check raises an alarm, and what it finds, and draw it: an hour, it can go on.
+bench-check: $(STAMP)
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[plots]'
+	$(BIN)/python benchmarks/check_study.py calibration
+	$(BIN)/python benchmarks/check_study.py power
+	$(BIN)/python benchmarks/check_study.py real
+	$(BIN)/python benchmarks/check_study.py report
+	$(BIN)/python benchmarks/check_study.py plot
 
 ## Run the kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize: $(STAMP)

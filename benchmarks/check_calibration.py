@@ -38,6 +38,7 @@ ROWS = (500, 5_000, 50_000, 100_000)
 RATIOS = (0.1, 1.0, 10.0)
 # Repetitions of a setting; a fifth of them where half a million rows are drawn.
 REPETITIONS = {"asia": 60, "survey": 60, "sachs": 30, "insurance": 12, "alarm": 12}
+BATCHES = 2
 # A wrong graph has many dependences to settle by drawing, which takes time.
 LEARNED_ROWS = (500, 5_000)
 LEARNED_REPETITIONS = {"asia": 40, "survey": 40, "sachs": 10, "alarm": 2}
@@ -47,13 +48,14 @@ NAIVE_REPETITIONS = 20
 _REPLICATES = 199
 
 
-def run(networks, rows, scale=1.0):
+def run(networks, rows, scale=1.0, batches=BATCHES):
     """Run what is not there yet, the cheap settings first."""
     results = Results("check_calibration")
-    for n_old in rows:
-        for name in networks:
-            for ratio in RATIOS:
-                _run(results, "true", name, n_old, ratio, REPETITIONS[name] * scale)
+    for batch in range(batches):
+        for n_old in rows:
+            for name in networks:
+                for ratio in RATIOS:
+                    _run(results, "true", name, n_old, ratio, REPETITIONS[name] * scale, batch)
     _naive(Results("check_naive"), networks, scale)
     for n_old in rows:
         for name in networks:
@@ -62,8 +64,8 @@ def run(networks, rows, scale=1.0):
                     _run(results, "learned", name, n_old, ratio, LEARNED_REPETITIONS[name] * scale)
 
 
-def _run(results, graph, name, n_old, ratio, repetitions):
-    setting = f"{graph} {name} {n_old} {ratio:g}"
+def _run(results, graph, name, n_old, ratio, repetitions, batch=0):
+    setting = f"{graph} {name} {n_old} {ratio:g}" + (f" batch {batch}" if batch else "")
     if setting in results:
         return
     n_new = round(n_old * ratio)

@@ -34,6 +34,7 @@ def main() -> None:
     )
     calibration.add_argument("--rows", type=_names, default=check_calibration.ROWS)
     calibration.add_argument("--scale", type=float, default=1.0, help="of the repetitions")
+    calibration.add_argument("--batches", type=int, default=check_calibration.BATCHES)
     power = commands.add_parser("power")
     power.add_argument("--networks", type=_names)
     power.add_argument("--scale", type=float, default=1.0)
@@ -43,7 +44,8 @@ def main() -> None:
     commands.add_parser("plot")
     options = parser.parse_args()
     if options.command == "calibration":
-        check_calibration.run(options.networks, [int(n) for n in options.rows], options.scale)
+        rows = [int(n) for n in options.rows]
+        check_calibration.run(options.networks, rows, options.scale, options.batches)
     elif options.command == "power":
         import check_power
 

@@ -1,0 +1,164 @@
+"""Markdown tables of what the experiments on checks found."""
+
+from __future__ import annotations
+
+from collections import Counter as Multiset
+from collections import defaultdict
+
+from check_setup import Results, interval
+
+ARMS = {
+    "true": "true graph",
+    "accepted": "true graph, half of the checks accepted",
+    "learned": "learned graph, baseline",
+    "bare": "learned graph, no baseline",
+}
+
+
+def report():
+    """All tables."""
+    return "\n\n".join([*calibration(), *naive(), *power(), *real()])
+
+
+def share(hits, n):
+    """Alarms of repetitions with the interval of their share."""
+    low, high = interval(hits, n)
+    return f"{hits} of {n} = {hits / n:.4f} ({low:.4f} to {high:.4f})"
+
+
+def totals(lines, key):
+    """Repetitions, and kinds of checks that raised alarms at each level, by a key and arm."""
+    found = defaultdict(lambda: [0, {"0.01": Multiset(), "0.05": Multiset()}])
+    for line in lines:
+        for arm, alarms in line["arms"].items():
+            cell = found[key(line), arm]
+            cell[0] += line["repetitions"]
+            for level, kinds in alarms.items():
+                cell[1][level].update(kinds)
+    return found
+
+
+def calibration():
+    """Overall, by network, by rows, and by the ratio of rows."""
+    lines = Results("check_calibration").lines
+    yield "## Calibration"
+    rows = ["| | alarms at 0.01 (95 % interval) | alarms at 0.05 | raised by, at 0.01 |"]
+    rows.append("|---|---|---|---|")
+    for (_, arm), (n, alarms) in sorted(totals(lines, lambda _: "").items(), key=_by_arm):
+        kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(alarms["0.01"].items()))
+        first, second = (sum(alarms[level].values()) for level in ("0.01", "0.05"))
+        rows.append(f"| {ARMS[arm]} | {share(first, n)} | {share(second, n)} | {kinds} |")
+    yield "\n".join(rows)
+    for title, key in (
+        ("network", lambda line: line["network"]),
+        ("n₀", lambda line: line["rows_old"]),
+        ("n/n₀", lambda line: line["rows_new"] / line["rows_old"]),
+    ):
+        rows = [f"| {title} | " + " | ".join(ARMS.values()) + " |", "|---" * 5 + "|"]
+        cells = totals(lines, key)
+        for value in dict.fromkeys(key(line) for line in lines):
+            shown = []
+            for arm in ARMS:
+                n, alarms = cells[value, arm]
+                shown.append(f"{sum(alarms['0.01'].values())} of {n}" if n else "·")
+            label = f"{value:g}" if isinstance(value, float) else str(value)
+            rows.append(f"| {label} | " + " | ".join(shown) + " |")
+        yield "\n".join(rows)
+
+
+def _by_arm(item):
+    return list(ARMS).index(item[0][1])
+
+
+def naive():
+    """What was not done."""
+    rows = ["| network | n₀ | n | tables as exact | fit by posterior draws | fit by gml |"]
+    rows.append("|---|---|---|---|---|---|")
+    for line in Results("check_naive").lines:
+        n = line["repetitions"]
+        shown = " | ".join(f"{line[key]} of {n}" for key in ("exact", "predictive", "fit"))
+        rows.append(f"| {line['network']} | {line['rows_old']} | {line['rows_new']} | {shown} |")
+    yield "\n".join(rows)
+
+
+def power():
+    """Found, right and wrong, by fault and rows."""
+    lines = Results("check_power").lines
+    if not lines:
+        return
+    yield "## Power"
+    sizes = sorted({line["rows"] for line in lines})
+    rows = [
+        "| network | fault | what | " + " | ".join(map(str, sizes)) + " |",
+        "|---" * (3 + len(sizes)) + "|",
+    ]
+    by_fault = defaultdict(dict)
+    for line in lines:
+        by_fault[line["network"], line["fault"], line["about"]][line["rows"]] = line
+    for (network, fault, about), cells in by_fault.items():
+        shown = [
+            f"{_of(cells[n], 'failed')} · {_of(cells[n], 'right')}" if n in cells else "·"
+            for n in sizes
+        ]
+        rows.append(f"| {network} | {fault} | {about} | " + " | ".join(shown) + " |")
+    yield "\n".join(rows)
+    rows = [
+        "| fault | runs | alarm | of these: right check fails | named at all | of these: "
+        "surest is right | surest speaks of the variable | runs with a wrong accusation | "
+        "wrong checks a run |",
+        "|---" * 9 + "|",
+    ]
+    for kind in dict.fromkeys(line["kind"] for line in lines):
+        sums = Multiset()
+        for line in lines:
+            if line["kind"] == kind:
+                sums.update({k: v for k, v in line.items() if isinstance(v, int)})
+        n, failed, named = sums["repetitions"], max(1, sums["failed"]), max(1, sums["named"])
+        rows.append(
+            f"| {kind} | {n} | {sums['failed']} | {sums['right'] / failed:.1%} | {sums['named']} | "
+            f"{sums['right_first'] / named:.1%} | {sums['about_first'] / named:.1%} | "
+            f"{sums['any_wrong']} ({sums['any_wrong'] / n:.2%}) | {sums['wrong'] / n:.4f} |"
+        )
+    yield "\n".join(rows)
+
+
+def _of(line, key):
+    return f"{line[key] / line['repetitions']:.2f}"
+
+
+def real():
+    """Alarms on the other half, and with a column shuffled."""
+    lines = Results("check_real").lines
+    if not lines:
+        return
+    yield "## Real data"
+    rows = [
+        "| data | rows | edges | accepted | alarms on the other half | shuffled column | alarms | "
+        "surest speaks of it | all columns: alarms |",
+        "|---" * 9 + "|",
+    ]
+    for name in dict.fromkeys(line["data"] for line in lines):
+        of_name = [line for line in lines if line["data"] == name]
+        n = len(of_name)
+        column, other, nats = of_name[0]["chosen"]
+        picked = [line["shuffles"][column] for line in of_name]
+        every = [
+            s for line in of_name if len(line["shuffles"]) > 1 for s in line["shuffles"].values()
+        ]
+        found = sum(named > 0 for named, _, _ in picked)
+        alarms = sum(bool(line["alarms"]) for line in of_name)
+        rows.append(
+            f"| {name} | {of_name[0]['rows']} | {_mean(of_name, 'edges')} | "
+            f"{_mean(of_name, 'accepted')} | {alarms} of {n} | "
+            f"{column.strip()} ({nats:.2f} nats with {other.strip()}) | {found} of {n} | "
+            f"{sum(first for _, _, first in picked)} of {found} | "
+            f"{sum(named > 0 for named, _, _ in every)} of {len(every)} |"
+        )
+    yield "\n".join(rows)
+    alarms = Multiset(check for line in lines for check in line["alarms"])
+    if alarms:
+        yield "\n".join(f"- {count} × `{check}`" for check, count in alarms.most_common())
+
+
+def _mean(lines, key):
+    return f"{sum(line[key] for line in lines) / len(lines):.0f}"
