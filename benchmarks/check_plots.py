@@ -80,9 +80,10 @@ def _calibration():
                     )
         axis.axhline(1, color=BLACK, lw=0.8, ls="--")
         axis.set_xticks(range(len(values)), values)
+        axis.set_xlim(-0.5, len(values) - 0.5)
         axis.set_xlabel(title)
     axes[0].set_ylabel("runs with an alarm, %")
-    axes[0].set_ylim(0, 10)
+    axes[0].set_ylim(0, 8)
     axes[2].annotate("α = 1 %", (2.45, 1.12), ha="right", va="bottom", fontsize=8)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
@@ -99,13 +100,12 @@ def _power():
     )
     for axis, (title, start, wording) in zip(axes.flat, PANELS, strict=True):
         faults = sorted({line["fault"] for line in lines if line["fault"].startswith(start)})
-        sizes = [fault.split()[-1] for fault in faults]
-        for size, colour in zip(sizes, SHADES[-len(sizes) :], strict=True):
+        for fault, colour in zip(faults, SHADES, strict=False):
+            size = fault.split()[-1]
             label = "labels swapped" if size == "swap" else wording.format(size)
             if size in ("median", "strongest"):
                 label = f"the {size} edge cut"
             axis.plot([], [], color=colour, lw=2, label=label)
-        for fault, colour in zip(faults, SHADES[-len(faults) :], strict=True):
             for network, style in NETWORK_STYLES.items():
                 cells = sorted(
                     (line["rows"], line["right"] / line["repetitions"])
@@ -116,7 +116,8 @@ def _power():
                     axis.plot(*zip(*cells, strict=True), style, color=colour, lw=1.4, marker=".")
         axis.set_xscale("log")
         axis.set_title(title)
-        axis.legend(frameon=False, fontsize=7.5, loc="upper left")
+        if faults:
+            axis.legend(framealpha=0.85, edgecolor="none", fontsize=7.5, loc="upper left")
         axis.grid(color="0.92")
     axes[0, 0].set_ylim(-0.02, 1.02)
     for axis in axes[1]:

@@ -72,12 +72,20 @@ def _by_arm(item):
 
 def naive():
     """What was not done."""
-    rows = ["| network | n₀ | n | tables as exact | fit by posterior draws | fit by gml |"]
-    rows.append("|---|---|---|---|---|---|")
+    columns = {
+        "exact": "tables as exact",
+        "difference": "fit by posterior draws, less that of the old rows",
+        "new rows": "fit by posterior draws",
+        "fit": "fit by gml",
+    }
+    rows = ["| network | n₀ | n | " + " | ".join(columns.values()) + " |", "|---" * 7 + "|"]
     for line in Results("check_naive").lines:
-        n = line["repetitions"]
-        shown = " | ".join(f"{line[key]} of {n}" for key in ("exact", "predictive", "fit"))
-        rows.append(f"| {line['network']} | {line['rows_old']} | {line['rows_new']} | {shown} |")
+        shown = []
+        for key in columns:
+            mean = f" (mean p {line['mean_p'][key]:.2f})" if key in line["mean_p"] else ""
+            shown.append(f"{line['alarms'][key]} of {line['repetitions']}{mean}")
+        place = f"{line['network']} | {line['rows_old']} | {line['rows_new']}"
+        rows.append(f"| {place} | " + " | ".join(shown) + " |")
     yield "\n".join(rows)
 
 
