@@ -102,9 +102,9 @@ def _power():
         faults = sorted({line["fault"] for line in lines if line["fault"].startswith(start)})
         for fault, colour in zip(faults, SHADES, strict=False):
             size = fault.split()[-1]
-            label = "labels swapped" if size == "swap" else wording.format(size)
+            label = "labels" if size == "swap" else wording.format(size)
             if size in ("median", "strongest"):
-                label = f"the {size} edge cut"
+                label = f"{size} edge"
             axis.plot([], [], color=colour, lw=2, label=label)
             for network, style in NETWORK_STYLES.items():
                 cells = sorted(
@@ -117,9 +117,18 @@ def _power():
         axis.set_xscale("log")
         axis.set_title(title)
         if faults:
-            axis.legend(framealpha=0.85, edgecolor="none", fontsize=7.5, loc="upper left")
+            axis.legend(
+                frameon=False,
+                fontsize=7.5,
+                loc="upper center",
+                ncols=len(faults),
+                handlelength=1.2,
+                columnspacing=1.0,
+            )
         axis.grid(color="0.92")
-    axes[0, 0].set_ylim(-0.02, 1.02)
+    # Room for the legends above the curves.
+    axes[0, 0].set_ylim(-0.03, 1.19)
+    axes[0, 0].set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
     for axis in axes[1]:
         axis.set_xlabel("rows of the model, and as many new ones")
     for axis in axes[:, 0]:

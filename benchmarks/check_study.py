@@ -40,6 +40,7 @@ def main() -> None:
     power.add_argument("--scale", type=float, default=1.0)
     real = commands.add_parser("real")
     real.add_argument("--folder", type=Path, default=SHARED / "data" / "real")
+    real.add_argument("--data", type=_names, help="some of the files, without suffix")
     commands.add_parser("report")
     commands.add_parser("plot")
     options = parser.parse_args()
@@ -53,7 +54,7 @@ def main() -> None:
     elif options.command == "real":
         import check_real
 
-        check_real.run(options.folder)
+        check_real.run(options.folder, options.data)
     elif options.command == "report":
         import check_report
 
