@@ -90,7 +90,7 @@ def naive():
 
 
 def power():
-    """Found, right and wrong, by fault and rows."""
+    """In what share of runs the right check fails; and what else was accused."""
     lines = Results("check_power").lines
     if not lines:
         return
@@ -104,10 +104,8 @@ def power():
     for line in lines:
         by_fault[line["network"], line["fault"], line["about"]][line["rows"]] = line
     for (network, fault, about), cells in by_fault.items():
-        shown = [
-            f"{_of(cells[n], 'failed')} · {_of(cells[n], 'right')}" if n in cells else "·"
-            for n in sizes
-        ]
+        shown = [f"{_of(cells[n], 'right')}" if n in cells else "·" for n in sizes]
+        about = about.replace("->", "→").replace("<→", "↔")
         rows.append(f"| {network} | {fault} | {about} | " + " | ".join(shown) + " |")
     yield "\n".join(rows)
     rows = [
