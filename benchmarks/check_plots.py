@@ -58,7 +58,9 @@ def _calibration():
         ("rows that the model was fitted on", lambda line: f"{line['rows_old']:,}"),
         ("new rows for each of these", lambda line: f"{line['rows_new'] / line['rows_old']:g}"),
     )
-    figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        1, 3, figsize=(9, 3.2), sharey=True, layout="constrained", width_ratios=(1.35, 1.15, 1)
+    )
     arms = {"true": (BLUE, "o"), "accepted": (ORANGE, "s"), "learned": (GREEN, "^")}
     for axis, (title, key) in zip(axes, groups, strict=True):
         cells = totals(lines, key)
@@ -84,7 +86,7 @@ def _calibration():
         axis.set_xlabel(title)
     axes[0].set_ylabel("runs with an alarm, %")
     axes[0].set_ylim(0, 8)
-    axes[2].annotate("α = 1 %", (2.45, 1.12), ha="right", va="bottom", fontsize=8)
+    axes[2].annotate("α = 1 %", (0.5, 1.05), ha="center", va="bottom", fontsize=8)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
     return figure
