@@ -45,7 +45,7 @@ BATCHES = 2
 LEARNED_ROWS = (500, 5_000)
 LEARNED_REPETITIONS = {"asia": 40, "survey": 40, "sachs": 10, "alarm": 2}
 BARE = ("asia", "survey")
-NAIVE = (("asia", 5_000, 1), ("asia", 5_000, 10), ("alarm", 500, 1), ("alarm", 5_000, 10))
+NAIVE = (("asia", 5_000, 1), ("asia", 5_000, 10), ("alarm", 500, 1), ("alarm", 500, 10))
 NAIVE_REPETITIONS = 20
 _REPLICATES = 99
 
