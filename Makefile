@@ -53,7 +53,7 @@ bench-search: $(STAMP)
 	$(BIN)/python benchmarks/search_quality.py run
 	$(BIN)/python benchmarks/search_quality.py report
 
-## Measure how often a check raises an alarm, and what it finds, and draw it: an hour, it can go on.
+## Measure how often a check raises an alarm, and what it finds, and draw it: hours, but it can go on.
 bench-check: $(STAMP)
 	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[plots]'
 	$(BIN)/python benchmarks/check_study.py calibration

@@ -80,15 +80,14 @@ def _calibration():
                         ms=5,
                         label=ARMS[arm] if x == 0 else None,
                     )
-        axis.axhline(1, color=BLACK, lw=0.8, ls="--")
+        axis.axhline(1, color=BLACK, lw=0.8, ls="--", label="α")
         axis.set_xticks(range(len(values)), values)
         axis.set_xlim(-0.5, len(values) - 0.5)
         axis.set_xlabel(title)
     axes[0].set_ylabel("runs with an alarm, %")
     axes[0].set_ylim(0, 8)
-    axes[2].annotate("α = 1 %", (0.5, 1.05), ha="center", va="bottom", fontsize=8)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
     return figure
 
 
