@@ -2,7 +2,8 @@
 
 A check whose violation was accepted leaves the family before p-values are adjusted. An independence
 that was not violated is remembered with its statistic, so that later it fails only if the
-dependence grew (`structure`).
+dependence grew (`structure`); one that could not be tested is not known to have held, and so has
+nothing to be compared with.
 """
 
 from __future__ import annotations
@@ -28,12 +29,8 @@ def baseline_of(checks: Iterable[Check], rows: int) -> Baseline:
     checks = list(checks)
     accepted = frozenset(c.id for c in checks if c.status in (FAIL, WARN, BASELINED))
     references = {
-        c.id: Reference(c.statistic, c.df, c.rows_new)
+        c.id: Reference(c.statistic or 0.0, c.df or 0.0, c.rows_new or 0)
         for c in checks
-        if c.kind == "independence"
-        and c.id not in accepted
-        and c.statistic is not None
-        and c.df is not None
-        and c.rows_new
+        if c.kind == "independence" and c.id not in accepted
     }
     return Baseline(accepted, references, rows)

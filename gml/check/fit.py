@@ -14,8 +14,8 @@ Without a change D has mean 0, whether the graph is true or not, and
 s² the variance of ln p over the new rows (the old ones are not kept), the last term that of χ²/n₀,
 by which the fitted tables are off both ways. The lower tail is that of a gamma distribution with
 the skewness of D. A model without counts is taken as exact, n₀ infinite. The effect is −D in nats a
-row. (Drawing tables from their posterior and rows from these, as one might, leaves the optimism of
-the old rows in: with 500 parameters and as many rows it calls every new sample bad.)
+row. (Tables drawn from their posterior, and rows from these, leave the optimism of the old rows in
+if they are compared with these, and put weight on cells that never occur if they are not.)
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ J. Am. Stat. Assoc. 89:1012), γ a twentieth of the level that decides.
 v, than the model's own counts: I = Σ w H(mixture over u) − Σ w H(row) of the rows of v's table.
 Both sides weigh the rows by the model's counts, so that a shift in the parents alone is no loss,
 and rows that either side lacks are left out. The null hypothesis is that nothing changed, under
-which the rows of a configuration can be shared out to both sides anew: exact by drawing, one-sided.
+which the rows of a configuration can be shared out to both sides anew: exact by drawing, one-sided;
+the normal tail by the delta method must agree, as rows may have changed without such a loss.
 An edge that is not lost passes if the new rows show it, and otherwise they cannot tell. The effect
 is the difference in nats, less the bias (r−1)(1−w_u)w/2n of either side.
 """
@@ -293,12 +294,15 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool) -> Question:
     draws = kernel.active().information_loss_draws
 
     def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
-        return monte_carlo.log_p(
+        log_p, how = monte_carlo.log_p(
             check.id,
             lambda key, first, last: draws(rows.table, rows.weights, rows.groups, key, first, last),
             figures.loss,
             rows.table.shape[0] * rows.table.shape[2],
         )
+        # Where rows changed otherwise, as by swapped labels, those shared out anew are a mixture
+        # that says little of the spread of a loss; either side's own rows do.
+        return max(log_p, log_normal_tail(figures.z)), how
 
     return Question(check, settle)
 

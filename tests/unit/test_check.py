@@ -390,3 +390,39 @@ def test_bad_baselines(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(DataError, match=message):
         read_baseline(path)
+
+
+def test_what_could_not_be_tested_at_acceptance_is_no_news_later():
+    """200 levels of z and 30 rows: nothing is known of x and y given z, and nothing changed."""
+    rng = np.random.default_rng(1)
+    levels = tuple(map(str, range(200)))
+    variables = (Variable("z", levels), Variable("x", YES_NO), Variable("y", YES_NO))
+
+    def rows(n):
+        z, x = rng.integers(0, 200, n), rng.integers(0, 2, n)
+        y = np.where(rng.random(n) < 0.9, x, 1 - x)
+        return Dataset(variables, tuple(column.astype(np.uint8) for column in (z, x, y)))
+
+    graph = gml.Graph.from_edges("zxy", [("z", "-->", "x"), ("z", "-->", "y")])
+    name = "structure:x independent of y|z"
+    unknown = 0
+    for _ in range(6):
+        old, new = rows(30), rows(4000)
+        model = gml.fit(graph, gml.MemoryCounter(old, threads=1))
+        accepted = run(model, old, families=("structure",))
+        unknown += {c.id: c.status for c in accepted.checks}[name] == "insufficient"
+        baseline = baseline_of(accepted.checks, old.n)
+        assert name in failures(run(model, new, families=("structure",)))
+        settings = CheckSettings(threads=1, families=("structure",))
+        assert name not in failures(check_model(model, new, settings, baseline=baseline))
+    assert unknown > 0
+
+
+def test_swapped_labels_accuse_no_edge_that_lost_nothing():
+    """Rows that are mirrored keep their information."""
+    net = fitted(sprinkler(), 5000)
+    rows = sprinkler().sample(5000, seed=9)
+    mirrored = Dataset(rows.variables, (*rows.columns[:3], 1 - rows.columns[3]))
+    edges = [c for c in run(net, mirrored).checks if c.kind == "edge" and "wet" in c.variables]
+    assert len(edges) == 2
+    assert {c.status for c in edges} == {"pass"}
