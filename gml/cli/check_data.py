@@ -42,6 +42,7 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
     Missing values, and what means missing, are treated as when the model was fitted, unless the
     options say otherwise.
     """
+    from gml.check.schema import MissingCounts
     from gml.cli.counted import open_count_file
     from gml.counts.memory import MemoryCounter
     from gml.data.alignment import with_levels_first
@@ -71,14 +72,16 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         return present
 
     known = {name: found for name, found in declared.items() if found is not None}
-    before = _missing_before(schema, net, fitted)
+    before = _missing_before(schema, net)
     if data.path != "-" and is_count_file(data.path):
         counter = open_count_file(replace(data, options=options), used=used, numeric=False)
         _require_rows(counter.n, data.path)
-        return CheckedData(counter, known, before, None, tuple(_notes(ignored)), tuple)
+        _, rows, cells = counter.treated_missing
+        now = MissingCounts(rows, cells)
+        return CheckedData(counter, known, before, now, tuple(_notes(ignored)), tuple)
     dataset = read_dataset(data.path, options, used=used)
     _require_rows(dataset.n, data.path)
-    policy = data.options.missing if was_given("missing") else fitted.get("missing", "available")
+    policy = data.options.missing if was_given("missing") else _policy_of_fit(net)
     kept, numbers = _treat_missing(dataset, policy, data, net)
     _require_rows(kept.n, data.path)
     reporter().note(f"{kept.n} rows, {len(kept.names)} columns of the model")
@@ -112,6 +115,13 @@ def _options_of_fit(net: BayesNet) -> dict[str, Any]:
     return options if isinstance(options, dict) else {}
 
 
+def _policy_of_fit(net: BayesNet) -> str:
+    """How missing values were treated; none were there if that is not known."""
+    recorded = net.learning.get("missing")
+    policy = recorded.get("policy") if isinstance(recorded, dict) else None
+    return policy if policy in ("drop", "level", "available") else "available"
+
+
 def _tokens(fitted: Mapping[str, Any]) -> tuple[str, ...] | None:
     tokens = fitted.get("na")
     if isinstance(tokens, list) and tokens and all(isinstance(token, str) for token in tokens):
@@ -140,9 +150,7 @@ def _missing_in(dataset: Dataset) -> MissingCounts:
     return MissingCounts(dataset.n, counts)
 
 
-def _missing_before(
-    schema: Schema, net: BayesNet, fitted: Mapping[str, Any]
-) -> MissingCounts | None:
+def _missing_before(schema: Schema, net: BayesNet) -> MissingCounts | None:
     """How often values were missing: by the profile, or by what the model says of its fitting."""
     from gml.check.families import rows_behind
     from gml.check.schema import MissingCounts
@@ -157,7 +165,7 @@ def _missing_before(
             return MissingCounts(rows, counts)
     rows = rows_behind(net)
     # Fitted as by default, where a missing value is an error.
-    if net.learning.get("command") == "fit-params" and "missing" not in fitted and rows is not None:
+    if net.learning.get("command") == "fit-params" and recorded is None and rows is not None:
         return MissingCounts(rows, {})
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from gml.errors import UsageError, listing, place
 from gml.progress import reporter
 
 if TYPE_CHECKING:
-    from gml.data.dataset import Dataset
+    from gml.counts.counter import Counter
     from gml.graph.graph import Graph
     from gml.model.bayesnet import BayesNet
 
@@ -94,7 +95,6 @@ def command(
     those of one of its DAGs.
     """
     from gml.counts.counter import rows_counted
-    from gml.counts.memory import MemoryCounter
     from gml.model.fit import fit, require_all_seen
 
     _check(method, prior, gaussian)
@@ -124,8 +124,7 @@ def command(
         "rows": rows_counted(counter),
         "data": counter.digest,
     }
-    if data.options.missing != "error" and isinstance(counter, MemoryCounter):
-        learning |= _missing_cells(counter.dataset)
+    learning |= _missing_cells(counter, data.options.missing)
     net = replace(net, learning=learning)
     # A model that the format cannot hold is refused before anything is written.
     text = out.text_of(net)
@@ -162,12 +161,24 @@ def _dag(graph: Graph, path: str) -> Graph:
     return dag
 
 
-def _missing_cells(data: Dataset) -> dict[str, Any]:
-    """What a check of new data compares their missing cells with."""
-    if data.origin is None:
+def _missing_cells(counter: Counter, policy: str) -> dict[str, Any]:
+    """How missing values were treated, and how many there were: what a check of new data needs."""
+    from gml.counts.from_file import CountFileCounter
+    from gml.counts.memory import MemoryCounter
+
+    rows: int | float
+    cells: Mapping[str, int | float]
+    if isinstance(counter, CountFileCounter):
+        policy, rows, cells = counter.treated_missing
+    elif isinstance(counter, MemoryCounter) and counter.dataset.origin is not None:
+        data, origin = counter.dataset, counter.dataset.origin
+        rows = data.in_rows(origin.n)
+        cells = {name: data.in_rows(units) for name, units in origin.missing.items()}
+    else:
         return {}
-    counts = {name: data.in_rows(cells) for name, cells in data.origin.missing.items()}
-    return {"missing": {"rows": data.in_rows(data.origin.n), "columns": counts}}
+    if policy == "error":
+        return {}
+    return {"missing": {"policy": policy, "rows": rows, "columns": cells}}
 
 
 def _warn_of_unseen(net: BayesNet) -> None:

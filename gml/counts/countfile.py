@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,8 @@ class CountFile:
     `sets` holds positions of columns, in order of their names. `codes` has the levels of the cells
     of all sets on end, as many for a cell as its set has columns; `counts` one number a cell; set k
     has the cells from `starts[k]` to `starts[k + 1]`. `dropped` rows are not among the `n` rows
-    counted, for missing values; `data` lists the SHA-256 of what was counted.
+    counted, for missing values; `data` lists the SHA-256 of what was counted; `missing` has the
+    missing cells of columns that had some, in the rows dropped too.
 
     Examples
     --------
@@ -103,6 +104,7 @@ class CountFile:
     starts: NDArray[np.int64]
     dropped: int = 0
     data: tuple[str, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -223,6 +225,7 @@ def count_sets(
         np.array(starts, dtype=np.int64),
         dropped,
         () if dataset.digest is None else (dataset.digest,),
+        {} if dataset.origin is None else dict(dataset.origin.missing),
     )
 
 
@@ -336,6 +339,7 @@ def _description(counts: CountFile) -> dict[str, Any]:
         "version": __version__,
         "rows": counts.n,
         "dropped": counts.dropped,
+        "missing": dict(sorted(counts.missing.items())),
         "columns": [asdict(column) for column in counts.columns],
         "sets": [list(counts.names_of(k)) for k in range(len(counts.sets))],
         "options": asdict(counts.options),
@@ -443,6 +447,7 @@ def _parse_description(
         "n": _number(about["rows"]),
         "dropped": _number(about["dropped"]),
         "data": tuple(map(_text, about["data"])),
+        "missing": {_known(name, position): _number(n) for name, n in about["missing"].items()},
         "options": CountOptions(
             options["missing"],
             _text(options["decimal"]),
@@ -458,6 +463,12 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise _Damaged(f"{value!r} is not text")
     return value
+
+
+def _known(name: str, names: Mapping[str, int]) -> str:
+    if name not in names:
+        raise _Damaged(f"{name!r} is no column")
+    return name
 
 
 def _number(value: Any) -> int:

@@ -119,6 +119,13 @@ class CountFileCounter:
         return self._digest
 
     @property
+    def treated_missing(self) -> tuple[str, int, dict[str, int]]:
+        """How missing values were treated, in how many rows, and the missing cells by column."""
+        used = {variable.name for variable in self.variables}
+        cells = {name: n for name, n in self._file.missing.items() if name in used}
+        return self._file.options.missing, self._file.n + self._file.dropped, cells
+
+    @property
     def decimal(self) -> str:
         """The decimal mark of the labels."""
         return self._file.options.decimal

@@ -7,6 +7,7 @@ whole, so that such files are refused.
 
 from __future__ import annotations
 
+from collections import Counter as Multiset
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
@@ -77,6 +78,7 @@ def merge_counts(
         starts=np.concatenate([[0], np.cumsum(sizes)]),
         dropped=sum(file.dropped for file in files),
         data=tuple(sorted(digest for file in files for digest in file.data)),
+        missing=dict(sum((Multiset(file.missing) for file in files), Multiset())),
     )
 
 

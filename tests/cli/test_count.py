@@ -91,7 +91,9 @@ def same_tables(one, other):
 
 
 def without_digest(output):
-    return re.sub(rb'"data": "[0-9a-f]{64}"', b'"data": null', output)
+    """Hashes of the data, and of what holds these, are not alike."""
+    digest = rb'"(data|content)": "(sha256:)?[0-9a-f]{64}"'
+    return re.sub(digest, rb'"\1": null', output)
 
 
 @pytest.fixture(scope="module")

@@ -211,7 +211,9 @@ def test_missing_cells_are_counted_before_they_are_treated(gml, tmp_path):
     def missing(*options, graph="g.dot"):
         done = gml("fit-params", "d.csv", graph, "--exclude", "z", *options, "-q")
         assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)["graph"]["learning"].get("missing")
+        found = json.loads(done.stdout)["graph"]["learning"].get("missing")
+        assert not options or found.pop("policy") == options[1]
+        return found
 
     seen = {"rows": 6, "columns": {"a": 3, "b": 2}}
     assert missing("--missing", "drop") == seen

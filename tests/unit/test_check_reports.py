@@ -215,12 +215,12 @@ def test_json_has_a_check_a_line_and_every_field():
     text = FORMATS["json"](everything())
     content = json.loads(text, parse_constant=pytest.fail)
     assert list(content) == [
-        *("schema", "verdict", "alpha", "data", "model", "rows", "model_rows", "summary"),
+        *("schema", "hash", "verdict", "alpha", "data", "model", "rows", "model_rows", "summary"),
         *("checks", "unlikely_rows", "notes"),
     ]
     assert content["schema"] == "gml/1"
     assert content["verdict"] == "fail"
-    assert text.count("\n") == 6 + len(content["checks"]) + len(content["unlikely_rows"])
+    assert text.count("\n") == 9 + len(content["checks"]) + len(content["unlikely_rows"])
     assert content["summary"] == everything().counts
     assert content["notes"] == NASTY
     assert json.loads(FORMATS["json"](NOTHING))["verdict"] == "pass"
