@@ -397,6 +397,7 @@ def count_file_output(function: Function) -> Function:
     @click.option(
         "-o",
         "--output",
+        type=OutputFile(),
         metavar="FILE",
         required=True,
         help="Write here, as Parquet; - for a pipe.",

@@ -46,6 +46,7 @@ WRITERS = [
     "indtest d.csv a b -o i.csv",
     "convert g.dot g.json",
     "score d.csv g.dot -o s.txt",
+    "count d.csv --pairs -o c.parquet",
 ]
 
 
@@ -129,6 +130,8 @@ def test_the_options_leave_no_trace_in_the_file(gml, folder):
         ("indtest d.csv --implied g.dot -o i.csv", "i.csv: d.csv g.dot"),
         ("compare g.dot g.dot h.dot -o c.txt", "c.txt: g.dot h.dot"),
         ("convert g.dot g2.json", "g2.json: g.dot"),
+        ("count d.csv --graph g.dot -o c2.parquet", "c2.parquet: d.csv g.dot"),
+        ("merge c.parquet e.parquet -o c2.parquet", "c2.parquet: c.parquet e.parquet"),
         ("check d.csv model.json --report json=r.json -o r.txt", "r.json r.txt: d.csv model.json"),
         ("check d.csv model.json --report json=r.json", "r.json: d.csv model.json"),
         ("check d.csv model.json --write-baseline b.json", "b.json: d.csv model.json"),
@@ -145,6 +148,8 @@ def test_targets_and_prerequisites(gml, folder, args, rule):
     (folder / "k.json").write_text('{"forbid": [["a", "c"]]}')
     (folder / "s.json").write_text('{"schema": "gml/1"}')
     gml("fit-params", "d.csv", "g.dot", "-o", "model.json")
+    for name in ("c", "e"):
+        gml("count", "d.csv", "--pairs", "-o", f"{name}.parquet")
     done = gml(*args.split(), "--depfile", "x.d", "-q", stdin=ROWS.encode())
     assert done.returncode in (0, 1), done.stderr
     lines = (folder / "x.d").read_text().split("\n\n")
