@@ -333,5 +333,7 @@ def test_makefile(repository):
     assert failed_cases(repository / "build/check.xml")
     # A failure stays one.
     assert make(2)[0] == ["check"]
+    february.unlink()
+    assert "there are no shards" in done(run("make", repository), 2).stderr
     done(run("make clean", repository))
     assert not (repository / "build").exists()
