@@ -136,6 +136,8 @@ def check_model(
         fit, unlikely = _fit(families, rows, settings)
         questions.append(fit)
     checks = decide(questions, settings, accepted=baseline.accepted)
+    rare = [c.message for c in checks if c.kind == "levels" and c.status == PASS and c.effect]
+    notes += [f"{message}; too few to be a change" for message in rare]
     return CheckReport(
         checks=tuple(checks),
         alpha=settings.alpha,

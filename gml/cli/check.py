@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,7 @@ from gml.cli.options import (
     seed_option,
 )
 from gml.cli.output import require_writable
-from gml.errors import UsageError, place, unknown_name
+from gml.errors import CannotAnswer, UsageError, place, unknown_name
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def command(
 
     claim_input(model_path, "model")
     chosen = _families(families)
+    baseline = _baseline_to_read(baseline, write_baseline)
     known = _read_baseline(baseline, replaced=baseline == write_baseline)
     if write_baseline is not None:
         require_writable(write_baseline)
@@ -183,6 +185,19 @@ def command(
     return 1 if report.failed else 0
 
 
+def _baseline_to_read(baseline: str | None, write_baseline: str | None) -> str | None:
+    """To accept a model anew, what settings name is left aside, and what is not there yet is none.
+
+    Named on the command line beside --write-baseline, a baseline is added to.
+    """
+    source = click.get_current_context().get_parameter_source("baseline")
+    if write_baseline is None or baseline is None:
+        return baseline
+    if source is not click.core.ParameterSource.COMMANDLINE:
+        return None
+    return baseline if baseline != write_baseline or Path(baseline).exists() else None
+
+
 def _read_baseline(path: str | None, *, replaced: bool) -> Baseline:
     from gml.check.baseline import Baseline
     from gml.formats.baseline import read_baseline
@@ -200,6 +215,7 @@ def _run(
 ) -> CheckReport:
     from gml.check.run import Context, check_model
     from gml.cli.check_data import read_checked_data
+    from gml.counts.from_file import CountFileCounter
 
     checked: CheckedData = read_checked_data(data, net)
     context = Context(
@@ -210,7 +226,15 @@ def _run(
         missing_now=checked.missing_now,
         notes=checked.notes,
     )
-    report = check_model(net, checked.counter, settings, baseline=known, context=context)
+    try:
+        report = check_model(net, checked.counter, settings, baseline=known, context=context)
+    except CannotAnswer as error:
+        if isinstance(checked.counter, CountFileCounter):
+            raise CannotAnswer(
+                f"{str(error).partition(';')[0]}; a check needs more tables: gml count DATA "
+                f"--implied {model}, or --families schema,tables"
+            ) from None
+        raise
     return replace(report, unlikely=checked.located(report.unlikely))
 
 

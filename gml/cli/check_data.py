@@ -78,7 +78,8 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         _require_rows(counter.n, data.path)
         _, rows, cells = counter.treated_missing
         now = MissingCounts(rows, cells)
-        return CheckedData(counter, known, before, now, tuple(_notes(ignored)), tuple)
+        notes = [*_notes(ignored), "a count file has no rows, so the fit was not looked at"]
+        return CheckedData(counter, known, before, now, tuple(notes), tuple)
     dataset = read_dataset(data.path, options, used=used)
     _require_rows(dataset.n, data.path)
     policy = data.options.missing if was_given("missing") else _policy_of_fit(net)

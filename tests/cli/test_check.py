@@ -358,3 +358,60 @@ def test_numbers_are_cut_as_when_the_model_was_fitted(gml, tmp_path):
     assert gml("check", "new.csv", "m.json").returncode == 0
     found = report(gml("check", "late.csv", "m.json", "-f", "json"), 1)
     assert failing(found) == ["tables:x|"] or failing(found) == ["tables:x|", "fit:likelihood"]
+
+
+def test_a_rare_unknown_value_is_noted(gml, folder):
+    lines = (folder / "new.csv").read_text().splitlines()
+    lines[3] = lines[3].rpartition(",")[0] + ",maybe"
+    (folder / "rare.csv").write_text("\n".join(lines) + "\n")
+    done = gml("check", "rare.csv", "model.json")
+    assert done.returncode == 0
+    assert (
+        "dysp: values that the model does not know: 'maybe' (1); too few to be a change"
+        in done.stdout.decode()
+    )
+
+
+def test_accepting_anew_leaves_the_baseline_of_the_settings_aside(gml, folder):
+    (folder / "gml.toml").write_text('[check]\nbaseline = "known.json"\n')
+    assert gml("check", "bad.csv", "model.json", "--write-baseline", "known.json").returncode == 0
+    assert gml("check", "bad.csv", "model.json").returncode == 0
+    assert gml("check", "new.csv", "model.json", "--write-baseline", "known.json").returncode == 0
+    assert json.loads((folder / "known.json").read_text())["accepted"] == []
+    assert gml("check", "bad.csv", "model.json").returncode == 1
+    both = ("--baseline", "absent.json", "--write-baseline", "absent.json")
+    assert gml("check", "bad.csv", "model.json", *both).returncode == 0
+
+
+def test_count_files(gml, folder, sample_data):
+    graph = sample_data / "asia.dot"
+    assert gml("count", "bad.csv", "--implied", graph, "-o", "all.parquet").returncode == 0
+    assert gml("count", "bad.csv", "--graph", graph, "-o", "families.parquet").returncode == 0
+    rows = report(
+        gml(
+            "check", "bad.csv", "model.json", "-f", "json", "--families", "schema,tables,structure"
+        ),
+        1,
+    )
+    counted = report(
+        gml(
+            "check",
+            "all.parquet",
+            "model.json",
+            "-f",
+            "json",
+            "--families",
+            "schema,tables,structure",
+        ),
+        1,
+    )
+    assert rows["checks"] == counted["checks"]
+    assert any("no rows" in note for note in counted["notes"])
+    lacking = gml("check", "families.parquet", "model.json")
+    assert lacking.returncode == 4
+    assert b"gml count DATA --implied model.json" in lacking.stderr
+    some = report(
+        gml("check", "families.parquet", "model.json", "-f", "json", "--families", "schema,tables"),
+        1,
+    )
+    assert "tables:bronc|smoke=no" in failing(some)
