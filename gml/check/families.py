@@ -20,6 +20,7 @@ from gml.errors import DataError, GraphError, quote
 from gml.model.bayesnet import CPT, BayesNet, configuration
 
 _PLAIN = re.compile(r"[\w.+/%()<>\[\] -]+")
+_MARKS = ("->", " independent of ")
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ def label(name: str) -> str:
     >>> label("blood pressure"), label("a,b")
     ('blood pressure', '"a,b"')
     """
-    return name if _PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+    plain = _PLAIN.fullmatch(name) and not any(mark in name for mark in _MARKS)
+    return name if plain else json.dumps(name, ensure_ascii=False)
 
 
 def listed(given: Sequence[tuple[str, str | None]]) -> str:

@@ -7,22 +7,27 @@ the counts alone allow:
 
     L₀ = Σ N/n₀ · ln((N − ½)/(N_row − 1 + r/2)).
 
-Without a change D has mean 0, whether the graph is true or not, and
+Without a change D has mean 0 for a graph that was not chosen by the old rows, true or not, and
 
     Var D = s²(1/n + 1/n₀) + 2·dim/n₀²,
 
 s² the variance of ln p over the new rows (the old ones are not kept), the last term that of χ²/n₀,
-by which the fitted tables are off both ways. The lower tail is that of a gamma distribution with
-the skewness of D. A model without counts is taken as exact, n₀ infinite. The effect is −D in nats a
-row. (Tables drawn from their posterior, and rows from these, leave the optimism of the old rows in
-if they are compared with these, and put weight on cells that never occur if they are not.)
+by which the fitted tables are off both ways. Edges that the old rows may have chosen by accident
+get an allowance (`selection`), which the loss must exceed. The lower tail is that of a gamma
+distribution with the skewness of D. The effect is −D in nats a row.
+
+A model without counts is taken as exact: L₀ is then the mean of ln p given the parents of each new
+row, and the variance that of these terms, which are uncorrelated. Nothing can be said of tables
+that were fitted on different rows, as by `--missing available`. (Tables drawn from their posterior,
+and rows from these, leave the optimism of the old rows in if they are compared with these, and put
+weight on cells that never occur if they are not.)
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +37,12 @@ from gml.check.families import FamilyCounts
 from gml.check.monte_carlo import log_skewed_tail
 from gml.check.question import Question
 from gml.check.result import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
+from gml.check.selection import selection_allowance
 from gml.counts.resources import available_threads
 from gml.data.dataset import Dataset
 
 LIKELIHOOD = "likelihood"
+_ID = "fit:likelihood"
 _LEAST_ROWS = 30
 _BINS = 1 << 16
 _SHOWN_NODES = 5
@@ -101,18 +108,45 @@ def row_probabilities(
 
 
 def fit_check(
-    families: Sequence[FamilyCounts], found: RowProbabilities | None, rows: Dataset | None
+    families: Sequence[FamilyCounts],
+    found: RowProbabilities | None,
+    rows: Dataset | None,
+    *,
+    alpha: float,
 ) -> Question:
     """Ask whether the new rows are less likely than the old ones."""
-    check_id, variables = "fit:likelihood", tuple(family.variable.name for family in families)
+    variables = tuple(family.variable.name for family in families)
     if found is None or rows is None or not families:
         reason = "no rows to look at" if families else "no table to compare"
-        return Question(_insufficient(check_id, variables, reason))
-    moments = _moments(found.log_p, rows.weights)
-    impossible = bool(np.isneginf(found.log_p).any())
-    if moments.n < _LEAST_ROWS:
+        return Question(_insufficient(variables, reason))
+    if len({None if f.old is None else int(f.old.sum()) for f in families}) > 1:
         return Question(
-            _insufficient(check_id, variables, f"{moments.n} complete rows are too few")
+            _insufficient(variables, "the tables of the model were fitted on different rows")
+        )
+    moments = _moments(found.log_p, rows.weights)
+    if moments.n < _LEAST_ROWS:
+        return Question(_insufficient(variables, f"{moments.n} complete rows are too few"))
+    rows_old = None if families[0].old is None else int(families[0].old.sum())
+    impossible = int(np.count_nonzero(np.isneginf(found.log_p)))
+    check = Check(
+        id=_ID,
+        family="fit",
+        kind="likelihood",
+        variables=variables,
+        test=LIKELIHOOD,
+        effect_unit="nats a row",
+        rows_old=rows_old,
+        rows_new=moments.n,
+        status=PASS,
+    )
+    if impossible:
+        return Question(
+            replace(
+                check,
+                message=f"{impossible} rows are impossible under the model",
+                log_p=-math.inf,
+                new={"impossible rows": impossible},
+            )
         )
     terms = {
         family.variable.name: _mean_terms(family, table)
@@ -120,45 +154,59 @@ def fit_check(
     }
     before = math.fsum(old for old, _ in terms.values())
     after = math.fsum(new for _, new in terms.values())
-    rows_old = max((int(f.old.sum()) for f in families if f.old is not None), default=None)
-    loss = before - after
+    if np.isnan(found.log_p).any():
+        after = _mean(found.log_p, rows.weights)
+    allowance = 0.0
+    if rows_old is None:
+        spread = _conditional_moments(families)
+        log_p = _log_p_of_loss(before - after, replace(spread, n=moments.n), None, 0)
+    else:
+        allowance = selection_allowance(families, len(families), alpha)
+        excess = before - after - allowance
+        log_p = _log_p_of_loss(excess, moments, rows_old, _dimension(families))
     old: dict[str, Figure] = {"mean ln p": before}
     new: dict[str, Figure] = {"mean ln p": after}
     worst = sorted(terms, key=lambda name: (terms[name][1] - terms[name][0], name))[:_SHOWN_NODES]
     for name in worst:
         if terms[name][1] < terms[name][0]:
             old[f"of {name}"], new[f"of {name}"] = terms[name]
-    if impossible:
-        count = int(np.count_nonzero(np.isneginf(found.log_p)))
-        new = {"mean ln p": None, "impossible rows": count}
-        message = f"{count} rows are impossible under the model"
-        log_p = -math.inf
-    else:
-        log_p = _log_p_of_loss(loss, moments, rows_old, _dimension(families))
-        message = f"mean ln p of a row {before:.4g} → {after:.4g}"
+    if allowance:
+        new["allowance"] = allowance
     return Question(
-        Check(
-            id=check_id,
-            family="fit",
-            kind="likelihood",
-            variables=variables,
-            message=message,
-            test=LIKELIHOOD,
-            statistic=None if impossible else -loss,
+        replace(
+            check,
+            message=f"mean ln p of a row {before:.4g} → {after:.4g}",
+            statistic=after - before,
             log_p=log_p,
-            effect=None if impossible else max(0.0, loss),
-            effect_unit="nats a row",
+            effect=max(0.0, before - after - allowance),
             old=old,
             new=new,
-            rows_old=rows_old,
-            rows_new=moments.n,
-            status=PASS,
         )
     )
 
 
-def _insufficient(check_id: str, variables: tuple[str, ...], message: str) -> Check:
-    return Check(check_id, "fit", "likelihood", variables, message=message, status=INSUFFICIENT)
+def _insufficient(variables: tuple[str, ...], message: str) -> Check:
+    return Check(_ID, "fit", "likelihood", variables, message=message, status=INSUFFICIENT)
+
+
+def _mean(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> float:
+    """Mean over the complete rows, whatever their order."""
+    finite = np.isfinite(log_p)
+    times = np.ones(len(log_p), dtype=np.int64) if weights is None else weights
+    return math.fsum((log_p[finite] * times[finite]).tolist()) / int(times[finite].sum())
+
+
+def _conditional_moments(families: Sequence[FamilyCounts]) -> _Moments:
+    """Σ of the variances, and third moments, of ln p of each node given its parents."""
+    variance, third = [], []
+    for family in families:
+        weights = family.new.sum(axis=1) / max(1, int(family.new.sum()))
+        p = family.probabilities
+        logs = np.log(np.where(p > 0, p, 1.0))
+        centred = logs - (p * logs).sum(axis=1, keepdims=True)
+        variance.append(float(np.sum(weights * (p * centred**2).sum(axis=1))))
+        third.append(float(np.sum(weights * (p * centred**3).sum(axis=1))))
+    return _Moments(0, math.fsum(variance), math.fsum(third))
 
 
 def _mean_terms(family: FamilyCounts, logs: NDArray[np.float64]) -> tuple[float, float]:

@@ -5,7 +5,9 @@ could tell a p-value well below the level at which a check fails: p = (1 + #{T* 
 early stop never gives a p-value that small, so that P(p ≤ level) ≤ level holds exactly. Where the
 first thousand replicates show that drawing is hopeless, p being thousands of times below the level,
 or where drawing all of them would take too long, the tail of a gamma distribution with their mean,
-variance and skewness (Pearson's type III) stands in.
+variance and skewness (Pearson's type III) stands in; for G not below that of χ² with their mean,
+since rare cells have tails that few draws do not show. A statistic that takes few values has no
+such tail, and is drawn to the end.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +30,16 @@ MONTE_CARLO, TAIL_OF_DRAWS = "monte-carlo", "monte-carlo-tail"
 _FIRST_STAGE = 1000
 _GROWTH = 4
 _CHUNK = 250
-_ENOUGH = 10
+# With as many that reach the statistic p is above the level, however many more are drawn.
+_ENOUGH = 8
 # Replicates for one that may reach the statistic where p is at the level.
-_RESOLUTION = 2
-# Cells drawn at most for one p-value: about two seconds.
+_RESOLUTION = 8
+# Cells drawn at most for one p-value, about two seconds, and for all of a run.
 _MOST_CELLS = 1e7
+_MOST_CELLS_IN_ALL = 2e8
+_FEWEST_DRAWS = 200
+# Different values of a statistic among the first draws that make its tail a curve.
+_MANY_VALUES = 100
 # How far below the level, in ln p, drawing is hopeless.
 _HOPELESS = 8.0
 _SLACK = 1e-9
@@ -46,28 +53,40 @@ class MonteCarlo:
     level: float
     seed: int = 0
     threads: int = 1
+    spent: list[float] = field(default_factory=lambda: [0.0])
+    """Cells drawn so far."""
 
-    def log_p(self, name: str, draw: Draw, observed: float, size: int) -> tuple[float, str]:
+    def log_p(
+        self, name: str, draw: Draw, observed: float, size: int, *, of_g: bool = True
+    ) -> tuple[float, str]:
         """Return ln p of an upper tail, and how it was had.
 
         The random numbers depend on the seed and on `name` alone; `size` is the number of cells
-        that a replicate draws.
+        that a replicate draws; `of_g` is false for a statistic that is not G.
         """
         key = _key(self.seed, name)
         most = max(_FIRST_STAGE, math.ceil(_RESOLUTION / self.level))
         threshold = observed - _SLACK
         drawn, reaching = 0, 0
         values = np.empty(0)
-        stage = _FIRST_STAGE
+        stage = min(_FIRST_STAGE, max(_FEWEST_DRAWS, int(_MOST_CELLS / size)))
         while True:
             values = np.concatenate([values, self._draw(draw, key, drawn, stage)])
             reaching += int(np.count_nonzero(values[drawn:] >= threshold))
+            self.spent[0] += (stage - drawn) * size
             drawn = stage
             if reaching >= _ENOUGH or drawn == most:
                 return math.log((1 + reaching) / (1 + drawn)), MONTE_CARLO
             stage = min(most, _GROWTH * drawn)
+            if len(np.unique(values[:_FIRST_STAGE])) < _MANY_VALUES:
+                continue
             tail = log_tail(values, observed)
-            if tail < math.log(self.level) - _HOPELESS or stage * size > _MOST_CELLS:
+            if of_g:
+                tail = max(tail, log_chi2_tail(observed, float(values.mean())))
+            too_long = (
+                stage * size > _MOST_CELLS or self.spent[0] + stage * size > _MOST_CELLS_IN_ALL
+            )
+            if tail < math.log(self.level) - _HOPELESS or too_long:
                 return tail, TAIL_OF_DRAWS
 
     def _draw(self, draw: Draw, key: tuple[int, int], first: int, last: int) -> NDArray[np.float64]:
@@ -118,7 +137,8 @@ def log_chi2_tail(x: float, df: float) -> float:
     """ln of the upper tail of the χ² distribution."""
     if x <= 0:
         return 0.0
-    return float(kernel.active().log_chi2_upper(np.array([x]), np.array([df]))[0])
+    statistic, freedom = np.array([x], dtype=np.float64), np.array([df], dtype=np.float64)
+    return float(kernel.active().log_chi2_upper(statistic, freedom)[0])
 
 
 def log_noncentral_tail(x: float, df: float, noncentrality: float) -> float:

@@ -23,3 +23,5 @@ class Question:
     check: Check
     settle: Settle | None = None
     always: bool = False
+    log_choices: float = 0.0
+    """ln of what the p-value that `settle` gives is multiplied by; that of the check is already."""

@@ -82,7 +82,6 @@ class Context:
     """Levels that were declared by hand: a value beyond them fails, however rare."""
     missing_before: MissingCounts | None = None
     missing_now: MissingCounts | None = None
-    rows_read: int | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -127,7 +126,7 @@ def check_model(
             missing_now=context.missing_now,
         )
     if "tables" in settings.families:
-        questions += table_checks(families)
+        questions += table_checks(families, alpha=settings.alpha)
     if "structure" in settings.families:
         questions += structure_checks(
             net.graph, counter, families, alpha=settings.alpha, references=baseline.references
@@ -174,10 +173,11 @@ def _fit(
     families: Sequence[FamilyCounts], rows: Dataset | None, settings: CheckSettings
 ) -> tuple[Question, tuple[UnlikelyRow, ...]]:
     if rows is None or not families:
-        return fit_check(families, None, None), ()
+        return fit_check(families, None, None, alpha=settings.alpha), ()
     found = row_probabilities(families, rows, settings.threads)
     least = least_likely(found, rows, settings.unlikely_rows)
-    return fit_check(families, found, rows), tuple(row for _, row in least)
+    fit = fit_check(families, found, rows, alpha=settings.alpha)
+    return fit, tuple(row for _, row in least)
 
 
 # ---------------------------------------------------------------------- decision
@@ -219,8 +219,9 @@ def _settled(question: Question, monte_carlo: MonteCarlo) -> Check:
     doubtful = question.always or check.log_p <= math.log(_DOUBT * monte_carlo.level)
     if question.settle is None or not doubtful:
         return check
-    log_p, test = question.settle(monte_carlo)
-    return replace(check, log_p=log_p, test=test)
+    level = monte_carlo.level * math.exp(-question.log_choices)
+    log_p, test = question.settle(replace(monte_carlo, level=level))
+    return replace(check, log_p=min(0.0, log_p + question.log_choices), test=test)
 
 
 def _status(check: Check, settings: CheckSettings) -> str:

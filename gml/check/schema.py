@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gml.check.families import label, table_of, whole_counts
 from gml.check.question import Question
 from gml.check.result import PASS, Check
-from gml.check.two_sample import EXACT, log_two_sided_share
+from gml.check.two_sample import EXACT, compare_shares
 from gml.model.bayesnet import BayesNet
 
 _SHARE_UNIT = "share of rows"
@@ -161,10 +161,10 @@ def _missing(name: str, before: MissingCounts, now: MissingCounts) -> Question:
     answered = before.rows > 0 and now.rows > 0
     # What is never missing, or always, leaves nothing to compare.
     varies = 0 < old_hits + new_hits < before.rows + now.rows
-    g, log_p, effect = (
-        log_two_sided_share(old_hits, before.rows, new_hits, now.rows)
+    g, log_p, test = (
+        compare_shares(old_hits, before.rows, new_hits, now.rows)
         if answered and varies
-        else (None, None, 0.0)
+        else (None, None, None)
     )
     old_rate, new_rate = old_hits / max(1, before.rows), new_hits / max(1, now.rows)
     return Question(
@@ -174,11 +174,11 @@ def _missing(name: str, before: MissingCounts, now: MissingCounts) -> Question:
             kind="missing",
             variables=(name,),
             message=f"{name}: missing in {old_rate:.3%} → {new_rate:.3%} of rows",
-            test=None if g is None else EXACT,
+            test=test,
             statistic=g,
             df=None if g is None else 1.0,
             log_p=log_p,
-            effect=abs(effect),
+            effect=abs(new_rate - old_rate),
             effect_unit=_SHARE_UNIT,
             old={"missing": old_hits, "rate": old_rate},
             new={"missing": new_hits, "rate": new_rate},

@@ -13,7 +13,8 @@ v, than the model's own counts: I = Σ w H(mixture over u) − Σ w H(row) of th
 Both sides weigh the rows by the model's counts, so that a shift in the parents alone is no loss,
 and rows that either side lacks are left out. The null hypothesis is that nothing changed, under
 which the rows of a configuration can be shared out to both sides anew: exact by drawing, one-sided;
-the normal tail by the delta method must agree, as rows may have changed without such a loss.
+the normal tail by the delta method must agree, as rows may have changed without such a loss. An
+edge that is weak in the model's own rows (`selection`) cannot be lost.
 An edge that is not lost passes if the new rows show it, and otherwise they cannot tell. The effect
 is the difference in nats, less the bias (r−1)(1−w_u)w/2n of either side.
 """
@@ -37,6 +38,7 @@ from gml.check.monte_carlo import (
 )
 from gml.check.question import Question
 from gml.check.result import INSUFFICIENT, PASS, Check
+from gml.check.selection import weak_parents
 from gml.check.two_sample import TRUSTED_EXPECTED
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.graph.graph import Graph
@@ -49,9 +51,10 @@ INFORMATION = "information"
 _UNIT = "nats"
 _CONFIDENCE_SHARE = 0.05
 _ROUNDING = 1e-12
+_LARGEST = 1e30
 _MOST_ROWS = 1 << 32
-# A permutation with more cells than this takes too long, and χ² is fine with rows enough for them.
-_MOST_CELLS = 20_000
+# A permutation with more cells than this takes too long.
+_MOST_CELLS = 200_000
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,9 @@ def structure_checks(
         if all(name in position for name in (u, v, *given))
     ]
     edges = [(family, k) for family in families if family.old is not None for k in _parents(family)]
+    weak = {
+        family.variable.name: weak_parents(family, len(graph.names), alpha) for family in families
+    }
     triples: list[Triple] = [
         (position[u], position[v], tuple(position[name] for name in given))
         for u, v, given in implied
@@ -95,7 +101,8 @@ def structure_checks(
     for at, (family, k) in enumerate(edges, start=len(implied)):
         result = results[at]
         shown = result.log_p is not None and result.log_p <= math.log(alpha)
-        questions.append(_edge(family, k, shown=shown))
+        known = k not in weak[family.variable.name]
+        questions.append(_edge(family, k, shown=shown, known=known))
     return questions
 
 
@@ -216,7 +223,7 @@ def noncentrality_bound(statistic: float, df: float, share: float) -> float:
         return -math.expm1(log_noncentral_tail(statistic, df, noncentrality))
 
     low, high = 0.0, max(1.0, statistic)
-    while lower_tail(high) > share:
+    while lower_tail(high) > share and high < _LARGEST:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
@@ -255,7 +262,7 @@ def _comparable_rows(family: FamilyCounts, k: int) -> _Comparable:
     return _Comparable(np.ascontiguousarray(table), weights, groups[both])
 
 
-def _edge(family: FamilyCounts, k: int, *, shown: bool) -> Question:
+def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question:
     source, target = family.parents[k].name, family.variable.name
     others = tuple(parent.name for parent in (*family.parents[:k], *family.parents[k + 1 :]))
     rows = _comparable_rows(family, k)
@@ -271,6 +278,14 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool) -> Question:
         message=f"{source} -> {target}: not enough rows to compare",
         status=INSUFFICIENT,
     )
+    if not known:
+        return Question(
+            replace(
+                check,
+                message=f"{source} -> {target}: too weak in the model's own rows to be missed",
+                status=PASS if shown else INSUFFICIENT,
+            )
+        )
     if not answered:
         return Question(check)
     figures = _information(rows)
@@ -299,6 +314,7 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool) -> Question:
             lambda key, first, last: draws(rows.table, rows.weights, rows.groups, key, first, last),
             figures.loss,
             rows.table.shape[0] * rows.table.shape[2],
+            of_g=False,
         )
         # Where rows changed otherwise, as by swapped labels, those shared out anew are a mixture
         # that says little of the spread of a loss; either side's own rows do.

@@ -2,8 +2,9 @@
 
 The counts that the model was fitted on against the new ones, row by row (`two_sample`): a model
 that was fitted on few rows is not the truth, and taking it for that raises alarms where nothing
-changed. A model without counts is taken as exact. Rows without data on either side cannot tell. The
-effect is the total variation ½ Σ |p − q|.
+changed. Where some of its parents may owe their place to an accident of these rows, p-values are
+those of the best of many (`selection`). A model without counts is taken as exact. Rows without
+data on either side cannot tell. The effect is the total variation ½ Σ |p − q|.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from gml.check.families import FamilyCounts, listed
 from gml.check.monte_carlo import MonteCarlo
 from gml.check.question import Question, Settle
 from gml.check.result import INSUFFICIENT, PASS, Check, Figure
+from gml.check.selection import log_choices
 from gml.check.two_sample import (
     G,
     Homogeneity,
@@ -28,12 +30,16 @@ from gml.check.two_sample import (
 )
 
 
-def table_checks(families: Sequence[FamilyCounts]) -> list[Question]:
+def table_checks(families: Sequence[FamilyCounts], *, alpha: float) -> list[Question]:
     """Ask for every row of every table."""
-    return [question for family in families for question in _of_family(family)]
+    return [
+        question
+        for family in families
+        for question in _of_family(family, log_choices(family, len(families), alpha))
+    ]
 
 
-def _of_family(family: FamilyCounts) -> list[Question]:
+def _of_family(family: FamilyCounts, choices: float) -> list[Question]:
     if family.old is None:
         found = compare_with_probabilities(family.probabilities, family.new)
         before = family.probabilities
@@ -43,7 +49,7 @@ def _of_family(family: FamilyCounts) -> list[Question]:
     after = _shares(family.new)
     effects = total_variation(before, after)
     return [
-        _of_row(family, row, found, before[row], after[row], float(effects[row]))
+        _of_row(family, row, found, before[row], after[row], float(effects[row]), choices)
         for row in range(len(family.new))
     ]
 
@@ -60,6 +66,7 @@ def _of_row(
     before: NDArray[np.float64],
     after: NDArray[np.float64],
     effect: float,
+    choices: float,
 ) -> Question:
     name = family.variable.name
     given = family.configuration(row)
@@ -87,7 +94,7 @@ def _of_row(
         test=G if tested else None,
         statistic=float(found.g[row]) if tested and np.isfinite(found.g[row]) else None,
         df=float(found.df[row]) if tested else None,
-        log_p=float(found.log_p[row]) if tested else None,
+        log_p=min(0.0, float(found.log_p[row]) + choices) if tested else None,
         effect=effect if answered else None,
         effect_unit="total variation" if answered else None,
         old=_figures(family.levels, seen, before, old) if rows_old != 0 else {},
@@ -98,7 +105,8 @@ def _of_row(
     )
     if not tested or found.is_trusted(row) or np.isinf(found.g[row]):
         return Question(check)
-    return Question(check, _settler(check, family, row, float(found.g[row])), found.is_sparse(row))
+    settle = _settler(check, family, row, float(found.g[row]))
+    return Question(check, settle, found.is_sparse(row), choices)
 
 
 def _settler(check: Check, family: FamilyCounts, row: int, g: float) -> Settle:

@@ -127,17 +127,27 @@ def settle_with_probabilities(
     possible = probabilities > 0
     p, n = probabilities[possible] / probabilities[possible].sum(), int(new.sum())
     if len(p) == 2:
-        counts = np.arange(n + 1)
-        with np.errstate(divide="ignore"):
-            steps = np.log((n - counts[:-1]) / (counts[:-1] + 1)) + math.log(p[0] / p[1])
-        rows = np.column_stack([counts, n - counts])
-        return _log_reaching(steps, _deviance(rows, n * np.tile(p, (n + 1, 1))), g), EXACT
+        return _log_binomial_reaching(p, new[possible], g), EXACT
 
     def draw(key: tuple[int, int], first: int, last: int) -> NDArray[np.float64]:
         rows = np.random.default_rng([*key, first]).multinomial(n, p, size=last - first)
         return _deviance(rows, np.tile(n * p, (last - first, 1)))
 
     return monte_carlo.log_p(name, draw, g, len(p))
+
+
+def _log_binomial_reaching(p: NDArray[np.float64], new: NDArray[np.int64], g: float) -> float:
+    """Σ of the binomial probabilities of the outcomes whose G is as large."""
+    n, rare = int(new.sum()), int(np.argmin(p))
+    expected = n * float(p[rare])
+    # What is farther out has no probability that a float could hold.
+    most = max(expected + 40 * math.sqrt(expected) + 500, float(new[rare]) + 100)
+    counts = np.arange(min(n, int(most)) + 1)
+    here = counts[:-1].astype(np.float64)
+    steps = np.log((n - here) / (here + 1)) + math.log(p[rare] / p[1 - rare])
+    rows = np.column_stack([counts, n - counts])
+    shares = np.array([p[rare], p[1 - rare]])
+    return _log_reaching(steps, _deviance(rows, np.tile(n * shares, (len(counts), 1))), g)
 
 
 def _log_fisher(table: NDArray[np.int64], g: float) -> float:
@@ -178,14 +188,14 @@ def total_variation(old: NDArray[np.float64], new: NDArray[np.float64]) -> NDArr
     return half
 
 
-def log_two_sided_share(
+def compare_shares(
     old_hits: int, old_rows: int, new_hits: int, new_rows: int
-) -> tuple[float, float, float]:
-    """Return G, ln p and the difference of two shares, exactly."""
+) -> tuple[float, float, str]:
+    """Return G and ln p of two shares, and how it was had: exactly, unless there are many rows."""
     old = np.array([[old_hits, old_rows - old_hits]])
     new = np.array([[new_hits, new_rows - new_hits]])
     found = compare_rows(old, new)
-    g, log_p = float(found.g[0]), float(found.log_p[0])
+    g = float(found.g[0])
     if found.df[0] > 0 and not found.is_trusted(0):
-        log_p = _log_fisher(np.stack([old[0], new[0]]), g)
-    return g, log_p, new_hits / new_rows - old_hits / old_rows
+        return g, _log_fisher(np.stack([old[0], new[0]]), g), EXACT
+    return g, float(found.log_p[0]), G

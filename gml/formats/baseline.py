@@ -23,6 +23,7 @@ from gml.formats.json_text import SCHEMA, document_text
 from gml.ledger import note_bytes
 
 KIND = "baseline"
+_MOST = 2.0**62
 
 
 def dump_baseline(baseline: Baseline) -> str:
@@ -84,9 +85,9 @@ def _reference(value: Any, name: str, where: str) -> Reference:
             or not _is_amount(number)
         ):
             raise DataError(f"{where}: the reference of {quote(name)} has no number {key!r}")
-        found.append(number)
+        found.append(float(number))
     return Reference(found[0], found[1], int(found[2]))
 
 
 def _is_amount(number: float) -> bool:
-    return math.isfinite(number) and number >= 0
+    return math.isfinite(number) and 0 <= number < _MOST

@@ -426,3 +426,97 @@ def test_swapped_labels_accuse_no_edge_that_lost_nothing():
     edges = [c for c in run(net, mirrored).checks if c.kind == "edge" and "wet" in c.variables]
     assert len(edges) == 2
     assert {c.status for c in edges} == {"pass"}
+
+
+# ---------------------------------------------------------------------- no alarm without a change
+
+
+def independent_rows(rng, n, names, levels=2):
+    variables = tuple(Variable(name, tuple(map(str, range(levels)))) for name in names)
+    columns = tuple(rng.integers(0, levels, n).astype(np.uint8) for _ in names)
+    return Dataset(variables, columns)
+
+
+def test_a_tree_of_accidents_raises_no_alarm():
+    """Chow and Liu find a tree in independent columns; new rows do not have it, as nothing changed."""
+    rng = np.random.default_rng(2)
+    names = [f"v{k:02}" for k in range(30)]
+    for _ in range(3):
+        old, new = independent_rows(rng, 1000, names), independent_rows(rng, 10_000, names)
+        counter = gml.MemoryCounter(old, threads=1)
+        model = gml.fit(gml.chow_liu(counter).graph, counter)
+        baseline = baseline_of(run(model, old).checks, old.n)
+        report = check_model(model, new, CheckSettings(threads=1), baseline=baseline)
+        assert failures(report) == []
+        (fit,) = (check for check in report.checks if check.family == "fit")
+        # The loss is there, and is what the choice of edges alone explains.
+        assert fit.old["mean ln p"] - fit.new["mean ln p"] > 0.5 * fit.new["allowance"] > 0.01
+
+
+def test_two_rare_values_that_meet_once_are_no_alarm():
+    """One row of 10 000 has both: P = 1/10 000, and 45 columns have 990 pairs."""
+    names = [f"v{k:02}" for k in range(45)]
+    columns = [np.zeros(10_000, dtype=np.uint8) for _ in names]
+    for column in columns[:2]:
+        column[17] = 1
+    data = Dataset(tuple(Variable(name, ("0", "1")) for name in names), tuple(columns))
+    model = gml.fit(gml.Graph.from_edges(names, []), gml.MemoryCounter(data, threads=1))
+    report = run(model, data, families=("structure",))
+    (check,) = (c for c in report.checks if c.id == "structure:v00 independent of v01")
+    assert math.exp(check.log_p) == pytest.approx(1e-4, rel=0.6)
+    assert not report.failed
+
+
+def test_tables_of_different_rows_have_no_common_fit():
+    """y is asked only where x is 1, and so has fewer rows."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, 1000).astype(np.uint8)
+    y = np.where(x == 1, rng.integers(0, 2, 1000), 255).astype(np.uint8)
+    data = Dataset((Variable("x", YES_NO), Variable("y", YES_NO)), (x, y))
+    model = gml.fit(gml.Graph.from_edges("xy", []), gml.MemoryCounter(data, threads=1))
+    report = run(model, data)
+    assert {c.id: c.status for c in report.checks}["fit:likelihood"] == "insufficient"
+    assert not report.failed
+
+
+def test_the_fit_of_an_exact_model_varies_node_by_node():
+    """All rows are equally likely, so that ln p of a row does not vary, but its terms do."""
+    a, b = Variable("a", YES_NO), Variable("b", tuple("012345678"))
+    tables = np.array([[1 / 9] * 9, [1.0] + [0.0] * 8])
+    net = BayesNet((CPT(a, (), np.array([[0.9, 0.1]])), CPT(b, (a,), tables)))
+    alarms = sum(
+        run(net, net.sample(1000, seed=seed), families=("fit",)).failed for seed in range(60)
+    )
+    assert alarms <= 4
+
+
+def test_identifiers_are_apart_whatever_the_names():
+    names = ["a", "b->c", "a->b", "c", "x independent of y", "x", "y"]
+    variables = [Variable(name, YES_NO) for name in names]
+    half = np.array([[0.5, 0.5]])
+    cpts = {v.name: CPT(v, (), half) for v in variables}
+    cpts["b->c"] = CPT(variables[1], (variables[0],), np.repeat(half, 2, axis=0))
+    cpts["c"] = CPT(variables[3], (variables[2],), np.repeat(half, 2, axis=0))
+    net = BayesNet(tuple(cpts.values()))
+    model = gml.fit(net.graph, gml.MemoryCounter(net.sample(500, seed=1), threads=1))
+    ids = [check.id for check in run(model, net.sample(500, seed=2)).checks]
+    assert len(set(ids)) == len(ids)
+
+
+def test_whole_numbers_in_a_baseline(tmp_path):
+    path = tmp_path / "b.json"
+    path.write_text(
+        '{"kind": "baseline", "references": {"structure:rain independent of sprinkler|cloudy": {"statistic": 12, "df": 2, "n": 500}}}'
+    )
+    report = check_model(
+        fitted(sprinkler()),
+        sprinkler().sample(500, seed=3),
+        CheckSettings(threads=1, alpha=0.9),
+        baseline=read_baseline(path),
+    )
+    assert report.rows == 500
+    path.write_text(
+        '{"kind": "baseline", "references": {"a": {"statistic": 1e308, "df": 2, "n": 500}}}'
+    )
+    with pytest.raises(DataError, match="no number 'statistic'"):
+        read_baseline(path)
