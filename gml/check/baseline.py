@@ -22,6 +22,8 @@ class Baseline:
     accepted: frozenset[str] = frozenset()
     references: Mapping[str, Reference] = field(default_factory=dict)
     rows: int | None = None
+    model: str | None = None
+    """Hash of the model that it was written for, if known."""
 
 
 def baseline_of(checks: Iterable[Check], rows: int) -> Baseline:

@@ -48,6 +48,8 @@ from gml.progress import reporter
 _DOUBT = 50
 _TIE = 1e-12
 _UNLIKELY_ROWS = 5
+# Times fewer rows than the model has that are worth a note.
+_FEW = 20
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class Context:
     model: str = "model"
     declared: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Levels that were declared by hand: a value beyond them fails, however rare."""
+    left_out: Collection[str] = ()
+    """Columns of the model that are not to be looked at."""
     missing_before: MissingCounts | None = None
     missing_now: MissingCounts | None = None
     notes: tuple[str, ...] = ()
@@ -122,6 +126,7 @@ def check_model(
             net,
             _columns(net, counter),
             declared=context.declared,
+            left_out=context.left_out,
             missing_before=context.missing_before,
             missing_now=context.missing_now,
         )
@@ -135,6 +140,7 @@ def check_model(
         fit, unlikely = _fit(families, rows, settings)
         questions.append(fit)
     checks = decide(questions, settings, accepted=baseline.accepted)
+    notes += _notes(checks, settings, counter.n, rows_behind(net))
     rare = [c.message for c in checks if c.kind == "levels" and c.status == PASS and c.effect]
     notes += [f"{message}; too few to be a change" for message in rare]
     return CheckReport(
@@ -147,6 +153,23 @@ def check_model(
         unlikely=unlikely,
         notes=tuple(notes),
     )
+
+
+def _notes(
+    checks: Sequence[Check], settings: CheckSettings, rows: int, model_rows: int | None
+) -> list[str]:
+    """What a reader of a pass should know."""
+    notes = []
+    if model_rows is not None and rows < model_rows / _FEW:
+        notes.append(f"{rows} rows beside {model_rows} of the model: only large changes show")
+    level = math.log(settings.alpha) + _TIE
+    small = sum(
+        c.status == PASS and c.log_p_adjusted is not None and c.log_p_adjusted <= level
+        for c in checks
+    )
+    if small:
+        notes.append(f"{small} checks would fail, but for an effect below --min-effect")
+    return notes
 
 
 def _counter(net: BayesNet, data: Dataset | Counter, settings: CheckSettings) -> Counter:

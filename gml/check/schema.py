@@ -12,7 +12,7 @@ The effect is the share of rows, or its change.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,12 +52,13 @@ def schema_checks(
     columns: Mapping[str, ColumnCounts],
     *,
     declared: Mapping[str, Sequence[str]],
+    left_out: Collection[str] = (),
     missing_before: MissingCounts | None,
     missing_now: MissingCounts | None,
 ) -> list[Question]:
     """Ask for every node: is there a column, are its levels known, is it missing more often?"""
     questions = []
-    for name in net.names:
+    for name in (name for name in net.names if name not in left_out):
         questions.append(_column(name, present=name in columns))
         if name not in columns:
             continue

@@ -126,7 +126,8 @@ def _independence(
     first, second = sorted((u, v))
     conditions = tuple((name, None) for name in given)
     given_text = f"|{listed(conditions)}" if given else ""
-    answered = result.log_p is not None
+    # With one value only, of u or of v, there is nothing that could differ.
+    answered = result.log_p is not None and result.varies
     mi = result.mi or 0.0
     effect = max(0.0, mi - (result.df or 0.0) / (2 * max(1, result.n)))
     where = f" given {', '.join(given)}" if given else ""
@@ -138,11 +139,11 @@ def _independence(
         given=conditions,
         message=f"{u} and {v}{where}: the graph has no edge, and they share {mi:.3g} nats"
         if answered
-        else f"{u} and {v}{where}: not enough rows to test",
+        else f"{u} and {v}{where}: the rows cannot tell",
         test="auto" if answered else None,
         statistic=result.statistic if answered else None,
         df=result.df if answered else None,
-        log_p=result.log_p,
+        log_p=result.log_p if answered else None,
         effect=effect if answered else None,
         effect_unit=_UNIT if answered else None,
         new={"nats": mi} if answered else {},

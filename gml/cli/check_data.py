@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.cli.options import DataRequest, run_ledger, was_given
-from gml.errors import CannotAnswer, DataError, listing, place
+from gml.errors import CannotAnswer, DataError, UsageError, listing, place, unknown_name
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class CheckedData:
     declared: Mapping[str, tuple[str, ...]]
     missing_before: MissingCounts | None
     missing_now: MissingCounts | None
+    left_out: tuple[str, ...]
     notes: tuple[str, ...]
     located: Callable[[Sequence[UnlikelyRow]], tuple[UnlikelyRow, ...]]
     """Gives rows the lines of the file that they stand on."""
@@ -56,14 +57,20 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         data.options,
         schema=_lenient(schema, net),
         na=data.options.na if was_given("na") else _tokens(fitted) or data.options.na,
+        columns=None,
+        exclude=tuple(name for name in data.options.exclude if name not in net.names),
         missing="available",
         digest=run_ledger().wants_digests,
     )
     ignored: list[str] = []
+    left_out = _left_out(data.options, net)
 
     def used(names: Sequence[str]) -> Sequence[str]:
+        for name in data.options.columns or ():
+            if name not in net.names and name not in names:
+                raise UsageError(unknown_name("column", name, [*names, *net.names]))
         ignored.extend(name for name in names if name not in net.names)
-        present = [name for name in net.names if name in names]
+        present = [name for name in net.names if name in names and name not in left_out]
         if not present:
             raise DataError(
                 f"{place(data.path)}: has no column of the model; it has {listing(names)}, and the "
@@ -79,7 +86,7 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         _, rows, cells = counter.treated_missing
         now = MissingCounts(rows, cells)
         notes = [*_notes(ignored), "a count file has no rows, so the fit was not looked at"]
-        return CheckedData(counter, known, before, now, tuple(notes), tuple)
+        return CheckedData(counter, known, before, now, left_out, tuple(notes), tuple)
     dataset = read_dataset(data.path, options, used=used)
     _require_rows(dataset.n, data.path)
     policy = data.options.missing if was_given("missing") else _policy_of_fit(net)
@@ -96,6 +103,7 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         known,
         before,
         _missing_in(dataset),
+        left_out,
         tuple(notes),
         lambda rows: _with_lines(rows, numbers, dataset, data.path, options),
     )
@@ -108,6 +116,12 @@ def _require_rows(rows: int, path: str) -> None:
 
 def _notes(ignored: Sequence[str]) -> list[str]:
     return [f"not in the model, ignored: {listing(ignored)}"] if ignored else []
+
+
+def _left_out(options: ReadOptions, net: BayesNet) -> tuple[str, ...]:
+    """The columns of the model that --columns and --exclude leave out."""
+    chosen = net.names if options.columns is None else options.columns
+    return tuple(name for name in net.names if name not in chosen or name in options.exclude)
 
 
 def _options_of_fit(net: BayesNet) -> dict[str, Any]:

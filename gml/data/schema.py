@@ -18,8 +18,10 @@ from typing import Any
 
 from gml.data.dataset import MAX_LEVELS
 from gml.data.discretize import cuts_of_levels
-from gml.errors import DataError, quote
+from gml.errors import DataError, quote, unknown_name
 from gml.ledger import note_bytes
+
+_KEYS = ("schema", "columns", "na", "rows", "hash")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,9 @@ def parse_schema(content: Any, where: str) -> Schema:
     """Check the content of a schema file."""
     if not isinstance(content, dict) or content.get("schema") != "gml/1":
         raise DataError(f'{where}: not a schema file: "schema": "gml/1" is missing')
+    for key in content:
+        if key not in _KEYS:
+            raise DataError(f"{where}: not a schema file: {unknown_name('key', key, _KEYS)}")
     columns = content.get("columns", {})
     if not isinstance(columns, dict):
         raise DataError(f'{where}: "columns" is not an object')

@@ -19,8 +19,10 @@ from typing import Any
 from gml.check.baseline import Baseline
 from gml.check.structure import Reference
 from gml.errors import DataError, quote
+from gml.formats.content_hash import is_changed, recorded_hash
 from gml.formats.json_text import SCHEMA, document_text
 from gml.ledger import note_bytes
+from gml.progress import reporter
 
 KIND = "baseline"
 _MOST = 2.0**62
@@ -72,7 +74,12 @@ def _parsed(content: Any, where: str) -> Baseline:
     rows = content.get("rows")
     if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool)):
         raise DataError(f'{where}: "rows" is not a number of rows')
-    return Baseline(frozenset(item["id"] for item in accepted), references, rows)
+    recorded = recorded_hash(content)
+    model = None if recorded is None else recorded.inputs.get("model")
+    if is_changed(content):
+        reporter().warn(f"{where}: changed since it was written (its hash differs)")
+    accepted_ids = frozenset(item["id"] for item in accepted)
+    return Baseline(accepted_ids, references, rows, model if isinstance(model, str) else None)
 
 
 def _reference(value: Any, name: str, where: str) -> Reference:

@@ -415,3 +415,49 @@ def test_count_files(gml, folder, sample_data):
         1,
     )
     assert "tables:bronc|smoke=no" in failing(some)
+
+
+def test_columns_that_are_left_out(gml, folder):
+    found = report(gml("check", "new.csv", "model.json", "--exclude", "dysp", "-f", "json"), 0)
+    assert not any(
+        "dysp" in check["variables"] for check in found["checks"] if check["family"] != "fit"
+    )
+    rows = list(csv.reader((folder / "new.csv").read_text().splitlines()))
+    (folder / "narrow.csv").write_text("\n".join(",".join(row[:-1]) for row in rows) + "\n")
+    assert gml("check", "narrow.csv", "model.json", "--exclude", "dysp").returncode == 0
+    found = report(gml("check", "narrow.csv", "model.json", "-c", "smoke,bronc", "-f", "json"), 0)
+    assert {name for check in found["checks"] for name in check["variables"]} == {"smoke", "bronc"}
+    assert gml("check", "narrow.csv", "model.json", "-c", "smoke,dysp").returncode == 1
+
+
+def test_what_a_pass_leaves_unsaid_is_noted(gml, folder):
+    (folder / "one.csv").write_text(
+        "\n".join((folder / "new.csv").read_text().splitlines()[:2]) + "\n"
+    )
+    few = report(gml("check", "one.csv", "model.json", "-f", "json"), 0)
+    assert any("1 rows beside 5000" in note for note in few["notes"])
+    assert not any(c["status"] == "pass" for c in few["checks"] if c["kind"] == "independence")
+    small = report(gml("check", "bad.csv", "model.json", "-f", "json", "--min-effect", "0.9"), 0)
+    assert any("below --min-effect" in note for note in small["notes"])
+
+
+def test_a_baseline_of_another_model_is_warned_of(gml, folder):
+    assert gml("check", "train.csv", "model.json", "--write-baseline", "known.json").returncode == 0
+    assert gml("check", "new.csv", "model.json", "--baseline", "known.json").stderr == b""
+    gml("fit-params", "new.csv", "model.json", "-o", "other.json")
+    done = gml("check", "new.csv", "other.json", "--baseline", "known.json")
+    assert done.stderr.startswith(b"gml: warning: the baseline was written for another model")
+    text = (folder / "known.json").read_text()
+    (folder / "known.json").write_text(text.replace('"rows": 5000', '"rows": 5001'))
+    done = gml("check", "new.csv", "model.json", "--baseline", "known.json")
+    assert b"known.json: changed since it was written" in done.stderr
+
+
+def test_an_effect_that_cannot_be_reached_and_a_file_that_is_no_schema(gml, folder):
+    done = gml("check", "new.csv", "model.json", "--min-effect", "tables=5")
+    assert done.returncode == 2
+    assert b"at most 1" in done.stderr
+    gml("check", "train.csv", "model.json", "--write-baseline", "known.json")
+    done = gml("check", "new.csv", "model.json", "--levels", "known.json")
+    assert done.returncode == 3
+    assert b"not a schema file" in done.stderr

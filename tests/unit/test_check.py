@@ -457,8 +457,8 @@ def test_two_rare_values_that_meet_once_are_no_alarm():
     """One row of 10 000 has both: P = 1/10 000, and 45 columns have 990 pairs."""
     names = [f"v{k:02}" for k in range(45)]
     columns = [np.zeros(10_000, dtype=np.uint8) for _ in names]
-    for column in columns[:2]:
-        column[17] = 1
+    for k, column in enumerate(columns):
+        column[17 if k < 2 else 100 + k] = 1
     data = Dataset(tuple(Variable(name, ("0", "1")) for name in names), tuple(columns))
     model = gml.fit(gml.Graph.from_edges(names, []), gml.MemoryCounter(data, threads=1))
     report = run(model, data, families=("structure",))

@@ -164,6 +164,11 @@ def _is_of_levels(check: Check) -> bool:
     )
 
 
+def level_shown(level: str) -> str:
+    """A level, in quotes where its blanks would not be seen."""
+    return repr(level) if not level or any(c.isspace() for c in level) else printable(level)
+
+
 def _is_list(figure: Figure, length: int) -> bool:
     return isinstance(figure, Sequence) and not isinstance(figure, str) and len(figure) == length
 
@@ -179,7 +184,7 @@ def _by_level(check: Check) -> list[str]:
     order = sorted(range(len(levels)), key=lambda k: -abs(after[k] - before[k]))
     items = []
     for k in order[:_SHOWN_ITEMS]:
-        item = f"{printable(levels[k])} {figure_shown(before[k])} → {figure_shown(after[k])}"
+        item = f"{level_shown(levels[k])} {figure_shown(before[k])} → {figure_shown(after[k])}"
         if counted:
             rows = (cast(Sequence[Any], figures)[k] for figures in (rows_before, rows_after))
             item += " (rows {} → {})".format(*map(figure_shown, rows))
@@ -196,9 +201,11 @@ def rows_shown(check: Check) -> str:
 def numbers(check: Check) -> list[str]:
     """The numbers of a check, each with its name; what does not apply is left out."""
     items = []
-    if check.log_p_adjusted is not None:
-        items.append(f"adjusted p {p_shown(check.log_p_adjusted)}")
-    if check.log_p is not None:
+    if check.log_p == -math.inf:
+        items.append("not by chance")
+    elif check.log_p is not None:
+        if check.log_p_adjusted is not None:
+            items.append(f"adjusted p {p_shown(check.log_p_adjusted)}")
         items.append(f"p {p_shown(check.log_p)}")
     if check.effect is not None:
         items.append(f"effect {effect_shown(check)}")
