@@ -62,14 +62,24 @@ def listing(names: Iterable[str]) -> str:
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
-def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
-    """Say that a name is unknown, with the nearest valid ones first."""
+def nearest_name(name: str, valid: Iterable[str]) -> str | None:
+    """Return the valid name that is most like another one, if any is."""
+    near = _near(name, list(valid))
+    return near[0] if near else None
+
+
+def _near(name: str, valid: list[str]) -> list[str]:
     import difflib
 
-    valid = list(valid)
     folded = {candidate.casefold(): candidate for candidate in reversed(valid)}
     near = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
-    nearest = [folded[candidate] for candidate in near]
+    return [folded[candidate] for candidate in near]
+
+
+def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
+    """Say that a name is unknown, with the nearest valid ones first."""
+    valid = list(valid)
+    nearest = _near(name, valid)
     rest = [candidate for candidate in valid if candidate not in nearest]
     hint = f"did you mean {quote(nearest[0])}? " if nearest else ""
     return f"{what} {quote(name)} not found; {hint}there are {listing(nearest + rest)}"

@@ -82,6 +82,8 @@ class Context:
     model: str = "model"
     declared: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Levels that were declared by hand: a value beyond them fails, however rare."""
+    other_columns: Collection[str] = ()
+    """Columns of the data that the model does not have."""
     left_out: Collection[str] = ()
     """Columns of the model that are not to be looked at."""
     missing_before: MissingCounts | None = None
@@ -127,6 +129,7 @@ def check_model(
             _columns(net, counter),
             declared=context.declared,
             left_out=context.left_out,
+            other_columns=context.other_columns,
             missing_before=context.missing_before,
             missing_now=context.missing_now,
         )

@@ -22,6 +22,7 @@ from gml.check.families import label, table_of, whole_counts
 from gml.check.question import Question
 from gml.check.result import PASS, Check
 from gml.check.two_sample import EXACT, compare_shares
+from gml.errors import nearest_name
 from gml.model.bayesnet import BayesNet
 
 _SHARE_UNIT = "share of rows"
@@ -53,13 +54,14 @@ def schema_checks(
     *,
     declared: Mapping[str, Sequence[str]],
     left_out: Collection[str] = (),
+    other_columns: Collection[str] = (),
     missing_before: MissingCounts | None,
     missing_now: MissingCounts | None,
 ) -> list[Question]:
     """Ask for every node: is there a column, are its levels known, is it missing more often?"""
     questions = []
     for name in (name for name in net.names if name not in left_out):
-        questions.append(_column(name, present=name in columns))
+        questions.append(_column(name, name in columns, other_columns))
         if name not in columns:
             continue
         questions.append(_levels(net, name, columns[name], declared.get(name)))
@@ -68,14 +70,16 @@ def schema_checks(
     return questions
 
 
-def _column(name: str, *, present: bool) -> Question:
+def _column(name: str, present: bool, others: Collection[str]) -> Question:
+    near = None if present else nearest_name(name, others)
+    hint = "" if near is None else f"; is it {near!r} now?"
     return Question(
         Check(
             id=f"schema:column:{label(name)}",
             family="schema",
             kind="columns",
             variables=(name,),
-            message=f"{name}: a column" if present else f"{name}: there is no such column",
+            message=f"{name}: a column" if present else f"{name}: there is no such column{hint}",
             log_p=None if present else -math.inf,
             status=PASS,
         )

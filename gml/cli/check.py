@@ -249,6 +249,7 @@ def _run(
         model=model,
         declared=checked.declared,
         left_out=checked.left_out,
+        other_columns=checked.other_columns,
         missing_before=checked.missing_before,
         missing_now=checked.missing_now,
         notes=checked.notes,

@@ -32,6 +32,7 @@ class CheckedData:
     missing_before: MissingCounts | None
     missing_now: MissingCounts | None
     left_out: tuple[str, ...]
+    other_columns: Sequence[str]
     notes: tuple[str, ...]
     located: Callable[[Sequence[UnlikelyRow]], tuple[UnlikelyRow, ...]]
     """Gives rows the lines of the file that they stand on."""
@@ -86,7 +87,7 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         _, rows, cells = counter.treated_missing
         now = MissingCounts(rows, cells)
         notes = [*_notes(ignored), "a count file has no rows, so the fit was not looked at"]
-        return CheckedData(counter, known, before, now, left_out, tuple(notes), tuple)
+        return CheckedData(counter, known, before, now, left_out, ignored, tuple(notes), tuple)
     dataset = read_dataset(data.path, options, used=used)
     _require_rows(dataset.n, data.path)
     policy = data.options.missing if was_given("missing") else _policy_of_fit(net)
@@ -104,6 +105,7 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         before,
         _missing_in(dataset),
         left_out,
+        ignored,
         tuple(notes),
         lambda rows: _with_lines(rows, numbers, dataset, data.path, options),
     )

@@ -234,6 +234,11 @@ def test_unknown_values_and_missing_columns(gml, folder):
     (folder / "narrow.csv").write_text("\n".join(",".join(row[:-1]) for row in rows) + "\n")
     found = report(gml("check", "narrow.csv", "model.json", "-f", "json"), 1)
     assert failing(found) == ["schema:column:dysp"]
+    (folder / "renamed.csv").write_text(text.replace("dysp", "Dysp", 1))
+    assert (
+        b"dysp: there is no such column; is it 'Dysp' now?"
+        in gml("check", "renamed.csv", "model.json").stdout
+    )
     (folder / "wide.csv").write_text(
         "\n".join(",".join([*row, f"id{k}"]) for k, row in enumerate(rows)) + "\n"
     )
