@@ -3,11 +3,11 @@
 Replicates are drawn in stages until enough of them reach the observed statistic, or until they
 could tell a p-value well below the level at which a check fails: p = (1 + #{T* ≥ T})/(B + 1). An
 early stop never gives a p-value that small, so that P(p ≤ level) ≤ level holds exactly. Where the
-first thousand replicates show that drawing is hopeless, p being thousands of times below the level,
-or where drawing all of them would take too long, the tail of a gamma distribution with their mean,
-variance and skewness (Pearson's type III) stands in; for G not below that of χ² with their mean,
-since rare cells have tails that few draws do not show. A statistic that takes few values has no
-such tail, and is drawn to the end.
+first thousand replicates (250 of huge tables) show that drawing is hopeless, p being thousands of
+times below the level, or where drawing all of them would take too long, the tail of a gamma
+distribution with their mean, variance and skewness (Pearson's type III) stands in; for G not below
+that of χ² with their mean, since rare cells have tails that few draws do not show. A statistic that
+takes few values has no such tail, and is drawn to the end.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ _RESOLUTION = 8
 # Cells drawn at most for one p-value, about two seconds, and for all of a run.
 _MOST_CELLS = 1e7
 _MOST_CELLS_IN_ALL = 2e8
-_FEWEST_DRAWS = 200
 # Different values of a statistic among the first draws that make its tail a curve.
 _MANY_VALUES = 100
 # How far below the level, in ln p, drawing is hopeless.
@@ -69,7 +68,8 @@ class MonteCarlo:
         threshold = observed - _SLACK
         drawn, reaching = 0, 0
         values = np.empty(0)
-        stage = min(_FIRST_STAGE, max(_FEWEST_DRAWS, int(_MOST_CELLS / size)))
+        # Most p-values are large, which a few replicates show.
+        stage, informative = _CHUNK, min(_FIRST_STAGE, max(_CHUNK, int(_MOST_CELLS / size)))
         while True:
             values = np.concatenate([values, self._draw(draw, key, drawn, stage)])
             reaching += int(np.count_nonzero(values[drawn:] >= threshold))
@@ -78,7 +78,8 @@ class MonteCarlo:
             if reaching >= _ENOUGH or drawn == most:
                 return math.log((1 + reaching) / (1 + drawn)), MONTE_CARLO
             stage = min(most, _GROWTH * drawn)
-            if len(np.unique(values[:_FIRST_STAGE])) < _MANY_VALUES:
+            too_few = drawn < informative
+            if too_few or len(np.unique(values[:_FIRST_STAGE])) < _MANY_VALUES:
                 continue
             tail = log_tail(values, observed)
             if of_g:
@@ -156,8 +157,10 @@ def log_noncentral_tail(x: float, df: float, noncentrality: float) -> float:
         return log_normal_tail((x - df - noncentrality) / math.sqrt(2 * df + 4 * noncentrality))
     reach = 12 * math.sqrt(half) + 40
     terms = np.arange(max(0, math.floor(half - reach)), math.ceil(half + reach))
-    log_factorial = np.array([math.lgamma(j + 1.0) for j in terms.tolist()])
-    log_weight = terms * math.log(half) - half - log_factorial
+    # Ratios of successive weights, which sum to 1: the logarithms of large factorials would cancel.
+    log_weight = np.concatenate([[0.0], np.cumsum(np.log(half / terms[1:]))])
+    log_weight -= log_weight.max()
+    log_weight -= math.log(math.fsum(np.exp(log_weight).tolist()))
     tails = kernel.active().log_chi2_upper(np.full(len(terms), max(x, 0.0)), df + 2.0 * terms)
     return log_sum(log_weight + tails)
 

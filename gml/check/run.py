@@ -234,8 +234,10 @@ def decide(
         elif k not in decisive:
             result.append(found)
         else:
-            judged = replace(found, log_p_adjusted=decisive[k], log_q=ranking[k])
-            result.append(replace(judged, status=_status(judged, settings)))
+            status = _status(found, decisive[k], settings)
+            result.append(
+                replace(found, log_p_adjusted=decisive[k], log_q=ranking[k], status=status)
+            )
     return result
 
 
@@ -250,9 +252,9 @@ def _settled(question: Question, monte_carlo: MonteCarlo) -> Check:
     return replace(check, log_p=min(0.0, log_p + question.log_choices), test=test)
 
 
-def _status(check: Check, settings: CheckSettings) -> str:
-    assert check.log_p_adjusted is not None
-    fails = check.log_p_adjusted <= math.log(settings.alpha) + _TIE
+def _status(check: Check, log_p_adjusted: float | None, settings: CheckSettings) -> str:
+    assert log_p_adjusted is not None
+    fails = log_p_adjusted <= math.log(settings.alpha) + _TIE
     matters = check.effect is None or check.effect >= settings.min_effect.get(check.family, 0.0)
     if not (fails and matters):
         return INSUFFICIENT if check.status == INSUFFICIENT else PASS

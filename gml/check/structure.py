@@ -226,7 +226,7 @@ def noncentrality_bound(statistic: float, df: float, share: float) -> float:
     low, high = 0.0, max(1.0, statistic)
     while lower_tail(high) > share and high < _LARGEST:
         high *= 2
-    for _ in range(60):
+    for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if lower_tail(middle) > share else (low, middle)
     return high

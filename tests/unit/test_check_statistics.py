@@ -82,7 +82,7 @@ def uniform_draw(key, first, last):
 def test_drawing_stops_when_enough_reach():
     log_p, how = MonteCarlo(1e-4).log_p("x", uniform_draw, 0.5, 1)
     assert how == MONTE_CARLO
-    assert math.exp(log_p) == pytest.approx(0.5, abs=0.06)
+    assert math.exp(log_p) == pytest.approx(0.5, abs=0.12)
 
 
 def test_drawing_goes_on_until_the_level_can_be_told():
