@@ -96,7 +96,7 @@ class MonteCarlo:
         def chunk(start: int) -> NDArray[np.float64]:
             return draw(key, start, min(start + _CHUNK, last))
 
-        if self.threads == 1:
+        if self.threads == 1 or len(starts) == 1:
             return np.concatenate([chunk(start) for start in starts])
         from concurrent.futures import ThreadPoolExecutor
 

@@ -4,7 +4,8 @@
 calibrated test; a p-value that may decide is settled by permutation. The effect is (G − df)₊/2n in
 nats. No learned graph is quite true, so what a baseline recorded of an independence when the model
 was accepted counts: the null hypothesis is then that the dependence is no greater than it was. With
-statistic s₀ on n₀ rows at that time, the noncentrality is at most λ with confidence 1 − γ, where
+statistic s₀ on n₀ rows at that time (one with the same p-value and the degrees of freedom of today,
+if these differ), the noncentrality is at most λ with confidence 1 − γ, where
 P(χ²(λ) ≤ s₀) = γ, and so at most λn/n₀ on n rows: p = γ + P(χ²(λn/n₀) ≥ s) (Berger & Boos 1994,
 J. Am. Stat. Assoc. 89:1012), γ a twentieth of the level that decides.
 
@@ -32,6 +33,7 @@ from gml import kernel
 from gml.check.families import FamilyCounts, label, listed
 from gml.check.monte_carlo import (
     MonteCarlo,
+    log_chi2_tail,
     log_noncentral_tail,
     log_normal_tail,
     log_sum,
@@ -52,6 +54,7 @@ _UNIT = "nats"
 _CONFIDENCE_SHARE = 0.05
 _ROUNDING = 1e-12
 _LARGEST = 1e30
+_HALVINGS = 40
 _MOST_ROWS = 1 << 32
 # A permutation with more cells than this takes too long.
 _MOST_CELLS = 200_000
@@ -205,9 +208,28 @@ def _log_p_of_increase(check: Check, reference: Reference, level: float) -> floa
     share = _CONFIDENCE_SHARE * level
     if reference.n <= 0 or reference.df <= 0:
         return 0.0
-    bound = noncentrality_bound(reference.statistic, reference.df, share)
+    # The calibrated test may have used X² on the one side and G on the other; p-values compare.
+    log_p = log_chi2_tail(reference.statistic, reference.df)
+    bound = noncentrality_bound(chi2_quantile(log_p, check.df), check.df, share)
     scaled = bound * check.rows_new / reference.n
     return log_sum([math.log(share), log_noncentral_tail(check.statistic, check.df, scaled)])
+
+
+def chi2_quantile(log_p: float, df: float) -> float:
+    """Return where the upper tail of the χ² distribution is a probability.
+
+    Examples
+    --------
+    >>> round(chi2_quantile(math.log(0.05), 1.0), 4)
+    3.8415
+    """
+    low, high = 0.0, max(1.0, df)
+    while log_chi2_tail(high, df) > log_p and high < _LARGEST:
+        high *= 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_chi2_tail(middle, df) > log_p else (low, middle)
+    return high
 
 
 def noncentrality_bound(statistic: float, df: float, share: float) -> float:
@@ -226,7 +248,7 @@ def noncentrality_bound(statistic: float, df: float, share: float) -> float:
     low, high = 0.0, max(1.0, statistic)
     while lower_tail(high) > share and high < _LARGEST:
         high *= 2
-    for _ in range(40):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if lower_tail(middle) > share else (low, middle)
     return high

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,8 +22,15 @@ from gml.check.monte_carlo import (
     log_normal_tail,
     log_skewed_tail,
 )
+from gml.check.result import Check
 from gml.check.schema import _log_p_of_unseen
-from gml.check.structure import _comparable_rows, _information, noncentrality_bound
+from gml.check.structure import (
+    Reference,
+    _comparable_rows,
+    _information,
+    _log_p_of_increase,
+    noncentrality_bound,
+)
 from gml.check.two_sample import (
     compare_rows,
     compare_shares,
@@ -332,3 +340,14 @@ def test_old_rows_are_left_out_one_by_one():
     assert before == pytest.approx(total / old.sum(), rel=1e-12)
     smooth = (old + 0.5) / (old + 0.5).sum(axis=1, keepdims=True)
     assert after == pytest.approx(float(np.sum(new * np.log(smooth))) / new.sum(), rel=1e-12)
+
+
+def test_a_reference_by_another_statistic_is_compared_by_its_p_value():
+    """X² with 2.5 degrees of freedom then, G with 170 now: 315 is much for the one, not the other."""
+    check = Check(
+        "x", "structure", "independence", ("a", "b"), statistic=315.3, df=170.0, rows_new=16_000
+    )
+    assert _log_p_of_increase(check, Reference(2.54, 2.5, 16_000), 1e-5) > math.log(0.05)
+    assert _log_p_of_increase(check, Reference(175.0, 170.0, 16_000), 1e-5) > math.log(0.05)
+    far = replace(check, statistic=600.0)
+    assert _log_p_of_increase(far, Reference(2.54, 2.5, 16_000), 1e-5) < math.log(1e-5)
