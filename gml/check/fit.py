@@ -269,20 +269,18 @@ def _moments(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> _
 # ---------------------------------------------------------------------- rows
 
 
-def least_likely(
-    found: RowProbabilities, rows: Dataset, how_many: int
-) -> list[tuple[int, UnlikelyRow]]:
-    """Return the least likely rows with their positions, the least likely first."""
+def least_likely(found: RowProbabilities, rows: Dataset, how_many: int) -> tuple[UnlikelyRow, ...]:
+    """Return the least likely rows, the least likely first."""
     log_p = np.where(np.isnan(found.log_p), np.inf, found.log_p)
     how_many = min(how_many, int(np.count_nonzero(~np.isnan(found.log_p))))
     if how_many == 0:
-        return []
+        return ()
     bound = np.partition(log_p, how_many - 1)[how_many - 1]
     candidates = np.concatenate(
         [np.flatnonzero(log_p < bound), np.flatnonzero(log_p == bound)[:how_many]]
     )
     order = np.lexsort((candidates, log_p[candidates]))[:how_many]
-    return [(int(row), _described(found, rows, int(row))) for row in candidates[order]]
+    return tuple(_described(found, rows, int(row)) for row in candidates[order])
 
 
 def _described(found: RowProbabilities, rows: Dataset, row: int) -> UnlikelyRow:

@@ -201,9 +201,8 @@ def _fit(
     if rows is None or not families:
         return fit_check(families, None, None, alpha=settings.alpha), ()
     found = row_probabilities(families, rows, settings.threads)
-    least = least_likely(found, rows, settings.unlikely_rows)
     fit = fit_check(families, found, rows, alpha=settings.alpha)
-    return fit, tuple(row for _, row in least)
+    return fit, least_likely(found, rows, settings.unlikely_rows)
 
 
 # ---------------------------------------------------------------------- decision

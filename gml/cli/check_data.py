@@ -48,6 +48,7 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
     from gml.cli.counted import open_count_file
     from gml.counts.memory import MemoryCounter
     from gml.data.alignment import with_levels_first
+    from gml.data.missing import count_missing
     from gml.data.parquet import is_count_file
     from gml.data.reading import read_dataset
 
@@ -103,7 +104,7 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         MemoryCounter(aligned, threads=data.threads, max_memory=data.max_memory),
         known,
         before,
-        _missing_in(dataset),
+        MissingCounts(dataset.n, count_missing(dataset, policy, options.na_tokens)),
         left_out,
         ignored,
         tuple(notes),
@@ -152,19 +153,6 @@ def _lenient(schema: Schema, net: BayesNet) -> Schema:
 
     known = with_levels(schema, {v.name: v.levels for v in net.variables if v.levels is not None})
     return replace(known, levels={}, expected=known.levels)
-
-
-def _missing_in(dataset: Dataset) -> MissingCounts:
-    from gml.check.schema import MissingCounts
-    from gml.data.dataset import missing_mask
-
-    counts = {}
-    for name, column in zip(dataset.names, dataset.columns, strict=True):
-        gaps = missing_mask(column)
-        lacking = np.count_nonzero(gaps) if dataset.weights is None else dataset.weights[gaps].sum()
-        if lacking:
-            counts[name] = int(lacking)
-    return MissingCounts(dataset.n, counts)
 
 
 def _missing_before(schema: Schema, net: BayesNet) -> MissingCounts | None:

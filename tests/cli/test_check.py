@@ -466,3 +466,14 @@ def test_an_effect_that_cannot_be_reached_and_a_file_that_is_no_schema(gml, fold
     done = gml("check", "new.csv", "model.json", "--levels", "known.json")
     assert done.returncode == 3
     assert b"not a schema file" in done.stderr
+
+
+@pytest.mark.parametrize("token", ["NA", "?"])
+def test_missing_values_that_are_a_level_are_as_many_as_before(gml, tmp_path, token):
+    rows = "".join(f"{token if k % 5 == 0 else 'xy'[k % 2]},{k % 3}\n" for k in range(900))
+    (tmp_path / "d.csv").write_text("a,b\n" + rows)
+    (tmp_path / "g.dot").write_text("digraph { a; b }")
+    assert gml("fit-params", "d.csv", "g.dot", "--missing", "level", "-o", "m.json").returncode == 0
+    found = report(gml("check", "d.csv", "m.json", "-f", "json", "--families", "schema"), 0)
+    (missing,) = (check for check in found["checks"] if check["id"] == "schema:missing:a")
+    assert missing["old"]["missing"] == missing["new"]["missing"] == 180
