@@ -34,10 +34,10 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.check.families import FamilyCounts
-from gml.check.monte_carlo import log_skewed_tail
 from gml.check.question import Question
 from gml.check.result import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
-from gml.check.selection import selection_allowance
+from gml.check.selection import Selection
+from gml.check.tails import log_skewed_tail
 from gml.counts.resources import available_threads
 from gml.data.dataset import Dataset
 
@@ -109,10 +109,9 @@ def row_probabilities(
 
 def fit_check(
     families: Sequence[FamilyCounts],
+    selection: Selection,
     found: RowProbabilities | None,
     rows: Dataset | None,
-    *,
-    alpha: float,
 ) -> Question:
     """Ask whether the new rows are less likely than the old ones."""
     variables = tuple(family.variable.name for family in families)
@@ -161,7 +160,7 @@ def fit_check(
         spread = _conditional_moments(families)
         log_p = _log_p_of_loss(before - after, replace(spread, n=moments.n), None, 0)
     else:
-        allowance = selection_allowance(families, len(families), alpha)
+        allowance = selection.allowance(families)
         excess = before - after - allowance
         log_p = _log_p_of_loss(excess, moments, rows_old, _dimension(families))
     old: dict[str, Figure] = {"mean ln p": before}

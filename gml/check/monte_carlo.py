@@ -14,20 +14,21 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml import kernel
+from gml.check.tails import log_chi2_tail, log_skewed_tail
 
 Draw = Callable[[tuple[int, int], int, int], NDArray[np.float64]]
 """Statistics of the replicates first..last-1 under a key of two words."""
 
 MONTE_CARLO, TAIL_OF_DRAWS = "monte-carlo", "monte-carlo-tail"
 
-_FIRST_STAGE = 1000
+_FIRST_STAGE = 50
+_FIRST_LOOK = 1000
 _GROWTH = 4
 _CHUNK = 250
 # With as many that reach the statistic p is above the level, however many more are drawn.
@@ -42,7 +43,6 @@ _MANY_VALUES = 100
 # How far below the level, in ln p, drawing is hopeless.
 _HOPELESS = 8.0
 _SLACK = 1e-9
-_LEAST_SKEWNESS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ class MonteCarlo:
         that a replicate draws; `of_g` is false for a statistic that is not G.
         """
         key = _key(self.seed, name)
-        most = max(_FIRST_STAGE, math.ceil(_RESOLUTION / self.level))
+        most = max(_FIRST_LOOK, math.ceil(_RESOLUTION / self.level))
         threshold = observed - _SLACK
         drawn, reaching = 0, 0
         values = np.empty(0)
         # Most p-values are large, which a few replicates show.
-        stage, informative = _CHUNK, min(_FIRST_STAGE, max(_CHUNK, int(_MOST_CELLS / size)))
+        stage, informative = _FIRST_STAGE, min(_FIRST_LOOK, max(_CHUNK, int(_MOST_CELLS / size)))
         while True:
             values = np.concatenate([values, self._draw(draw, key, drawn, stage)])
             reaching += int(np.count_nonzero(values[drawn:] >= threshold))
@@ -77,9 +77,9 @@ class MonteCarlo:
             drawn = stage
             if reaching >= _ENOUGH or drawn == most:
                 return math.log((1 + reaching) / (1 + drawn)), MONTE_CARLO
-            stage = min(most, _GROWTH * drawn)
+            stage = min(most, max(_GROWTH * drawn, _CHUNK))
             too_few = drawn < informative
-            if too_few or len(np.unique(values[:_FIRST_STAGE])) < _MANY_VALUES:
+            if too_few or len(set(values[:_FIRST_LOOK].tolist())) < _MANY_VALUES:
                 continue
             tail = log_tail(values, observed)
             if of_g:
@@ -118,56 +118,3 @@ def log_tail(values: NDArray[np.float64], observed: float) -> float:
         return -math.inf if observed > mean + _SLACK else 0.0
     skewness = float(np.mean(((values - mean) / deviation) ** 3))
     return log_skewed_tail((observed - mean) / deviation, skewness)
-
-
-def log_skewed_tail(z: float, skewness: float) -> float:
-    """ln P(Z ≥ z) of a standardised variable with some positive skewness; normal without any."""
-    if skewness < _LEAST_SKEWNESS:
-        return log_normal_tail(z)
-    df = 8 / skewness**2
-    return log_chi2_tail(df + z * math.sqrt(2 * df), df)
-
-
-def log_normal_tail(z: float) -> float:
-    """ln P(Z ≥ z) of a standard normal variable."""
-    half = log_chi2_tail(z * z, 1.0) + math.log(0.5)
-    return half if z >= 0 else math.log1p(-math.exp(half))
-
-
-def log_chi2_tail(x: float, df: float) -> float:
-    """ln of the upper tail of the χ² distribution."""
-    if x <= 0:
-        return 0.0
-    statistic, freedom = np.array([x], dtype=np.float64), np.array([df], dtype=np.float64)
-    return float(kernel.active().log_chi2_upper(statistic, freedom)[0])
-
-
-def log_noncentral_tail(x: float, df: float, noncentrality: float) -> float:
-    """ln of the upper tail of the noncentral χ² distribution, a Poisson mixture of central ones.
-
-    Examples
-    --------
-    >>> round(math.exp(log_noncentral_tail(10.0, 3.0, 4.0)), 6)
-    0.224078
-    """
-    half = noncentrality / 2
-    if half == 0:
-        return log_chi2_tail(x, df)
-    if half > 1e5:
-        return log_normal_tail((x - df - noncentrality) / math.sqrt(2 * df + 4 * noncentrality))
-    reach = 12 * math.sqrt(half) + 40
-    terms = np.arange(max(0, math.floor(half - reach)), math.ceil(half + reach))
-    # Ratios of successive weights, which sum to 1: the logarithms of large factorials would cancel.
-    log_weight = np.concatenate([[0.0], np.cumsum(np.log(half / terms[1:]))])
-    log_weight -= log_weight.max()
-    log_weight -= math.log(math.fsum(np.exp(log_weight).tolist()))
-    tails = kernel.active().log_chi2_upper(np.full(len(terms), max(x, 0.0)), df + 2.0 * terms)
-    return log_sum(log_weight + tails)
-
-
-def log_sum(logs: NDArray[np.float64] | Sequence[float]) -> float:
-    """ln Σ exp, at most 0 as that of probabilities."""
-    largest = float(np.max(logs))
-    if not math.isfinite(largest):
-        return largest
-    return min(0.0, largest + math.log(math.fsum(np.exp(np.asarray(logs) - largest).tolist())))

@@ -32,6 +32,7 @@ from gml.check.result import (
     UnlikelyRow,
 )
 from gml.check.schema import ColumnCounts, MissingCounts, schema_checks
+from gml.check.selection import Selection, weak_parents
 from gml.check.structure import structure_checks
 from gml.check.tables import table_checks
 from gml.counts.counter import Counter, TableSet
@@ -118,6 +119,7 @@ def check_model(
     counter = _counter(net, data, settings)
     rows = counter.dataset if isinstance(counter, MemoryCounter) else None
     families = family_counts(net, counter)
+    selection = weak_parents(families, len(net.names), settings.alpha)
     notes = list(context.notes)
     if any(table_of(cpd).counts is None for cpd in net.cpds):
         notes.append("the model has no counts, and so its tables are taken as exact")
@@ -134,13 +136,18 @@ def check_model(
             missing_now=context.missing_now,
         )
     if "tables" in settings.families:
-        questions += table_checks(families, alpha=settings.alpha)
+        questions += table_checks(families, selection)
     if "structure" in settings.families:
         questions += structure_checks(
-            net.graph, counter, families, alpha=settings.alpha, references=baseline.references
+            net.graph,
+            counter,
+            families,
+            selection,
+            alpha=settings.alpha,
+            references=baseline.references,
         )
     if "fit" in settings.families:
-        fit, unlikely = _fit(families, rows, settings)
+        fit, unlikely = _fit(families, selection, rows, settings)
         questions.append(fit)
     checks = decide(questions, settings, accepted=baseline.accepted)
     notes += _notes(checks, settings, counter.n, rows_behind(net))
@@ -196,12 +203,15 @@ def _columns(net: BayesNet, counter: Counter) -> dict[str, ColumnCounts]:
 
 
 def _fit(
-    families: Sequence[FamilyCounts], rows: Dataset | None, settings: CheckSettings
+    families: Sequence[FamilyCounts],
+    selection: Selection,
+    rows: Dataset | None,
+    settings: CheckSettings,
 ) -> tuple[Question, tuple[UnlikelyRow, ...]]:
     if rows is None or not families:
-        return fit_check(families, None, None, alpha=settings.alpha), ()
+        return fit_check(families, selection, None, None), ()
     found = row_probabilities(families, rows, settings.threads)
-    fit = fit_check(families, found, rows, alpha=settings.alpha)
+    fit = fit_check(families, selection, found, rows)
     return fit, least_likely(found, rows, settings.unlikely_rows)
 
 

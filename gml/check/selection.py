@@ -16,46 +16,61 @@ over pairs explains away; the others are *weak*, and the old counts given them f
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from gml import kernel
 from gml.check.families import FamilyCounts
-from gml.check.monte_carlo import log_chi2_tail
+from gml.check.tails import log_chi2_tail
 
 # χ² is rough where tables are sparse; only what is far beyond the level is beyond doubt.
 _DOUBT = 7.0
 
 
-def weak_parents(family: FamilyCounts, n_nodes: int, alpha: float) -> list[int]:
+@dataclass(frozen=True)
+class Selection:
+    """Which parents of each node are weak, by position, among how many nodes."""
+
+    weak: Mapping[str, tuple[int, ...]]
+    n_nodes: int
+
+    def of(self, family: FamilyCounts) -> tuple[int, ...]:
+        """The weak parents of a node."""
+        return self.weak[family.variable.name]
+
+    def log_choices(self, family: FamilyCounts) -> float:
+        """ln of the number of sets of nodes that might stand in the place of the weak parents."""
+        n_weak = len(self.of(family))
+        return math.log(math.comb(max(self.n_nodes - 1, n_weak), n_weak))
+
+    def allowance(self, families: Sequence[FamilyCounts]) -> float:
+        """Nats a row by which the fit may differ for nothing but the choice of weak edges."""
+        total = []
+        for family in families:
+            weak = self.of(family)
+            if weak and family.old is not None:
+                g, df = _g_of_parents(family, weak)
+                total.append(max(0.0, g - df) / max(1, int(family.old.sum())))
+        return math.fsum(total)
+
+
+def weak_parents(families: Sequence[FamilyCounts], n_nodes: int, alpha: float) -> Selection:
     """The parents that the model's own rows do not show far beyond α over the pairs of nodes.
 
     Each is tested by G given the others. A model without counts has none: it is taken as exact.
     """
-    if family.old is None:
-        return []
     level = math.log(alpha / max(1, math.comb(n_nodes, 2))) - _DOUBT
-    return [
-        k for k in range(len(family.parents)) if log_chi2_tail(*_g_of_parents(family, [k])) > level
-    ]
-
-
-def log_choices(family: FamilyCounts, n_nodes: int, alpha: float) -> float:
-    """ln of the number of sets of nodes that might stand in the place of the weak parents."""
-    n_weak = len(weak_parents(family, n_nodes, alpha))
-    return math.log(math.comb(max(n_nodes - 1, n_weak), n_weak))
-
-
-def selection_allowance(families: Sequence[FamilyCounts], n_nodes: int, alpha: float) -> float:
-    """Nats a row by which the fit may differ for nothing but the choice of weak edges."""
-    total = []
-    for family in families:
-        weak = weak_parents(family, n_nodes, alpha)
-        if weak and family.old is not None:
-            g, df = _g_of_parents(family, weak)
-            total.append(max(0.0, g - df) / max(1, int(family.old.sum())))
-    return math.fsum(total)
+    weak = {
+        family.variable.name: tuple(
+            k
+            for k in range(len(family.parents))
+            if family.old is not None and log_chi2_tail(*_g_of_parents(family, [k])) > level
+        )
+        for family in families
+    }
+    return Selection(weak, n_nodes)
 
 
 def _g_of_parents(family: FamilyCounts, chosen: Sequence[int]) -> tuple[float, float]:

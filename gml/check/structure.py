@@ -31,16 +31,18 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.check.families import FamilyCounts, label, listed
-from gml.check.monte_carlo import (
-    MonteCarlo,
+from gml.check.monte_carlo import MonteCarlo
+from gml.check.question import Question
+from gml.check.result import INSUFFICIENT, PASS, Check
+from gml.check.selection import Selection
+from gml.check.tails import (
+    chi2_quantile,
     log_chi2_tail,
     log_noncentral_tail,
     log_normal_tail,
     log_sum,
+    noncentrality_bound,
 )
-from gml.check.question import Question
-from gml.check.result import INSUFFICIENT, PASS, Check
-from gml.check.selection import weak_parents
 from gml.check.two_sample import TRUSTED_EXPECTED
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.graph.graph import Graph
@@ -53,8 +55,6 @@ INFORMATION = "information"
 _UNIT = "nats"
 _CONFIDENCE_SHARE = 0.05
 _ROUNDING = 1e-12
-_LARGEST = 1e30
-_HALVINGS = 40
 _MOST_ROWS = 1 << 32
 # A permutation with more cells than this takes too long.
 _MOST_CELLS = 200_000
@@ -73,6 +73,7 @@ def structure_checks(
     graph: Graph,
     counter: Counter,
     families: Sequence[FamilyCounts],
+    selection: Selection,
     *,
     alpha: float,
     references: Mapping[str, Reference],
@@ -85,9 +86,6 @@ def structure_checks(
         if all(name in position for name in (u, v, *given))
     ]
     edges = [(family, k) for family in families if family.old is not None for k in _parents(family)]
-    weak = {
-        family.variable.name: weak_parents(family, len(graph.names), alpha) for family in families
-    }
     triples: list[Triple] = [
         (position[u], position[v], tuple(position[name] for name in given))
         for u, v, given in implied
@@ -104,7 +102,7 @@ def structure_checks(
     for at, (family, k) in enumerate(edges, start=len(implied)):
         result = results[at]
         shown = result.log_p is not None and result.log_p <= math.log(alpha)
-        known = k not in weak[family.variable.name]
+        known = k not in selection.of(family)
         questions.append(_edge(family, k, shown=shown, known=known))
     return questions
 
@@ -213,45 +211,6 @@ def _log_p_of_increase(check: Check, reference: Reference, level: float) -> floa
     bound = noncentrality_bound(chi2_quantile(log_p, check.df), check.df, share)
     scaled = bound * check.rows_new / reference.n
     return log_sum([math.log(share), log_noncentral_tail(check.statistic, check.df, scaled)])
-
-
-def chi2_quantile(log_p: float, df: float) -> float:
-    """Return where the upper tail of the χ² distribution is a probability.
-
-    Examples
-    --------
-    >>> round(chi2_quantile(math.log(0.05), 1.0), 4)
-    3.8415
-    """
-    low, high = 0.0, max(1.0, df)
-    while log_chi2_tail(high, df) > log_p and high < _LARGEST:
-        high *= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if log_chi2_tail(middle, df) > log_p else (low, middle)
-    return high
-
-
-def noncentrality_bound(statistic: float, df: float, share: float) -> float:
-    """Return the noncentrality under which so small a statistic has a certain share.
-
-    Examples
-    --------
-    >>> bound = noncentrality_bound(2.0, 1.0, 1e-3)
-    >>> round(1 - math.exp(log_noncentral_tail(2.0, 1.0, bound)), 6)
-    0.001
-    """
-
-    def lower_tail(noncentrality: float) -> float:
-        return -math.expm1(log_noncentral_tail(statistic, df, noncentrality))
-
-    low, high = 0.0, max(1.0, statistic)
-    while lower_tail(high) > share and high < _LARGEST:
-        high *= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if lower_tail(middle) > share else (low, middle)
-    return high
 
 
 # ---------------------------------------------------------------------- edges

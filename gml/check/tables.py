@@ -18,7 +18,7 @@ from gml.check.families import FamilyCounts, listed
 from gml.check.monte_carlo import MonteCarlo
 from gml.check.question import Question, Settle
 from gml.check.result import INSUFFICIENT, PASS, Check, Figure
-from gml.check.selection import log_choices
+from gml.check.selection import Selection
 from gml.check.two_sample import (
     G,
     Homogeneity,
@@ -30,12 +30,12 @@ from gml.check.two_sample import (
 )
 
 
-def table_checks(families: Sequence[FamilyCounts], *, alpha: float) -> list[Question]:
+def table_checks(families: Sequence[FamilyCounts], selection: Selection) -> list[Question]:
     """Ask for every row of every table."""
     return [
         question
         for family in families
-        for question in _of_family(family, log_choices(family, len(families), alpha))
+        for question in _of_family(family, selection.log_choices(family))
     ]
 
 

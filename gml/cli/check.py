@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from gml.check.baseline import Baseline
     from gml.check.result import CheckReport
     from gml.check.run import CheckSettings
-    from gml.cli.check_data import CheckedData
     from gml.model.bayesnet import BayesNet
 
 _WITHOUT_BASELINE = (
@@ -239,25 +238,16 @@ def _read_model(model_path: str, known: Baseline) -> BayesNet:
 def _run(
     data: DataRequest, net: BayesNet, settings: CheckSettings, known: Baseline, model: str
 ) -> CheckReport:
-    from gml.check.run import Context, check_model
+    from gml.check.run import check_model
     from gml.cli.check_data import read_checked_data
-    from gml.counts.from_file import CountFileCounter
 
-    checked: CheckedData = read_checked_data(data, net)
-    context = Context(
-        data=place(data.path),
-        model=model,
-        declared=checked.declared,
-        left_out=checked.left_out,
-        other_columns=checked.other_columns,
-        missing_before=checked.missing_before,
-        missing_now=checked.missing_now,
-        notes=checked.notes,
-    )
+    checked = read_checked_data(data, net, model)
     try:
-        report = check_model(net, checked.counter, settings, baseline=known, context=context)
+        report = check_model(
+            net, checked.counter, settings, baseline=known, context=checked.context
+        )
     except CannotAnswer as error:
-        if isinstance(checked.counter, CountFileCounter):
+        if checked.is_counted:
             raise CannotAnswer(
                 f"{str(error).partition(';')[0]}; a check needs more tables: gml count DATA "
                 f"--implied {model}, or --families schema,tables"

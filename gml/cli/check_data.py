@@ -15,6 +15,7 @@ from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml.check.result import UnlikelyRow
+    from gml.check.run import Context
     from gml.check.schema import MissingCounts
     from gml.counts.counter import Counter
     from gml.data.dataset import Dataset
@@ -28,22 +29,20 @@ class CheckedData:
     """The engine over the rows, and what is known of them beside."""
 
     counter: Counter
-    declared: Mapping[str, tuple[str, ...]]
-    missing_before: MissingCounts | None
-    missing_now: MissingCounts | None
-    left_out: tuple[str, ...]
-    other_columns: Sequence[str]
-    notes: tuple[str, ...]
-    located: Callable[[Sequence[UnlikelyRow]], tuple[UnlikelyRow, ...]]
+    context: Context
+    is_counted: bool = False
+    """Whether there are tables only, and no rows."""
+    located: Callable[[Sequence[UnlikelyRow]], tuple[UnlikelyRow, ...]] = tuple
     """Gives rows the lines of the file that they stand on."""
 
 
-def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
+def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedData:
     """Read the columns of a model; values that it does not know become levels after its own.
 
     Missing values, and what means missing, are treated as when the model was fitted, unless the
     options say otherwise.
     """
+    from gml.check.run import Context
     from gml.check.schema import MissingCounts
     from gml.cli.counted import open_count_file
     from gml.counts.memory import MemoryCounter
@@ -80,15 +79,25 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
             )
         return present
 
-    known = {name: found for name, found in declared.items() if found is not None}
-    before = _missing_before(schema, net)
+    def completed(missing: MissingCounts, notes: Sequence[str]) -> Context:
+        return Context(
+            data=place(data.path),
+            model=model,
+            declared={name: levels for name, levels in declared.items() if levels is not None},
+            other_columns=ignored,
+            left_out=left_out,
+            missing_before=_missing_before(schema, net),
+            missing_now=missing,
+            notes=tuple(notes),
+        )
+
     if data.path != "-" and is_count_file(data.path):
         counter = open_count_file(replace(data, options=options), used=used, numeric=False)
         _require_rows(counter.n, data.path)
         _, rows, cells = counter.treated_missing
-        now = MissingCounts(rows, cells)
         notes = [*_notes(ignored), "a count file has no rows, so the fit was not looked at"]
-        return CheckedData(counter, known, before, now, left_out, ignored, tuple(notes), tuple)
+        now = MissingCounts(rows, cells)
+        return CheckedData(counter, completed(now, notes), is_counted=True)
     dataset = read_dataset(data.path, options, used=used)
     _require_rows(dataset.n, data.path)
     policy = data.options.missing if was_given("missing") else _policy_of_fit(net)
@@ -100,15 +109,11 @@ def read_checked_data(data: DataRequest, net: BayesNet) -> CheckedData:
         notes.append(f"{dataset.n_rows - kept.n_rows} rows with missing values are left out")
     levels = {v.name: v.levels for v in net.variables if v.levels is not None}
     aligned = with_levels_first(kept, levels)
+    now = MissingCounts(dataset.n, count_missing(dataset, policy, options.na_tokens))
     return CheckedData(
         MemoryCounter(aligned, threads=data.threads, max_memory=data.max_memory),
-        known,
-        before,
-        MissingCounts(dataset.n, count_missing(dataset, policy, options.na_tokens)),
-        left_out,
-        ignored,
-        tuple(notes),
-        lambda rows: _with_lines(rows, numbers, dataset, data.path, options),
+        completed(now, notes),
+        located=lambda rows: _with_lines(rows, numbers, dataset, data.path, options),
     )
 
 

@@ -272,7 +272,7 @@ class MemoryCounter:
             flat = np.array([j for members in sets for j in members], dtype=np.int32)
         if np.all(sizes == 2):
             return self.pair_statistics(flat.reshape(-1, 2))
-        self._require_levels(np.unique(flat).tolist())
+        self._require_levels(np.flatnonzero(np.bincount(flat)).tolist())
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         data = self._data(len(sizes))
         if len(sizes) >= self._column_of_rank.size:
@@ -327,7 +327,7 @@ class MemoryCounter:
         one = kernel.active().table_statistics_of(counts.table)
         found.floats[k] = one.floats[0]
         found.ints[k] = one.ints[0]
-        found.seen_z[k] = math.prod(float(len(np.unique(column))) for column in counts.configs.T)
+        found.seen_z[k] = math.prod(float(len(set(column.tolist()))) for column in counts.configs.T)
 
     def _in_chunks(self, chunk: Callable[[int, int], Part], size: int, threads: int) -> list[Part]:
         # Neighbouring tables are counted together, so that a chunk is no smaller than it must be.

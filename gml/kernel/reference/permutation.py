@@ -16,7 +16,7 @@ from gml.kernel.reference.random import random_uniform
 from gml.kernel.reference.statistics import divergence
 from gml.kernel.reference.tail import deviance, stirling_error
 
-_MAX_LOG_FACTORIALS = 1 << 20
+_MAX_LOG_FACTORIALS = 1024
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 

@@ -8,7 +8,7 @@
 #include "statistics.h"
 #include "tail.h"
 
-#define MAX_LOG_FACTORIALS (INT64_C(1) << 20)
+#define MAX_LOG_FACTORIALS 1024
 #define HALF_LOG_2PI 0.918938533204672741780329736405617639861
 
 typedef struct {
