@@ -83,7 +83,10 @@ def test_kernel_counts_as_the_reference(case):
 )
 @example(0, 1, [1, 1, 1, 1], "missing", False)
 def test_runs_of_sets_count_as_each_alone(seed, n, n_levels, kind, remember):
-    """Neighbouring sets of a pair share a joint table, and all share the tables of the pairs."""
+    """Neighbouring sets share a joint table, and all share the tables of the pairs.
+
+    Those of a pair as in a search, and those of one column given its parents as in a check.
+    """
     rng = np.random.default_rng(seed)
     columns = random_columns(rng, n, n_levels, kind == "missing")
     weights = rng.integers(0, 5, n) if kind == "weighted" else None
@@ -94,6 +97,9 @@ def test_runs_of_sets_count_as_each_alone(seed, n, n_levels, kind, remember):
         for _ in range(int(rng.integers(1, 12))):
             size = int(rng.integers(0, min(4, len(rest)) + 1))
             sets.append([*sorted(rng.choice(rest, size, replace=False).tolist()), x, y])
+        y, *given = rng.choice(len(columns), int(rng.integers(1, 4)), replace=False).tolist()
+        others = [j for j in range(len(columns)) if j not in (y, *given)]
+        sets += [[*sorted(given), *sorted((x, y))] for x in others]
     members = np.array([j for some in sets for j in some], dtype=np.int32)
     starts = np.cumsum([0, *map(len, sets)]).astype(np.int64)
     wanted = reference.CodedData(columns, n_levels, weights, 32).set_statistics(members, starts)

@@ -5,9 +5,8 @@
 
 #include "sparse.h"
 
-/* Neighbouring sets that share x and y are counted together, up to a joint table of as many cells as
-   there are rows, within these bounds, and summed over what each of them leaves out, where that takes
-   less time. */
+/* Neighbouring sets are counted together, up to a joint table of as many cells as there are rows,
+   within these bounds, and summed over what each of them leaves out, where that takes less time. */
 #define LEAST_JOINT_CELLS 4096
 #define MOST_JOINT_CELLS 65536
 #define JOINT_AXES 16
@@ -16,7 +15,7 @@
 #define ADD_COST 1.0
 
 typedef struct {
-    int32_t axes[JOINT_AXES]; /* union of the conditioning sets, then x and y */
+    int32_t axes[JOINT_AXES]; /* union of the sets; x and y of the first of them are last */
     size_t size;
     uint64_t cells;
     size_t n_sets;
@@ -44,11 +43,11 @@ static int join(const coded_data *data, joint_run *run, uint64_t most_cells, con
                 size_t size)
 {
     joint_run wider = *run;
-    for (size_t k = 0; k + 2 < size; k++) {
+    for (size_t k = 0; k < size; k++) {
         size_t at = 0;
-        while (at + 2 < wider.size && wider.axes[at] != set[k])
+        while (at < wider.size && wider.axes[at] != set[k])
             at++;
-        if (at + 2 < wider.size)
+        if (at < wider.size)
             continue;
         if (wider.size == JOINT_AXES || data->columns[set[k]].has_missing)
             return 0;
@@ -83,8 +82,7 @@ static joint_run plan(const coded_data *data, const int32_t *members, const int6
     while (run.n_sets < n_sets && run.n_sets < JOINT_SETS) {
         const int32_t *set = members + starts[run.n_sets];
         size_t size = (size_t)(starts[run.n_sets + 1] - starts[run.n_sets]);
-        if (memcmp(set + size - 2, x_y, 2 * sizeof *set) != 0 ||
-            !join(data, &run, most_cells, set, size))
+        if (!join(data, &run, most_cells, set, size))
             break;
         apart += count_cost(data, set, size);
         double together = count_cost(data, run.axes, run.size) +
@@ -102,13 +100,10 @@ static joint_run plan(const coded_data *data, const int32_t *members, const int6
 static void sum_out(const coded_data *data, const joint_run *run, const int64_t *joint,
                     const int32_t *set, size_t size, int64_t *table, uint64_t cells)
 {
-    const size_t n_axes = run->size - 2;
-    const size_t block = (size_t)data->columns[set[size - 2]].n_levels *
-                         data->columns[set[size - 1]].n_levels;
     size_t steps[JOINT_AXES], digits[JOINT_AXES];
-    for (size_t a = 0; a < n_axes; a++) {
-        size_t step = 0, stride = block;
-        for (size_t k = size - 2; k-- > 0;) {
+    for (size_t a = 0; a < run->size; a++) {
+        size_t step = 0, stride = 1;
+        for (size_t k = size; k-- > 0;) {
             if (set[k] == run->axes[a])
                 step = stride;
             stride *= data->columns[set[k]].n_levels;
@@ -116,6 +111,10 @@ static void sum_out(const coded_data *data, const joint_run *run, const int64_t 
         steps[a] = step;
         digits[a] = 0;
     }
+    /* The last axes may be those of the set as well: then they are added block by block. */
+    size_t n_axes = run->size, block = 1;
+    while (n_axes > 0 && steps[n_axes - 1] == block)
+        block *= data->columns[run->axes[--n_axes]].n_levels;
     memset(table, 0, cells * sizeof *table);
     size_t to = 0;
     for (uint64_t from = 0; from < run->cells; from += block) {
