@@ -60,6 +60,11 @@ def _length(row: NDArray[np.float64]) -> float:
     return largest * float(np.linalg.norm(row / largest)) if largest > 0 else 0.0
 
 
+def _log_product(factors: NDArray[np.float64]) -> float:
+    """ln |Π factors|, the same to the last bit in any order."""
+    return math.fsum(math.log(abs(factor)) for factor in factors.tolist())
+
+
 def errors_of(net: BayesNet) -> tuple[NDArray[np.float64], Matrix]:
     """Return μ and A: a row for each node, a column for the error of each node, by name."""
     n = len(net.cpds)
@@ -130,7 +135,7 @@ def _by_least_squares(
     r = r[:size]
     gain = -np.linalg.solve(r, q[:, :size].T @ w_o)
     left = np.linalg.solve(r, np.eye(size))
-    log_volume = float(np.sum(np.log(np.diag(w)))) - float(np.sum(np.log(np.abs(np.diag(r)))))
+    log_volume = _log_product(np.diag(w)) - _log_product(np.diag(r))
     chosen = [unobserved.index(j) for j in hidden]
     return gain[chosen], left[chosen], q[:, size:].T @ w_o, log_volume
 
@@ -152,7 +157,7 @@ def _by_errors(
         if _length(left[k]) <= ROUNDING * _length(others[k]):
             left[k] = 0.0
     whiten = np.linalg.solve(r.T, np.diag(1 / lengths))
-    log_volume = -float(np.sum(np.log(np.abs(np.diag(r))))) - float(np.sum(np.log(lengths)))
+    log_volume = -_log_product(np.diag(r)) - _log_product(lengths)
     return others @ q[:, : len(observed)] @ whiten, left, whiten, log_volume
 
 
