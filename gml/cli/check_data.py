@@ -52,7 +52,6 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
     from gml.data.reading import read_dataset
 
     fitted = _options_of_fit(net)
-    declared = {name: data.options.schema.levels.get(name) for name in net.names}
     schema = data.options.schema
     options = replace(
         data.options,
@@ -83,7 +82,7 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
         return Context(
             data=place(data.path),
             model=model,
-            declared={name: levels for name, levels in declared.items() if levels is not None},
+            declared=_declared(schema, net),
             other_columns=ignored,
             left_out=left_out,
             missing_before=_missing_before(schema, net),
@@ -152,12 +151,33 @@ def _tokens(fitted: Mapping[str, Any]) -> tuple[str, ...] | None:
     return None
 
 
+def _declared(schema: Schema, net: BayesNet) -> dict[str, tuple[str, ...]]:
+    """The levels that were declared by hand, intervals included; a profile has none for missing."""
+    from gml.data.discretize import interval_levels
+    from gml.data.levels import NA_LEVEL
+
+    cut = {name: interval_levels(cuts) for name, cuts in schema.cuts.items()}
+    declared = {**schema.levels, **schema.intervals, **cut}
+    return {
+        v.name: (*declared[v.name], *(level for level in v.levels or () if level == NA_LEVEL))
+        for v in net.variables
+        if v.name in declared
+    }
+
+
 def _lenient(schema: Schema, net: BayesNet) -> Schema:
     """A schema that expects levels, but refuses none; intervals stay intervals."""
+    from gml.data.discretize import cuts_of_levels
     from gml.data.schema import with_levels
 
-    known = with_levels(schema, {v.name: v.levels for v in net.variables if v.levels is not None})
-    return replace(known, levels={}, expected=known.levels)
+    levels = {v.name: v.levels for v in net.variables if v.levels is not None}
+    cuts = {
+        name: cuts
+        for name, cuts in schema.cuts.items()
+        if cuts_of_levels(levels.get(name, ())) != cuts
+    }
+    known = with_levels(replace(schema, cuts=cuts), levels)
+    return replace(known, levels={}, expected={**known.levels, **known.intervals})
 
 
 def _missing_before(schema: Schema, net: BayesNet) -> MissingCounts | None:

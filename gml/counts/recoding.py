@@ -23,18 +23,23 @@ def declared_recoding(
     if nothing is declared or expected.
     """
     column = counts.columns[counts.names.index(name)]
+    decimal = counts.options.decimal
     levels = options.declared_levels(name)
-    if expected := options.expected_levels(name):
-        others = [label for label in column.labels if label not in expected]
-        levels = (*expected, *order_levels(others, decimal=counts.options.decimal))
     intervals = options.declared_intervals(name)
     binning = options.binning(name)
     if levels is None and intervals is None and binning is not None:
         intervals = interval_levels(binning.cuts)
+    labels = list(column.labels)
+    if intervals is not None:
+        found = Intervals(intervals)
+        labels = [found.name_of(label, decimal) or label for label in column.labels]
     declared = levels or intervals
+    if expected := options.expected_levels(name):
+        others = {label for label in labels if label not in expected}
+        declared = (*expected, *order_levels(list(others), decimal=decimal))
     if declared is None:
         return None
-    codes = [_code(label, levels, intervals, counts.options.decimal) for label in column.labels]
+    codes = [declared.index(label) if label in declared else None for label in labels]
     for label, code in zip(column.labels, codes, strict=True):
         if code is None and _occurs(counts, column, label):
             within = "" if intervals is None else ", and it is no number within them"
@@ -45,18 +50,6 @@ def declared_recoding(
         codes.append(declared.index(NA_LEVEL))
     # No cell has a level that does not occur, so any code will do for it.
     return declared, np.array([code or 0 for code in codes], dtype=np.int64)
-
-
-def _code(
-    label: str,
-    levels: tuple[str, ...] | None,
-    intervals: tuple[str, ...] | None,
-    decimal: str,
-) -> int | None:
-    if levels is not None:
-        return levels.index(label) if label in levels else None
-    assert intervals is not None
-    return Intervals(intervals).code_of(label, decimal)
 
 
 def _occurs(counts: CountFile, column: CountedColumn, label: str) -> bool:

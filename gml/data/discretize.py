@@ -116,6 +116,8 @@ class Intervals:
     >>> intervals = Intervals(["[-inf,0)", "[0,2.5)", "[2.5,inf)"])
     >>> [intervals.code_of(text) for text in ("[0,2.5)", "1", "-7.5", "x")]
     [1, 1, 0, None]
+    >>> [Intervals(["[-inf,0)", "[2.5,inf)"]).name_of(text) for text in ("7", "1", "x")]
+    ['[2.5,inf)', '[0,2.5)', None]
     """
 
     def __init__(self, levels: Sequence[str]) -> None:
@@ -123,27 +125,24 @@ class Intervals:
         assert cuts is not None
         self._cuts = np.array(cuts, dtype=np.float64)
         self._codes = {level: code for code, level in enumerate(levels)}
-        # A level that no row had may be missing among the intervals.
-        self._code_of_place = np.array(
-            [self._codes.get(name, -1) for name in interval_levels(cuts)]
-        )
+        self.names = interval_levels(cuts)
+        """All intervals between the cuts; one that no row had may be missing among the levels."""
 
-    def codes_of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the levels that numbers lie in; -1 for none."""
-        codes: NDArray[np.int64] = self._code_of_place[
-            np.searchsorted(self._cuts, numbers, side="right")
-        ]
-        return codes
+    def places_of(self, numbers: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return which of the names numbers lie in."""
+        return np.searchsorted(self._cuts, numbers, side="right")
+
+    def name_of(self, text: str, decimal: str = ".") -> str | None:
+        """Return the level that a text names, or the interval that it lies in as a number."""
+        if text in self._codes:
+            return text
+        number = parse_number(text.encode(), decimal)
+        return None if number is None else self.names[bisect.bisect_right(self._cuts, number)]
 
     def code_of(self, text: str, decimal: str = ".") -> int | None:
         """Return the level that a text names, or, as a number, lies in."""
-        if text in self._codes:
-            return self._codes[text]
-        number = parse_number(text.encode(), decimal)
-        if number is None:
-            return None
-        place = int(self._code_of_place[bisect.bisect_right(self._cuts, number)])
-        return None if place < 0 else place
+        name = self.name_of(text, decimal)
+        return None if name is None else self._codes.get(name)
 
 
 def _shortest(number: float) -> str:

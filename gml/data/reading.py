@@ -333,20 +333,26 @@ def _code_column(
 def _place_in_intervals(
     name: str, column: CsvColumn, levels: tuple[str, ...], options: ReadOptions, where: str
 ) -> _Coded:
-    """Codes of a column whose cells are intervals by name, or numbers within them."""
+    """Codes of a column whose cells are intervals by name, or numbers within them.
+
+    Where levels are expected and not declared, what is neither follows them.
+    """
     assert column.cells is not None
     intervals = Intervals(levels)
-    narrow = code_type(len(levels))
     if column.kind == NUMBERS:
         gaps = np.isnan(column.cells)
-        codes = intervals.codes_of(np.where(gaps, 0.0, column.cells))
+        places = intervals.places_of(np.where(gaps, 0.0, column.cells))
+        labels = intervals.names
     else:
         gaps = missing_mask(column.cells)
-        found = [intervals.code_of(label, options.decimal) for label in column.labels]
-        lookup = np.array([*(-1 if code is None else code for code in found), -1], dtype=np.int64)
-        codes = lookup[np.where(gaps, len(column.labels), column.cells)]
-    wrong = (codes < 0) & ~gaps
-    if wrong.any():
+        places = np.where(gaps, 0, column.cells)
+        labels = tuple(
+            intervals.name_of(label, options.decimal) or label for label in column.labels
+        )
+    occurring = np.bincount(places[~gaps], minlength=len(labels)) > 0
+    others = {label for label, occurs in zip(labels, occurring, strict=True) if occurs} - {*levels}
+    if others and (not options.expected_levels(name) or len(others) > options.max_levels):
+        wrong = np.array([label in others for label in labels])[places] & ~gaps
         row = int(np.argmax(wrong))
         cell = column.cells[row]
         value = repr(float(cell)) if column.kind == NUMBERS else column.labels[int(cell)]
@@ -354,7 +360,11 @@ def _place_in_intervals(
             f"{where}: data row {row + 1}: column {quote(name)}: {undeclared(value, levels)}, and "
             "it is no number within them"
         )
-    result = codes.astype(narrow)
+    levels = (*levels, *order_levels(list(others), decimal=options.decimal))
+    code = {level: k for k, level in enumerate(levels)}
+    narrow = code_type(len(levels))
+    lookup = np.array([code.get(label, 0) for label in labels], dtype=narrow)
+    result: NDArray[Any] = lookup[places] if len(lookup) else np.zeros(len(gaps), dtype=narrow)
     result[gaps] = np.iinfo(narrow).max
     return _Coded(levels, result)
 

@@ -365,6 +365,73 @@ def test_numbers_are_cut_as_when_the_model_was_fitted(gml, tmp_path):
     assert failing(found) == ["tables:x|"] or failing(found) == ["tables:x|", "fit:likelihood"]
 
 
+def write_ages(path, n, strange=()):
+    """Ages that are cut when the model is fitted; the first ones are something else."""
+    rng = np.random.default_rng(n)
+    ages = [f"{age:.1f}" for age in rng.normal(50, 12, n - len(strange))]
+    sick = rng.random(n) < 0.3
+    with path.open("w") as file:
+        file.write("age,sick\n")
+        file.writelines(
+            f"{age},{'yes' if ill else 'no'}\n"
+            for age, ill in zip([*strange, *ages], sick.tolist(), strict=True)
+        )
+
+
+@pytest.fixture
+def cut(gml, tmp_path):
+    """A model of ages in four intervals, and its profile."""
+    write_ages(tmp_path / "old.csv", 2000)
+    (tmp_path / "g.dot").write_text("digraph { age -> sick; }")
+    gml("profile", "old.csv", "--bins", "4", "-o", "schema.json")
+    done = gml("fit-params", "old.csv", "g.dot", "--bins", "4", "-o", "model.json")
+    assert done.returncode == 0, done.stderr
+    return tmp_path
+
+
+@pytest.mark.parametrize("through_counts", [False, True])
+def test_text_among_numbers_is_an_unknown_value(gml, cut, through_counts):
+    def check(n, strange, *options):
+        write_ages(cut / "new.csv", n, strange)
+        data = "new.csv"
+        if through_counts:
+            data = "new.parquet"
+            counted = gml(
+                "count", "new.csv", "--implied", "g.dot", "-o", data, "--max-levels", 2000
+            )
+            assert counted.returncode == 0, counted.stderr
+        return gml("check", data, "model.json", "-f", "json", *options)
+
+    assert failing(report(check(1000, []), 0)) == []
+    found = report(check(1000, ["unknown", "n.a."] * 20), 1)
+    assert failing(found)[0] == "schema:levels:age"
+    (levels,) = (check for check in found["checks"] if check["id"] == "schema:levels:age")
+    assert levels["new"] == {"levels": 6, "unknown rows": 40, "unknown": ["n.a.", "unknown"]}
+    rare = report(check(1001, ["unknown"]), 0)
+    assert any("'unknown' (1); too few to be a change" in note for note in rare["notes"])
+    declared = report(check(1001, ["unknown"], "--levels", "schema.json"), 1)
+    assert failing(declared) == ["schema:levels:age"]
+
+
+def test_many_texts_among_numbers_are_refused(gml, cut):
+    write_ages(cut / "new.csv", 1000, [f"text {k}" for k in range(300)])
+    done = gml("check", "new.csv", "model.json")
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert b"data row 1: column 'age': declared level 'text 0' not found" in done.stderr
+
+
+def test_missing_values_are_no_unknown_ones_where_levels_are_declared(gml, tmp_path):
+    write_ages(tmp_path / "data.csv", 2000, ["NA"] * 300)
+    (tmp_path / "g.dot").write_text("digraph { age -> sick; }")
+    gml("profile", "data.csv", "--bins", "4", "-o", "schema.json")
+    options = ("--levels", "schema.json", "--missing", "level")
+    done = gml("fit-params", "data.csv", "g.dot", *options, "-o", "model.json")
+    assert done.returncode == 0, done.stderr
+    found = report(gml("check", "data.csv", "model.json", *options, "-f", "json"), 0)
+    levels = next(c for c in found["checks"] if c["id"] == "schema:levels:age")
+    assert levels["new"]["unknown rows"] == 0
+
+
 def test_a_rare_unknown_value_is_noted(gml, folder):
     lines = (folder / "new.csv").read_text().splitlines()
     lines[3] = lines[3].rpartition(",")[0] + ",maybe"
