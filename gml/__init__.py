@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from gml.check.baseline import Baseline, baseline_of
     from gml.check.result import Check, CheckReport
     from gml.check.run import CheckSettings, check_model
+    from gml.counts.count_parquet import read_counts, write_counts
     from gml.counts.counter import Counter, Counts, TableSet
-    from gml.counts.countfile import CountFile, count_sets, read_counts, write_counts
+    from gml.counts.countfile import CountFile, count_sets
     from gml.counts.from_file import CountFileCounter
     from gml.counts.memory import MemoryCounter
     from gml.counts.merging import merge_counts
@@ -106,12 +107,12 @@ _HOMES = {
     "order_mcmc": "gml.learn.order_mcmc",
     "pc": "gml.learn.pc",
     "read": "gml.data.reading",
-    "read_counts": "gml.counts.countfile",
+    "read_counts": "gml.counts.count_parquet",
     "read_graph": "gml.formats.graphs",
     "read_knowledge": "gml.formats.knowledge",
     "read_model": "gml.formats.models",
     "total": "gml.scores.base",
-    "write_counts": "gml.counts.countfile",
+    "write_counts": "gml.counts.count_parquet",
     "write_graph": "gml.formats.graphs",
     "write_model": "gml.formats.models",
 }

@@ -37,7 +37,7 @@ MAY_USE = {
 HEAVY = {
     "pandas": {"data/dataset.py", "model/bayesnet.py"},
     "networkx": {"formats/graphml.py", "graph/graph.py"},
-    "pyarrow": {"counts/countfile.py", "data/parquet.py"},
+    "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/source.py"},
     "scipy": {"model/fit.py"},
     "pydot": set(),

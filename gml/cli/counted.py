@@ -24,7 +24,7 @@ def open_count_file(
     request: DataRequest, *, used: Choice | None, numeric: bool
 ) -> CountFileCounter:
     """Return the engine over the tables of a count file, for the columns used."""
-    from gml.counts.countfile import read_counts
+    from gml.counts.count_parquet import read_counts
     from gml.counts.from_file import CountFileCounter
     from gml.counts.recoding import declared_recoding
     from gml.data.reading import choose_columns

@@ -35,7 +35,7 @@ def command(paths: tuple[str, ...], max_memory: int | None, out: CountFileOutput
     --bins chose on the data of one file do not go with others: fix them by --cut or --levels when
     counting. The columns stand in the order of the first file.
     """
-    from gml.counts.countfile import read_counts
+    from gml.counts.count_parquet import read_counts
     from gml.counts.merging import merge_counts
 
     for path in paths:

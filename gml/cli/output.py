@@ -112,7 +112,8 @@ class CountFileOutput:
 
     def write(self, counts: CountFile) -> None:
         """Write a count file, unless a cell is too small."""
-        from gml.counts.countfile import encode_counts, require_large_cells
+        from gml.counts.count_parquet import encode_counts
+        from gml.counts.countfile import require_large_cells
 
         if self.min_cell is not None:
             require_large_cells(counts, self.min_cell)

@@ -13,7 +13,7 @@ import pytest
 
 import gml as library
 from gml.cli.main import run as run_here
-from gml.counts.countfile import encode_counts
+from gml.counts.count_parquet import encode_counts
 
 COLUMNS = "asia,tub,smoke,lung,bronc,either,xray,dysp"
 # Every command that takes count files; DATA and GRAPH are put in.

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gml.counts.count_parquet import encode_counts, read_counts, write_counts
 from gml.counts.counter import TableSet
 from gml.counts.countfile import (
     CUT,
@@ -18,10 +19,7 @@ from gml.counts.countfile import (
     CountFile,
     CountOptions,
     count_sets,
-    encode_counts,
-    read_counts,
     require_large_cells,
-    write_counts,
 )
 from gml.counts.from_file import CountFileCounter
 from gml.counts.memory import MemoryCounter

@@ -1,0 +1,272 @@
+"""Count files as Parquet: written, and read with all they say of themselves checked.
+
+A row for every non-empty cell: `set` (which of the sets), `codes` (the levels of its columns, by
+position) and `count`. The metadata key `gml/1` holds, as JSON, the columns with their levels, the
+sets, the number of rows and what was asked when they were counted. The columns of a set stand in
+order of their names, sets by size and then by names, cells in order of their codes: the same tables
+make the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gml import __version__
+from gml.counts.countfile import (
+    CUT,
+    DECLARED,
+    FROM_DATA,
+    MOST_ROWS,
+    CountedColumn,
+    CountFile,
+    CountOptions,
+)
+from gml.counts.resources import default_budget, require_memory
+from gml.data.dataset import MAX_LEVELS
+from gml.data.options import MISSING_POLICIES
+from gml.data.parquet import COUNT_FILE_KEY, is_parquet
+from gml.errors import DataError, UsageError, listing, quote
+
+_ROW_GROUP = 1 << 18
+# What reading takes beside the arrays that stay.
+_READING_FACTOR = 3
+
+
+def write_counts(counts: CountFile, path: str | os.PathLike[str]) -> None:
+    """Write a count file, which appears whole or not at all."""
+    from gml.atomic import write_whole
+
+    write_whole(path, encode_counts(counts))
+
+
+def encode_counts(counts: CountFile) -> bytes:
+    """Return the bytes of a count file."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise UsageError(f"count files are Parquet, {_EXTRA}") from None
+    about = json.dumps(_description(counts), ensure_ascii=False, separators=(",", ":"))
+    fields = [
+        pa.field("set", pa.int32(), nullable=False),
+        pa.field("codes", pa.list_(pa.field("element", pa.uint16(), nullable=False)), False),
+        pa.field("count", pa.int64(), nullable=False),
+    ]
+    schema = pa.schema(fields, metadata={COUNT_FILE_KEY: about.encode("utf-8")})
+    set_of_cell = np.repeat(np.arange(len(counts.sets), dtype=np.int32), np.diff(counts.starts))
+    widths = np.array([len(members) for members in counts.sets], dtype=np.int64)
+    ends = np.concatenate([[0], np.cumsum(widths[set_of_cell])])
+    sink = io.BytesIO()
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        for start in range(0, len(set_of_cell), _ROW_GROUP):
+            stop = min(start + _ROW_GROUP, len(set_of_cell))
+            offsets = (ends[start : stop + 1] - ends[start]).astype(np.int32)
+            lists = pa.ListArray.from_arrays(
+                pa.array(offsets),
+                pa.array(counts.codes[ends[start] : ends[stop]]),
+                type=schema.field("codes").type,
+            )
+            columns = [
+                pa.array(set_of_cell[start:stop]),
+                lists,
+                pa.array(counts.counts[start:stop]),
+            ]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+    return sink.getvalue()
+
+
+_EXTRA = "which needs an extra: pip install 'gml[parquet]'"
+
+
+def _description(counts: CountFile) -> dict[str, Any]:
+    return {
+        "schema": "gml/1",
+        "version": __version__,
+        "rows": counts.n,
+        "dropped": counts.dropped,
+        "missing": dict(sorted(counts.missing.items())),
+        "columns": [asdict(column) for column in counts.columns],
+        "sets": [list(counts.names_of(k)) for k in range(len(counts.sets))],
+        "options": asdict(counts.options),
+        "data": list(counts.data),
+    }
+
+
+def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) -> CountFile:
+    """Read a count file.
+
+    Examples
+    --------
+    >>> import gml, tempfile
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_counts(count_sets(counter, [("smoke", "lung")]), f"{folder}/counts.parquet")
+    ...     read_counts(f"{folder}/counts.parquet").n
+    5000
+    """
+    where = str(path)
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise DataError(f"{where}: count files are Parquet, {_EXTRA}") from None
+    budget = default_budget() if max_memory is None else max_memory
+    if Path(path).is_file() and not is_parquet(path):
+        raise DataError(f"{where}: not a count file; gml count makes one")
+    with _damage(where):
+        # By its path: Arrow's threads would hold a Python file, and may outlive the interpreter.
+        with pq.ParquetFile(path) as file:
+            about = (file.schema_arrow.metadata or {}).get(COUNT_FILE_KEY)
+            if about is None:
+                raise DataError(f"{where}: not a count file; gml count makes one")
+            types = {field.name: field.type for field in file.schema_arrow}
+            codes = types.pop("codes", None)
+            # Whether a list may hold nulls is part of its type, and of no interest.
+            is_list = codes is not None and pa.types.is_list(codes)
+            if (
+                types != {"set": pa.int32(), "count": pa.int64()}
+                or not is_list
+                or codes.value_type != pa.uint16()
+            ):
+                raise _Damaged("the columns are not set, codes and count")
+            groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
+            n_codes = sum(group.column(1).num_values for group in groups)
+            n_bytes = 2 * n_codes + 12 * file.metadata.num_rows
+            require_memory(_READING_FACTOR * n_bytes, budget, f"{where}: the tables")
+            table = file.read(columns=["set", "codes", "count"], use_threads=False)
+        columns, sets, rest = _parse_description(json.loads(about))
+        return _assemble(table, columns, sets, rest)
+
+
+class _Damaged(Exception):
+    """What a count file holds contradicts itself."""
+
+
+@contextmanager
+def _damage(where: str) -> Iterator[None]:
+    """Turn what a damaged file leads to into an error that names it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (_Damaged, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"{where}: a damaged count file: {error}") from None
+    except OSError as error:
+        raise DataError(f"{where}: {error.strerror or error}") from None
+    except pa.ArrowException as error:
+        raise DataError(f"{where}: {error}") from None
+
+
+def _parse_description(
+    about: dict[str, Any],
+) -> tuple[tuple[CountedColumn, ...], tuple[tuple[int, ...], ...], dict[str, Any]]:
+    columns = []
+    for column in about["columns"]:
+        levels = tuple(map(_text, column["levels"]))
+        if len(set(levels)) != len(levels) or len(levels) > MAX_LEVELS:
+            raise _Damaged(f"the levels of {quote(str(column['name']))}")
+        if column["source"] not in (FROM_DATA, DECLARED, CUT) or (column["na"] and not levels):
+            raise _Damaged(f"the column {quote(str(column['name']))}")
+        columns.append(
+            CountedColumn(_text(column["name"]), levels, column["source"], bool(column["na"]))
+        )
+    position = {column.name: j for j, column in enumerate(columns)}
+    if len(position) != len(columns):
+        raise _Damaged("two columns have one name")
+    if about["sets"] != sorted(about["sets"], key=lambda names: (len(names), names)):
+        raise _Damaged("the sets are not in their order")
+    sets = []
+    for names in about["sets"]:
+        if not names or sorted(set(names)) != names:
+            raise _Damaged("a set is not a list of names in their order")
+        sets.append(tuple(position[name] for name in names))
+    if len(set(sets)) != len(sets):
+        raise _Damaged("two sets are the same")
+    options = about["options"]
+    if options["missing"] not in MISSING_POLICIES:
+        raise _Damaged(f"missing is {options['missing']!r}")
+    if options["missing"] == "available" and any((j,) not in sets for s in sets for j in s):
+        raise _Damaged("a column has no table of its own")
+    bins = options["bins"]
+    weights = options["weights"]
+    rest = {
+        "n": _number(about["rows"]),
+        "dropped": _number(about["dropped"]),
+        "data": tuple(map(_text, about["data"])),
+        "missing": {_known(name, position): _number(n) for name, n in about["missing"].items()},
+        "options": CountOptions(
+            options["missing"],
+            _text(options["decimal"]),
+            tuple(map(_text, options["na"])),
+            None if weights is None else _text(weights),
+            None if bins is None else _number(bins),
+        ),
+    }
+    return tuple(columns), tuple(sets), rest
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _Damaged(f"{value!r} is not text")
+    return value
+
+
+def _known(name: str, names: Mapping[str, int]) -> str:
+    if name not in names:
+        raise _Damaged(f"{name!r} is no column")
+    return name
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int) or not 0 <= value < MOST_ROWS:
+        raise _Damaged(f"{value!r} is not a number of rows")
+    return value
+
+
+def _assemble(
+    table: Any,
+    columns: tuple[CountedColumn, ...],
+    sets: tuple[tuple[int, ...], ...],
+    rest: dict[str, Any],
+) -> CountFile:
+    if any(table.column(name).null_count for name in table.column_names):
+        raise _Damaged("a cell is null")
+    set_of_cell = table.column("set").to_numpy()
+    if len(set_of_cell) and (
+        np.any(np.diff(set_of_cell) < 0) or set_of_cell[0] < 0 or set_of_cell[-1] >= len(sets)
+    ):
+        raise _Damaged("the cells are not in order of their sets")
+    counts = table.column("count").to_numpy().astype(np.int64)
+    if len(counts) and (counts.min() < 1 or counts.max() >= MOST_ROWS):
+        raise _Damaged("a count is not a positive number")
+    pieces = [np.empty(0, dtype=np.uint16)]
+    lengths = [np.empty(0, dtype=np.int64)]
+    for chunk in table.column("codes").chunks:
+        values = chunk.flatten()
+        if values.null_count:
+            raise _Damaged("a code is null")
+        pieces.append(values.to_numpy())
+        lengths.append(np.diff(chunk.offsets.to_numpy()))
+    widths = np.array([len(members) for members in sets], dtype=np.int64)
+    if np.any(np.concatenate(lengths) != widths[set_of_cell]):
+        raise _Damaged("a cell has not as many codes as its set has columns")
+    codes = np.concatenate(pieces)
+    starts = np.searchsorted(set_of_cell, np.arange(len(sets) + 1)).astype(np.int64)
+    found = CountFile(columns, sets=sets, codes=codes, counts=counts, starts=starts, **rest)
+    sizes = np.array([len(column.levels) for column in columns], dtype=np.int64)
+    for k, members in enumerate(sets):
+        if np.any(found.cells(k)[0] >= sizes[list(members)]):
+            raise _Damaged(f"a code of {listing(found.names_of(k))} is not that of a level")
+    complete = found.options.missing != "available"
+    if np.any(found.rows > found.n) or (complete and np.any(found.rows != found.n)):
+        raise _Damaged("a table has not as many rows as the file says")
+    return found
