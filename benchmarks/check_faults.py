@@ -60,6 +60,8 @@ def _entitled(net, name, is_changed_row):
             return True
         if check.kind == "row":
             return check.variables == (name,) and is_changed_row(check)
+        if check.kind == "table":
+            return check.variables == (name,)
         if check.kind == "edge":
             return check.variables[1] == name
         if check.kind == "independence":
@@ -210,6 +212,8 @@ def swapped_label(net):
         return check.kind == "row" and check.variables == (name,)
 
     def entitled(check):
+        if check.kind == "table":
+            return check.variables[0] in {name, *children}
         if check.kind == "row" and check.variables[0] in children:
             return dict(check.given)[name] in labels
         if check.kind == "edge":

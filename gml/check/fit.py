@@ -11,16 +11,23 @@ Without a change D has mean 0 for a graph that was not chosen by the old rows, t
 
     Var D = s²(1/n + 1/n₀) + 2·dim/n₀²,
 
-s² the variance of ln p over the new rows (the old ones are not kept), the last term that of χ²/n₀,
-by which the fitted tables are off both ways. Edges that the old rows may have chosen by accident
-get an allowance (`selection`), which the loss must exceed. The lower tail is that of a gamma
-distribution with the skewness of D. The effect is −D in nats a row.
+s² the variance of ln p over rows, the last term that of χ²/n₀, by which the fitted tables are off
+both ways. The old rows are not kept, and few new ones may by chance lack those that vary most: a
+loss that may decide is judged by the variance of the new rows and by that of rows drawn from the
+model, whichever makes it the less sure. What the old rows may have gained by the choice of the
+graph is an allowance (`selection`), which the loss must exceed; where that is more than a tenth of
+ln p, the rows cannot tell. The lower tail is that of a gamma distribution with the skewness of D.
+The effect is −D in nats a row, less the allowance.
 
 A model without counts is taken as exact: L₀ is then the mean of ln p given the parents of each new
-row, and the variance that of these terms, which are uncorrelated. Nothing can be said of tables
-that were fitted on different rows, as by `--missing available`. (Tables drawn from their posterior,
-and rows from these, leave the optimism of the old rows in if they are compared with these, and put
-weight on cells that never occur if they are not.)
+row, and the variance that of these terms, which are uncorrelated. A loss that may decide is settled
+by Chernoff's bound, which rare levels cannot deceive: with S = −Σ ln p and K(λ) = Σ ln Σ p^(1−λ)
+over all terms, E exp(λS − K(λ)) = 1 for any λ below 1, node by node and row by row, so that p is at
+most exp(K − λS); of four λ the best, times four.
+
+Nothing can be said of tables that were fitted on different rows, as by `--missing available`.
+(Tables drawn from their posterior, and rows from these, leave the optimism of the old rows in if
+they are compared with these, and put weight on cells that never occur if they are not.)
 """
 
 from __future__ import annotations
@@ -34,20 +41,28 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.check.families import FamilyCounts
-from gml.check.question import Question
+from gml.check.monte_carlo import MonteCarlo
+from gml.check.question import Question, Settle
 from gml.check.result import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
 from gml.check.selection import Selection
 from gml.check.tails import log_skewed_tail
 from gml.counts.resources import available_threads
 from gml.data.dataset import Dataset
+from gml.model.bayesnet import BayesNet
 
-LIKELIHOOD = "likelihood"
+LIKELIHOOD, CHERNOFF = "likelihood", "chernoff"
 _ID = "fit:likelihood"
 _LEAST_ROWS = 30
 _BINS = 1 << 16
 _ROWS_A_BLOCK = 1 << 17
 _SHOWN_NODES = 5
 _ROWS_A_THREAD = 1 << 16
+# Rows drawn from the model for the variance of ln p.
+_DRAWN_ROWS = 1 << 15
+# Of the mean ln p: a loss as large as this may owe to the choice of the graph.
+_LARGEST_ALLOWANCE = 0.1
+# λ for levels that are so rare that few rows make ln p what it is.
+_TILTS = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
@@ -109,6 +124,7 @@ def row_probabilities(
 
 
 def fit_check(
+    net: BayesNet,
     families: Sequence[FamilyCounts],
     selection: Selection,
     found: RowProbabilities | None,
@@ -157,13 +173,23 @@ def fit_check(
     if np.isnan(found.log_p).any():
         after = _mean(found.log_p, rows.weights)
     allowance = 0.0
+    settle: Settle
     if rows_old is None:
-        spread = _conditional_moments(families)
-        log_p = _log_p_of_loss(before - after, replace(spread, n=moments.n), None, 0)
+        spread = replace(_conditional_moments(families), n=moments.n)
+        log_p = _log_p_of_loss(before - after, spread, None, 0)
+
+        def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
+            return _log_chernoff(families, spread, monte_carlo.level), CHERNOFF
+
     else:
         allowance = selection.allowance(families)
-        excess = before - after - allowance
-        log_p = _log_p_of_loss(excess, moments, rows_old, _dimension(families))
+        excess, dimension = before - after - allowance, _dimension(families)
+        log_p = _log_p_of_loss(excess, moments, rows_old, dimension)
+
+        def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
+            drawn = replace(_moments_of_draws(net, families, monte_carlo.seed), n=moments.n)
+            return max(log_p, _log_p_of_loss(excess, drawn, rows_old, dimension)), LIKELIHOOD
+
     old: dict[str, Figure] = {"mean ln p": before}
     new: dict[str, Figure] = {"mean ln p": after}
     worst = sorted(terms, key=lambda name: (terms[name][1] - terms[name][0], name))[:_SHOWN_NODES]
@@ -181,7 +207,9 @@ def fit_check(
             effect=max(0.0, before - after - allowance),
             old=old,
             new=new,
-        )
+            status=INSUFFICIENT if allowance > _LARGEST_ALLOWANCE * abs(before) else PASS,
+        ),
+        settle,
     )
 
 
@@ -207,6 +235,34 @@ def _conditional_moments(families: Sequence[FamilyCounts]) -> _Moments:
         variance.append(float(np.sum(weights * (p * centred**2).sum(axis=1))))
         third.append(float(np.sum(weights * (p * centred**3).sum(axis=1))))
     return _Moments(0, math.fsum(variance), math.fsum(third))
+
+
+def _log_chernoff(families: Sequence[FamilyCounts], spread: _Moments, level: float) -> float:
+    """ln of a bound on P(the rows are as unlikely), whatever their levels."""
+    # The best λ if ln p were normal and the p-value at the level.
+    usual = math.sqrt(2 * -math.log(level) / max(spread.n * spread.variance, 1e-300))
+    tilts = sorted({min(usual, _TILTS[-1]), *_TILTS})
+    bounds = []
+    for tilt in tilts:
+        terms = []
+        for family in families:
+            new, p = family.new[:, : family.n_known], family.probabilities[:, : family.n_known]
+            possible = p > 0
+            logs = np.log(np.where(possible, p, 1.0))
+            tilted = np.where(possible, np.exp((1 - tilt) * logs), 0.0).sum(axis=1)
+            rows = new.sum(axis=1)
+            terms.append(float(np.sum(rows * np.log(np.where(rows > 0, tilted, 1.0)))))
+            terms.append(tilt * float(np.sum(new * logs)))
+        bounds.append(math.fsum(terms))
+    return min(0.0, min(bounds) + math.log(len(tilts)))
+
+
+def _moments_of_draws(net: BayesNet, families: Sequence[FamilyCounts], seed: int) -> _Moments:
+    """Of ln p over rows of the model itself."""
+    from gml.model.sample import sample
+
+    drawn = sample(net, _DRAWN_ROWS, seed=seed, threads=1)
+    return _moments(row_probabilities(families, drawn, 1).log_p, None)
 
 
 def _mean_terms(family: FamilyCounts, logs: NDArray[np.float64]) -> tuple[float, float]:

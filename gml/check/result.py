@@ -109,8 +109,9 @@ class CheckReport:
         return sorted(chosen, key=_urgency)
 
 
-def _urgency(check: Check) -> tuple[int, bool, float, float, str]:
-    """What the schema says comes first, as it is often why the rest is wrong."""
+def _urgency(check: Check) -> tuple[int, int, float, float, str]:
+    """What the schema says comes first, as it is often why the rest is wrong; the fit names none."""
+    place = {"schema": 0, "fit": 2}.get(check.family, 1)
     log_q = math.inf if check.log_q is None else check.log_q
     log_p = math.inf if check.log_p is None else check.log_p
-    return STATUSES.index(check.status), check.family != "schema", log_q, log_p, check.id
+    return STATUSES.index(check.status), place, log_q, log_p, check.id

@@ -147,7 +147,7 @@ def check_model(
             references=baseline.references,
         )
     if "fit" in settings.families:
-        fit, unlikely = _fit(families, selection, rows, settings)
+        fit, unlikely = _fit(net, families, selection, rows, settings)
         questions.append(fit)
     checks = decide(questions, settings, accepted=baseline.accepted)
     notes += _notes(checks, settings, counter.n, rows_behind(net))
@@ -203,15 +203,16 @@ def _columns(net: BayesNet, counter: Counter) -> dict[str, ColumnCounts]:
 
 
 def _fit(
+    net: BayesNet,
     families: Sequence[FamilyCounts],
     selection: Selection,
     rows: Dataset | None,
     settings: CheckSettings,
 ) -> tuple[Question, tuple[UnlikelyRow, ...]]:
     if rows is None or not families:
-        return fit_check(families, selection, None, None), ()
+        return fit_check(net, families, selection, None, None), ()
     found = row_probabilities(families, rows, settings.threads)
-    fit = fit_check(families, selection, found, rows)
+    fit = fit_check(net, families, selection, found, rows)
     return fit, least_likely(found, rows, settings.unlikely_rows)
 
 

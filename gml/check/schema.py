@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 from gml.check.families import label, table_of, whole_counts
 from gml.check.question import Question
 from gml.check.result import PASS, Check
+from gml.check.tails import log_sum
 from gml.check.two_sample import EXACT, compare_shares
 from gml.errors import nearest_name
 from gml.model.bayesnet import BayesNet
 
 _SHARE_UNIT = "share of rows"
-# Levels that are all new with less probability than this never are.
+# Where no level is unknown, one that is all new with less probability than this could not be.
 _NEVER = 1e-15
 _MOST_ROWS = 1 << 14
 _SHOWN_LEVELS = 5
@@ -145,20 +146,17 @@ def _log_p_of_unseen(
         return 0.0
     # A bound on rows keeps the table small; fewer rows are only more probable.
     wanted = min(unseen, _MOST_ROWS)
-    chance = np.zeros(wanted + 1)
-    chance[0] = 1.0
+    log_chance = np.full(wanted + 1, -np.inf)
+    log_chance[0] = 0.0
     for count in pooled.tolist():
-        together = share**count
-        if together < _NEVER:
-            continue
-        moved = np.zeros_like(chance)
+        together = count * math.log(share)
+        moved = np.full_like(log_chance, -np.inf)
         if count < wanted:
-            moved[count:wanted] = chance[: wanted - count]
-        moved[wanted] = chance[max(0, wanted - count) :].sum()
-        chance = (1 - together) * chance + together * moved
-    p = float(chance[wanted])
-    # Levels that are never all new were left out: together they add less than this.
-    return math.log(min(1.0, p + len(pooled) * _NEVER))
+            moved[count:wanted] = log_chance[: wanted - count]
+        moved[wanted] = log_sum(log_chance[max(0, wanted - count) :])
+        apart = math.log(-math.expm1(together))
+        log_chance = np.logaddexp(apart + log_chance, together + moved)
+    return min(0.0, float(log_chance[wanted]))
 
 
 def _missing(name: str, before: MissingCounts, now: MissingCounts) -> Question:

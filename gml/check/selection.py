@@ -11,6 +11,12 @@ over pairs explains away; the others are *weak*, and the old counts given them f
   exceeds its degrees of freedom by selection alone: the old rows gain (G/2 − df)/n₀ nats a row by
   them when each is left out in turn, and new ones lose G/2n₀, so that (G − df)/n₀ of a difference
   in fit mean nothing.
+
+Strong parents may have been chosen too: of M sets that tell about as much, the learner takes the
+one that tells most in these rows. With i = ln P(x | parents)/P(x), whose mean is the information,
+its mean over the old rows is too large by at most √(2 ln M) sd(i)/√n₀, the expected maximum of M
+normal variables. As nothing tells whether a graph was given or chosen, this much is allowed as
+well.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml import kernel
 from gml.check.families import FamilyCounts
@@ -49,11 +56,26 @@ class Selection:
         """Nats a row by which the fit may differ for nothing but the choice of weak edges."""
         total = []
         for family in families:
-            weak = self.of(family)
-            if weak and family.old is not None:
-                g, df = _g_of_parents(family, weak)
-                total.append(max(0.0, g - df) / max(1, int(family.old.sum())))
+            if not family.parents or family.old is None:
+                continue
+            n, weak = max(1, int(family.old.sum())), self.of(family)
+            g, df = _g_of_parents(family, weak) if weak else (0.0, 0.0)
+            n_parents = len(family.parents)
+            choices = math.comb(max(self.n_nodes - 1, n_parents), n_parents)
+            chosen = math.sqrt(2 * math.log(choices) * _spread_of_information(family.old) / n)
+            total.append(max((g - df) / n, chosen))
         return math.fsum(total)
+
+
+def _spread_of_information(old: NDArray[np.int64]) -> float:
+    """Variance of ln P(x | parents)/P(x) over the rows of a table."""
+    rows, columns = old.sum(axis=1, keepdims=True), old.sum(axis=0, keepdims=True)
+    seen = old > 0
+    n = max(1, int(old.sum()))
+    ratio = np.where(seen, old / np.where(seen, rows * (columns / n), 1.0), 1.0)
+    weights, nats = old[seen] / n, np.log(ratio[seen])
+    mean = math.fsum((weights * nats).tolist())
+    return math.fsum((weights * (nats - mean) ** 2).tolist())
 
 
 def weak_parents(families: Sequence[FamilyCounts], n_nodes: int, alpha: float) -> Selection:

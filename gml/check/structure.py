@@ -7,7 +7,12 @@ was accepted counts: the null hypothesis is then that the dependence is no great
 statistic s₀ on n₀ rows at that time (one with the same p-value and the degrees of freedom of today,
 if these differ), the noncentrality is at most λ with confidence 1 − γ, where
 P(χ²(λ) ≤ s₀) = γ, and so at most λn/n₀ on n rows: p = γ + P(χ²(λn/n₀) ≥ s) (Berger & Boos 1994,
-J. Am. Stat. Assoc. 89:1012), γ a twentieth of the level that decides.
+J. Am. Stat. Assoc. 89:1012), γ a twentieth of the level that decides. Noncentral χ² is for
+dependences that are spread over the table. One that hangs on a rare cell is a sum of few large
+terms: with μ rows in it, R times as many as expected, λ is up to 2μ(1 + ln R), and a sample without
+any such row has the probability exp(−μ), not the exp(−λ/2) of χ². So what a statistic has beyond
+its degrees of freedom is divided on both sides by κ, the mean of 1 + ln O/E over the cells with
+O > E, each weighted by its O ln O/E − O + E.
 
 *Edges.* u → v is lost if the new rows have less information on v in u, given the other parents of
 v, than the model's own counts: I = Σ w H(mixture over u) − Σ w H(row) of the rows of v's table.
@@ -160,27 +165,35 @@ def _independence(
     if not answered:
         return Question(check)
 
+    def table() -> NDArray[np.int64]:
+        counts = next(iter(counter.tables(tables_of(counter.variables, [triple]))))
+        return np.ascontiguousarray(counts.table)
+
     def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
         if reference is None:
-            return _settled_independence(counter, check, triple, monte_carlo)
-        increase = _log_p_of_increase(check, reference, monte_carlo.level)
+            return _settled_independence(check, table(), monte_carlo)
+        counted = table()
+        # X² grows without bounds where a cell is rare, and G does not.
+        g = float(kernel.active().table_statistics_of(counted).g[0])
+        bounded = replace(check, statistic=min(check.statistic or 0.0, g))
+        increase = _log_p_of_increase(
+            bounded, reference, monte_carlo.level, _concentration(counted)
+        )
         if increase > math.log(monte_carlo.level):
             return increase, INCREASE
-        log_p, how = _settled_independence(counter, check, triple, monte_carlo)
+        log_p, how = _settled_independence(check, counted, monte_carlo)
         return max(log_p, increase), how
 
     return Question(check, settle)
 
 
 def _settled_independence(
-    counter: Counter, check: Check, triple: Triple, monte_carlo: MonteCarlo
+    check: Check, table: NDArray[np.int64], monte_carlo: MonteCarlo
 ) -> tuple[float, str]:
     """By permutation, unless the table is too large for it, or so full that χ² is right."""
-    assert check.log_p is not None and check.test is not None
-    counts = next(iter(counter.tables(tables_of(counter.variables, [triple]))))
-    table = np.ascontiguousarray(counts.table)
+    assert check.log_p is not None and check.test is not None and check.rows_new is not None
     full = _least_expected(table) >= TRUSTED_EXPECTED
-    if full or table.size > _MOST_CELLS or counts.n > _MOST_ROWS:
+    if full or table.size > _MOST_CELLS or check.rows_new > _MOST_ROWS:
         return check.log_p, check.test
     found = kernel.active().table_statistics_of(table)
     draws = kernel.active().permutation_draws
@@ -193,24 +206,47 @@ def _settled_independence(
     return log_p, f"{PERMUTATION}:{how}"
 
 
+def _expected(table: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What the margins of each stratum let expect in its cells."""
+    rows, columns = table.sum(axis=2, keepdims=True), table.sum(axis=1, keepdims=True)
+    expected: NDArray[np.float64] = rows * (
+        columns / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    )
+    return expected
+
+
 def _least_expected(table: NDArray[np.int64]) -> float:
     """The least expected count of a cell with rows in its margins."""
-    rows, columns = table.sum(axis=2, keepdims=True), table.sum(axis=1, keepdims=True)
-    expected = rows * (columns / np.maximum(rows.sum(axis=1, keepdims=True), 1))
-    return float(expected[(rows > 0) & (columns > 0)].min(initial=np.inf))
+    expected = _expected(table)
+    return float(expected[expected > 0].min(initial=np.inf))
 
 
-def _log_p_of_increase(check: Check, reference: Reference, level: float) -> float:
+def _log_p_of_increase(
+    check: Check, reference: Reference, level: float, concentration: float = 1.0
+) -> float:
     """ln of γ + P(χ²(λn/n₀) ≥ s), λ the upper bound of confidence 1 − γ at acceptance."""
     assert check.statistic is not None and check.df is not None and check.rows_new is not None
-    share = _CONFIDENCE_SHARE * level
+    share, df = _CONFIDENCE_SHARE * level, check.df
     if reference.n <= 0 or reference.df <= 0:
         return 0.0
     # The calibrated test may have used X² on the one side and G on the other; p-values compare.
-    log_p = log_chi2_tail(reference.statistic, reference.df)
-    bound = noncentrality_bound(chi2_quantile(log_p, check.df), check.df, share)
+    before = chi2_quantile(log_chi2_tail(reference.statistic, reference.df), df)
+    before, after = (
+        s if s <= df else df + (s - df) / concentration for s in (before, check.statistic)
+    )
+    bound = noncentrality_bound(before, df, share)
     scaled = bound * check.rows_new / reference.n
-    return log_sum([math.log(share), log_noncentral_tail(check.statistic, check.df, scaled)])
+    return log_sum([math.log(share), log_noncentral_tail(after, df, scaled)])
+
+
+def _concentration(table: NDArray[np.int64]) -> float:
+    """κ: 1 where a dependence is spread over the table, more where it hangs on rare cells."""
+    expected = _expected(table)
+    more = table > expected
+    counts, nats = table[more], np.log(table[more] / expected[more])
+    weights = counts * nats - counts + expected[more]
+    total = float(weights.sum())
+    return 1 + float(np.sum(weights * nats)) / total if total > 0 else 1.0
 
 
 # ---------------------------------------------------------------------- edges

@@ -1,10 +1,11 @@
-"""Tables: is each row of a CPT still as it was?
+"""Tables: is each row of a CPT still as it was, and are they together?
 
 The counts that the model was fitted on against the new ones, row by row (`two_sample`): a model
 that was fitted on few rows is not the truth, and taking it for that raises alarms where nothing
 changed. Where some of its parents may owe their place to an accident of these rows, p-values are
 those of the best of many (`selection`). A model without counts is taken as exact. Rows without
-data on either side cannot tell. The effect is the total variation ½ Σ |p − q|.
+data on either side cannot tell. The effect is the total variation ½ Σ |p − q|. A table with several
+rows is also asked about as a whole (`stratified`), for a shift that is too small in each of them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from gml.check.monte_carlo import MonteCarlo
 from gml.check.question import Question, Settle
 from gml.check.result import INSUFFICIENT, PASS, Check, Figure
 from gml.check.selection import Selection
+from gml.check.stratified import SHIFT, Shift, pooled_shift
 from gml.check.two_sample import (
     G,
     Homogeneity,
@@ -29,14 +31,51 @@ from gml.check.two_sample import (
     total_variation,
 )
 
+_UNIT = "total variation"
+
 
 def table_checks(families: Sequence[FamilyCounts], selection: Selection) -> list[Question]:
-    """Ask for every row of every table."""
-    return [
-        question
-        for family in families
-        for question in _of_family(family, selection.log_choices(family))
-    ]
+    """Ask for every row of every table, and for every table."""
+    questions = []
+    for family in families:
+        choices = selection.log_choices(family)
+        questions += _of_family(family, choices)
+        shift = pooled_shift(family.old, family.new, family.probabilities)
+        if shift is not None:
+            questions.append(_of_table(family, shift, choices))
+    return questions
+
+
+def _of_table(family: FamilyCounts, shift: Shift, choices: float) -> Question:
+    name = family.variable.name
+    parents = tuple((parent.name, None) for parent in family.parents)
+    most = int(np.argmax(np.abs(shift.after - shift.before)))
+    seen = (shift.before > 0) | (shift.after > 0)
+    check = Check(
+        id=f"tables:{listed([(name, None)])}",
+        family="tables",
+        kind="table",
+        variables=(name,),
+        given=parents,
+        message=f"{name} at the same {', '.join(parent for parent, _ in parents)}: "
+        f"P({name}={family.levels[most]}) {shift.before[most]:.3g} → {shift.after[most]:.3g}",
+        test=SHIFT,
+        statistic=shift.statistic,
+        df=float(shift.df),
+        log_p=min(0.0, shift.log_p + choices),
+        effect=float(total_variation(shift.before, shift.after)),
+        effect_unit=_UNIT,
+        old=_figures(family.levels, seen, shift.before, None),
+        new=_figures(family.levels, seen, shift.after, None),
+        rows_old=shift.rows_old,
+        rows_new=shift.rows_new,
+        status=PASS,
+    )
+    if shift.is_trusted:
+        return Question(check)
+    return Question(
+        check, lambda monte_carlo: shift.settle(check.id, monte_carlo), log_choices=choices
+    )
 
 
 def _of_family(family: FamilyCounts, choices: float) -> list[Question]:
@@ -96,7 +135,7 @@ def _of_row(
         df=float(found.df[row]) if tested else None,
         log_p=min(0.0, float(found.log_p[row]) + choices) if tested else None,
         effect=effect if answered else None,
-        effect_unit="total variation" if answered else None,
+        effect_unit=_UNIT if answered else None,
         old=_figures(family.levels, seen, before, old) if rows_old != 0 else {},
         new=_figures(family.levels, seen, after, new) if rows_new > 0 else {},
         rows_old=rows_old,

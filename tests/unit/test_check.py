@@ -79,15 +79,16 @@ def test_nothing_changed(model):
     assert report.rows == 4000
     assert report.model_rows == 4000
     assert {check.family for check in report.checks} == {"schema", "tables", "structure", "fit"}
-    # 4 columns, 4 times levels, 11 rows of tables, 6 pairs, 1 fit
-    assert len(report.checks) == 4 + 4 + (1 + 2 + 2 + 6) + 6 + 1
+    # 4 columns, 4 times levels, 11 rows of tables, 3 tables of several rows, 6 pairs, 1 fit
+    assert len(report.checks) == 4 + 4 + (1 + 2 + 2 + 6) + 3 + 6 + 1
 
 
 def test_a_row_of_a_table(model):
     changed = with_table(sprinkler(), "rain", [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3]])
     report = run(model, changed.sample(4000, seed=2), families=("tables",))
-    assert failures(report) == ["tables:rain|cloudy=yes"]
-    (check,) = report.ranked("fail")
+    # The table as a whole shifted too, but not as surely.
+    assert failures(report) == ["tables:rain|cloudy=yes", "tables:rain"]
+    check = report.ranked("fail")[0]
     assert check.variables == ("rain",)
     assert check.given == (("cloudy", "yes"),)
     assert check.old["levels"] == ["none", "some", "much"]
