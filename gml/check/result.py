@@ -110,7 +110,7 @@ class CheckReport:
 
 
 def _urgency(check: Check) -> tuple[int, int, float, float, str]:
-    """What the schema says comes first, as it is often why the rest is wrong; the fit names none."""
+    """The schema first, as it is often why the rest is wrong; the fit last, as it names nothing."""
     place = {"schema": 0, "fit": 2}.get(check.family, 1)
     log_q = math.inf if check.log_q is None else check.log_q
     log_p = math.inf if check.log_p is None else check.log_p
