@@ -190,6 +190,8 @@ def fit_check(
             drawn = replace(_moments_of_draws(net, families, monte_carlo.seed), n=moments.n)
             return max(log_p, _log_p_of_loss(excess, drawn, rows_old, dimension)), LIKELIHOOD
 
+    left_out = rows.n - moments.n
+    aside = f" ({left_out} rows with missing or unknown values left out)" if left_out else ""
     old: dict[str, Figure] = {"mean ln p": before}
     new: dict[str, Figure] = {"mean ln p": after}
     worst = sorted(terms, key=lambda name: (terms[name][1] - terms[name][0], name))[:_SHOWN_NODES]
@@ -201,7 +203,7 @@ def fit_check(
     return Question(
         replace(
             check,
-            message=f"mean ln p of a row {before:.4g} → {after:.4g}",
+            message=f"mean ln p of a row {before:.4g} → {after:.4g}{aside}",
             statistic=after - before,
             log_p=log_p,
             effect=max(0.0, before - after - allowance),

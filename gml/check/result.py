@@ -60,6 +60,9 @@ class Check:
     rows_old: int | None = None
     rows_new: int | None = None
     status: str = PASS
+    row: int | None = None
+    """A row of the data that shows it, from 1, and its line, where one does."""
+    line: int | None = None
 
 
 @dataclass(frozen=True)

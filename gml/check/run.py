@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from gml.check.result import (
     CheckReport,
     UnlikelyRow,
 )
-from gml.check.schema import ColumnCounts, MissingCounts, schema_checks
+from gml.check.schema import ColumnCounts, MissingCells, schema_checks
 from gml.check.selection import Selection, weak_parents
 from gml.check.structure import structure_checks
 from gml.check.tables import table_checks
@@ -87,8 +88,9 @@ class Context:
     """Columns of the data that the model does not have."""
     left_out: Collection[str] = ()
     """Columns of the model that are not to be looked at."""
-    missing_before: MissingCounts | None = None
-    missing_now: MissingCounts | None = None
+    missing_before: Mapping[str, MissingCells] = field(default_factory=dict)
+    missing_now: Mapping[str, MissingCells] = field(default_factory=dict)
+    """Missing cells by column, of those where they are known."""
     notes: tuple[str, ...] = ()
 
 
@@ -150,6 +152,8 @@ def check_model(
         fit, unlikely = _fit(net, families, selection, rows, settings)
         questions.append(fit)
     checks = decide(questions, settings, accepted=baseline.accepted)
+    if rows is not None:
+        checks = [_with_row(check, rows) for check in checks]
     notes += _notes(checks, settings, counter.n, rows_behind(net))
     rare = [c.message for c in checks if c.kind == "levels" and c.status == PASS and c.effect]
     notes += [f"{message}; too few to be a change" for message in rare]
@@ -163,6 +167,16 @@ def check_model(
         unlikely=unlikely,
         notes=tuple(notes),
     )
+
+
+def _with_row(check: Check, rows: Dataset) -> Check:
+    """Name the first row that has the most frequent unknown value."""
+    if check.kind != "levels" or not check.new.get("unknown"):
+        return check
+    (name,), unknown = check.variables, cast(Sequence[str], check.new["unknown"])
+    column = rows.columns[rows.index(name)]
+    code = (rows.variables[rows.index(name)].levels or ()).index(unknown[0])
+    return replace(check, row=int(np.argmax(column == code)) + 1)
 
 
 def _notes(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from gml.check.question import Question
 from gml.check.result import PASS, Check
 from gml.check.tails import log_sum
 from gml.check.two_sample import EXACT, compare_shares
+from gml.data.levels import NA_LEVEL
 from gml.errors import nearest_name
 from gml.model.bayesnet import BayesNet
 
@@ -33,12 +35,11 @@ _MOST_ROWS = 1 << 14
 _SHOWN_LEVELS = 5
 
 
-@dataclass(frozen=True)
-class MissingCounts:
-    """Rows read, and how many of them lack a value, by column; none where a name is not listed."""
+class MissingCells(NamedTuple):
+    """How many of the rows lack the value of a column."""
 
+    missing: int
     rows: int
-    columns: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ def schema_checks(
     declared: Mapping[str, Sequence[str]],
     left_out: Collection[str] = (),
     other_columns: Collection[str] = (),
-    missing_before: MissingCounts | None,
-    missing_now: MissingCounts | None,
+    missing_before: Mapping[str, MissingCells],
+    missing_now: Mapping[str, MissingCells],
 ) -> list[Question]:
     """Ask for every node: is there a column, are its levels known, is it missing more often?"""
     questions = []
@@ -65,9 +66,12 @@ def schema_checks(
         questions.append(_column(name, name in columns, other_columns))
         if name not in columns:
             continue
-        questions.append(_levels(net, name, columns[name], declared.get(name)))
-        if missing_before is not None and missing_now is not None:
-            questions.append(_missing(name, missing_before, missing_now))
+        # A level that is made of missing cells is the business of the rate.
+        has_rate = name in missing_before and name in missing_now
+        beside = {NA_LEVEL} if has_rate and missing_now[name].missing else set()
+        questions.append(_levels(net, name, columns[name], declared.get(name), beside))
+        if has_rate:
+            questions.append(_missing(name, missing_before[name], missing_now[name]))
     return questions
 
 
@@ -88,7 +92,11 @@ def _column(name: str, present: bool, others: Collection[str]) -> Question:
 
 
 def _levels(
-    net: BayesNet, name: str, column: ColumnCounts, declared: Sequence[str] | None
+    net: BayesNet,
+    name: str,
+    column: ColumnCounts,
+    declared: Sequence[str] | None,
+    beside: Collection[str],
 ) -> Question:
     cpt = table_of(net.cpd(name))
     known = set(cpt.variable.levels or ()) if declared is None else set(declared)
@@ -96,11 +104,13 @@ def _levels(
     new = {
         level: int(count)
         for level, count in zip(column.levels, column.counts, strict=True)
-        if level not in known and count
+        if level not in known and level not in beside and count
     }
     unseen = sum(new.values())
     most = sorted(new, key=lambda level: (-new[level], level))
-    shown = ", ".join(f"{level!r} ({new[level]})" for level in most[:_SHOWN_LEVELS])
+    shown = ", ".join(
+        f"{level!r} ({new[level]}{_but_for(level, known)})" for level in most[:_SHOWN_LEVELS]
+    )
     more = f" and {len(most) - _SHOWN_LEVELS} more" if len(most) > _SHOWN_LEVELS else ""
     before = None
     log_p: float | None
@@ -132,6 +142,12 @@ def _levels(
     )
 
 
+def _but_for(level: str, known: Collection[str]) -> str:
+    """Say which known level a label is but for case or blanks."""
+    same = [k for k in known if k.strip().casefold() == level.strip().casefold()]
+    return f", as {min(same)!r} but for case or blanks" if same else ""
+
+
 def _log_p_of_unseen(
     before: NDArray[np.int64], after: NDArray[np.int64], unseen: int
 ) -> float | None:
@@ -159,8 +175,8 @@ def _log_p_of_unseen(
     return min(0.0, float(log_chance[wanted]))
 
 
-def _missing(name: str, before: MissingCounts, now: MissingCounts) -> Question:
-    old_hits, new_hits = before.columns.get(name, 0), now.columns.get(name, 0)
+def _missing(name: str, before: MissingCells, now: MissingCells) -> Question:
+    old_hits, new_hits = before.missing, now.missing
     answered = before.rows > 0 and now.rows > 0
     # What is never missing, or always, leaves nothing to compare.
     varies = 0 < old_hits + new_hits < before.rows + now.rows

@@ -24,6 +24,8 @@ from gml.check.two_sample import TRUSTED_EXPECTED
 
 # NumPy draws from urns with fewer balls than this.
 _MOST_ROWS = 10**9
+# Of the largest: what is below is rounding.
+_RANK = 1e-10
 SHIFT = "mantel-haenszel"
 
 
@@ -120,15 +122,16 @@ def pooled_shift(
         shares = urns / total[:, None]
         # Without replacement: the variance of a binomial share, less (N − n)/(N − 1).
         scale = rows * ((total - rows) / np.maximum(total - 1, 1))
-    expected = rows[:, None] * shares
-    covariance = np.diag((scale[:, None] * shares).sum(axis=0))
-    covariance -= np.einsum("s,si,sj->ij", scale, shares, shares)
-    inverse = np.linalg.pinv(covariance, rcond=1e-10, hermitian=True)
-    df = int(
-        np.linalg.matrix_rank(covariance, tol=1e-10 * np.abs(covariance).max(), hermitian=True)
-    )
-    if df == 0:
+    # With one level, or one row, there is nothing that could differ.
+    scale = np.where(np.count_nonzero(shares, axis=1) > 1, scale, 0.0)
+    if np.count_nonzero(scale) == 0:
         return None
+    expected = rows[:, None] * shares
+    covariance = -np.einsum("s,si,sj->ij", scale, shares, shares)
+    np.fill_diagonal(covariance, (scale[:, None] * shares * (1 - shares)).sum(axis=0))
+    inverse = np.linalg.pinv(covariance, rcond=_RANK, hermitian=True)
+    tolerance = _RANK * float(np.abs(covariance).max())
+    df = int(np.linalg.matrix_rank(covariance, tol=tolerance, hermitian=True))
     moved = (after - expected).sum(axis=0)
     statistic = float(moved @ inverse @ moved)
     variances = np.diag(covariance)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gml.check.baseline import Baseline
     from gml.check.result import CheckReport
     from gml.check.run import CheckSettings
+    from gml.cli.check_data import CheckedData
     from gml.model.bayesnet import BayesNet
 
 _WITHOUT_BASELINE = (
@@ -253,7 +254,27 @@ def _run(
                 f"--implied {model}, or --families schema,tables"
             ) from None
         raise
-    return replace(report, unlikely=checked.located(report.unlikely))
+    return _located(report, checked)
+
+
+def _located(report: CheckReport, checked: CheckedData) -> CheckReport:
+    """Give rows the numbers and lines that they have in the file."""
+    shown = [check for check in report.checks if check.row is not None]
+    wanted = {row.row for row in report.unlikely} | {check.row for check in shown if check.row}
+    places = checked.places(wanted)
+
+    def found(row: int) -> dict[str, Any]:
+        number, line = places[row]
+        return {"row": number, "line": line}
+
+    return replace(
+        report,
+        unlikely=tuple(replace(row, **found(row.row)) for row in report.unlikely),
+        checks=tuple(
+            check if check.row is None else replace(check, **found(check.row))
+            for check in report.checks
+        ),
+    )
 
 
 def _accepted(report: CheckReport, known: Baseline, path: str) -> CheckReport:

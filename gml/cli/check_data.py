@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,15 @@ from gml.errors import CannotAnswer, DataError, UsageError, listing, place, unkn
 from gml.progress import reporter
 
 if TYPE_CHECKING:
-    from gml.check.result import UnlikelyRow
     from gml.check.run import Context
-    from gml.check.schema import MissingCounts
+    from gml.check.schema import MissingCells
     from gml.counts.counter import Counter
     from gml.data.dataset import Dataset
     from gml.data.options import ReadOptions
     from gml.data.schema import Schema
     from gml.model.bayesnet import BayesNet
+
+Place = tuple[int, int | None]
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,11 @@ class CheckedData:
     context: Context
     is_counted: bool = False
     """Whether there are tables only, and no rows."""
-    located: Callable[[Sequence[UnlikelyRow]], tuple[UnlikelyRow, ...]] = tuple
-    """Gives rows the lines of the file that they stand on."""
+    places: Callable[[Collection[int]], Mapping[int, Place]] = lambda rows: {
+        row: (row, None) for row in rows
+    }
+    """The rows of the file, and their lines where these can be told, of rows that were looked at;
+    all from 1."""
 
 
 def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedData:
@@ -43,7 +47,6 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
     options say otherwise.
     """
     from gml.check.run import Context
-    from gml.check.schema import MissingCounts
     from gml.cli.counted import open_count_file
     from gml.counts.memory import MemoryCounter
     from gml.data.alignment import with_levels_first
@@ -68,7 +71,9 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
     def used(names: Sequence[str]) -> Sequence[str]:
         for name in data.options.columns or ():
             if name not in net.names and name not in names:
-                raise UsageError(unknown_name("column", name, [*names, *net.names]))
+                raise UsageError(
+                    unknown_name("column", name, list(dict.fromkeys([*names, *net.names])))
+                )
         ignored.extend(name for name in names if name not in net.names)
         present = [name for name in net.names if name in names and name not in left_out]
         if not present:
@@ -78,7 +83,7 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
             )
         return present
 
-    def completed(missing: MissingCounts, notes: Sequence[str]) -> Context:
+    def completed(rows: int, missing: Mapping[str, int], notes: Sequence[str]) -> Context:
         return Context(
             data=place(data.path),
             model=model,
@@ -86,7 +91,7 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
             other_columns=ignored,
             left_out=left_out,
             missing_before=_missing_before(schema, net),
-            missing_now=missing,
+            missing_now=_cells_of(net, rows, missing),
             notes=tuple(notes),
         )
 
@@ -95,8 +100,7 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
         _require_rows(counter.n, data.path)
         _, rows, cells = counter.treated_missing
         notes = [*_notes(ignored), "a count file has no rows, so the fit was not looked at"]
-        now = MissingCounts(rows, cells)
-        return CheckedData(counter, completed(now, notes), is_counted=True)
+        return CheckedData(counter, completed(rows, cells, notes), is_counted=True)
     dataset = read_dataset(data.path, options, used=used)
     _require_rows(dataset.n, data.path)
     policy = data.options.missing if was_given("missing") else _policy_of_fit(net)
@@ -108,11 +112,11 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
         notes.append(f"{dataset.n_rows - kept.n_rows} rows with missing values are left out")
     levels = {v.name: v.levels for v in net.variables if v.levels is not None}
     aligned = with_levels_first(kept, levels)
-    now = MissingCounts(dataset.n, count_missing(dataset, policy, options.na_tokens))
+    missing = count_missing(dataset, policy, options.na_tokens)
     return CheckedData(
         MemoryCounter(aligned, threads=data.threads, max_memory=data.max_memory),
-        completed(now, notes),
-        located=lambda rows: _with_lines(rows, numbers, dataset, data.path, options),
+        completed(dataset.n, missing, notes),
+        places=lambda rows: _places(rows, numbers, dataset, data.path, options),
     )
 
 
@@ -180,24 +184,39 @@ def _lenient(schema: Schema, net: BayesNet) -> Schema:
     return replace(known, levels={}, expected={**known.levels, **known.intervals})
 
 
-def _missing_before(schema: Schema, net: BayesNet) -> MissingCounts | None:
-    """How often values were missing: by the profile, or by what the model says of its fitting."""
-    from gml.check.families import rows_behind
-    from gml.check.schema import MissingCounts
+def _cells_of(net: BayesNet, rows: int, missing: Mapping[str, int]) -> dict[str, MissingCells]:
+    """The missing cells of all columns of a model; none where a name is not listed."""
+    from gml.check.schema import MissingCells
 
+    return {name: MissingCells(missing.get(name, 0), rows) for name in net.names}
+
+
+def _missing_before(schema: Schema, net: BayesNet) -> dict[str, MissingCells]:
+    """How often values were missing: by the profile, or by what the model says of its fitting."""
+    from gml.check.schema import MissingCells
+
+    found = _missing_in_fitting(net)
     if schema.rows is not None:
-        return MissingCounts(int(schema.rows), {k: int(v) for k, v in schema.missing.items()})
+        rows = int(schema.rows)
+        found |= {name: MissingCells(int(n), rows) for name, n in schema.missing.items()}
+    return found
+
+
+def _missing_in_fitting(net: BayesNet) -> dict[str, MissingCells]:
+    from gml.check.families import rows_behind
+
     recorded = net.learning.get("missing")
     if isinstance(recorded, dict):
         rows, columns = recorded.get("rows"), recorded.get("columns")
         if isinstance(rows, int) and isinstance(columns, dict):
-            counts = {name: n for name, n in columns.items() if isinstance(n, int)}
-            return MissingCounts(rows, counts)
+            return _cells_of(
+                net, rows, {name: n for name, n in columns.items() if isinstance(n, int)}
+            )
     rows = rows_behind(net)
     # Fitted as by default, where a missing value is an error.
     if net.learning.get("command") == "fit-params" and recorded is None and rows is not None:
-        return MissingCounts(rows, {})
-    return None
+        return _cells_of(net, rows, {})
+    return {}
 
 
 def _treat_missing(
@@ -221,23 +240,20 @@ def _treat_missing(
     return treated, numbers
 
 
-def _with_lines(
-    rows: Sequence[UnlikelyRow],
+def _places(
+    rows: Collection[int],
     numbers: NDArray[np.int64],
     dataset: Dataset,
     path: str,
     options: ReadOptions,
-) -> tuple[UnlikelyRow, ...]:
-    wanted = [int(numbers[row.row - 1]) for row in rows]
+) -> dict[int, Place]:
+    in_file = {row: int(numbers[row - 1]) for row in rows}
     lines: Mapping[int, int] = {}
     if dataset.first_line is not None:
-        lines = {number: dataset.first_line + number for number in wanted}
+        lines = {number: dataset.first_line + number for number in in_file.values()}
     elif path != "-" and options.weights_column is None:
-        lines = _lines_by_reading(path, options, wanted)
-    return tuple(
-        replace(row, row=number + 1, line=lines.get(number))
-        for row, number in zip(rows, wanted, strict=True)
-    )
+        lines = _lines_by_reading(path, options, list(in_file.values()))
+    return {row: (number + 1, lines.get(number)) for row, number in in_file.items()}
 
 
 def _lines_by_reading(path: str, options: ReadOptions, wanted: Sequence[int]) -> dict[int, int]:

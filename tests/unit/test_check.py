@@ -13,7 +13,7 @@ from gml.check.baseline import Baseline, baseline_of
 from gml.check.question import Question
 from gml.check.result import Check
 from gml.check.run import CheckSettings, Context, check_model, decide
-from gml.check.schema import MissingCounts
+from gml.check.schema import MissingCells
 from gml.check.structure import Reference
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError, GraphError, UsageError
@@ -175,8 +175,10 @@ def test_a_column_that_is_not_there(model):
 def test_missing_rates(model):
     rows = sprinkler().sample(4000, seed=2)
     context = Context(
-        missing_before=MissingCounts(4000, {"rain": 40}),
-        missing_now=MissingCounts(4000, {"rain": 90, "wet": 3}),
+        missing_before={name: MissingCells(40 * (name == "rain"), 4000) for name in model.names},
+        missing_now={
+            name: MissingCells({"rain": 90, "wet": 3}.get(name, 0), 4000) for name in model.names
+        },
     )
     settings = CheckSettings(threads=1, families=("schema",))
     report = check_model(model, rows, settings, context=context)

@@ -101,6 +101,16 @@ def test_the_order_of_parents_does_not_change_a_bit_of_a_shift():
     assert one.before.tolist() == other.before.tolist()
 
 
+def test_rows_of_one_level_have_nothing_to_shift():
+    certain = np.array([[7, 0], [0, 9], [0, 3]])
+    assert pooled_shift(certain, certain, certain / certain.sum(axis=1, keepdims=True)) is None
+    one_row = np.array([[1, 0], [0, 1]])
+    assert pooled_shift(np.zeros((2, 2), dtype=int), one_row, one_row) is None
+    mixed = certain + np.array([[0, 3], [0, 0], [0, 0]])
+    found = pooled_shift(mixed, mixed, mixed / 10)
+    assert (found.df, found.statistic) == (1, pytest.approx(0.0, abs=1e-20))
+
+
 def wide(n, seed, *, without=False):
     """A table with 100 rows, in all of which a level has a share of 0.08, or none."""
     rng = np.random.default_rng([seed, n])
