@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gml.check.result import FAMILIES
+from gml.cli.acceptance import note_on_rows, read_acceptance
 from gml.cli.checking import CheckOutput, check_output
 from gml.cli.config import ConfiguredCommand
 from gml.cli.options import (
@@ -23,9 +23,7 @@ from gml.cli.options import (
     run_ledger,
     seed_option,
 )
-from gml.cli.output import require_writable
 from gml.errors import CannotAnswer, UsageError, place, unknown_name
-from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml.check.baseline import Baseline
@@ -168,13 +166,8 @@ def command(
 
     claim_input(model_path, "model")
     chosen = _families(families)
-    baseline = _baseline_to_read(baseline, write_baseline)
-    known = _read_baseline(baseline, replaced=baseline == write_baseline)
-    if write_baseline is not None:
-        require_writable(write_baseline)
-        # The baseline is JSON, whatever the report is.
-        run_ledger().wants_digests = True
-    out.require_writable()
+    acceptance = read_acceptance(baseline, write_baseline)
+    out.require_writable(beside=[] if write_baseline is None else [write_baseline])
     settings = CheckSettings(
         alpha=alpha,
         min_effect=min_effect,
@@ -184,43 +177,25 @@ def command(
         threads=data.threads,
         unlikely_rows=unlikely_rows,
     )
-    net = _read_model(model_path, known)
-    report = _run(data, net, settings, known, place(model_path))
+    net = _read_model(model_path)
+    notes = acceptance.notes(model_path)
+    report = _run(data, net, settings, acceptance.known, place(model_path))
+    report = replace(report, notes=(*report.notes, *notes))
     if write_baseline is not None:
-        report = _accepted(report, known, write_baseline)
-    elif baseline is None and any(c.kind == "independence" for c in report.ranked("fail", "warn")):
+        report = replace(report, notes=(*report.notes, *note_on_rows(net, data.path)))
+        report, accepted = acceptance.accepted(report)
+        out.write(report)
+        acceptance.save(accepted)
+        return 0
+    without = acceptance.read is None
+    if without and any(c.kind == "independence" for c in report.ranked("fail", "warn")):
         report = replace(report, notes=(*report.notes, _WITHOUT_BASELINE))
     out.write(report)
     return 1 if report.failed else 0
 
 
-def _baseline_to_read(baseline: str | None, write_baseline: str | None) -> str | None:
-    """To accept a model anew, what settings name is left aside, and what is not there yet is none.
-
-    Named on the command line beside --write-baseline, a baseline is added to.
-    """
-    source = click.get_current_context().get_parameter_source("baseline")
-    if write_baseline is None or baseline is None:
-        return baseline
-    if source is not click.core.ParameterSource.COMMANDLINE:
-        return None
-    return baseline if baseline != write_baseline or Path(baseline).exists() else None
-
-
-def _read_baseline(path: str | None, *, replaced: bool) -> Baseline:
-    from gml.check.baseline import Baseline
-    from gml.formats.baseline import read_baseline
-
-    if path is None:
-        return Baseline()
-    # What is written in its own place is no input: it would be another one each time.
-    if not replaced:
-        claim_input(path, "baseline")
-    return read_baseline(path)
-
-
-def _read_model(model_path: str, known: Baseline) -> BayesNet:
-    """Read the model, and warn if the baseline was written for another one."""
+def _read_model(model_path: str) -> BayesNet:
+    """Read the model and hash it, to know whether it is the one of the baseline."""
     from gml.formats.models import read_model
 
     kept = run_ledger()
@@ -228,11 +203,6 @@ def _read_model(model_path: str, known: Baseline) -> BayesNet:
     wanted, kept.wants_digests = kept.wants_digests, True
     net = read_model(model_path)
     kept.wants_digests = wanted
-    digest = kept.digests.get(model_path)
-    if known.model is not None and digest is not None and known.model != f"sha256:{digest}":
-        reporter().warn(
-            "the baseline was written for another model; accept this one with --write-baseline"
-        )
     return net
 
 
@@ -275,23 +245,3 @@ def _located(report: CheckReport, checked: CheckedData) -> CheckReport:
             for check in report.checks
         ),
     )
-
-
-def _accepted(report: CheckReport, known: Baseline, path: str) -> CheckReport:
-    """Write what was found as a baseline; in the report it is known from now on."""
-    from gml.atomic import write_whole
-    from gml.check.baseline import Baseline, baseline_of
-    from gml.check.result import BASELINED
-    from gml.formats.baseline import dump_baseline
-
-    found = baseline_of(report.checks, report.rows)
-    merged = Baseline(
-        known.accepted | found.accepted, {**known.references, **found.references}, report.rows
-    )
-    write_whole(path, dump_baseline(merged).encode())
-    checks = tuple(
-        replace(check, status=BASELINED) if check.id in merged.accepted else check
-        for check in report.checks
-    )
-    accepted = f"{len(found.accepted)} violations accepted, written to {path}"
-    return replace(report, checks=checks, notes=(*report.notes, accepted))

@@ -30,9 +30,14 @@ class CheckOutput:
     main: CheckReportOutput
     others: tuple[CheckReportOutput, ...] = ()
 
-    def require_writable(self) -> None:
-        """Refuse paths that cannot be written, once all inputs are known."""
-        for out in (self.main, *self.others):
+    @property
+    def _all(self) -> tuple[CheckReportOutput, ...]:
+        return (self.main, *self.others)
+
+    def require_writable(self, *, beside: Sequence[str] = ()) -> None:
+        """Refuse paths that cannot be written, or that others write, once all inputs are known."""
+        _require_different_places([*beside, *(out.path for out in self._all)])
+        for out in self._all:
             out.require_writable()
 
     def write(self, report: CheckReport) -> None:
@@ -46,7 +51,7 @@ class CheckOutput:
                 out.write(report)
             except GmlError as error:
                 failed = failed or error
-        if any(out.format == "github" for out in (self.main, *self.others)):
+        if any(out.format == "github" for out in self._all):
             from gml.formats.reports.checks import FORMATS
 
             append_step_summary(FORMATS["markdown"](report))
@@ -109,7 +114,7 @@ def _require_different_places(paths: Sequence[str | None]) -> None:
             key = os.path.realpath(str(path))
         if key in seen:
             where = "standard output" if key == "-" else repr(path)
-            raise UsageError(f"two reports would go to {where}; name another file for one of them")
+            raise UsageError(f"two outputs would go to {where}; name another file for one of them")
         seen.add(key)
 
 
