@@ -51,8 +51,19 @@ def quote(name: str) -> str:
 
 
 def place(path: object) -> str:
-    """Name the place that a path argument means, for messages."""
-    return "standard input" if str(path) == "-" else str(path)
+    """Name the place that a path argument means, for messages and reports."""
+    return "standard input" if str(path) == "-" else encodable(str(path))
+
+
+def encodable(text: str) -> str:
+    """What a path holds as text: bytes that are not UTF-8, kept as lone surrogates, are lost.
+
+    Examples
+    --------
+    >>> encodable("caf\\udce9.csv")
+    'caf�.csv'
+    """
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def listing(names: Iterable[str]) -> str:

@@ -332,6 +332,21 @@ def test_a_failed_run_leaves_old_files(gml, folder):
     assert (folder / "known.json").read_text() == "old"
 
 
+def test_standard_input_is_no_file(gml, folder):
+    rows = (folder / "bad.csv").read_bytes()
+    args = ("check", "-", "model.json", "--report", "sarif=x.sarif", "--report", "junit=x.xml")
+    annotations = gml(*args, "-f", "github", stdin=rows)
+    assert annotations.returncode == 1
+    assert annotations.stdout.startswith(b"::error title=gml check")
+    assert b"file=" not in annotations.stdout
+    (run,) = json.loads((folder / "x.sarif").read_text())["runs"]
+    assert all("physicalLocation" not in r["locations"][0] for r in run["results"])
+    assert run["properties"]["data"] == "standard input"
+    assert '"standard input"' in (folder / "x.xml").read_text()
+    assert report(gml(*args, "-f", "json", stdin=rows), 1)["data"] == "standard input"
+    assert b"standard input (3000 rows)" in gml(*args, stdin=rows).stdout
+
+
 @pytest.mark.parametrize(("data", "code"), [("new.csv", 0), ("bad.csv", 1)])
 def test_a_closed_pipe_keeps_the_answer(folder, data, code):
     process = subprocess.Popen(

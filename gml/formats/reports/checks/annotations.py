@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gml.check.result import FAIL, WARN, CheckReport
-from gml.formats.reports.checks.objects import encodable
+from gml.errors import encodable
 from gml.formats.reports.checks.wording import (
     comparisons,
     numbers,
