@@ -486,6 +486,12 @@ def test_sarif_fingerprints_tell_checks_apart_and_stay():
     assert prints(check(effect=0.5, rows_new=7)) == [one]
 
 
+def test_sarif_rules_say_what_can_be_either_way():
+    rules = {rule["id"]: rule for rule in judged_sarif(NOTHING)["tool"]["driver"]["rules"]}
+    said = rules["schema.missing"]["shortDescription"]["text"]
+    assert said == "The rate of missing values has changed"
+
+
 @pytest.mark.parametrize("data", ["a:b.csv", "dir/100%.csv", "ä.csv", "./x.csv", "//x"])
 def test_sarif_paths_are_uris(data):
     (result,) = judged_sarif(report(check(), data=data))["results"]

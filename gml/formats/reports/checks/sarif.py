@@ -34,8 +34,8 @@ _RULES = {
         "has them among its levels.",
     ),
     "schema.missing": (
-        "More values are missing",
-        "A column misses more values than the data that the model was fitted on.",
+        "The rate of missing values has changed",
+        "A column misses more values, or fewer, than the data that the model was fitted on.",
     ),
     "tables.row": (
         "A conditional distribution has changed",
