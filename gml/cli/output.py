@@ -132,8 +132,8 @@ class _Output:
     format: str
 
     def __post_init__(self) -> None:
-        # JSON has the hashes of all inputs, GraphML that of the data.
-        if self.format in ("json", "graphml"):
+        # JSON and SARIF have the hashes of all inputs, GraphML that of the data.
+        if self.format in ("json", "sarif", "graphml"):
             run_ledger().wants_digests = True
 
     def require_writable(self) -> None:

@@ -35,7 +35,7 @@ from gml.ledger import note_digest
 @report_output
 @common_options
 def command(paths: tuple[str, ...], inputs: tuple[str, ...], out: ReportOutput) -> int:
-    """Rehash JSON files of gml: graphs, models, reports and schemas.
+    """Rehash JSON files of gml: graphs, models, reports (SARIF too), schemas and baselines.
 
     The verdict on a file is ok, changed (a value is not what was written; layout and the order of
     keys do not matter), other inputs (one of --input is not among those recorded), or no hash.

@@ -56,6 +56,17 @@ def test_layout_does_not_matter_and_values_do(gml, folder):
     assert verdicts(gml("verify", "-", "-f", "json", stdin=text), 0) == ["ok"]
 
 
+def test_sarif(gml, folder):
+    assert gml("check", "d.csv", "m.json", "-o", "c.sarif").returncode == 0
+    given = ("--input", "d.csv", "--input", "m.json")
+    done = gml("verify", "c.sarif", *given, "-f", "json")
+    assert verdicts(done, 0) == ["ok"]
+    assert json.loads(done.stdout)["results"][0]["inputs"] == ["data", "model"]
+    text = (folder / "c.sarif").read_text()
+    (folder / "c.sarif").write_text(text.replace('"rows": 60', '"rows": 61'))
+    assert verdicts(gml("verify", "c.sarif", "-f", "json"), 1) == ["changed"]
+
+
 def test_inputs(gml, folder):
     (folder / "e.csv").write_text(ROWS + "x,0,p\n")
     assert gml("verify", "m.json", "s.json", "--input", "d.csv", "--input", "g.dot").returncode == 0

@@ -8,7 +8,6 @@ them for one, each has a fingerprint of its own, made from the id of the check.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from urllib.parse import quote
 from gml import __version__
 from gml.check.result import BASELINED, FAIL, WARN, Check, CheckReport
 from gml.errors import encodable, place
+from gml.formats.json_text import indented_text
 from gml.formats.reports.checks.objects import number_object, row_object
 from gml.formats.reports.checks.wording import printable, sentence, verdict_sentence
 
@@ -88,8 +88,8 @@ def as_sarif(report: CheckReport) -> str:
             "notes": list(map(encodable, report.notes)),
         },
     }
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    # The hash comes into the properties, and can be seen before all the rest.
+    return indented_text({"$schema": _SCHEMA, "version": "2.1.0", "properties": {}, "runs": [run]})
 
 
 def _rule_id(check: Check) -> str:
