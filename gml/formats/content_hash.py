@@ -2,11 +2,12 @@
 
     "hash": {"content": "sha256:…", "inputs": {"data": "sha256:…", "graph": "sha256:…"}}
 
-stands within "graph" in the files of graphs and models, where networkx keeps it, within "properties"
-in SARIF, where its schema lets it, and at the top of everything else. `content` is the SHA-256 of the canonical form of the whole document without that
-one field: keys sorted by code point, no white space, UTF-8, floats as Python's shortest that
-round-trips. So the layout of a file and the order of keys do not matter, and any value does.
-`inputs` are SHA-256 of the bytes of files, as `sha256sum` prints them.
+stands within "graph" in the files of graphs and models, where networkx keeps it, within
+"properties" in SARIF, where its schema has room for it, and at the top of everything else.
+`content` is the SHA-256 of the canonical form of the whole document without that one field: keys
+sorted by code point, no white space, UTF-8, floats as Python's shortest that round-trips. So the
+layout of a file and the order of keys do not matter, and any value does. `inputs` are SHA-256 of
+the bytes of files, as `sha256sum` prints them.
 """
 
 from __future__ import annotations
