@@ -87,6 +87,21 @@ def test_inputs(gml, folder):
     assert sorted(report["hash"]["inputs"]) == ["file", "input"]
 
 
+@pytest.mark.parametrize("form", ["text", "json", "jsonl", "csv", "markdown"])
+def test_paths_that_are_not_utf_8(gml, folder, form):
+    """Of verify and of score, whose reports name files too."""
+    (folder / "m\udcff.json").write_bytes((folder / "m.json").read_bytes())
+    for args, code in (
+        (("verify", "m\udcff.json", "--input", "m\udcff.json"), 1),
+        (("score", "d.csv", "m\udcff.json", "t.json"), 0),
+        (("compare", "m\udcff.json", "t.json"), 0),
+    ):
+        done = gml(*args, "-f", form)
+        assert done.returncode == code, done.stderr
+        assert "m\ufffd.json" in done.stdout.decode("utf-8")
+        assert form != "json" or not is_changed(json.loads(done.stdout))
+
+
 def test_inputs_of_a_parquet_folder(gml, folder):
     pytest.importorskip("pyarrow")
     import pyarrow as pa
@@ -99,6 +114,10 @@ def test_inputs_of_a_parquet_folder(gml, folder):
     gml("chowliu", "t", "-o", "p.json")
     assert gml("verify", "p.json", "--input", "t").returncode == 0
     assert gml("verify", "p.json", "--input", "t/1.parquet").returncode == 1
+    (folder / "t").rename(folder / "t\udcff")
+    done = gml("chowliu", "t\udcff")
+    assert done.returncode == 3
+    assert b"rename it" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -383,6 +383,11 @@ def test_a_dependence_that_was_there_before_is_no_news():
         ('{"kind": "baseline", "references": {"a": {"statistic": 1, "df": 1}}}', "no number 'n'"),
         ('{"kind": "baseline", "references": {"a": {"statistic": -1, "df": 1, "n": 2}}}', "statistic"),
         ('{"kind": "baseline", "rows": "x"}', "rows"),
+        (f'{{"kind": "baseline", "references": {{"a": {{"statistic": {"9" * 4000}, "df": 1, "n": 2}}}}}}', "no number 'statistic'"),
+        ('{"kind": "baseline", "references": {"a": {"statistic": Infinity, "df": 1, "n": 2}}}', "no number 'statistic'"),
+        ('{"kind": "baseline", "references": {"a": {"statistic": NaN, "df": 1, "n": 2}}}', "no number 'statistic'"),
+        (r'{"kind": "baseline", "accepted": [{"id": "\ud800"}]}', "not valid text"),
+        (r'{"kind": "baseline", "references": {"\ud800": {"statistic": 1, "df": 1, "n": 2}}}', "not valid text"),
     ],
 )  # fmt: skip
 def test_bad_baselines(tmp_path, text, message):
