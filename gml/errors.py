@@ -73,6 +73,17 @@ def listing(names: Iterable[str]) -> str:
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     """Return the valid name that is most like another one, if any is."""
     near = _near(name, list(valid))
