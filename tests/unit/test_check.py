@@ -497,6 +497,7 @@ def test_the_fit_of_an_exact_model_varies_node_by_node():
 
 def test_identifiers_are_apart_whatever_the_names():
     names = ["a", "b->c", "a->b", "c", "x independent of y", "x", "y"]
+    names += ["b", "a independent of", "independent of b", "a-", ">b", "a ", " b"]
     variables = [Variable(name, YES_NO) for name in names]
     half = np.array([[0.5, 0.5]])
     cpts = {v.name: CPT(v, (), half) for v in variables}
