@@ -199,6 +199,8 @@ def test_text_puts_the_level_that_changed_most_first():
     text = FORMATS["text"](report(made))
     assert "      L9 0.1 → 0.064  L8 0.1 → 0.108  L7" in text
     assert "and 2 more levels\n" in text
+    fewer = [{"levels": levels[1:], "p": p[1:]} for p in (before, after)]
+    assert "and 1 more level\n" in FORMATS["text"](report(check(old=fewer[0], new=fewer[1])))
 
 
 def test_text_of_figures_that_one_side_has():
