@@ -51,8 +51,19 @@ def quote(name: str) -> str:
 
 
 def place(path: object) -> str:
-    """Name the place that a path argument means, for messages."""
-    return "standard input" if str(path) == "-" else str(path)
+    """Name the place that a path argument means, for messages and reports."""
+    return "standard input" if str(path) == "-" else encodable(str(path))
+
+
+def encodable(text: str) -> str:
+    """What a path holds as text: bytes that are not UTF-8, kept as lone surrogates, are lost.
+
+    Examples
+    --------
+    >>> encodable("caf\\udce9.csv")
+    'caf�.csv'
+    """
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def listing(names: Iterable[str]) -> str:
@@ -60,6 +71,17 @@ def listing(names: Iterable[str]) -> str:
     names = list(names)
     shown = ", ".join(quote(name) for name in names[:_SHOWN])
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:

@@ -20,7 +20,7 @@ from gml.errors import DataError, GraphError, quote
 from gml.model.bayesnet import CPT, BayesNet, configuration
 
 _PLAIN = re.compile(r"[\w.+/%()<>\[\] -]+")
-_MARKS = ("->", " independent of ")
+_MARKS = ("->", "independent of")
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
 
     def completed(rows: int, missing: Mapping[str, int], notes: Sequence[str]) -> Context:
         return Context(
-            data=place(data.path),
+            data=data.path,
             model=model,
             declared=_declared(schema, net),
             other_columns=ignored,

@@ -18,6 +18,7 @@ the one nearest to the current folder, going up as far as the folder with `.git`
 
 from __future__ import annotations
 
+import codecs
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,8 @@ import click
 from click.core import ParameterSource
 
 from gml.cli.options import NameList, claim_input, parse_list
-from gml.errors import DataError, UsageError, quote, unknown_name
+from gml.errors import DataError, UsageError, listing, quote, unknown_name
+from gml.ledger import note_bytes
 from gml.progress import StderrReporter
 
 _OWN_FILE, _SHARED_FILE = "gml.toml", "pyproject.toml"
@@ -106,6 +108,7 @@ class ConfiguredCommand(click.Command):
         source = None if no_file else self._source(path)
         if source is not None:
             claim_input(source.file, "config")
+            note_bytes(source.file, source.content)
             settings.file = source.file
             self._take_table(source, settings)
         for key, parameter in self.configurable().items():
@@ -119,8 +122,8 @@ class ConfiguredCommand(click.Command):
         name = str(self.name)
         if path is None:
             return _nearest(name)
-        source = _table_in(path, name)
-        if source is None:
+        source = _source_in(path, name)
+        if source.table is None:
             tables = _titles(name)
             raise DataError(
                 f"{path}: has no table {tables[0]} or {tables[1]} to take settings from"
@@ -129,7 +132,7 @@ class ConfiguredCommand(click.Command):
 
     def _take_table(self, source: _Source, settings: _Settings) -> None:
         valid = self.configurable()
-        for written, value in source.table.items():
+        for written, value in (source.table or {}).items():
             key = written.replace("_", "-")
             where = f"{source.file}: {source.title}"
             if key not in valid:
@@ -164,11 +167,12 @@ class _Settings:
 
 @dataclass(frozen=True)
 class _Source:
-    """A table of settings, its title, and its file."""
+    """A file, the title and the table of the settings in it (None if it has none), its bytes."""
 
     file: str
     title: str
-    table: Mapping[str, Any]
+    table: Mapping[str, Any] | None
+    content: bytes
 
 
 def _key(parameter: click.Parameter) -> str:
@@ -190,12 +194,9 @@ def _nearest(command: str) -> _Source | None:
         for name in (_OWN_FILE, _SHARED_FILE):
             path = folder / name
             if path.is_file():
-                shown = os.path.relpath(path)
-                source = _table_in(shown, command)
-                if source is not None:
+                source = _source_in(os.path.relpath(path), command)
+                if source.table is not None or name == _OWN_FILE:
                     return source
-                if name == _OWN_FILE:
-                    return _Source(shown, _titles(command)[0], {})
     return None
 
 
@@ -208,9 +209,13 @@ def _folders() -> Iterator[Path]:
             return
 
 
-def _table_in(path: str, command: str) -> _Source | None:
-    """The settings in a file; None if it has no table for them."""
-    content = _content(path)
+def _source_in(path: str, command: str) -> _Source:
+    """The settings in a file."""
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    content = _parsed(raw, path)
     own, shared = _titles(command)
     tables, title = content, own
     if Path(path).name == _SHARED_FILE or (command not in content and "tool" in content):
@@ -219,18 +224,14 @@ def _table_in(path: str, command: str) -> _Source | None:
     if not isinstance(tables, dict):
         raise UsageError(f"{path}: tool.gml is not a table")
     _require_command_names(path, tables, title)
-    if command not in tables:
-        return None
-    if not isinstance(tables[command], dict):
+    if not isinstance(tables.get(command, {}), dict):
         raise UsageError(f"{path}: {title.strip('[]')} is not a table")
-    return _Source(path, title, tables[command])
+    return _Source(path, title, tables.get(command), raw)
 
 
-def _content(path: str) -> dict[str, Any]:
+def _parsed(raw: bytes, path: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(Path(path).read_bytes().decode("utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+        return tomllib.loads(raw.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not TOML: byte {error.start} is not UTF-8") from None
     except tomllib.TOMLDecodeError as error:
@@ -240,14 +241,27 @@ def _content(path: str) -> dict[str, Any]:
 
 
 def _require_command_names(path: str, tables: Mapping[str, Any], title: str) -> None:
-    """Refuse a table for no command, which is a slip of the pen, or a key outside of a table."""
+    """Refuse a key outside of a table, and a table that no command takes settings from."""
     from gml.cli.main import COMMANDS
 
     command = title.strip("[]").rpartition(".")[2]
-    for name in tables:
-        if name not in {*COMMANDS, command}:
-            message = unknown_name("table", name, [command])
-            raise UsageError(f"{path}: {message}; settings stand in {title}")
+    for name in (name for name in tables if name != command):
+        takers = _commands_with_settings()
+        if name in takers:
+            continue
+        if name in COMMANDS:
+            message = f"gml {name} takes no settings; there can be tables for {listing(takers)}"
+        else:
+            message = f"{unknown_name('table', name, takers)}; settings stand in {title}"
+        raise UsageError(f"{path}: {message}")
+
+
+def _commands_with_settings() -> list[str]:
+    from gml.cli.main import COMMANDS, cli
+
+    context = click.Context(cli)
+    found = {name: cli.get_command(context, name) for name in COMMANDS}
+    return [name for name, command in found.items() if isinstance(command, ConfiguredCommand)]
 
 
 # --- values ------------------------------------------------------------------------------------

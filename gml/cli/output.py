@@ -53,7 +53,7 @@ def abandon_standard_output() -> None:
 
 
 def require_writable(path: str, *, folder: bool = False) -> None:
-    """Refuse a path whose folder is missing, or that would replace an input, before the work.
+    """Refuse a folder, a path whose folder is missing or that would replace an input, before work.
 
     A `folder` to write into may exist, and nothing else may have its name.
     """
@@ -70,6 +70,8 @@ def require_writable(path: str, *, folder: bool = False) -> None:
             if not target.is_dir():
                 raise UsageError(f"cannot write into {path!r}: it is not a folder")
             return
+        if target.is_dir():
+            raise UsageError(f"cannot write {path!r}: it is a folder")
         if is_special(path):
             return
         run_ledger().planned.append(path)
@@ -132,8 +134,8 @@ class _Output:
     format: str
 
     def __post_init__(self) -> None:
-        # JSON has the hashes of all inputs, GraphML that of the data.
-        if self.format in ("json", "graphml"):
+        # JSON and SARIF have the hashes of all inputs, GraphML that of the data.
+        if self.format in ("json", "sarif", "graphml"):
             run_ledger().wants_digests = True
 
     def require_writable(self) -> None:

@@ -12,7 +12,7 @@ from gml.data.discretize import Intervals, cuts_of_levels
 from gml.data.levels import NA_LEVEL
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
-from gml.errors import DataError, UsageError, listing, place, quote, unknown_name
+from gml.errors import DataError, UsageError, counted, listing, place, quote, unknown_name
 from gml.formats.reports.rows import record
 from gml.kernel.number import parse_number
 from gml.progress import reporter
@@ -86,7 +86,7 @@ def answers_to_rows(asked: AskedModel, question: RowQuestion) -> Iterator[bytes]
         evidence.warn()
     if impossible:
         reporter().warn(
-            f"{place(question.path)}: {impossible} row{'s' * (impossible != 1)} of evidence of "
+            f"{place(question.path)}: {counted(impossible, 'row')} of evidence of "
             "probability 0 have no answer"
         )
 

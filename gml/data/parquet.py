@@ -54,7 +54,7 @@ def is_count_file(path: str | os.PathLike[str]) -> bool:
         return False
     try:
         return COUNT_FILE_KEY in (pq.read_metadata(path).metadata or {})
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeEncodeError):
         return False
 
 
@@ -79,6 +79,8 @@ def _arrow_errors(where: str) -> Iterator[None]:
 
     try:
         yield
+    except UnicodeEncodeError:
+        raise DataError(f"{where}: Parquet is read by paths in UTF-8 only; rename it") from None
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{where}: {error}") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gml.errors import DataError, quote, unknown_name
+from gml.errors import DataError, counted, quote, unknown_name
 from gml.kernel.layout import (
     BAD_UTF8,
     FIELD_TOO_LONG,
@@ -33,7 +33,7 @@ def explain_problem(
     if problem.status == RAGGED:
         found, expected = problem.fields, len(names)
         return DataError(
-            f"{place}: {found} field{'s' * (found != 1)}, but the header has {expected}; "
+            f"{place}: {counted(found, 'field')}, but the header has {expected}; "
             "quote fields that hold the delimiter"
         )
     if problem.status == BAD_UTF8:

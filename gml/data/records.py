@@ -14,7 +14,7 @@ from gml.data.header import read_header
 from gml.data.options import ReadOptions
 from gml.data.reading import default_delimiter
 from gml.data.source import ByteSource, open_source
-from gml.errors import DataError
+from gml.errors import DataError, counted
 
 
 class Records(NamedTuple):
@@ -103,7 +103,7 @@ def _rows(
             continue
         if len(fields) != width:
             raise DataError(
-                f"{where}: line {line}: {len(fields)} field{'s' * (len(fields) != 1)}, but the "
+                f"{where}: line {line}: {counted(len(fields), 'field')}, but the "
                 f"header has {width}; quote fields that hold the delimiter"
             )
         yield line, fields

@@ -11,13 +11,13 @@ independence at that time.
 from __future__ import annotations
 
 import json
-import math
 import os
 from pathlib import Path
 from typing import Any
 
 from gml.check.baseline import Baseline
 from gml.check.structure import Reference
+from gml.data.schema import is_text
 from gml.errors import DataError, quote
 from gml.formats.content_hash import is_changed, recorded_hash
 from gml.formats.json_text import SCHEMA, document_text
@@ -70,6 +70,9 @@ def _parsed(content: Any, where: str) -> Baseline:
     given = content.get("references", {})
     if not isinstance(given, dict):
         raise DataError(f'{where}: "references" is not an object')
+    for name in (*(item["id"] for item in accepted), *given):
+        if not is_text(name):
+            raise DataError(f"{where}: {quote(name)} is not valid text")
     references = {name: _reference(value, name, where) for name, value in given.items()}
     rows = content.get("rows")
     if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool)):
@@ -97,4 +100,5 @@ def _reference(value: Any, name: str, where: str) -> Reference:
 
 
 def _is_amount(number: float) -> bool:
-    return math.isfinite(number) and 0 <= number < _MOST
+    # Not by way of a float, as JSON has whole numbers that none can hold.
+    return 0 <= number < _MOST

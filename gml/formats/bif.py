@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import GraphError, listing, quote
+from gml.errors import GraphError, counted, listing, quote
 from gml.formats.assembly import Assembly, discrete_tables, numbers, refuse_unreadable
 from gml.formats.statements import Statement, Statements, split_names, unquoted
 from gml.model.bayesnet import CPT, BayesNet
@@ -159,7 +159,8 @@ def _read_variable(statements: Statements, header: Statement, assembly: Assembly
             levels = split_names(listed.text)
             if declared[1] is not None and declared[1].lstrip("0") != str(len(levels)):
                 raise statements.fail(
-                    f"{what} has {len(levels)} levels, not the {declared[1][:20]} of its type",
+                    f"{what} has {counted(len(levels), 'level')}, not the {declared[1][:20]} of "
+                    "its type",
                     statement.line,
                 )
         elif statement.text and not statement.text.startswith("property"):
@@ -227,7 +228,7 @@ class _Rows:
         if len(given) != len(self.parents):
             raise self.assembly.fail(
                 f"{quote(labels)} in {self.what} has not one level for each of "
-                f"{len(self.parents)} parents",
+                f"{counted(len(self.parents), 'parent')}",
                 line,
             )
         index = 0
@@ -248,7 +249,7 @@ class _Rows:
             raise self.assembly.fail(f"{self.what}: {error}", line) from None
         if len(values) != expected:
             raise self.assembly.fail(
-                f"{len(values)} numbers in {self.what} where {expected} should be", line
+                f"{counted(len(values), 'number')} in {self.what} where {expected} should be", line
             )
         return values
 
@@ -260,7 +261,7 @@ class _Rows:
             return self.whole
         if len(self.rows) < self.n_rows and self.default is None:
             raise self.assembly.fail(
-                f"{self.what} has {len(self.rows)} of its {self.n_rows} rows", self.line
+                f"{self.what} has {len(self.rows)} of its {counted(self.n_rows, 'row')}", self.line
             )
         table = np.empty((self.n_rows, self.n_levels))
         if self.default is not None:

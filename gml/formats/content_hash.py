@@ -2,11 +2,12 @@
 
     "hash": {"content": "sha256:…", "inputs": {"data": "sha256:…", "graph": "sha256:…"}}
 
-stands within "graph" in the files of graphs and models, where networkx keeps it, and at the top of
-everything else. `content` is the SHA-256 of the canonical form of the whole document without that
-one field: keys sorted by code point, no white space, UTF-8, floats as Python's shortest that
-round-trips. So the layout of a file and the order of keys do not matter, and any value does.
-`inputs` are SHA-256 of the bytes of files, as `sha256sum` prints them.
+stands within "graph" in the files of graphs and models, where networkx keeps it, within
+"properties" in SARIF, where its schema has room for it, and at the top of everything else.
+`content` is the SHA-256 of the canonical form of the whole document without that one field: keys
+sorted by code point, no white space, UTF-8, floats as Python's shortest that round-trips. So the
+layout of a file and the order of keys do not matter, and any value does. `inputs` are SHA-256 of
+the bytes of files, as `sha256sum` prints them.
 """
 
 from __future__ import annotations
@@ -103,18 +104,24 @@ def is_changed(document: Document) -> bool:
     return found is not None and found.content != content_hash(document)
 
 
-def _is_graph(document: Document) -> bool:
-    return "nodes" in document and isinstance(document.get("graph"), dict)
+def _home(document: Document) -> str | None:
+    """The field whose object has the hash among its own fields; None if the document has."""
+    if "nodes" in document and isinstance(document.get("graph"), dict):
+        return "graph"
+    return "properties" if "$schema" in document and "runs" in document else None
 
 
 def _holder(document: Document) -> Document:
     """The object that has the hash among its fields."""
-    return document["graph"] if _is_graph(document) else document
+    home = _home(document)
+    held = document if home is None else document.get(home)
+    return held if isinstance(held, dict) else {}
 
 
 def _with_hash(document: Document, value: Document) -> Document:
-    """Return a document with another hash; a new one comes after the schema."""
-    if _is_graph(document):
-        return {**document, "graph": {**document["graph"], "hash": value}}
+    """Return a document with another hash; a new one at the top comes after the schema."""
+    home = _home(document)
+    if home is not None:
+        return {**document, home: {**_holder(document), "hash": value}}
     first = {key: document[key] for key in ("schema",) if key in document}
     return {**first, "hash": value} | {k: v for k, v in document.items() if k != "hash"}

@@ -1,4 +1,4 @@
-"""The text of JSON files: the one way to write a document, so that every one carries its hash."""
+"""The text of JSON files: the only way to write a document, so that every one carries its hash."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def document_text(document: dict[str, Any]) -> str:
         text += f"{encode(key)}: {_block(value)}"
         before = type(value)
     return text + "}\n"
+
+
+def indented_text(document: dict[str, Any]) -> str:
+    """Return the same for documents that are nested deeply: a value a line."""
+    return json.dumps(sealed(document), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
 def _block(value: Any) -> str:

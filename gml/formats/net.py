@@ -20,7 +20,7 @@ import re
 
 import numpy as np
 
-from gml.errors import quote
+from gml.errors import counted, quote
 from gml.formats.assembly import Assembly, discrete_tables, numbers, refuse_unreadable
 from gml.formats.statements import Statement, Statements, split_names, unquoted
 from gml.model.bayesnet import CPT, BayesNet
@@ -141,7 +141,8 @@ def _read_potential(header: Statement, data: Statement | None, assembly: Assembl
     rows, columns = assembly.shape(child, parents, header.line)
     if len(values) != rows * columns:
         raise assembly.fail(
-            f"{len(values)} numbers in {what} where {rows * columns} should be", data.line
+            f"{counted(len(values), 'number')} in {what} where {rows * columns} should be",
+            data.line,
         )
     table = np.ascontiguousarray(values.reshape(rows, columns))
     assembly.define(child, parents, table, header.line)

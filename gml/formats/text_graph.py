@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gml.errors import counted
 from gml.graph.graph import Graph
 
 
@@ -22,7 +23,7 @@ def dump_text(graph: Graph) -> str:
     ]
     joined = {name for edge in edges for name in (edge[0], edge[2])}
     alone = [name for name in map(_plain, graph.names) if name not in joined]
-    lines = [f"{graph.kind}, {_count(len(graph.names), 'node')}, {_count(len(edges), 'edge')}"]
+    lines = [f"{graph.kind}, {counted(len(graph.names), 'node')}, {counted(len(edges), 'edge')}"]
     widths = [max((len(edge[k]) for edge in edges), default=0) for k in (0, 2)]
     for source, type_, target, extra in edges:
         lines.append(f"{source:<{widths[0]}} {type_} {target:<{widths[1]}}  {extra}".rstrip())
@@ -33,7 +34,3 @@ def dump_text(graph: Graph) -> str:
 def _plain(name: str) -> str:
     """A name on one line."""
     return name if name.isprintable() and name else repr(name)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

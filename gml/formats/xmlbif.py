@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from gml.errors import GraphError, quote
+from gml.errors import GraphError, counted, quote
 from gml.formats.assembly import Assembly, discrete_tables, numbers
 from gml.model.bayesnet import CPT, BayesNet
 
@@ -96,7 +96,7 @@ def load_xmlbif(text: str, where: str) -> BayesNet:
         rows, columns = assembly.shape(child, parents)
         if len(values) != rows * columns:
             raise assembly.fail(
-                f"{len(values)} numbers in the table of {quote(name)} where "
+                f"{counted(len(values), 'number')} in the table of {quote(name)} where "
                 f"{rows * columns} should be"
             )
         assembly.define(child, parents, values.reshape(rows, columns))

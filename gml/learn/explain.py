@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gml.errors import UsageError, unknown_name
+from gml.errors import UsageError, counted, unknown_name
 from gml.independence.base import tiny_p
 
 Record = dict[str, Any]
@@ -97,7 +97,7 @@ class _Explainer:
                 f"({self._numbers(last)}), and --on-insufficient took that for independence."
             ]
         before = len(tests) - 1
-        tried = f", after {_count(before, 'test')} that did not separate them" if before else ""
+        tried = f", after {counted(before, 'test')} that did not separate them" if before else ""
         numbers = self._numbers(last)
         return [f"{start}they are independent {_given(last)} ({numbers}){self._level()}{tried}."]
 
@@ -110,7 +110,7 @@ class _Explainer:
         largest = max(test["level"] for test in tests)
         judged = [test for test in tests if test["verdict"] == "dependent"]
         sentences = [
-            f"{start}: {_count(len(tests), 'test')}, given up to {largest} of their neighbours, "
+            f"{start}: {counted(len(tests), 'test')}, given up to {largest} of their neighbours, "
             f"did not separate them{self._level()}."
         ]
         with_p = [test for test in judged if test["log10_p"] is not None]
@@ -120,7 +120,7 @@ class _Explainer:
         unsure = len(tests) - len(judged)
         if unsure:
             sentences.append(
-                f"{_count(unsure, 'test')} of these could not tell, because given those variables "
+                f"{counted(unsure, 'test')} of these could not tell, because given those variables "
                 "one of the two did not vary; --on-insufficient kept the edge."
             )
         return sentences
@@ -217,7 +217,3 @@ def _given(test: Record) -> str:
 
 def _p_value(log10_p: float) -> str:
     return f"{10**log10_p:.3g}" if log10_p > -300 else tiny_p(log10_p, 3)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")

@@ -332,6 +332,34 @@ def test_a_failed_run_leaves_old_files(gml, folder):
     assert (folder / "known.json").read_text() == "old"
 
 
+def test_standard_input_is_no_file(gml, folder):
+    rows = (folder / "bad.csv").read_bytes()
+    args = ("check", "-", "model.json", "--report", "sarif=x.sarif", "--report", "junit=x.xml")
+    annotations = gml(*args, "-f", "github", stdin=rows)
+    assert annotations.returncode == 1
+    assert annotations.stdout.startswith(b"::error title=gml check")
+    assert b"file=" not in annotations.stdout
+    (run,) = json.loads((folder / "x.sarif").read_text())["runs"]
+    assert all("physicalLocation" not in r["locations"][0] for r in run["results"])
+    assert run["properties"]["data"] == "standard input"
+    assert '"standard input"' in (folder / "x.xml").read_text()
+    assert report(gml(*args, "-f", "json", stdin=rows), 1)["data"] == "standard input"
+    assert b"standard input (3000 rows)" in gml(*args, stdin=rows).stdout
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "junit", "github", "sarif"])
+def test_paths_that_are_not_utf_8(gml, folder, form):
+    data, known = "d\udcff.csv", "b\udcff.json"
+    shutil.copy(folder / "new.csv", folder / data)
+    done = gml("check", data, "model.json", "--write-baseline", known, "-f", form)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode("utf-8")
+    assert gml("check", data, "model.json", "--baseline", known, "-f", form).returncode == 0
+    if form in ("json", "sarif"):
+        (folder / "report.json").write_bytes(done.stdout)
+        assert gml("verify", "report.json").returncode == 0
+
+
 @pytest.mark.parametrize(("data", "code"), [("new.csv", 0), ("bad.csv", 1)])
 def test_a_closed_pipe_keeps_the_answer(folder, data, code):
     process = subprocess.Popen(

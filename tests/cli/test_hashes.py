@@ -99,6 +99,23 @@ def test_reports_beside_the_graph(gml, folder):
     assert hash_of((folder / "p.json").read_text())["inputs"] == {"data": sha(folder / "d.csv")}
 
 
+def test_settings_are_an_input(gml, folder):
+    (folder / "gml.toml").write_text("[check]\nalpha = 0.1\n")
+    found = hash_of(gml("check", "d.csv", "m.json", "-f", "json").stdout)
+    assert found["inputs"]["config"] == sha(folder / "gml.toml")
+
+
+def test_sarif_has_it_in_its_properties(gml, folder):
+    done = gml("check", "d.csv", "m.json", "--report", "sarif=c.sarif")
+    assert done.returncode == 0, done.stderr
+    document = json.loads((folder / "c.sarif").read_text())
+    assert not is_changed(document)
+    assert document["properties"]["hash"]["inputs"] == {
+        "data": sha(folder / "d.csv"),
+        "model": sha(folder / "m.json"),
+    }
+
+
 def test_standard_input_and_compressed_files_by_their_bytes(gml, folder):
     raw = gzip.compress(ROWS.encode())
     (folder / "d.csv.gz").write_bytes(raw)

@@ -492,6 +492,32 @@ def test_failed_run_leaves_the_old_file_and_no_other(gml, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["bad.csv", "ctrl.csv", "tree.dot"]
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        "check d.csv m.json --report json=x.json",
+        "check d.csv m.json --write-baseline x.json",
+        "chowliu d.csv -o x.json",
+        "chowliu d.csv -o t.json --depfile x.json",
+        "pc d.csv --sepsets x.json",
+        "sample m.json -n 1 -o x.json",
+        "convert m.json x.json",
+        "count d.csv --pairs -o x.json",
+    ],
+)
+def test_a_folder_is_refused_before_anything_is_written(gml, tmp_path, args):
+    (tmp_path / "d.csv").write_text("a,b\nx,0\ny,1\nx,1\n")
+    (tmp_path / "x.json").mkdir()
+    if "m.json" in args:
+        (tmp_path / "g.dot").write_text("digraph { a -> b }")
+        assert gml("fit-params", "d.csv", "g.dot", "-o", "m.json").returncode == 0
+    before = sorted(path.name for path in tmp_path.iterdir())
+    done = gml(*args.split())
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"gml: error: cannot write 'x.json': it is a folder\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
 def test_output_to_devices(gml, sample_data):
     assert gml("chowliu", sample_data / "asia.csv", "-o", "/dev/null").returncode == 0
     assert gml("chowliu", sample_data / "asia.csv", "-o", "/dev/stdout").stdout.startswith(

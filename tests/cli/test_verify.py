@@ -56,14 +56,25 @@ def test_layout_does_not_matter_and_values_do(gml, folder):
     assert verdicts(gml("verify", "-", "-f", "json", stdin=text), 0) == ["ok"]
 
 
+def test_sarif(gml, folder):
+    assert gml("check", "d.csv", "m.json", "-o", "c.sarif").returncode == 0
+    given = ("--input", "d.csv", "--input", "m.json")
+    done = gml("verify", "c.sarif", *given, "-f", "json")
+    assert verdicts(done, 0) == ["ok"]
+    assert json.loads(done.stdout)["results"][0]["inputs"] == ["data", "model"]
+    text = (folder / "c.sarif").read_text()
+    (folder / "c.sarif").write_text(text.replace('"rows": 60', '"rows": 61'))
+    assert verdicts(gml("verify", "c.sarif", "-f", "json"), 1) == ["changed"]
+
+
 def test_inputs(gml, folder):
     (folder / "e.csv").write_text(ROWS + "x,0,p\n")
     assert gml("verify", "m.json", "s.json", "--input", "d.csv", "--input", "g.dot").returncode == 0
     done = gml("verify", "m.json", "t.json", "--input", "g.dot", "-f", "json")
     assert verdicts(done, 1) == ["ok", "other inputs"]
     assert json.loads(done.stdout)["results"] == [
-        {"file": "m.json", "verdict": "ok", "inputs": ["data", "graph"], "matched": ["graph"], "unmatched": []},
-        {"file": "t.json", "verdict": "other inputs", "inputs": ["data"], "matched": [], "unmatched": ["g.dot"]},
+        {"file": "m.json", "verdict": "ok", "inputs": ["data", "graph"], "matched": ["graph"], "unmatched": [], "reason": None},
+        {"file": "t.json", "verdict": "other inputs", "inputs": ["data"], "matched": [], "unmatched": ["g.dot"], "reason": None},
     ]  # fmt: skip
     done = gml("verify", "m.json", "--input", "e.csv", "--input", "d.csv")
     assert done.returncode == 1
@@ -74,6 +85,21 @@ def test_inputs(gml, folder):
     assert piped.returncode == 0
     report = json.loads(gml("verify", "m.json", "--input", "d.csv", "-f", "json").stdout)
     assert sorted(report["hash"]["inputs"]) == ["file", "input"]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl", "csv", "markdown"])
+def test_paths_that_are_not_utf_8(gml, folder, form):
+    """Of verify and of score, whose reports name files too."""
+    (folder / "m\udcff.json").write_bytes((folder / "m.json").read_bytes())
+    for args, code in (
+        (("verify", "m\udcff.json", "--input", "m\udcff.json"), 1),
+        (("score", "d.csv", "m\udcff.json", "t.json"), 0),
+        (("compare", "m\udcff.json", "t.json"), 0),
+    ):
+        done = gml(*args, "-f", form)
+        assert done.returncode == code, done.stderr
+        assert "m\ufffd.json" in done.stdout.decode("utf-8")
+        assert form != "json" or not is_changed(json.loads(done.stdout))
 
 
 def test_inputs_of_a_parquet_folder(gml, folder):
@@ -88,6 +114,10 @@ def test_inputs_of_a_parquet_folder(gml, folder):
     gml("chowliu", "t", "-o", "p.json")
     assert gml("verify", "p.json", "--input", "t").returncode == 0
     assert gml("verify", "p.json", "--input", "t/1.parquet").returncode == 1
+    (folder / "t").rename(folder / "t\udcff")
+    done = gml("chowliu", "t\udcff")
+    assert done.returncode == 3
+    assert b"rename it" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -96,9 +126,24 @@ def test_inputs_of_a_parquet_folder(gml, folder):
 def test_not_json(gml, folder, content):
     (folder / "x.json").write_text(content)
     done = gml("verify", "m.json", "x.json")
-    assert (done.returncode, done.stdout) == (3, b"")
+    assert done.returncode == 3
+    lines = done.stdout.decode().splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [["m.json", "ok"], ["x.json", "unreadable"]]
     assert done.stderr.startswith(b"gml: error: x.json: ")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_a_file_that_cannot_be_read_hides_no_verdict(gml, folder):
+    text = (folder / "t.json").read_text()
+    (folder / "t.json").write_text(text.replace('"x"', '"z"'))
+    (folder / "x.json").write_text("{")
+    done = gml("verify", "m.json", "none.json", "t.json", "x.json", "-f", "json")
+    assert verdicts(done, 3) == ["ok", "unreadable", "changed", "unreadable"]
+    reasons = [row["reason"] for row in json.loads(done.stdout)["results"]]
+    assert reasons[:3] == [None, "No such file or directory", None]
+    assert reasons[3].startswith("not a JSON file: ")
+    said = b"gml: error: none.json: No such file or directory; and 1 file more\n"
+    assert done.stderr == said
 
 
 def test_no_hash(gml, folder):
@@ -106,13 +151,12 @@ def test_no_hash(gml, folder):
     done = gml("verify", "m.json", "x.json", "-f", "csv")
     assert done.returncode == 3
     assert done.stdout.decode().splitlines()[2].startswith("x.json,no hash,")
-    assert (
-        done.stderr == b"gml: error: no hash in 'x.json': not JSON that gml wrote, or taken out\n"
-    )
+    said = b"gml: error: x.json: has no hash: not JSON that gml wrote, or taken out\n"
+    assert done.stderr == said
     text = (folder / "t.json").read_text()
     (folder / "t.json").write_text(text.replace('"x"', '"z"'))
-    assert gml("verify", "t.json", "x.json").returncode == 1
-    assert gml("verify", "nowhere.json").returncode == 3
+    assert gml("verify", "t.json").returncode == 1
+    assert gml("verify", "t.json", "x.json").returncode == 3
     assert gml("verify", "m.json", "--input", "nowhere.csv").returncode == 3
     assert gml("verify").returncode == 2
     assert gml("verify", "m.json", "-o", "m.json").returncode == 2

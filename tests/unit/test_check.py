@@ -386,6 +386,11 @@ def test_a_dependence_that_was_there_before_is_no_news():
         ('{"kind": "baseline", "references": {"a": {"statistic": 1, "df": 1}}}', "no number 'n'"),
         ('{"kind": "baseline", "references": {"a": {"statistic": -1, "df": 1, "n": 2}}}', "statistic"),
         ('{"kind": "baseline", "rows": "x"}', "rows"),
+        (f'{{"kind": "baseline", "references": {{"a": {{"statistic": {"9" * 4000}, "df": 1, "n": 2}}}}}}', "no number 'statistic'"),
+        ('{"kind": "baseline", "references": {"a": {"statistic": Infinity, "df": 1, "n": 2}}}', "no number 'statistic'"),
+        ('{"kind": "baseline", "references": {"a": {"statistic": NaN, "df": 1, "n": 2}}}', "no number 'statistic'"),
+        (r'{"kind": "baseline", "accepted": [{"id": "\ud800"}]}', "not valid text"),
+        (r'{"kind": "baseline", "references": {"\ud800": {"statistic": 1, "df": 1, "n": 2}}}', "not valid text"),
     ],
 )  # fmt: skip
 def test_bad_baselines(tmp_path, text, message):
@@ -495,6 +500,7 @@ def test_the_fit_of_an_exact_model_varies_node_by_node():
 
 def test_identifiers_are_apart_whatever_the_names():
     names = ["a", "b->c", "a->b", "c", "x independent of y", "x", "y"]
+    names += ["b", "a independent of", "independent of b", "a-", ">b", "a ", " b"]
     variables = [Variable(name, YES_NO) for name in names]
     half = np.array([[0.5, 0.5]])
     cpts = {v.name: CPT(v, (), half) for v in variables}

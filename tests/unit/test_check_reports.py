@@ -199,6 +199,8 @@ def test_text_puts_the_level_that_changed_most_first():
     text = FORMATS["text"](report(made))
     assert "      L9 0.1 → 0.064  L8 0.1 → 0.108  L7" in text
     assert "and 2 more levels\n" in text
+    fewer = [{"levels": levels[1:], "p": p[1:]} for p in (before, after)]
+    assert "and 1 more level\n" in FORMATS["text"](report(check(old=fewer[0], new=fewer[1])))
 
 
 def test_text_of_figures_that_one_side_has():
@@ -484,6 +486,12 @@ def test_sarif_fingerprints_tell_checks_apart_and_stay():
     one, other = prints(check(), check(name="B"))
     assert one != other
     assert prints(check(effect=0.5, rows_new=7)) == [one]
+
+
+def test_sarif_rules_say_what_can_be_either_way():
+    rules = {rule["id"]: rule for rule in judged_sarif(NOTHING)["tool"]["driver"]["rules"]}
+    said = rules["schema.missing"]["shortDescription"]["text"]
+    assert said == "The rate of missing values has changed"
 
 
 @pytest.mark.parametrize("data", ["a:b.csv", "dir/100%.csv", "ä.csv", "./x.csv", "//x"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from pathlib import Path
@@ -37,6 +38,7 @@ from gml.errors import GmlError
 def command(ctx, out, **values):
     """Keep what came."""
     ctx.obj.update(values, out=out, inputs=[item.path for item in ledger.current().inputs])
+    ctx.obj["hashes"] = ledger.current().input_hashes()
     ctx.obj["given"] = sorted(name for name in values if was_given(name))
 
 
@@ -220,6 +222,25 @@ def test_a_file_by_name(place, monkeypatch):
     assert call()["seed"] == 0
 
 
+def test_a_byte_order_mark_is_skipped(place):
+    (place / "gml.toml").write_bytes(b"\xef\xbb\xbf[check]\nseed = 1\n")
+    assert call()["seed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("gml.toml", b"\xef\xbb\xbf[check]\nseed = 1\n"),
+        ("gml.toml", b"# nothing\n"),
+        ("pyproject.toml", b"[tool.gml.check]\nseed = 1\n"),
+    ],
+)
+def test_the_bytes_of_the_file_are_hashed(place, name, content):
+    (place / name).write_bytes(content)
+    assert call()["hashes"] == {"config": f"sha256:{hashlib.sha256(content).hexdigest()}"}
+    assert call("d", "m", "--no-config")["hashes"] == {}
+
+
 def test_both_ways_contradict(place):
     found = call("d", "m", "--config", "gml.toml", "--no-config")
     assert found.code == 2
@@ -331,6 +352,8 @@ def test_paths_are_relative_to_the_file(place, monkeypatch):
         ("[check]\ndebug = true\n", "key 'debug' not found"),
         ("[chek]\nalpha = 0.1\n", "gml.toml: table 'chek' not found; did you mean 'check'?"),
         ("alpha = 0.1\n", "settings stand in [check]"),
+        ("[check]\n[profile]\n", "gml profile takes no settings; there can be tables for 'check'"),
+        ("[score]\n", "gml.toml: gml score takes no settings"),
         ("check = 1\n", "gml.toml: check is not a table"),
         ("[check]\nmin-effect = 1\nmin_effect = 2\n", "'min-effect' is given twice"),
         ("[check]\nalpha = '0.1'\n", "gml.toml: [check] alpha: '0.1' is not a number"),

@@ -18,8 +18,10 @@ from gml.formats.content_hash import content_hash, is_changed, recorded_hash
 from gml.formats.json_graph import dump_json, load_json
 from gml.formats.json_model import dump_json_model
 from gml.formats.json_text import SCHEMA, document_text
+from gml.formats.reports.checks.sarif import as_sarif
 from gml.graph.graph import Graph
 from tests.model_files import random_network
+from tests.unit.test_check_reports import check, report
 
 SCALARS = (
     st.none()
@@ -82,6 +84,7 @@ def test_any_value_that_is_flipped_shows():
             dump_json_model(net),
             dump_json(Graph.from_edges("AB", [("A", "-->", "B", {"mi": 0.5})])),
             document_text({"schema": SCHEMA, "results": [{"x": 1, "p": None, "given": []}]}),
+            as_sarif(report(check())),
         ]
     for text in texts:
         document = json.loads(text)
@@ -130,6 +133,13 @@ def test_reading_warns_of_a_change_and_goes_on(tmp_path):
         assert gml.read_model(path).names == net.names
         assert gml.read_graph(path).names == net.names
     assert len(caught) == 2
+
+
+def test_sarif_of_others_has_no_hash():
+    for properties in ({}, {"properties": {}}, {"properties": None}, {"hash": {"content": "x"}}):
+        document = {"$schema": "s", "version": "2.1.0", "runs": [], **properties}
+        assert recorded_hash(document) is None
+        assert not is_changed(document)
 
 
 @pytest.mark.parametrize("held", [None, 1, {}, {"content": 1}, {"content": None, "inputs": {}}])

@@ -233,6 +233,7 @@ C = "probability ( c | a ) {"
         (bad_bif("probability ( a ) { table 1 0; }"), "'a' has a second table"),
         (bad_bif("variable a { type discrete [ 2 ] { x, y }; }"), "line 5: variable 'a' is declared twice"),
         (bad_bif("variable d { type discrete [ 3 ] { x, y }; }"), "2 levels, not the 3"),
+        (bad_bif("variable d { type discrete [ 3 ] { x }; }"), "1 level, not the 3"),
         (bad_bif("variable d { type discrete [ 2 ] { x, x }; }"), "the level 'x' twice"),
         (bad_bif("variable d { type continuous; }"), "line 5: 'type continuous' within"),
         (bad_bif(C + " (x) 1 0 0"), "the file ends within"),

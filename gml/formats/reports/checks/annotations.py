@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gml.check.result import FAIL, WARN, CheckReport
-from gml.formats.reports.checks.objects import encodable
+from gml.errors import counted, encodable
 from gml.formats.reports.checks.wording import (
     comparisons,
     numbers,
     place_of_row,
-    plural,
     printable,
     sentence,
     verdict,
@@ -72,7 +71,7 @@ def _annotations(report: CheckReport) -> list[_Annotation]:
 def _more(left: list[_Annotation]) -> str:
     nouns = {"error": "failure", "warning": "warning", "notice": "unlikely row"}
     counts = {level: sum(item.level == level for item in left) for level in nouns}
-    said = ", ".join(plural(count, nouns[level]) for level, count in counts.items() if count)
+    said = ", ".join(counted(count, nouns[level]) for level, count in counts.items() if count)
     return f"and {said} more: see the summary of the step, or another report"
 
 

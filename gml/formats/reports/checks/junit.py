@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gml.check.result import BASELINED, FAIL, FAMILIES, INSUFFICIENT, WARN, Check, CheckReport
+from gml.errors import place
 from gml.formats.reports.checks.wording import (
     comparisons,
     numbers,
@@ -54,8 +55,8 @@ def _suite(family: str, position: int, checks: Sequence[Check], report: CheckRep
     }
     properties = {
         "alpha": f"{report.alpha:g}",
-        "data": report.data,
-        "model": report.model,
+        "data": place(report.data),
+        "model": place(report.model),
         "rows": report.rows,
     }
     lines = [f"  <testsuite {_attributes(attributes)}>", "    <properties>"]

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from gml.check.result import Check, CheckReport, UnlikelyRow
+from gml.errors import encodable, place
 from gml.formats.json_text import SCHEMA, document_text
 from gml.formats.reports.tests import log10, probability
 
@@ -19,14 +20,14 @@ def as_json(report: CheckReport) -> str:
             "schema": SCHEMA,
             "verdict": "fail" if report.failed else "pass",
             "alpha": report.alpha,
-            "data": encodable(report.data),
-            "model": encodable(report.model),
+            "data": place(report.data),
+            "model": place(report.model),
             "rows": report.rows,
             "model_rows": report.model_rows,
             "summary": report.counts,
             "checks": [check_object(check) for check in report.checks],
             "unlikely_rows": [row_object(row) for row in report.unlikely],
-            "notes": list(report.notes),
+            "notes": list(map(encodable, report.notes)),
         }
     )
 
@@ -77,11 +78,6 @@ def row_object(row: UnlikelyRow) -> dict[str, Any]:
         "given": dict(row.given),
         "probability": _plain(row.probability),
     }
-
-
-def encodable(path: str) -> str:
-    """A path as text: bytes that are not UTF-8, which Python keeps as lone surrogates, are lost."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _whole(number: float | None) -> int | float | None:

@@ -8,7 +8,6 @@ them for one, each has a fingerprint of its own, made from the id of the check.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,9 @@ from urllib.parse import quote
 
 from gml import __version__
 from gml.check.result import BASELINED, FAIL, WARN, Check, CheckReport
-from gml.formats.reports.checks.objects import encodable, number_object, row_object
+from gml.errors import encodable, place
+from gml.formats.json_text import indented_text
+from gml.formats.reports.checks.objects import number_object, row_object
 from gml.formats.reports.checks.wording import printable, sentence, verdict_sentence
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -33,8 +34,8 @@ _RULES = {
         "has them among its levels.",
     ),
     "schema.missing": (
-        "More values are missing",
-        "A column misses more values than the data that the model was fitted on.",
+        "The rate of missing values has changed",
+        "A column misses more values, or fewer, than the data that the model was fitted on.",
     ),
     "tables.row": (
         "A conditional distribution has changed",
@@ -78,17 +79,17 @@ def as_sarif(report: CheckReport) -> str:
         "properties": {
             "verdict": verdict_sentence(report),
             "alpha": report.alpha,
-            "data": encodable(report.data),
-            "model": encodable(report.model),
+            "data": place(report.data),
+            "model": place(report.model),
             "rows": report.rows,
             "modelRows": report.model_rows,
             "summary": report.counts,
             "unlikelyRows": [row_object(row) for row in report.unlikely],
-            "notes": list(report.notes),
+            "notes": list(map(encodable, report.notes)),
         },
     }
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    # The hash comes into the properties, and can be seen before all the rest.
+    return indented_text({"$schema": _SCHEMA, "version": "2.1.0", "properties": {}, "runs": [run]})
 
 
 def _rule_id(check: Check) -> str:
@@ -113,13 +114,13 @@ def _result(check: Check, rule_ids: list[str], location: dict[str, Any]) -> dict
         {"name": name, "fullyQualifiedName": name, "kind": "variable"}
         for name in dict.fromkeys(check.variables)
     ]
-    place = {**location, **({"logicalLocations": logical} if logical else {})}
+    where = {**location, **({"logicalLocations": logical} if logical else {})}
     result: dict[str, Any] = {
         "ruleId": rule_id,
         "ruleIndex": rule_ids.index(rule_id),
         "level": _LEVELS[check.status],
         "message": {"text": sentence(check)},
-        **({"locations": [place]} if place else {}),
+        **({"locations": [where]} if where else {}),
         # The first is what GitHub goes by; it would otherwise hash the line, the same for all.
         "partialFingerprints": {
             "primaryLocationLineHash": f"{fingerprint}:1",

@@ -20,7 +20,7 @@ from gml.check.result import (
     Figure,
     UnlikelyRow,
 )
-from gml.errors import place
+from gml.errors import counted, place
 from gml.formats.reports.tests import log10
 from gml.independence.base import tiny_p
 
@@ -44,17 +44,6 @@ def printable(text: str) -> str:
     )
 
 
-def plural(count: int, noun: str) -> str:
-    """A number and its noun.
-
-    Examples
-    --------
-    >>> plural(1, 'row'), plural(2, 'row')
-    ('1 row', '2 rows')
-    """
-    return f"{count} {noun}" + ("" if count == 1 else "s")
-
-
 def verdict(report: CheckReport) -> str:
     """FAIL or PASS, for a heading."""
     return "FAIL" if report.failed else "PASS"
@@ -72,10 +61,10 @@ def verdict_sentence(report: CheckReport) -> str:
             for family in _families(failures)
         )
         verb = "fails" if counts[FAIL] == 1 else "fail"
-        said = f"{counts[FAIL]} of {plural(total, 'check')} {verb} {alpha}: {', '.join(by_family)}"
+        said = f"{counts[FAIL]} of {counted(total, 'check')} {verb} {alpha}: {', '.join(by_family)}"
     else:
-        said = f"none of {plural(total, 'check')} fails {alpha}"
-    asides = [plural(counts[WARN], "warning")] if counts[WARN] else []
+        said = f"none of {counted(total, 'check')} fails {alpha}"
+    asides = [counted(counts[WARN], "warning")] if counts[WARN] else []
     asides += [
         f"{counts[status]} {status}" for status in (BASELINED, INSUFFICIENT) if counts[status]
     ]
@@ -91,8 +80,8 @@ def subjects(report: CheckReport) -> tuple[str, str]:
     """The data and the model, each with its number of rows."""
     model = printable(place(report.model))
     if report.model_rows is not None:
-        model += f" ({plural(report.model_rows, 'row')})"
-    return f"{printable(place(report.data))} ({plural(report.rows, 'row')})", model
+        model += f" ({counted(report.model_rows, 'row')})"
+    return f"{printable(place(report.data))} ({counted(report.rows, 'row')})", model
 
 
 def sentence(check: Check) -> str:
@@ -180,17 +169,17 @@ def _by_level(check: Check) -> list[str]:
         for figures in (check.old["levels"], check.old["p"], check.new["p"])
     )
     rows_before, rows_after = check.old.get("counts"), check.new.get("counts")
-    counted = _is_list(rows_before, len(levels)) and _is_list(rows_after, len(levels))
+    with_rows = _is_list(rows_before, len(levels)) and _is_list(rows_after, len(levels))
     order = sorted(range(len(levels)), key=lambda k: -abs(after[k] - before[k]))
     items = []
     for k in order[:_SHOWN_ITEMS]:
         item = f"{level_shown(levels[k])} {figure_shown(before[k])} → {figure_shown(after[k])}"
-        if counted:
+        if with_rows:
             rows = (cast(Sequence[Any], figures)[k] for figures in (rows_before, rows_after))
             item += " (rows {} → {})".format(*map(figure_shown, rows))
         items.append(item)
     left = len(levels) - _SHOWN_ITEMS
-    return [*items, f"and {left} more levels"] if left > 0 else items
+    return [*items, f"and {counted(left, 'more level')}"] if left > 0 else items
 
 
 def rows_shown(check: Check) -> str:
