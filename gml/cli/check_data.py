@@ -46,7 +46,7 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
     from gml.check.schema import MissingCounts
     from gml.cli.counted import open_count_file
     from gml.counts.memory import MemoryCounter
-    from gml.data.alignment import with_levels_first
+    from gml.data.alignment import levels_first, with_levels_first
     from gml.data.missing import count_missing
     from gml.data.parquet import is_count_file
     from gml.data.reading import read_dataset
@@ -90,12 +90,15 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
             notes=tuple(notes),
         )
 
+    levels = {v.name: v.levels for v in net.variables if v.levels is not None}
     if data.path != "-" and is_count_file(data.path):
         counter = open_count_file(replace(data, options=options), used=used, numeric=False)
         _require_rows(counter.n, data.path)
         _, rows, cells = counter.treated_missing
         notes = [*_notes(ignored), "a count file has no rows, so the fit was not looked at"]
         now = MissingCounts(rows, cells)
+        # What --levels declares is not all that the model has, nor in its order.
+        counter = counter.with_levels(levels_first(counter.variables, levels))
         return CheckedData(counter, completed(now, notes), is_counted=True)
     dataset = read_dataset(data.path, options, used=used)
     _require_rows(dataset.n, data.path)
@@ -106,7 +109,6 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
     notes = _notes(ignored)
     if kept.n_rows < dataset.n_rows:
         notes.append(f"{dataset.n_rows - kept.n_rows} rows with missing values are left out")
-    levels = {v.name: v.levels for v in net.variables if v.levels is not None}
     aligned = with_levels_first(kept, levels)
     now = MissingCounts(dataset.n, count_missing(dataset, policy, options.na_tokens))
     return CheckedData(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 CHANGED = "structure:smoke->bronc"
+TABLES_ONLY = ("-f", "json", "--families", "schema,tables,structure")
 
 
 @pytest.fixture(scope="module")
@@ -459,24 +460,8 @@ def test_count_files(gml, folder, sample_data):
     graph = sample_data / "asia.dot"
     assert gml("count", "bad.csv", "--implied", graph, "-o", "all.parquet").returncode == 0
     assert gml("count", "bad.csv", "--graph", graph, "-o", "families.parquet").returncode == 0
-    rows = report(
-        gml(
-            "check", "bad.csv", "model.json", "-f", "json", "--families", "schema,tables,structure"
-        ),
-        1,
-    )
-    counted = report(
-        gml(
-            "check",
-            "all.parquet",
-            "model.json",
-            "-f",
-            "json",
-            "--families",
-            "schema,tables,structure",
-        ),
-        1,
-    )
+    rows = report(gml("check", "bad.csv", "model.json", *TABLES_ONLY), 1)
+    counted = report(gml("check", "all.parquet", "model.json", *TABLES_ONLY), 1)
     assert rows["checks"] == counted["checks"]
     assert any("no rows" in note for note in counted["notes"])
     lacking = gml("check", "families.parquet", "model.json")
@@ -544,3 +529,26 @@ def test_missing_values_that_are_a_level_are_as_many_as_before(gml, tmp_path, to
     found = report(gml("check", "d.csv", "m.json", "-f", "json", "--families", "schema"), 0)
     (missing,) = (check for check in found["checks"] if check["id"] == "schema:missing:a")
     assert missing["old"]["missing"] == missing["new"]["missing"] == 180
+
+
+def test_counted_levels_that_are_declared_in_another_order_than_the_models(gml, tmp_path):
+    rows = [("xy"[k % 2], "uv"[k % 3 == 0]) for k in range(600)]
+    gaps = [("NA" if k % 5 == 0 else a, b) for k, (a, b) in enumerate(rows)]
+    for name, table in (("train", gaps), ("new", rows)):
+        text = "".join(f"{a},{b}\n" for a, b in table)
+        (tmp_path / f"{name}.csv").write_text("a,b\n" + text)
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    declared = {"a": {"levels": ["y", "x"]}, "b": {"levels": ["u", "v"]}}
+    (tmp_path / "s.json").write_text(json.dumps({"schema": "gml/1", "columns": declared}))
+    for schema in (["--levels", "s.json"], []):
+        level = ("--missing", "level")
+        assert (
+            gml("fit-params", "train.csv", "g.dot", *level, *schema, "-o", "m.json").stderr == b""
+        )
+        wanted = ("--levels", "s.json", *level, "--implied", "g.dot")
+        assert gml("count", "new.csv", *wanted, "-o", "n.parquet").returncode == 0
+        found = [
+            report(gml("check", data, "m.json", "--levels", "s.json", *TABLES_ONLY), 1)["checks"]
+            for data in ("new.csv", "n.parquet")
+        ]
+        assert found[0] == found[1]
