@@ -216,6 +216,31 @@ def test_small_cells_are_not_written(gml, tmp_path, sample_data):
 
 
 @pytest.mark.parametrize(
+    ("gaps", "policy", "what"),
+    [
+        # 51 rows with u beside 50 with a and u are one row more.
+        ("NA,u\n" * 1, "available", "missing values of 'x': 1, below --min-cell 10"),
+        ("NA,u\n" * 1, "drop", "rows dropped: 1, below --min-cell 10"),
+        ("NA,u\n" * 9 + "NA,v\n" * 20, "available", "of 'y' and of 'x', 'y' differ by 9 rows"),
+        ("NA,u\n" * 9 + "NA,v\n" * 20, "drop", None),
+        ("NA,u\n" * 10 + "NA,v\n" * 20, "available", None),
+        ("NA,u\n" * 10 + "NA,NA\n" * 20, "available", None),
+        ("NA,u\n" * 9 + "NA,NA\n" * 12, "drop", "dropped that have a value of 'y': 9"),
+    ],
+)
+def test_few_rows_are_not_found_by_subtraction(gml, tmp_path, gaps, policy, what):
+    (tmp_path / "d.csv").write_text("x,y\n" + "a,u\n" * 50 + "b,v\n" * 50 + gaps)
+    args = ("count", "d.csv", "--pairs", "--missing", policy, "--min-cell", "10")
+    done = gml(*args, "-o", "c.parquet")
+    if what is None:
+        assert done.returncode == 0
+        assert gml("merge", "c.parquet", "--min-cell", "10", "-o", "m.parquet").returncode == 0
+    else:
+        assert what in error_line(done, 4)
+        assert not (tmp_path / "c.parquet").exists()
+
+
+@pytest.mark.parametrize(
     ("command", "what"),
     [
         ("pc DATA --bootstrap 5", "--bootstrap needs rows"),
