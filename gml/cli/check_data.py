@@ -30,8 +30,6 @@ class CheckedData:
 
     counter: Counter
     context: Context
-    is_counted: bool = False
-    """Whether there are tables only, and no rows."""
     located: Callable[[Sequence[UnlikelyRow]], tuple[UnlikelyRow, ...]] = tuple
     """Gives rows the lines of the file that they stand on."""
 
@@ -92,14 +90,16 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
 
     levels = {v.name: v.levels for v in net.variables if v.levels is not None}
     if data.path != "-" and is_count_file(data.path):
-        counter = open_count_file(replace(data, options=options), used=used, numeric=False)
+        # Missing values were treated when counting: what was asked for is compared with that.
+        asked = replace(options, missing=data.options.missing)
+        counter = open_count_file(replace(data, options=asked), used=used, numeric=False)
         _require_rows(counter.n, data.path)
         _, rows, cells = counter.treated_missing
         notes = [*_notes(ignored), "a count file has no rows, so the fit was not looked at"]
         now = MissingCounts(rows, cells)
         # What --levels declares is not all that the model has, nor in its order.
         counter = counter.with_levels(levels_first(counter.variables, levels))
-        return CheckedData(counter, completed(now, notes), is_counted=True)
+        return CheckedData(counter, completed(now, notes))
     dataset = read_dataset(data.path, options, used=used)
     _require_rows(dataset.n, data.path)
     policy = data.options.missing if was_given("missing") else _policy_of_fit(net)
