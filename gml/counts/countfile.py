@@ -26,6 +26,9 @@ from gml.progress import reporter
 MOST_ROWS = 1 << 53
 """Rows that counts can stand for, so that they are exact as floating-point numbers."""
 
+SET_BYTES = 1000
+"""What a set takes at least while it is counted, as measured: most of it names and numbers."""
+
 FROM_DATA, DECLARED, CUT = "data", "declared", "cut"
 """Where levels come from: the labels of the data, a declaration, intervals chosen on the data."""
 

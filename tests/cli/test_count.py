@@ -294,6 +294,20 @@ def test_usage(gml, tmp_path, sample_data):
     assert gml("merge", "-o", "x.parquet").returncode == 2
 
 
+def test_memory_is_refused_before_it_is_taken(gml, tmp_path, sample_data):
+    names = [f"v{k}" for k in range(300)]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join("x" * 300) + "\n")
+    args = ("count", "wide.csv", "--triples", "--max-memory", "100M", "-o", "x.parquet")
+    error = error_line(gml(*args), 4)
+    assert "counting 4455100 sets of 3 columns would take 4.15 GiB" in error
+    assert "--sets" in error
+    make("count", sample_data / "asia.csv", "--pairs", "-o", tmp_path / "p.parquet")
+    # The third is never looked at, as two are too much.
+    parts = ("p.parquet", "p.parquet", "none.parquet")
+    error = error_line(gml("merge", *parts, "--max-memory", "20K", "-o", "x.parquet"), 4)
+    assert "adding up the tables of 2 files" in error
+
+
 def test_files_that_do_not_go_together(gml, tmp_path, sample_data):
     asia = sample_data / "asia.csv"
     made = {
