@@ -401,7 +401,7 @@ def count_file_output(function: Function) -> Function:
         type=OutputFile(),
         metavar="FILE",
         required=True,
-        help="Write here, as Parquet; - for a pipe.",
+        help="Write here, as Parquet; - for standard output, to redirect into a file.",
     )
     @click.option(
         "--min-cell",
