@@ -124,6 +124,8 @@ def check_model(
     notes = list(context.notes)
     if any(table_of(cpd).counts is None for cpd in net.cpds):
         notes.append("the model has no counts, and so its tables are taken as exact")
+    if rows is None and "fit" in settings.families:
+        notes.append("a count file has no rows, so the fit was not looked at")
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()
     if "schema" in settings.families:

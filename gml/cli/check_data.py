@@ -95,11 +95,10 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
         counter = open_count_file(replace(data, options=asked), used=used, numeric=False)
         _require_rows(counter.n, data.path)
         _, rows, cells = counter.treated_missing
-        notes = [*_notes(ignored), "a count file has no rows, so the fit was not looked at"]
         now = MissingCounts(rows, cells)
         # What --levels declares is not all that the model has, nor in its order.
         counter = counter.with_levels(levels_first(counter.variables, levels))
-        return CheckedData(counter, completed(now, notes))
+        return CheckedData(counter, completed(now, _notes(ignored)))
     dataset = read_dataset(data.path, options, used=used)
     _require_rows(dataset.n, data.path)
     policy = data.options.missing if was_given("missing") else _policy_of_fit(net)

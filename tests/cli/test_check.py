@@ -464,7 +464,9 @@ def test_count_files(gml, folder, sample_data):
     rows = report(gml("check", "bad.csv", "model.json", *TABLES_ONLY), 1)
     counted = report(gml("check", "all.parquet", "model.json", *TABLES_ONLY), 1)
     assert rows["checks"] == counted["checks"]
-    assert any("no rows" in note for note in counted["notes"])
+    assert rows["notes"] == counted["notes"]
+    everything = report(gml("check", "all.parquet", "model.json", *JSON), 1)
+    assert any("no rows" in note for note in everything["notes"])
     lacking = gml("check", "families.parquet", "model.json")
     assert lacking.returncode == 4
     assert b"gml count DATA --implied model.json" in lacking.stderr
