@@ -33,6 +33,15 @@ class CannotAnswer(GmlError):
     exit_code = 4
 
 
+class MissingTable(CannotAnswer):
+    """A count file lacks the table of some columns; `lacking` says so without a way out."""
+
+    def __init__(self, lacking: str, names: Iterable[str], way_out: str) -> None:
+        super().__init__(f"{lacking}; {way_out}")
+        self.lacking = lacking
+        self.names = frozenset(names)
+
+
 class OutputError(CannotAnswer):
     """The result could not be written."""
 

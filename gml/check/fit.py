@@ -48,6 +48,7 @@ from gml.check.selection import Selection
 from gml.check.tails import log_skewed_tail
 from gml.counts.resources import available_threads
 from gml.data.dataset import Dataset
+from gml.errors import counted
 from gml.model.bayesnet import BayesNet
 
 LIKELIHOOD, CHERNOFF = "likelihood", "chernoff"
@@ -191,7 +192,7 @@ def fit_check(
             return max(log_p, _log_p_of_loss(excess, drawn, rows_old, dimension)), LIKELIHOOD
 
     left_out = rows.n - moments.n
-    aside = f" ({left_out} rows with missing or unknown values left out)" if left_out else ""
+    aside = f" ({counted(left_out, 'row')} with missing or unknown values left out)"
     old: dict[str, Figure] = {"mean ln p": before}
     new: dict[str, Figure] = {"mean ln p": after}
     worst = sorted(terms, key=lambda name: (terms[name][1] - terms[name][0], name))[:_SHOWN_NODES]
@@ -203,7 +204,7 @@ def fit_check(
     return Question(
         replace(
             check,
-            message=f"mean ln p of a row {before:.4g} → {after:.4g}{aside}",
+            message=f"mean ln p of a row {before:.4g} → {after:.4g}{aside if left_out else ''}",
             statistic=after - before,
             log_p=log_p,
             effect=max(0.0, before - after - allowance),

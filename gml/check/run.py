@@ -41,7 +41,7 @@ from gml.counts.memory import MemoryCounter
 from gml.counts.resources import available_threads
 from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
-from gml.errors import UsageError
+from gml.errors import UsageError, counted
 from gml.independence.multiplicity import adjust
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
@@ -120,11 +120,14 @@ def check_model(
     baseline = baseline or Baseline()
     counter = _counter(net, data, settings)
     rows = counter.dataset if isinstance(counter, MemoryCounter) else None
-    families = family_counts(net, counter)
+    # The schema asks for single columns only, and a count file may have no more.
+    families = family_counts(net, counter) if set(settings.families) - {"schema"} else []
     selection = weak_parents(families, len(net.names), settings.alpha)
     notes = list(context.notes)
     if any(table_of(cpd).counts is None for cpd in net.cpds):
         notes.append("the model has no counts, and so its tables are taken as exact")
+    if rows is None and "fit" in settings.families:
+        notes.append("a count file has no rows, so the fit was not looked at")
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()
     if "schema" in settings.families:
@@ -185,14 +188,16 @@ def _notes(
     """What a reader of a pass should know."""
     notes = []
     if model_rows is not None and rows < model_rows / _FEW:
-        notes.append(f"{rows} rows beside {model_rows} of the model: only large changes show")
+        notes.append(
+            f"{counted(rows, 'row')} beside {model_rows} of the model: only large changes show"
+        )
     level = math.log(settings.alpha) + _TIE
     small = sum(
         c.status == PASS and c.log_p_adjusted is not None and c.log_p_adjusted <= level
         for c in checks
     )
     if small:
-        notes.append(f"{small} checks would fail, but for an effect below --min-effect")
+        notes.append(f"{counted(small, 'check')} would fail, but for an effect below --min-effect")
     return notes
 
 

@@ -3,9 +3,10 @@
 The counts that the model was fitted on against the new ones, row by row (`two_sample`): a model
 that was fitted on few rows is not the truth, and taking it for that raises alarms where nothing
 changed. Where some of its parents may owe their place to an accident of these rows, p-values are
-those of the best of many (`selection`). A model without counts is taken as exact. Rows without
-data on either side cannot tell. The effect is the total variation ½ Σ |p − q|. A table with several
-rows is also asked about as a whole (`stratified`), for a shift that is too small in each of them.
+those of the best of many (`selection`). A model without counts is taken as exact. Rows that have
+data on one side only cannot tell, and those that have none, of which a table may have very many,
+are one check together. The effect is the total variation ½ Σ |p − q|. A table with several rows is
+also asked about as a whole (`stratified`), for a shift that is too small in each of them.
 """
 
 from __future__ import annotations
@@ -79,18 +80,42 @@ def _of_table(family: FamilyCounts, shift: Shift, choices: float) -> Question:
 
 
 def _of_family(family: FamilyCounts, choices: float) -> list[Question]:
+    has_data = family.new.any(axis=1)
+    if family.old is not None:
+        has_data |= family.old.any(axis=1)
+    rows = np.flatnonzero(has_data)
+    new = family.new[rows]
     if family.old is None:
-        found = compare_with_probabilities(family.probabilities, family.new)
-        before = family.probabilities
+        before = family.probabilities[rows]
+        found = compare_with_probabilities(before, new)
     else:
-        found = compare_rows(family.old, family.new)
-        before = _shares(family.old)
-    after = _shares(family.new)
+        before = _shares(family.old[rows])
+        found = compare_rows(family.old[rows], new)
+    after = _shares(new)
     effects = total_variation(before, after)
-    return [
-        _of_row(family, row, found, before[row], after[row], float(effects[row]), choices)
-        for row in range(len(family.new))
+    questions = [
+        _of_row(family, row, found, k, before[k], after[k], float(effects[k]), choices)
+        for k, row in enumerate(rows.tolist())
     ]
+    if len(rows) < len(family.new):
+        questions.append(Question(_unseen(family, len(family.new) - len(rows))))
+    return questions
+
+
+def _unseen(family: FamilyCounts, how_many: int) -> Check:
+    """The configurations of the parents without data, together."""
+    name, total = family.variable.name, len(family.new)
+    return Check(
+        id=f"tables:{listed([(name, None)])}|unseen",
+        family="tables",
+        kind="row",
+        variables=(name,),
+        given=tuple((parent.name, None) for parent in family.parents),
+        message=f"{name}: no rows in {how_many} of {total} configurations of its parents",
+        rows_old=None if family.old is None else 0,
+        rows_new=0,
+        status=INSUFFICIENT,
+    )
 
 
 def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -102,6 +127,7 @@ def _of_row(
     family: FamilyCounts,
     row: int,
     found: Homogeneity,
+    k: int,
     before: NDArray[np.float64],
     after: NDArray[np.float64],
     effect: float,
@@ -114,7 +140,7 @@ def _of_row(
     rows_old, rows_new = (None if old is None else int(old.sum())), int(new.sum())
     answered = rows_new > 0 and rows_old != 0
     # With one level on both sides there is nothing that could differ.
-    tested = answered and (found.df[row] > 0 or np.isinf(found.g[row]))
+    tested = answered and (found.df[k] > 0 or np.isinf(found.g[k]))
     seen = (before > 0) | (after > 0)
     place = f" where {', '.join(f'{parent}={level}' for parent, level in given)}" if given else ""
     if answered:
@@ -131,9 +157,9 @@ def _of_row(
         given=given,
         message=message,
         test=G if tested else None,
-        statistic=float(found.g[row]) if tested and np.isfinite(found.g[row]) else None,
-        df=float(found.df[row]) if tested else None,
-        log_p=min(0.0, float(found.log_p[row]) + choices) if tested else None,
+        statistic=float(found.g[k]) if tested and np.isfinite(found.g[k]) else None,
+        df=float(found.df[k]) if tested else None,
+        log_p=min(0.0, float(found.log_p[k]) + choices) if tested else None,
         effect=effect if answered else None,
         effect_unit=_UNIT if answered else None,
         old=_figures(family.levels, seen, before, old) if rows_old != 0 else {},
@@ -142,10 +168,10 @@ def _of_row(
         rows_new=rows_new,
         status=PASS if answered else INSUFFICIENT,
     )
-    if not tested or found.is_trusted(row) or np.isinf(found.g[row]):
+    if not tested or found.is_trusted(k) or np.isinf(found.g[k]):
         return Question(check)
-    settle = _settler(check, family, row, float(found.g[row]))
-    return Question(check, settle, found.is_sparse(row), choices)
+    settle = _settler(check, family, row, float(found.g[k]))
+    return Question(check, settle, found.is_sparse(k), choices)
 
 
 def _settler(check: Check, family: FamilyCounts, row: int, g: float) -> Settle:

@@ -10,8 +10,7 @@ import click
 
 from gml.cli.options import claim_input, run_ledger
 from gml.cli.output import require_writable
-from gml.errors import UsageError
-from gml.formats.reports.checks.wording import plural
+from gml.errors import UsageError, counted
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Acceptance:
         if len(fresh) > _SHOWN:
             notes.append(f"and {len(fresh) - _SHOWN} more are accepted")
         notes.append(
-            f"{plural(len(found.accepted), 'violation')} accepted, written to {self.write}"
+            f"{counted(len(found.accepted), 'violation')} accepted, written to {self.write}"
         )
         checks = tuple(
             replace(check, status=BASELINED) if check.id in merged.accepted else check

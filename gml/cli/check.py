@@ -23,7 +23,7 @@ from gml.cli.options import (
     run_ledger,
     seed_option,
 )
-from gml.errors import CannotAnswer, UsageError, place, unknown_name
+from gml.errors import CannotAnswer, MissingTable, UsageError, place, unknown_name
 
 if TYPE_CHECKING:
     from gml.check.baseline import Baseline
@@ -217,14 +217,23 @@ def _run(
         report = check_model(
             net, checked.counter, settings, baseline=known, context=checked.context
         )
-    except CannotAnswer as error:
-        if checked.is_counted:
-            raise CannotAnswer(
-                f"{str(error).partition(';')[0]}; a check needs more tables: gml count DATA "
-                f"--implied {model}, or --families schema,tables"
-            ) from None
-        raise
+    except MissingTable as error:
+        way_out = _way_to_tables(error.names, net, settings, model)
+        raise CannotAnswer(f"{error.lacking}; a check needs more tables: {way_out}") from None
     return _located(report, checked)
+
+
+def _way_to_tables(
+    lacking: frozenset[str], net: BayesNet, settings: CheckSettings, model: str
+) -> str:
+    """Say how to count what a check asks for, and what can be checked without it."""
+    families = ({cpd.variable, *cpd.parents} for cpd in net.cpds)
+    of_family = any(lacking == {variable.name for variable in members} for members in families)
+    without = {"schema"} if of_family else {"schema", "tables"}
+    rest = [name for name in settings.families if name in without]
+    wanted = "--implied" if "structure" in settings.families else "--graph"
+    less = f", or --families {','.join(rest)}" if 0 < len(rest) < len(settings.families) else ""
+    return f"gml count DATA {wanted} {model}{less}"
 
 
 def _located(report: CheckReport, checked: CheckedData) -> CheckReport:

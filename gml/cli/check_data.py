@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.cli.options import DataRequest, run_ledger, was_given
-from gml.errors import CannotAnswer, DataError, UsageError, listing, place, unknown_name
+from gml.errors import CannotAnswer, DataError, UsageError, counted, listing, place, unknown_name
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ class CheckedData:
 
     counter: Counter
     context: Context
-    is_counted: bool = False
-    """Whether there are tables only, and no rows."""
     places: Callable[[Collection[int]], Mapping[int, Place]] = lambda rows: {
         row: (row, None) for row in rows
     }
@@ -49,7 +47,7 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
     from gml.check.run import Context
     from gml.cli.counted import open_count_file
     from gml.counts.memory import MemoryCounter
-    from gml.data.alignment import with_levels_first
+    from gml.data.alignment import levels_first, with_levels_first
     from gml.data.missing import count_missing
     from gml.data.parquet import is_count_file
     from gml.data.reading import read_dataset
@@ -95,12 +93,16 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
             notes=tuple(notes),
         )
 
+    levels = {v.name: v.levels for v in net.variables if v.levels is not None}
     if data.path != "-" and is_count_file(data.path):
-        counter = open_count_file(replace(data, options=options), used=used, numeric=False)
+        # Missing values were treated when counting: what was asked for is compared with that.
+        asked = replace(options, missing=data.options.missing)
+        counter = open_count_file(replace(data, options=asked), used=used, numeric=False)
         _require_rows(counter.n, data.path)
         _, rows, cells = counter.treated_missing
-        notes = [*_notes(ignored), "a count file has no rows, so the fit was not looked at"]
-        return CheckedData(counter, completed(rows, cells, notes), is_counted=True)
+        # What --levels declares is not all that the model has, nor in its order.
+        counter = counter.with_levels(levels_first(counter.variables, levels))
+        return CheckedData(counter, completed(rows, cells, _notes(ignored)))
     dataset = read_dataset(data.path, options, used=used)
     _require_rows(dataset.n, data.path)
     policy = data.options.missing if was_given("missing") else _policy_of_fit(net)
@@ -109,8 +111,8 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
     reporter().note(f"{kept.n} rows, {len(kept.names)} columns of the model")
     notes = _notes(ignored)
     if kept.n_rows < dataset.n_rows:
-        notes.append(f"{dataset.n_rows - kept.n_rows} rows with missing values are left out")
-    levels = {v.name: v.levels for v in net.variables if v.levels is not None}
+        without = counted(dataset.n_rows - kept.n_rows, "row")
+        notes.append(f"{without} with missing values left out")
     aligned = with_levels_first(kept, levels)
     missing = count_missing(dataset, policy, options.na_tokens)
     return CheckedData(

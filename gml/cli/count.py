@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
+from math import comb
 from typing import TYPE_CHECKING
 
 import click
@@ -86,7 +87,7 @@ def command(
     options = data.options
     counts = count_sets(
         MemoryCounter(dataset, threads=data.threads, max_memory=data.max_memory),
-        wanted.sets(dataset.names),
+        wanted.sets(dataset.names, data.max_memory),
         options=CountOptions(
             options.missing,
             options.decimal,
@@ -163,13 +164,24 @@ class _Wanted:
         used = {name for names_of_set, _ in self.named for name in names_of_set}
         return [name for name in names if name in used]
 
-    def sets(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return the sets over the columns used."""
-        sets = [found.names for found in self.named]
+    def sets(self, names: Sequence[str], max_memory: int | None) -> Iterator[tuple[str, ...]]:
+        """Return the sets over the columns used; all of some size are refused if too many."""
+        from gml.counts.countfile import SET_BYTES
+        from gml.counts.resources import default_budget, require_memory
+
+        sets = [iter([found.names for found in self.named])]
+        budget = default_budget() if max_memory is None else max_memory
         for asked, size in ((self.pairs, 2), (self.triples, 3)):
             if asked:
-                sets += combinations(names, min(size, len(names)))
-        return sets
+                number = comb(len(names), size)
+                require_memory(
+                    number * SET_BYTES,
+                    budget,
+                    f"counting {number} sets of {size} columns",
+                    "; name fewer columns (-c), or the sets that matter (--sets)",
+                )
+                sets.append(combinations(names, min(size, len(names))))
+        return chain.from_iterable(sets)
 
 
 def _read(data: DataRequest, wanted: _Wanted) -> tuple[Dataset, dict[str, CountedColumn], int]:

@@ -36,7 +36,7 @@ def command(paths: tuple[str, ...], max_memory: int | None, out: CountFileOutput
     counting. The columns stand in the order of the first file.
     """
     from gml.counts.count_parquet import read_counts
-    from gml.counts.merging import merge_counts
+    from gml.counts.merging import merge_counts, require_room
 
     for path in paths:
         if path == "-":
@@ -46,6 +46,7 @@ def command(paths: tuple[str, ...], max_memory: int | None, out: CountFileOutput
     files = []
     for number, path in enumerate(paths):
         files.append(read_counts(path, max_memory=max_memory))
+        require_room(files, max_memory)
         reporter().advance("reading", number + 1, len(paths))
     merged = merge_counts(files, paths, max_memory=max_memory)
     _warn_of_repeated_data(files, paths)

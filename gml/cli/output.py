@@ -115,7 +115,7 @@ class CountFileOutput:
     def write(self, counts: CountFile) -> None:
         """Write a count file, unless a cell is too small."""
         from gml.counts.count_parquet import encode_counts
-        from gml.counts.countfile import require_large_cells
+        from gml.counts.small_cells import require_large_cells
 
         if self.min_cell is not None:
             require_large_cells(counts, self.min_cell)
@@ -403,13 +403,14 @@ def count_file_output(function: Function) -> Function:
         type=OutputFile(),
         metavar="FILE",
         required=True,
-        help="Write here, as Parquet; - for a pipe.",
+        help="Write here, as Parquet; - for standard output, to redirect into a file.",
     )
     @click.option(
         "--min-cell",
         type=click.IntRange(min=1),
         metavar="K",
-        help="Write nothing and exit 4 if a cell that is not empty stands for fewer than K rows.",
+        help="Write nothing and exit 4 if a cell that is not empty stands for fewer than K rows, "
+        "or missing values do, or what two tables differ by.",
     )
     @functools.wraps(function)
     def wrapper(*args: Any, output: str, min_cell: int | None, **kwargs: Any) -> Any:

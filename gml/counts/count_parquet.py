@@ -34,6 +34,7 @@ from gml.counts.resources import default_budget, require_memory
 from gml.data.dataset import MAX_LEVELS
 from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, is_parquet
+from gml.data.source import open_source
 from gml.errors import DataError, UsageError, listing, quote
 
 _ROW_GROUP = 1 << 18
@@ -121,6 +122,8 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
         raise DataError(f"{where}: count files are Parquet, {_EXTRA}") from None
     budget = default_budget() if max_memory is None else max_memory
     if Path(path).is_file() and not is_parquet(path):
+        # Says if it is Parquet that was cut off.
+        open_source(path).close()
         raise DataError(f"{where}: not a count file; gml count makes one")
     with _damage(where):
         # By its path: Arrow's threads would hold a Python file, and may outlive the interpreter.

@@ -19,17 +19,18 @@ from gml.counts.memory import MemoryCounter
 from gml.counts.resources import default_budget, require_memory
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.resampling import distinct_rows
-from gml.errors import CannotAnswer, UsageError, listing, quote
+from gml.errors import CannotAnswer, UsageError, listing
 from gml.kernel.layout import DENSE_CELLS
 from gml.progress import reporter
 
 MOST_ROWS = 1 << 53
 """Rows that counts can stand for, so that they are exact as floating-point numbers."""
 
+SET_BYTES = 1000
+"""What a set takes at least while it is counted, as measured: most of it names and numbers."""
+
 FROM_DATA, DECLARED, CUT = "data", "declared", "cut"
 """Where levels come from: the labels of the data, a declaration, intervals chosen on the data."""
-
-_SHOWN_SETS = 4
 
 
 @dataclass(frozen=True)
@@ -119,40 +120,6 @@ class CountFile:
         sums = np.concatenate([[0], np.cumsum(self.counts)])
         rows: NDArray[np.int64] = np.diff(sums[self.starts])
         return rows
-
-
-def require_large_cells(counts: CountFile, least: int, what: str = "--min-cell") -> None:
-    """Refuse tables with a cell that stands for few rows: they might tell of single persons."""
-    _require_levels_with_rows(counts, what)
-    small = np.flatnonzero(counts.counts < least)
-    if len(small) == 0:
-        return
-    of_set = np.searchsorted(counts.starts, small, side="right") - 1
-    found = np.unique(of_set).tolist()
-    shown = "; ".join(
-        f"{listing(counts.names_of(k))} has {int(counts.cells(k)[1].min())}"
-        for k in found[:_SHOWN_SETS]
-    )
-    more = f" and {len(found) - _SHOWN_SETS} more" if len(found) > _SHOWN_SETS else ""
-    raise CannotAnswer(
-        f"{len(found)} of {len(counts.sets)} tables have a cell below {what} {least}: {shown}"
-        f"{more}; nothing was written; count smaller sets, fewer columns or coarser levels (--cut)"
-    )
-
-
-def _require_levels_with_rows(counts: CountFile, what: str) -> None:
-    """Refuse labels that only rows have which were left out: nobody knows how few these are."""
-    first_with = {j: k for k in reversed(range(len(counts.sets))) for j in counts.sets[k]}
-    for j, k in first_with.items():
-        column = counts.columns[j]
-        seen = np.unique(counts.cells(k)[0][:, counts.sets[k].index(j)])
-        if column.source != DECLARED and len(seen) < len(column.levels):
-            bare = sorted(set(range(len(column.levels))) - set(seen.tolist()))
-            raise CannotAnswer(
-                f"{what}: only rows that were left out have the values "
-                f"{listing(column.levels[code] for code in bare)} of column {quote(column.name)}, "
-                "so nothing was written; declare the levels (--levels), or leave out no rows"
-            )
 
 
 # ---------------------------------------------------------------------- counting

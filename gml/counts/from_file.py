@@ -31,7 +31,7 @@ from gml.counts.countfile import CountFile
 from gml.counts.memory import MemoryCounter
 from gml.counts.resources import available_threads, default_budget
 from gml.data.dataset import Dataset, Variable, code_type
-from gml.errors import CannotAnswer, UsageError, listing, quote, unknown_name
+from gml.errors import CannotAnswer, MissingTable, UsageError, listing, quote, unknown_name
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
 
 _ENGINES = 4096
@@ -168,9 +168,10 @@ class CountFileCounter:
         csv.writer(record, lineterminator="").writerow(names)
         partly = any(members <= frozenset(larger) for larger in self._file.sets)
         why = " (larger ones leave out rows with missing values)" if partly else ""
-        raise CannotAnswer(
-            f"{self.where}: no table of {', '.join(map(quote, names))}{why}; count it: gml count "
-            f"DATA --sets FILE, with the line {record.getvalue()}"
+        raise MissingTable(
+            f"{self.where}: no table of {', '.join(map(quote, names))}{why}",
+            names,
+            f"count it: gml count DATA --sets FILE, with the line {record.getvalue()}",
         )
 
     def _smallest_with(self, members: Iterable[int]) -> int | None:

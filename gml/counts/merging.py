@@ -52,10 +52,7 @@ def merge_counts(
     if n >= MOST_ROWS:
         raise DataError(f"{n} rows are more than a count file can hold")
     columns = tuple(_united(name, files, places) for name in first.names)
-    budget = default_budget() if max_memory is None else max_memory
-    cells = sum(len(file.counts) for file in files)
-    widest = max(map(len, first.sets), default=1)
-    require_memory(cells * (16 * widest + 64), budget, "adding up the tables")
+    require_room(files, max_memory)
     recoded = [_Recoded(file, columns) for file in files]
     codes = [np.empty(0, dtype=np.uint16)]
     counts = [np.empty(0, dtype=np.int64)]
@@ -79,6 +76,20 @@ def merge_counts(
         dropped=sum(file.dropped for file in files),
         data=tuple(sorted(digest for file in files for digest in file.data)),
         missing=dict(sum((Multiset(file.missing) for file in files), Multiset())),
+    )
+
+
+def require_room(files: Sequence[CountFile], max_memory: int | None = None) -> None:
+    """Refuse files that cannot be added up within the budget, which is many times what they hold.
+
+    So it is worth asking before all of them are read.
+    """
+    budget = default_budget() if max_memory is None else max_memory
+    cells = sum(len(file.counts) for file in files)
+    # The last set of a file is the largest.
+    widest = max((len(members) for file in files for members in file.sets[-1:]), default=1)
+    require_memory(
+        cells * (16 * widest + 64), budget, f"adding up the tables of {len(files)} files"
     )
 
 

@@ -41,13 +41,20 @@ def with_levels_first(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> D
     >>> with_levels_first(data, {"A": ("x", "y")}).variables[0].levels
     ('x', 'y', 'w')
     """
+    return with_levels(data, levels_first(data.variables, levels))
+
+
+def levels_first(
+    variables: Sequence[Variable], levels: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the levels of columns with some of them in front, where they are not yet."""
     wanted = {}
-    for variable in data.variables:
+    for variable in variables:
         first = levels.get(variable.name)
         if variable.levels is None or first is None or variable.levels[: len(first)] == first:
             continue
         wanted[variable.name] = tuple(dict.fromkeys([*first, *variable.levels]))
-    return with_levels(data, wanted)
+    return wanted
 
 
 def with_levels(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Dataset:

@@ -19,6 +19,8 @@ from gml.progress import reporter
 _MAGIC_BYTES = 16
 # Requests above this size go to the file without a copy in between.
 _SMALL_BUFFER = 1 << 16
+# A field or padding follows the magic bytes: a column of a CSV file may be called PAR1.
+_PARQUET = (b"PAR1\x15", b"PAR1\x00")
 _Stream = tuple[io.BufferedIOBase, tuple[type[Exception], ...]]
 """Where the bytes come from, and what it raises when they are damaged."""
 
@@ -176,18 +178,7 @@ class ByteSource:
 
 def open_source(path: str | os.PathLike[str], *, digest: bool = False) -> ByteSource:
     """Open a file, or standard input for `-`."""
-    name = place(path)
-    if str(path) == "-":
-        file, size = sys.stdin.buffer, None
-    else:
-        try:
-            file = Path(path).open("rb", buffering=0)  # noqa: SIM115
-            size = os.fstat(file.fileno()).st_size or None
-        except IsADirectoryError:
-            raise DataError(f"{name}: is a folder") from None
-        except OSError as error:
-            raise DataError(f"{name}: {error.strerror}") from None
-    raw = _Raw(file, name, size, digest)
+    raw, name = _open_raw(path, digest=digest), place(path)
     try:
         buffered = io.BufferedReader(raw, _SMALL_BUFFER)
         stream = _decompressor(buffered, name)
@@ -197,14 +188,28 @@ def open_source(path: str | os.PathLike[str], *, digest: bool = False) -> ByteSo
         raise
 
 
+def _open_raw(path: str | os.PathLike[str], *, digest: bool) -> _Raw:
+    name = place(path)
+    if str(path) == "-":
+        return _Raw(sys.stdin.buffer, name, None, digest)
+    try:
+        file = Path(path).open("rb", buffering=0)  # noqa: SIM115
+        size = os.fstat(file.fileno()).st_size or None
+    except IsADirectoryError:
+        raise DataError(f"{name}: is a folder") from None
+    except OSError as error:
+        raise DataError(f"{name}: {error.strerror}") from None
+    return _Raw(file, name, size, digest)
+
+
 def input_digest(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of an input: the bytes of a file, or the Parquet files of a folder."""
     from gml.data.parquet import is_parquet, parquet_digest
 
     if str(path) != "-" and is_parquet(path):
         return parquet_digest(path)
-    with open_source(path, digest=True) as source:
-        digest = source.digest()
+    with _open_raw(path, digest=True) as raw:
+        digest = raw.digest()
     assert digest is not None
     return digest
 
@@ -228,6 +233,13 @@ def _decompressor(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
         return _zstd(stream, name)
     if start.startswith(b"PK\x03\x04"):
         raise DataError(f"{name}: looks like a zip or Excel file; export it as CSV first")
+    if start.startswith(_PARQUET):
+        # A file that is whole is not read here.
+        if stream.raw.size is None:
+            raise DataError(
+                f"{name}: this is Parquet, which is read from files only; name the file"
+            )
+        raise DataError(f"{name}: begins as Parquet, but does not end so: it is truncated")
     return stream, ()
 
 

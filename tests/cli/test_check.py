@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 CHANGED = "structure:smoke->bronc"
+JSON = ("-f", "json")
+TABLES_ONLY = (*JSON, "--families", "schema,tables,structure")
 
 
 @pytest.fixture(scope="module")
@@ -487,26 +489,12 @@ def test_count_files(gml, folder, sample_data):
     graph = sample_data / "asia.dot"
     assert gml("count", "bad.csv", "--implied", graph, "-o", "all.parquet").returncode == 0
     assert gml("count", "bad.csv", "--graph", graph, "-o", "families.parquet").returncode == 0
-    rows = report(
-        gml(
-            "check", "bad.csv", "model.json", "-f", "json", "--families", "schema,tables,structure"
-        ),
-        1,
-    )
-    counted = report(
-        gml(
-            "check",
-            "all.parquet",
-            "model.json",
-            "-f",
-            "json",
-            "--families",
-            "schema,tables,structure",
-        ),
-        1,
-    )
+    rows = report(gml("check", "bad.csv", "model.json", *TABLES_ONLY), 1)
+    counted = report(gml("check", "all.parquet", "model.json", *TABLES_ONLY), 1)
     assert rows["checks"] == counted["checks"]
-    assert any("no rows" in note for note in counted["notes"])
+    assert rows["notes"] == counted["notes"]
+    everything = report(gml("check", "all.parquet", "model.json", *JSON), 1)
+    assert any("no rows" in note for note in everything["notes"])
     lacking = gml("check", "families.parquet", "model.json")
     assert lacking.returncode == 4
     assert b"gml count DATA --implied model.json" in lacking.stderr
@@ -515,6 +503,50 @@ def test_count_files(gml, folder, sample_data):
         1,
     )
     assert "tables:bronc|smoke=no" in failing(some)
+
+
+def test_tables_that_a_check_needs(gml, folder, sample_data):
+    assert gml("count", "new.csv", "--pairs", "-o", "pairs.parquet").returncode == 0
+    alone = report(gml("check", "pairs.parquet", "model.json", "--families", "schema", *JSON), 0)
+    rows = report(gml("check", "new.csv", "model.json", "--families", "schema", *JSON), 0)
+    assert alone["checks"] == rows["checks"]
+    for families, way_out in (
+        ("schema,tables", "--graph model.json, or --families schema\n"),
+        ("tables", "--graph model.json\n"),
+        ("schema,structure", "--implied model.json, or --families schema\n"),
+    ):
+        done = gml("check", "pairs.parquet", "model.json", "--families", families)
+        assert done.returncode == 4
+        assert done.stderr.decode().endswith(f"gml count DATA {way_out}")
+    graph = sample_data / "asia.dot"
+    assert gml("count", "new.csv", "--graph", graph, "-o", "families.parquet").returncode == 0
+    done = gml("check", "families.parquet", "model.json")
+    assert done.stderr.endswith(b"--implied model.json, or --families schema,tables\n")
+
+
+def test_a_table_that_is_not_there_of_a_column_with_a_semicolon(gml, tmp_path):
+    rows = "".join(f"{'xy'[k % 2]},{'uv'[k % 3 == 0]},{'pq'[k % 5 == 0]}\n" for k in range(300))
+    (tmp_path / "d.csv").write_text("as;ia,b,c\n" + rows)
+    (tmp_path / "g.dot").write_text('digraph { "as;ia" -> c; b -> c }')
+    assert gml("fit-params", "d.csv", "g.dot", "-o", "m.json").returncode == 0
+    assert gml("count", "d.csv", "--pairs", "-o", "p.parquet").returncode == 0
+    done = gml("check", "p.parquet", "m.json")
+    assert done.returncode == 4
+    assert b"no table of 'as;ia', 'b', 'c'; a check needs more tables: gml count" in done.stderr
+
+
+@pytest.mark.parametrize(("given", "code"), [("level", 0), ("drop", 2), ("available", 2)])
+def test_missing_values_of_a_count_file_are_treated_already(gml, tmp_path, given, code):
+    rows = "".join(f"{'NA' if k % 5 == 0 else 'xy'[k % 2]},{k % 3}\n" for k in range(300))
+    (tmp_path / "d.csv").write_text("a,b\n" + rows)
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    level = ("--missing", "level")
+    assert gml("fit-params", "d.csv", "g.dot", *level, "-o", "m.json").returncode == 0
+    assert gml("count", "d.csv", "--pairs", *level, "-o", "c.parquet").returncode == 0
+    done = gml("check", "c.parquet", "m.json", "--missing", given)
+    assert done.returncode == code
+    if code:
+        assert f"--missing {given}: c.parquet was counted with --missing level" in str(done.stderr)
 
 
 def test_columns_that_are_left_out(gml, folder):
@@ -572,3 +604,26 @@ def test_missing_values_that_are_a_level_are_as_many_as_before(gml, tmp_path, to
     found = report(gml("check", "d.csv", "m.json", "-f", "json", "--families", "schema"), 0)
     (missing,) = (check for check in found["checks"] if check["id"] == "schema:missing:a")
     assert missing["old"]["missing"] == missing["new"]["missing"] == 180
+
+
+def test_counted_levels_that_are_declared_in_another_order_than_the_models(gml, tmp_path):
+    rows = [("xy"[k % 2], "uv"[k % 3 == 0]) for k in range(600)]
+    gaps = [("NA" if k % 5 == 0 else a, b) for k, (a, b) in enumerate(rows)]
+    for name, table in (("train", gaps), ("new", rows)):
+        text = "".join(f"{a},{b}\n" for a, b in table)
+        (tmp_path / f"{name}.csv").write_text("a,b\n" + text)
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    declared = {"a": {"levels": ["y", "x"]}, "b": {"levels": ["u", "v"]}}
+    (tmp_path / "s.json").write_text(json.dumps({"schema": "gml/1", "columns": declared}))
+    for schema in (["--levels", "s.json"], []):
+        level = ("--missing", "level")
+        assert (
+            gml("fit-params", "train.csv", "g.dot", *level, *schema, "-o", "m.json").stderr == b""
+        )
+        wanted = ("--levels", "s.json", *level, "--implied", "g.dot")
+        assert gml("count", "new.csv", *wanted, "-o", "n.parquet").returncode == 0
+        found = [
+            report(gml("check", data, "m.json", "--levels", "s.json", *TABLES_ONLY), 1)["checks"]
+            for data in ("new.csv", "n.parquet")
+        ]
+        assert found[0] == found[1]

@@ -219,6 +219,31 @@ def test_few_rows_cannot_tell(model):
     assert "insufficient" in {status[name] for name in status if name.startswith("tables:wet")}
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_rows_of_tables_without_data_are_one_check(exact):
+    levels = tuple("abcd")
+    parents = tuple(Variable(f"p{k}", levels) for k in range(7))
+    even = np.full((4**7, 2), 0.5)
+    net = BayesNet(
+        (
+            *(CPT(parent, (), np.full((1, 4), 0.25)) for parent in parents),
+            CPT(Variable("child", YES_NO), parents, even),
+        )
+    )
+    before, after = net.sample(60, seed=1), net.sample(40, seed=2)
+    model = net if exact else gml.fit(net.graph, gml.MemoryCounter(before, threads=1))
+    report = run(model, after, families=("tables",))
+    *rows, rest = (check for check in report.checks if check.variables == ("child",))
+    sides = (after,) if exact else (before, after)
+    seen = {config for side in sides for config in zip(*side.columns[:7], strict=True)}
+    assert len(rows) == len(seen)
+    assert all(check.rows_new or check.rows_old for check in rows)
+    assert rest.id == "tables:child|unseen"
+    assert rest.status == "insufficient"
+    assert f"{4**7 - len(seen)} of {4**7} configurations" in rest.message
+    assert dict(rest.given) == dict.fromkeys(parent.name for parent in parents)
+
+
 # ---------------------------------------------------------------------- models
 
 

@@ -19,12 +19,12 @@ from gml.counts.countfile import (
     CountFile,
     CountOptions,
     count_sets,
-    require_large_cells,
 )
 from gml.counts.from_file import CountFileCounter
 from gml.counts.memory import MemoryCounter
 from gml.counts.merging import merge_counts
 from gml.counts.recoding import declared_recoding
+from gml.counts.small_cells import require_large_cells
 from gml.data.dataset import Dataset, Variable
 from gml.data.options import ReadOptions
 from gml.data.schema import Schema, with_levels
@@ -129,6 +129,20 @@ def test_values_of_rows_that_were_left_out():
         require_large_cells(made_of(column, (1, 20), (2, 20)), 5)
     declared = replace(column, source=DECLARED)
     require_large_cells(made_of(declared, (1, 20), (2, 20)), 5)
+
+
+def test_tables_that_leave_out_few_rows_of_what_they_share():
+    """A, B and a column without gaps tell of A and B, which no table is of."""
+    gaps = {"xu": 50, "yu": 50, "xv": 50, "yv": 1}
+    cells = [(a, b, k < gaps[a + b]) for a in "xy" for b in "uv" for k in range(100)]
+    data = dataset(A=[a for a, _, _ in cells], B=[b for _, b, _ in cells], D="d" * 400)
+    column = np.where([gap for _, _, gap in cells], 255, 0).astype(np.uint8)
+    data = Dataset((*data.variables, Variable("C", ("c",))), (*data.columns, column))
+    require_large_cells(counted(data, ("A", "C"), ("B", "C")), 10)
+    for other in (("A", "B"), ("A", "B", "D")):
+        both = counted(data, other, ("A", "B", "C"))
+        with pytest.raises(CannotAnswer, match="and of 'A', 'B', 'C' differ by 1 rows in a cell"):
+            require_large_cells(both, 10)
 
 
 def test_no_numbers_in_a_count_file(small):

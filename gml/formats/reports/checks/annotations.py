@@ -60,7 +60,7 @@ def _annotations(report: CheckReport) -> list[_Annotation]:
         message = "\n".join([sentence(check), *([", ".join(figures)] if figures else [])])
         level = "error" if check.status == FAIL else "warning"
         title = f"gml check: {check.family} {check.kind}"
-        found.append(_Annotation(level, printable(title), message))
+        found.append(_Annotation(level, printable(title), message, check.line))
     # Some rows are always the least likely; where all is well they call for nobody's attention.
     for row in report.unlikely if found else ():
         message = f"{place_of_row(row)}: {why_unlikely(row)}"

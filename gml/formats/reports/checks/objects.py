@@ -63,6 +63,8 @@ def number_object(check: Check) -> dict[str, Any]:
         "new": dict(check.new),
         "rows_old": check.rows_old,
         "rows_new": check.rows_new,
+        "row": check.row,
+        "line": check.line,
     }
     return {name: _plain(value) for name, value in numbers.items()}
 

@@ -42,6 +42,11 @@ _RULES = {
         "Where the parents have these levels, the variable is distributed otherwise than in the "
         "data that the model was fitted on. The effect is the total variation between both.",
     ),
+    "tables.table": (
+        "A table has shifted",
+        "The variable is distributed otherwise than in the data that the model was fitted on, over "
+        "all levels of its parents together. The effect is the total variation between both.",
+    ),
     "structure.independence": (
         "An independence no longer holds",
         "Variables that the model takes for independent, given others, depend on one another in "
@@ -64,7 +69,6 @@ def as_sarif(report: CheckReport) -> str:
     """Return the log; the order of its results is that of urgency."""
     checks = report.ranked(FAIL, WARN, BASELINED)
     rule_ids = sorted({_rule_id(check) for check in checks} | _RULES.keys())
-    location = _location(report.data)
     run = {
         "tool": {
             "driver": {
@@ -75,7 +79,7 @@ def as_sarif(report: CheckReport) -> str:
         },
         "invocations": [{"executionSuccessful": True}],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(check, rule_ids, location) for check in checks],
+        "results": [_result(check, rule_ids, report.data) for check in checks],
         "properties": {
             "verdict": verdict_sentence(report),
             "alpha": report.alpha,
@@ -107,14 +111,17 @@ def _rule(rule_id: str) -> dict[str, Any]:
     }
 
 
-def _result(check: Check, rule_ids: list[str], location: dict[str, Any]) -> dict[str, Any]:
+def _result(check: Check, rule_ids: list[str], data: str) -> dict[str, Any]:
     rule_id = _rule_id(check)
     fingerprint = hashlib.sha256(check.id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     logical = [
         {"name": name, "fullyQualifiedName": name, "kind": "variable"}
         for name in dict.fromkeys(check.variables)
     ]
-    where = {**location, **({"logicalLocations": logical} if logical else {})}
+    where = {
+        **_location(data, check.line or 1),
+        **({"logicalLocations": logical} if logical else {}),
+    }
     result: dict[str, Any] = {
         "ruleId": rule_id,
         "ruleIndex": rule_ids.index(rule_id),
@@ -137,7 +144,7 @@ def _result(check: Check, rule_ids: list[str], location: dict[str, Any]) -> dict
     return result
 
 
-def _location(data: str) -> dict[str, Any]:
+def _location(data: str, line: int) -> dict[str, Any]:
     """Where the data are, relative to the current folder if they are within it."""
     if data == "-":
         return {}
@@ -148,4 +155,4 @@ def _location(data: str) -> dict[str, Any]:
     artifact = {"uri": f"file://{uri}"} if path.is_absolute() else {"uri": uri}
     if not path.is_absolute():
         artifact["uriBaseId"] = "%SRCROOT%"
-    return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}
+    return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": line}}}

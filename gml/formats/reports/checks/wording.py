@@ -207,10 +207,12 @@ def numbers(check: Check) -> list[str]:
     sides = [{name: n for name, n in side.items() if n is not None} for side in rows]
     if any(sides):
         items.append(_compared("rows", *sides))
+    if check.row is not None:
+        items.append(f"first at {place_of_row(check)}")
     return items
 
 
-def place_of_row(row: UnlikelyRow) -> str:
+def place_of_row(row: UnlikelyRow | Check) -> str:
     """The line of a row, or its number where lines cannot be told."""
     return f"row {row.row}" if row.line is None else f"line {row.line}"
 
