@@ -47,7 +47,9 @@ class Called:
 
     def __init__(self, args):
         self.values = {}
-        result = CliRunner().invoke(command, args, obj=self.values)
+        # click leaves a ledger behind where the arguments are refused.
+        with ledger.keeping():
+            result = CliRunner().invoke(command, args, obj=self.values)
         self.error = result.exception
         self.code = result.exit_code
         if isinstance(self.error, GmlError):
