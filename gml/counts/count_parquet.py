@@ -110,7 +110,7 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
     >>> import gml, tempfile
     >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_counts(count_sets(counter, [("smoke", "lung")]), f"{folder}/counts.parquet")
+    ...     write_counts(gml.count_sets(counter, [("smoke", "lung")]), f"{folder}/counts.parquet")
     ...     read_counts(f"{folder}/counts.parquet").n
     5000
     """
