@@ -252,6 +252,8 @@ def test_json_of_a_check():
         "new": {"yes": 0.525, "no": 0.475},
         "rows_old": 812,
         "rows_new": 120,
+        "row": None,
+        "line": None,
     }
 
 
