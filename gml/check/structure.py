@@ -48,7 +48,7 @@ from gml.check.tails import (
     log_sum,
     noncentrality_bound,
 )
-from gml.check.two_sample import TRUSTED_EXPECTED
+from gml.check.two_sample import MOST_ROWS, TRUSTED_EXPECTED
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.graph.graph import Graph
 from gml.independence.base import ResultArrays
@@ -60,7 +60,6 @@ INFORMATION = "information"
 _UNIT = "nats"
 _CONFIDENCE_SHARE = 0.05
 _ROUNDING = 1e-12
-_MOST_ROWS = 1 << 32
 # A permutation with more cells than this takes too long.
 _MOST_CELLS = 200_000
 
@@ -193,7 +192,7 @@ def _settled_independence(
     """By permutation, unless the table is too large for it, or so full that χ² is right."""
     assert check.log_p is not None and check.test is not None and check.rows_new is not None
     full = _least_expected(table) >= TRUSTED_EXPECTED
-    if full or table.size > _MOST_CELLS or check.rows_new > _MOST_ROWS:
+    if full or table.size > _MOST_CELLS or check.rows_new > MOST_ROWS:
         return check.log_p, check.test
     found = kernel.active().table_statistics_of(table)
     draws = kernel.active().permutation_draws

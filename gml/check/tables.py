@@ -23,6 +23,7 @@ from gml.check.result import INSUFFICIENT, PASS, Check, Figure
 from gml.check.selection import Selection
 from gml.check.stratified import SHIFT, Shift, pooled_shift
 from gml.check.two_sample import (
+    MOST_ROWS,
     G,
     Homogeneity,
     compare_rows,
@@ -168,7 +169,8 @@ def _of_row(
         rows_new=rows_new,
         status=PASS if answered else INSUFFICIENT,
     )
-    if not tested or found.is_trusted(k) or np.isinf(found.g[k]):
+    too_many = rows_new + (rows_old or 0) > MOST_ROWS
+    if not tested or found.is_trusted(k) or np.isinf(found.g[k]) or too_many:
         return Question(check)
     settle = _settler(check, family, row, float(found.g[k]))
     return Question(check, settle, found.is_sparse(k), choices)

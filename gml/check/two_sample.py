@@ -24,6 +24,8 @@ G, EXACT = "g", "exact"
 SPARSE_EXPECTED = 5.0
 # Far out in its tail χ² errs even where expected counts are moderate.
 TRUSTED_EXPECTED = 200.0
+# A draw of more rows than this takes too long, whatever it would tell.
+MOST_ROWS = 1 << 32
 _SLACK = 1e-9
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,82 +44,118 @@ def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedDa
     Missing values, and what means missing, are treated as when the model was fitted, unless the
     options say otherwise.
     """
-    from gml.check.run import Context
-    from gml.cli.counted import open_count_file
-    from gml.counts.memory import MemoryCounter
-    from gml.data.alignment import levels_first, with_levels_first
-    from gml.data.missing import count_missing
     from gml.data.parquet import is_count_file
-    from gml.data.reading import read_dataset
 
-    fitted = _options_of_fit(net)
-    schema = data.options.schema
-    options = replace(
-        data.options,
-        schema=_lenient(schema, net),
-        na=data.options.na if was_given("na") else _tokens(fitted) or data.options.na,
-        columns=None,
-        exclude=tuple(name for name in data.options.exclude if name not in net.names),
-        missing="available",
-        digest=run_ledger().wants_digests,
-    )
-    ignored: list[str] = []
-    left_out = _left_out(data.options, net)
+    reading = _Reading(data, net, model)
+    is_counted = data.path != "-" and is_count_file(data.path)
+    return reading.counts() if is_counted else reading.rows()
 
-    def used(names: Sequence[str]) -> Sequence[str]:
-        for name in data.options.columns or ():
-            if name not in net.names and name not in names:
+
+@dataclass(frozen=True)
+class _Reading:
+    """The columns of a model in a file of rows or of counts."""
+
+    data: DataRequest
+    net: BayesNet
+    model: str
+    ignored: list[str] = field(default_factory=list)
+    """Columns of the file that the model does not have, once its header was read."""
+
+    @property
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """The levels of the model."""
+        return {v.name: v.levels for v in self.net.variables if v.levels is not None}
+
+    @property
+    def options(self) -> ReadOptions:
+        """How to read rows: whatever they hold, as when the model was fitted."""
+        asked = self.data.options
+        return replace(
+            asked,
+            schema=_lenient(asked.schema, self.net),
+            na=asked.na if was_given("na") else _tokens(self.net) or asked.na,
+            columns=None,
+            exclude=tuple(name for name in asked.exclude if name not in self.net.names),
+            missing="available",
+            digest=run_ledger().wants_digests,
+        )
+
+    def counts(self) -> CheckedData:
+        """Open a count file, for the columns of the model."""
+        from gml.cli.counted import open_count_file
+        from gml.data.alignment import levels_first
+
+        # Missing values were treated when counting: what was asked for is compared with that.
+        options = replace(self.options, missing=self.data.options.missing)
+        counter = open_count_file(
+            replace(self.data, options=options), used=self._used, numeric=False
+        )
+        _require_rows(counter.n, self.data.path)
+        _, rows, missing = counter.treated_missing
+        # What --levels declares is not all that the model has, nor in its order.
+        counter = counter.with_levels(levels_first(counter.variables, self.levels))
+        return CheckedData(counter, self._context(rows, missing))
+
+    def rows(self) -> CheckedData:
+        """Read rows, for the columns of the model."""
+        from gml.counts.memory import MemoryCounter
+        from gml.data.alignment import with_levels_first
+        from gml.data.missing import count_missing
+        from gml.data.reading import read_dataset
+
+        path, options = self.data.path, self.options
+        dataset = read_dataset(path, options, used=self._used)
+        _require_rows(dataset.n, path)
+        given = was_given("missing")
+        policy = self.data.options.missing if given else _policy_of_fit(self.net)
+        kept, numbers = _treat_missing(dataset, policy, self.data, self.net)
+        _require_rows(kept.n, path)
+        reporter().note(f"{kept.n} rows, {len(kept.names)} columns of the model")
+        notes = []
+        if kept.n_rows < dataset.n_rows:
+            without = counted(dataset.n_rows - kept.n_rows, "row")
+            notes.append(f"{without} with missing values left out")
+        aligned = with_levels_first(kept, self.levels)
+        missing = count_missing(dataset, policy, options.na_tokens)
+        return CheckedData(
+            MemoryCounter(aligned, threads=self.data.threads, max_memory=self.data.max_memory),
+            self._context(dataset.n, missing, notes),
+            places=lambda rows: _places(rows, numbers, dataset, path, options),
+        )
+
+    def _used(self, names: Sequence[str]) -> Sequence[str]:
+        """Choose among the columns of the file."""
+        known = self.net.names
+        for name in self.data.options.columns or ():
+            if name not in known and name not in names:
                 raise UsageError(
-                    unknown_name("column", name, list(dict.fromkeys([*names, *net.names])))
+                    unknown_name("column", name, list(dict.fromkeys([*names, *known])))
                 )
-        ignored.extend(name for name in names if name not in net.names)
-        present = [name for name in net.names if name in names and name not in left_out]
+        self.ignored.extend(name for name in names if name not in known)
+        left_out = _left_out(self.data.options, self.net)
+        present = [name for name in known if name in names and name not in left_out]
         if not present:
             raise DataError(
-                f"{place(data.path)}: has no column of the model; it has {listing(names)}, and the "
-                f"model {listing(net.names)}"
+                f"{place(self.data.path)}: has no column of the model; it has {listing(names)}, "
+                f"and the model {listing(known)}"
             )
         return present
 
-    def completed(rows: int, missing: Mapping[str, int], notes: Sequence[str]) -> Context:
-        return Context(
-            data=data.path,
-            model=model,
-            declared=_declared(schema, net),
-            other_columns=ignored,
-            left_out=left_out,
-            missing_before=_missing_before(schema, net),
-            missing_now=_cells_of(net, rows, missing),
-            notes=tuple(notes),
-        )
+    def _context(self, rows: int, missing: Mapping[str, int], notes: Sequence[str] = ()) -> Context:
+        from gml.check.run import Context
 
-    levels = {v.name: v.levels for v in net.variables if v.levels is not None}
-    if data.path != "-" and is_count_file(data.path):
-        # Missing values were treated when counting: what was asked for is compared with that.
-        asked = replace(options, missing=data.options.missing)
-        counter = open_count_file(replace(data, options=asked), used=used, numeric=False)
-        _require_rows(counter.n, data.path)
-        _, rows, cells = counter.treated_missing
-        # What --levels declares is not all that the model has, nor in its order.
-        counter = counter.with_levels(levels_first(counter.variables, levels))
-        return CheckedData(counter, completed(rows, cells, _notes(ignored)))
-    dataset = read_dataset(data.path, options, used=used)
-    _require_rows(dataset.n, data.path)
-    policy = data.options.missing if was_given("missing") else _policy_of_fit(net)
-    kept, numbers = _treat_missing(dataset, policy, data, net)
-    _require_rows(kept.n, data.path)
-    reporter().note(f"{kept.n} rows, {len(kept.names)} columns of the model")
-    notes = _notes(ignored)
-    if kept.n_rows < dataset.n_rows:
-        without = counted(dataset.n_rows - kept.n_rows, "row")
-        notes.append(f"{without} with missing values left out")
-    aligned = with_levels_first(kept, levels)
-    missing = count_missing(dataset, policy, options.na_tokens)
-    return CheckedData(
-        MemoryCounter(aligned, threads=data.threads, max_memory=data.max_memory),
-        completed(dataset.n, missing, notes),
-        places=lambda rows: _places(rows, numbers, dataset, data.path, options),
-    )
+        schema = self.data.options.schema
+        ignored = [f"not in the model, ignored: {listing(self.ignored)}"] if self.ignored else []
+        return Context(
+            data=self.data.path,
+            model=self.model,
+            declared=_declared(schema, self.net),
+            other_columns=self.ignored,
+            left_out=_left_out(self.data.options, self.net),
+            missing_before=_missing_before(schema, self.net),
+            missing_now=_cells_of(self.net, rows, missing),
+            notes=(*ignored, *notes),
+        )
 
 
 def _require_rows(rows: int, path: str) -> None:
@@ -127,20 +163,10 @@ def _require_rows(rows: int, path: str) -> None:
         raise CannotAnswer(f"{place(path)}: no rows are left to check")
 
 
-def _notes(ignored: Sequence[str]) -> list[str]:
-    return [f"not in the model, ignored: {listing(ignored)}"] if ignored else []
-
-
 def _left_out(options: ReadOptions, net: BayesNet) -> tuple[str, ...]:
     """The columns of the model that --columns and --exclude leave out."""
     chosen = net.names if options.columns is None else options.columns
     return tuple(name for name in net.names if name not in chosen or name in options.exclude)
-
-
-def _options_of_fit(net: BayesNet) -> dict[str, Any]:
-    """The options that the model was fitted with, as far as its file says."""
-    options = net.learning.get("options", {})
-    return options if isinstance(options, dict) else {}
 
 
 def _policy_of_fit(net: BayesNet) -> str:
@@ -150,8 +176,10 @@ def _policy_of_fit(net: BayesNet) -> str:
     return policy if policy in ("drop", "level", "available") else "available"
 
 
-def _tokens(fitted: Mapping[str, Any]) -> tuple[str, ...] | None:
-    tokens = fitted.get("na")
+def _tokens(net: BayesNet) -> tuple[str, ...] | None:
+    """What meant missing when the model was fitted, as far as its file says."""
+    options = net.learning.get("options", {})
+    tokens = options.get("na") if isinstance(options, dict) else None
     if isinstance(tokens, list) and tokens and all(isinstance(token, str) for token in tokens):
         return tuple(tokens)
     return None

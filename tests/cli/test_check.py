@@ -567,7 +567,7 @@ def test_what_a_pass_leaves_unsaid_is_noted(gml, folder):
         "\n".join((folder / "new.csv").read_text().splitlines()[:2]) + "\n"
     )
     few = report(gml("check", "one.csv", "model.json", "-f", "json"), 0)
-    assert any("1 rows beside 5000" in note for note in few["notes"])
+    assert any("1 row beside 5000" in note for note in few["notes"])
     assert not any(c["status"] == "pass" for c in few["checks"] if c["kind"] == "independence")
     small = report(gml("check", "bad.csv", "model.json", "-f", "json", "--min-effect", "0.9"), 0)
     assert any("below --min-effect" in note for note in small["notes"])
