@@ -227,7 +227,10 @@ def test_settings(repository):
     assert "at alpha 0.001" in good.stdout
     assert "settings from ../gml.toml" in good.stderr
     assert failed_cases(repository / "check.xml") == []
-    break_data(repository)
+    # Who is short of breath is not, and the other way round: the rows fit far worse.
+    header, *rows = (repository / "data/new.csv").read_text().splitlines()
+    turned = [f"{row.rpartition(',')[0]},{'no' if row.endswith('yes') else 'yes'}" for row in rows]
+    (repository / "data/new.csv").write_text("\n".join([header, *turned]) + "\n")
     bad = done(run("gml check -f json", repository), 1)
     found = json.loads(bad.stdout)["checks"]
     assert {check["status"] for check in found if check["family"] == "fit"} == {"warn"}

@@ -60,13 +60,15 @@ def test_kernel_counts_as_the_reference(case):
     pairs = np.array([(0, 1), (1, 0)], dtype=np.int32)
     sets = np.array([0, 1, *range(len(columns))], dtype=np.int32)
     starts = np.array([0, 2, len(sets)], dtype=np.int64)
+    counts = expected.count(members)
+    of_pairs, of_sets = expected.pair_statistics(pairs), expected.set_statistics(sets, starts)
     for variant in VARIANTS:
         compiled.limit_instructions(variant)
         data = compiled.CodedData(columns, n_levels, weights, 32)
-        assert_array_equal(data.count(members), expected.count(members))
+        assert_array_equal(data.count(members), counts)
         for found, wanted in (
-            (data.pair_statistics(pairs), expected.pair_statistics(pairs)),
-            (data.set_statistics(sets, starts), expected.set_statistics(sets, starts)),
+            (data.pair_statistics(pairs), of_pairs),
+            (data.set_statistics(sets, starts), of_sets),
         ):
             assert_array_equal(found.ints, wanted.ints)
             assert_allclose(found.floats[:, :5], wanted.floats[:, :5], rtol=1e-12, atol=1e-300)
