@@ -61,7 +61,8 @@ class Shift:
             return statistics
 
         size = self.strata.expected.size
-        return monte_carlo.log_p(name, draw, self.statistic, size, of_g=False)
+        log_p, how = monte_carlo.log_p(name, draw, self.statistic, size, of_g=False)
+        return log_p, f"{SHIFT}:{how}"
 
 
 @dataclass(frozen=True)
