@@ -209,7 +209,7 @@ def swapped_label(net):
     labels = tuple(levels[k] for k in order)
 
     def right(check):
-        return check.kind == "row" and check.variables == (name,)
+        return check.kind in ("row", "table") and check.variables == (name,)
 
     def entitled(check):
         if check.kind == "table":
