@@ -105,7 +105,11 @@ def read_acceptance(baseline: str | None, write_baseline: str | None) -> Accepta
 
 
 def note_on_rows(net: BayesNet, data_path: str) -> tuple[str, ...]:
-    """Say so where a model is accepted on rows other than its own."""
+    """Say so where a model is accepted on rows other than its own; counts of them may be its own."""
+    from gml.data.parquet import is_count_file
+
+    if data_path != "-" and is_count_file(data_path):
+        return ()
     fitted_on, digest = net.learning.get("data"), run_ledger().digests.get(data_path)
     differ = isinstance(fitted_on, str) and digest is not None and not fitted_on.endswith(digest)
     return (_OTHER_ROWS,) if differ else ()

@@ -42,6 +42,9 @@ def test_what_is_accepted_is_listed(gml, folder):
     assert any(note.startswith("these are not the rows that the model was") for note in said)
     own = gml("check", "train.csv", "model.json", "--write-baseline", "b.json", "-f", "json")
     assert notes(own) == ["0 violations accepted, written to b.json"]
+    gml("count", "train.csv", "--implied", "model.json", "-o", "train.parquet")
+    own = gml("check", "train.parquet", "model.json", "--write-baseline", "c.json", "-f", "json")
+    assert not any(note.startswith("these are not the rows") for note in notes(own))
 
 
 @pytest.mark.parametrize(
