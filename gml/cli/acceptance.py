@@ -105,7 +105,7 @@ def read_acceptance(baseline: str | None, write_baseline: str | None) -> Accepta
 
 
 def note_on_rows(net: BayesNet, data_path: str) -> tuple[str, ...]:
-    """Say so where a model is accepted on rows other than its own; counts of them may be its own."""
+    """Say so where a model is accepted on other rows than its own; of counts it is not known."""
     from gml.data.parquet import is_count_file
 
     if data_path != "-" and is_count_file(data_path):
