@@ -24,7 +24,7 @@ from gml.check.two_sample import TRUSTED_EXPECTED
 
 # NumPy draws from urns with fewer balls than this.
 _MOST_ROWS = 10**9
-# Of the largest: what is below is rounding.
+# Of the largest eigenvalue: what is below is rounding.
 _RANK = 1e-10
 SHIFT = "mantel-haenszel"
 
@@ -130,17 +130,17 @@ def pooled_shift(
     expected = rows[:, None] * shares
     covariance = -np.einsum("s,si,sj->ij", scale, shares, shares)
     np.fill_diagonal(covariance, (scale[:, None] * shares * (1 - shares)).sum(axis=0))
-    inverse = np.linalg.pinv(covariance, rcond=_RANK, hermitian=True)
-    tolerance = _RANK * float(np.abs(covariance).max())
-    df = int(np.linalg.matrix_rank(covariance, tol=tolerance, hermitian=True))
+    values, vectors = np.linalg.eigh(covariance)
+    matter = values > _RANK * values[-1]
+    inverse = (vectors[:, matter] / values[matter]) @ vectors[:, matter].T
     moved = (after - expected).sum(axis=0)
     statistic = float(moved @ inverse @ moved)
     variances = np.diag(covariance)
     weights = rows / rows.sum()
     return Shift(
         statistic=statistic,
-        df=df,
-        log_p=log_chi2_tail(statistic, float(df)),
+        df=int(matter.sum()),
+        log_p=log_chi2_tail(statistic, float(matter.sum())),
         least_variance=float(variances[variances > 0].min()),
         before=(weights[:, None] * (before / before.sum(axis=1, keepdims=True))).sum(axis=0),
         after=(weights[:, None] * (after / rows[:, None])).sum(axis=0),
