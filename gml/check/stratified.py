@@ -121,7 +121,7 @@ def pooled_shift(
         urns = before + after
         total = urns.sum(axis=1)
         shares = urns / total[:, None]
-        # Without replacement: the variance of a binomial share, less (N − n)/(N − 1).
+        # Without replacement: the variance of a binomial count, times (N − n)/(N − 1).
         scale = rows * ((total - rows) / np.maximum(total - 1, 1))
     # With one level, or one row, there is nothing that could differ.
     scale = np.where(np.count_nonzero(shares, axis=1) > 1, scale, 0.0)

@@ -155,8 +155,9 @@ def command(
     """Check whether MODEL still holds on DATA, and say which relation broke.
 
     Four families of checks: schema (columns, unknown values, missing rates), tables (each row of
-    each table against the counts that the model was fitted on), structure (the independences that
-    the graph implies, and its edges) and fit (are rows less likely than they were?). If nothing
+    each table, and each table as a whole, against the counts that the model was fitted on),
+    structure (the independences that the graph implies, and its edges) and fit (are rows less
+    likely than they were?). If nothing
     changed, the answer is no with a chance of at most --alpha for the whole run, however many
     checks there are: p-values are adjusted together (Holm). No learned graph is quite true, so
     accept a model with --write-baseline on the data that it was fitted on. Missing values are
