@@ -10,12 +10,13 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "gml"
 
 # Each room with the rooms it may use, itself and the floor aside.
-FLOOR = {"errors", "ledger", "atomic", "progress"}
+FLOOR = {"errors", "ledger", "atomic", "progress", "resources"}
 MAY_USE = {
     "errors": set(),
     "ledger": set(),
     "atomic": {"errors", "ledger"},
     "progress": {"errors"},
+    "resources": {"errors"},
     "kernel": set(),
     "graph": set(),
     "data": {"kernel"},

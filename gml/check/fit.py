@@ -46,10 +46,10 @@ from gml.check.question import Question, Settle
 from gml.check.result import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
 from gml.check.selection import Selection
 from gml.check.tails import log_skewed_tail
-from gml.counts.resources import available_threads
 from gml.data.dataset import Dataset
 from gml.errors import counted
 from gml.model.bayesnet import BayesNet
+from gml.resources import available_threads
 
 LIKELIHOOD, CHERNOFF = "likelihood", "chernoff"
 _ID = "fit:likelihood"

@@ -38,13 +38,13 @@ from gml.check.structure import structure_checks
 from gml.check.tables import table_checks
 from gml.counts.counter import Counter, TableSet
 from gml.counts.memory import MemoryCounter
-from gml.counts.resources import available_threads
 from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
 from gml.errors import UsageError, counted
 from gml.independence.multiplicity import adjust
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
+from gml.resources import available_threads
 
 # p-values within this factor of the level are settled exactly.
 _DOUBT = 50

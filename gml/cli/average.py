@@ -189,7 +189,6 @@ def command(
     else:
         sums = {
             "max_parents": max_parents,
-            "max_memory": data.max_memory,
             "threads": data.threads,
         }
         if by == "order-mcmc":

@@ -118,7 +118,7 @@ class _Reading:
         aligned = with_levels_first(kept, self.levels)
         missing = count_missing(dataset, policy, options.na_tokens)
         return CheckedData(
-            MemoryCounter(aligned, threads=self.data.threads, max_memory=self.data.max_memory),
+            MemoryCounter(aligned, threads=self.data.threads),
             self._context(dataset.n, missing, notes),
             places=lambda rows: _places(rows, numbers, dataset, path, options),
         )

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     "--max-shd", type=click.IntRange(min=0), metavar="N", help="Exit 1 if an SHD is above N."
 )
 @click.option("--fail-on-difference", is_flag=True, help="Exit 1 if any edge differs.")
-@click.option("--max-memory", metavar="SIZE", help="Limit for tables; half of what is free.")
 @comparison_output
 @common_options
 def command(
@@ -51,7 +50,6 @@ def command(
     view: str,
     max_shd: int | None,
     fail_on_difference: bool,
-    max_memory: str | None,
     out: ComparisonOutput,
 ) -> int:
     """Compare each GRAPH with the first one, the reference; they have the same nodes.
@@ -63,20 +61,17 @@ def command(
     that stands for several DAGs. Of two models with the same levels, kl is the divergence of the
     second from the reference in nats, exactly, with a term for each node.
     """
-    from gml.counts.resources import parse_size
-
     if len(graph_paths) < 2:
         raise UsageError("give a reference and at least one graph to compare with it")
     if fail_on_difference and max_shd is not None:
         raise UsageError("--fail-on-difference is --max-shd 0: give one of them")
-    budget = None if max_memory is None else parse_size(max_memory)
     for path in graph_paths:
         claim_input(path, "graph", several=True)
     out.require_writable()
     graphs = [_read(path) for path in graph_paths]
     for argument in graphs:
         argument.warn_if_invalid()
-    pairs = [_compared(graphs[0], other, view, budget) for other in graphs[1:]]
+    pairs = [_compared(graphs[0], other, view) for other in graphs[1:]]
     out.write(pairs)
     most = 0 if fail_on_difference else max_shd
     return 1 if most is not None and any(pair.found.distance > most for pair in pairs) else 0
@@ -109,7 +104,7 @@ def _read(path: str) -> _Argument:
     return _Argument(place(path), found, None)
 
 
-def _compared(a: _Argument, b: _Argument, view: str, budget: int | None) -> ComparedPair:
+def _compared(a: _Argument, b: _Argument, view: str) -> ComparedPair:
     from gml.formats.reports.comparisons import ComparedPair
     from gml.graph.comparison import compare_graphs, require_same_nodes
 
@@ -123,7 +118,7 @@ def _compared(a: _Argument, b: _Argument, view: str, budget: int | None) -> Comp
         raise GraphError(f"{a.path} and {b.path}: {error}") from None
     if found.sid is not None and not found.sid.exact:
         reporter().note(f"{b.path}: the bounds of the SID hold, but may be wide")
-    return ComparedPair(a.path, b.path, view, found, _divergence(a, b, budget))
+    return ComparedPair(a.path, b.path, view, found, _divergence(a, b))
 
 
 def _require_dag(argument: _Argument) -> None:
@@ -133,14 +128,14 @@ def _require_dag(argument: _Argument) -> None:
     extended(argument.graph, argument.path)
 
 
-def _divergence(a: _Argument, b: _Argument, budget: int | None) -> Divergence | None:
+def _divergence(a: _Argument, b: _Argument) -> Divergence | None:
     """KL if both are models; None, with a warning, where levels differ or tables do not fit."""
     from gml.model.compare import kl_divergence
 
     if a.net is None or b.net is None:
         return None
     try:
-        found = kl_divergence(a.net, b.net, max_memory=budget)
+        found = kl_divergence(a.net, b.net)
     except (GraphError, CannotAnswer) as error:
         reporter().warn(f"no KL of {b.path}: {error}")
         return None

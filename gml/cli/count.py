@@ -86,8 +86,8 @@ def command(
         reporter().warn(f"{place(data.path)}: no rows to count")
     options = data.options
     counts = count_sets(
-        MemoryCounter(dataset, threads=data.threads, max_memory=data.max_memory),
-        wanted.sets(dataset.names, data.max_memory),
+        MemoryCounter(dataset, threads=data.threads),
+        wanted.sets(dataset.names),
         options=CountOptions(
             options.missing,
             options.decimal,
@@ -97,7 +97,6 @@ def command(
         ),
         columns=columns,
         dropped=dropped,
-        max_memory=data.max_memory,
     )
     out.write(counts)
 
@@ -164,19 +163,18 @@ class _Wanted:
         used = {name for names_of_set, _ in self.named for name in names_of_set}
         return [name for name in names if name in used]
 
-    def sets(self, names: Sequence[str], max_memory: int | None) -> Iterator[tuple[str, ...]]:
+    def sets(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Return the sets over the columns used; all of some size are refused if too many."""
         from gml.counts.countfile import SET_BYTES
-        from gml.counts.resources import default_budget, require_memory
+        from gml.resources import require_memory
 
         sets = [iter([found.names for found in self.named])]
-        budget = default_budget() if max_memory is None else max_memory
         for asked, size in ((self.pairs, 2), (self.triples, 3)):
             if asked:
                 number = comb(len(names), size)
                 require_memory(
                     number * SET_BYTES,
-                    budget,
+                    None,
                     f"counting {number} sets of {size} columns",
                     "; name fewer columns (-c), or the sets that matter (--sets)",
                 )

@@ -37,7 +37,7 @@ def open_count_file(
         if was_given(option):
             flag = "--" + option.replace("_", "-")
             raise UsageError(f"{flag} is about rows, and {path} is a count file")
-    counts = read_counts(path, max_memory=request.max_memory)
+    counts = read_counts(path)
     if was_given("missing") and request.options.missing != counts.options.missing:
         raise UsageError(
             f"--missing {request.options.missing}: {path} was counted with --missing "
@@ -63,7 +63,6 @@ def open_count_file(
         where=path,
         digest=digest,
         threads=request.threads,
-        max_memory=request.max_memory,
     )
 
 

@@ -82,7 +82,6 @@ def command(
         ready.score,
         max_parents=ready.max_parents,
         knowledge=ready.knowledge,
-        max_memory=data.max_memory,
         deadline=ready.deadline,
     )
     parts = ", ".join(map(str, result.components)) or "one variable each"

@@ -112,7 +112,6 @@ def command(
         prior=prior,
         ess=ess,
         intervals=intervals,
-        max_memory=data.max_memory,
     )
     if strict:
         require_all_seen(net)

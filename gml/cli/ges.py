@@ -89,7 +89,6 @@ def command(
             phases=phases,
             max_parents=prepared.max_parents,
             knowledge=prepared.knowledge,
-            max_memory=data.max_memory,
             restarts=restarts,
             perturb=perturb,
             seed=seed,

@@ -81,7 +81,6 @@ def command(
             prepared.score,
             max_parents=prepared.max_parents,
             knowledge=prepared.knowledge,
-            max_memory=data.max_memory,
             start=begin,
             tabu=tabu,
             restarts=restarts,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gml.cli.options import claim_input, common_options, max_memory_option
+from gml.cli.options import claim_input, common_options
 from gml.cli.output import CountFileOutput, count_file_output
 from gml.errors import UsageError
 from gml.progress import reporter
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     "  gml merge hospital-*.parquet -o - > all.parquet && gml chowliu all.parquet",
 )
 @click.argument("paths", metavar="COUNTS...", nargs=-1, required=True)
-@max_memory_option
 @count_file_output
 @common_options
-def command(paths: tuple[str, ...], max_memory: int | None, out: CountFileOutput) -> None:
+def command(paths: tuple[str, ...], out: CountFileOutput) -> None:
     """Add up count files (gml count): the result is that of counting all rows at once.
 
     The files count the same sets of the same columns in the same way. Labels of the data that only
@@ -45,10 +44,10 @@ def command(paths: tuple[str, ...], max_memory: int | None, out: CountFileOutput
     out.require_writable()
     files = []
     for number, path in enumerate(paths):
-        files.append(read_counts(path, max_memory=max_memory))
-        require_room(files, max_memory)
+        files.append(read_counts(path))
+        require_room(files)
         reporter().advance("reading", number + 1, len(paths))
-    merged = merge_counts(files, paths, max_memory=max_memory)
+    merged = merge_counts(files, paths)
     _warn_of_repeated_data(files, paths)
     out.write(merged)
 

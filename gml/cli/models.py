@@ -26,7 +26,6 @@ class AskedModel:
     net: BayesNet
     done: dict[str, str | float]
     observed: dict[str, str | float]
-    max_memory: int | None
 
     @property
     def levels(self) -> dict[str, str]:
@@ -41,13 +40,12 @@ class ModelRequest:
     path: str
     do: tuple[str, ...]
     evidence: tuple[str, ...]
-    max_memory: int | None
 
     def read(self) -> AskedModel:
         """Read the model and find the values."""
-        from gml.counts.resources import require_memory
         from gml.formats.models import read_model
         from gml.model.sample import intervene
+        from gml.resources import require_memory
 
         net = read_model(self.path)
         done = resolve_assignments(self.do, net.variables, "--do")
@@ -56,9 +54,9 @@ class ModelRequest:
         if both:
             raise UsageError(f"{quote(both[0])} cannot be both set by --do and observed")
         size = 3 * 8 * len(net.names) ** 2
-        if net.is_gaussian and self.max_memory is not None:
-            require_memory(size, self.max_memory, "the errors of all nodes")
-        return AskedModel(intervene(net, done), done, observed, self.max_memory)
+        if net.is_gaussian:
+            require_memory(size, None, "the errors of all nodes")
+        return AskedModel(intervene(net, done), done, observed)
 
 
 def model_options(function: Function) -> Function:
@@ -67,21 +65,16 @@ def model_options(function: Function) -> Function:
     @click.argument("model_path", metavar="MODEL")
     @assignments_option("--evidence", help_="Values observed, after what --do sets.")
     @assignments_option("--do", help_="Set nodes by hand, which cuts them from their parents.")
-    @click.option("--max-memory", metavar="SIZE", help="Limit for tables; half of what is free.")
     @functools.wraps(function)
     def wrapper(
         *args: Any,
         model_path: str,
         evidence: tuple[str, ...],
         do: tuple[str, ...],
-        max_memory: str | None,
         **kwargs: Any,
     ) -> Any:
-        from gml.counts.resources import parse_size
-
         claim_input(model_path, "model")
-        budget = None if max_memory is None else parse_size(max_memory)
-        request = ModelRequest(model_path, do, evidence, budget)
+        request = ModelRequest(model_path, do, evidence)
         return function(*args, model=request, **kwargs)
 
     return wrapper  # type: ignore[return-value]

@@ -17,6 +17,7 @@ import click
 from gml import ledger
 from gml.errors import CannotAnswer, UsageError, listing, place
 from gml.progress import Deadline, StderrReporter, reporter, reporting_to
+from gml.resources import limited_to, parse_size
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_RUNTIME_OPTIONS = {"threads", "max_memory", "format_", "if_changed", "quiet", "verbose", "debug"}
+_RUNTIME_OPTIONS = {"threads", "format_", "if_changed", "quiet", "verbose", "debug"}
 OUT_OF_TIME = 5
 """Exit code of a learner that --max-seconds stopped."""
 
@@ -123,6 +124,12 @@ def chosen_options() -> dict[str, Any]:
     }
 
 
+def _limit_memory(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Put the budget in force for the whole run, before any other option is looked at."""
+    if value is not None and not ctx.resilient_parsing:
+        ctx.with_resource(limited_to(parse_size(value)))
+
+
 def common_options(function: Function) -> Function:
     """The options of every command; runs it with a reporter on standard error.
 
@@ -139,6 +146,14 @@ def common_options(function: Function) -> Function:
         type=OutputFile(),
         metavar="FILE",
         help="Write which files were read to make which, for Make to include.",
+    )
+    @click.option(
+        "--max-memory",
+        metavar="SIZE",
+        is_eager=True,
+        expose_value=False,
+        callback=_limit_memory,
+        help="Refuse what would take more, such as 500M; half of what is free by default.",
     )
     @click.option("-q", "--quiet", is_flag=True, help="No warnings and no progress.")
     @click.option("-v", "--verbose", is_flag=True, help="Say what is done.")
@@ -172,7 +187,6 @@ class DataRequest:
     path: str
     options: ReadOptions
     threads: int | None
-    max_memory: int | None
 
     def declaring(self, levels: Mapping[str, tuple[str, ...]]) -> DataRequest:
         """The same request for columns with declared levels, where no option says otherwise."""
@@ -226,7 +240,7 @@ class DataRequest:
             self._note_size(counter.n, len(counter.variables))
             return counter
         dataset = self.dataset(used=used, numeric=numeric, offer_available=offer_available)
-        return MemoryCounter(dataset, threads=self.threads, max_memory=self.max_memory)
+        return MemoryCounter(dataset, threads=self.threads)
 
     def _note_size(self, rows: int, columns: int) -> None:
         reporter().note(f"{rows} rows, {columns} columns used")
@@ -286,9 +300,6 @@ _MISSING = click.option(
 _THREADS = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads; all cores by default."
 )
-_MAX_MEMORY = click.option(
-    "--max-memory", metavar="SIZE", help="Limit for tables; half of what is free."
-)
 
 _DATA_OPTIONS = [
     click.argument("data_path", metavar="DATA"),
@@ -329,7 +340,6 @@ _DATA_OPTIONS = [
         "--max-levels", type=int, default=255, show_default=True, help="Refuse ID-like columns."
     ),
     _THREADS,
-    _MAX_MEMORY,
 ]
 
 
@@ -352,7 +362,7 @@ def fitting_data_options(function: Function) -> Function:
 
 def profiling_data_options(function: Function) -> Function:
     """DATA and its options for a profile, which counts what is missing and makes no tables."""
-    left_out = (_MISSING, _THREADS, _MAX_MEMORY)
+    left_out = (_MISSING, _THREADS)
     options = [option for option in _DATA_OPTIONS if option not in left_out]
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
@@ -410,10 +420,8 @@ def _data_request(
     cut: tuple[str, ...],
     levels: str | None,
     threads: int | None = None,
-    max_memory: str | None = None,
     **rest: Any,
 ) -> DataRequest:
-    from gml.counts.resources import parse_size
     from gml.data.discretize import parse_binning
     from gml.data.options import ReadOptions
     from gml.data.schema import Schema, read_schema
@@ -437,8 +445,7 @@ def _data_request(
         schema=Schema() if levels is None else read_schema(levels),
         **rest,
     )
-    budget = None if max_memory is None else parse_size(max_memory)
-    return DataRequest(data_path, options, threads, budget)
+    return DataRequest(data_path, options, threads)
 
 
 def finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
@@ -491,20 +498,6 @@ def max_seconds_option(function: Function) -> Function:
     @functools.wraps(function)
     def wrapper(*args: Any, max_seconds: float | None, **kwargs: Any) -> Any:
         return function(*args, deadline=Deadline(max_seconds), **kwargs)
-
-    return wrapper  # type: ignore[return-value]
-
-
-def max_memory_option(function: Function) -> Function:
-    """--max-memory SIZE, injected as a number of bytes."""
-
-    @_MAX_MEMORY
-    @functools.wraps(function)
-    def wrapper(*args: Any, max_memory: str | None, **kwargs: Any) -> Any:
-        from gml.counts.resources import parse_size
-
-        budget = None if max_memory is None else parse_size(max_memory)
-        return function(*args, max_memory=budget, **kwargs)
 
     return wrapper  # type: ignore[return-value]
 

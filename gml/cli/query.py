@@ -151,7 +151,7 @@ def _explanation(asked: AskedModel, target: Sequence[str]) -> Answer:
     from gml.formats.reports.answers import Answer
     from gml.model.query import Inference
 
-    inference = Inference(asked.net, max_memory=asked.max_memory)
+    inference = Inference(asked.net)
     found = inference.map(target, asked.levels) if target else inference.mpe(asked.levels)
     rows = [{"node": name, "level": level} for name, level in found.levels.items()]
     log_probability = min(0.0, found.log_probability)
@@ -165,7 +165,7 @@ def _posterior(asked: AskedModel, target: Sequence[str], *, joint: bool) -> Answ
     from gml.formats.reports.answers import Answer
     from gml.model.query import Inference
 
-    inference = Inference(asked.net, max_memory=asked.max_memory)
+    inference = Inference(asked.net)
     levels = {variable.name: variable.levels or () for variable in asked.net.variables}
     rows: list[dict[str, Any]]
     if len(target) > 1 and joint:

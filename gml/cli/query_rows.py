@@ -101,7 +101,7 @@ class _LevelAnswers:
     def __init__(self, asked: AskedModel, question: RowQuestion) -> None:
         from gml.model.query import Inference
 
-        self._inference = Inference(asked.net, max_memory=asked.max_memory)
+        self._inference = Inference(asked.net)
         self._targets = question.targets
         self._predict = question.predict
         self._levels = {v.name: v.levels or () for v in asked.net.variables}

@@ -77,7 +77,6 @@ def command(
             asked.observed,
             seed=seed,
             missing_rate=missing_rate,
-            max_memory=asked.max_memory,
         )
     else:
         rows = network_rows(

@@ -290,7 +290,6 @@ def _with_loss(
                 prior=prior,
                 ess=ess,
                 threads=data.threads,
-                max_memory=data.max_memory,
             ),
         )
         for found, argument in zip(scored, graphs, strict=True)

@@ -30,12 +30,12 @@ from gml.counts.countfile import (
     CountFile,
     CountOptions,
 )
-from gml.counts.resources import default_budget, require_memory
 from gml.data.dataset import MAX_LEVELS
 from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, is_parquet
 from gml.data.source import open_source
 from gml.errors import DataError, UsageError, listing, quote
+from gml.resources import default_budget, require_memory
 
 _ROW_GROUP = 1 << 18
 # What reading takes beside the arrays that stay.

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import TableSet
 from gml.counts.memory import MemoryCounter
-from gml.counts.resources import default_budget, require_memory
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.resampling import distinct_rows
 from gml.errors import CannotAnswer, UsageError, listing
 from gml.kernel.layout import DENSE_CELLS
 from gml.progress import reporter
+from gml.resources import default_budget, require_memory
 
 MOST_ROWS = 1 << 53
 """Rows that counts can stand for, so that they are exact as floating-point numbers."""

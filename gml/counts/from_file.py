@@ -29,10 +29,10 @@ from gml.counts.counter import (
 )
 from gml.counts.countfile import CountFile
 from gml.counts.memory import MemoryCounter
-from gml.counts.resources import available_threads, default_budget
 from gml.data.dataset import Dataset, Variable, code_type
 from gml.errors import CannotAnswer, MissingTable, UsageError, listing, quote, unknown_name
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
+from gml.resources import available_threads, default_budget
 
 _ENGINES = 4096
 _SETS_REMEMBERED = 1 << 16

@@ -28,11 +28,11 @@ from gml.counts.counter import (
     every_configuration,
     tables_of,
 )
-from gml.counts.resources import available_threads, default_budget, require_memory
 from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.errors import UsageError, listing, quote
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
 from gml.progress import reporter
+from gml.resources import available_threads, default_budget, require_memory
 
 _MASK_LEVELS = 32
 _COMPRESS_SETS = 64

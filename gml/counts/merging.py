@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.countfile import CUT, FROM_DATA, MOST_ROWS, CountedColumn, CountFile, CountOptions
-from gml.counts.resources import default_budget, require_memory
 from gml.data.dataset import MAX_LEVELS
 from gml.data.levels import NA_LEVEL, order_levels
 from gml.data.resampling import distinct_cells
 from gml.errors import DataError, listing, quote
 from gml.kernel.number import parse_number
 from gml.progress import reporter
+from gml.resources import default_budget, require_memory
 
 
 def merge_counts(

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Counter, Triple, tables_of
-from gml.counts.resources import available_threads
 from gml.errors import CannotAnswer, UsageError
 from gml.independence.base import INSUFFICIENT, CIResult, PValueTest, ResultArrays
 from gml.independence.contingency import describe, is_sufficient
 from gml.progress import reporter
+from gml.resources import available_threads
 
 _SLACK = 1e-9
 _CHUNK = 250

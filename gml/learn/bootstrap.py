@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from gml.counts.resources import available_threads
 from gml.data.dataset import Dataset
 from gml.data.resampling import distinct_rows, require_splittable, resampled
 from gml.errors import CannotAnswer
 from gml.graph.graph import Graph
 from gml.progress import Deadline, reporter
+from gml.resources import available_threads
 
 
 def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:

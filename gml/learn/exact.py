@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.resources import default_budget, format_size
 from gml.errors import CannotAnswer, listing, quote
 from gml.graph.bits import bits_of, lowest, members
 from gml.graph.equivalence import representative
@@ -51,6 +50,7 @@ from gml.learn.parent_sets import (
 )
 from gml.learn.search import SearchResult
 from gml.progress import Deadline, reporter
+from gml.resources import default_budget, format_size
 from gml.scores.base import Score, total
 
 # The climb when the time was up.

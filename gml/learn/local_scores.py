@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import FamilyArray
 from gml.graph.bits import members, positions
+from gml.resources import default_budget
 from gml.scores.base import RESOLUTION, Score, batch
 
 Column = NDArray[np.float64]
@@ -35,7 +36,8 @@ class LocalScores:
 
     def __init__(self, score: Score, max_memory: int | None = None) -> None:
         """Keep scores in so many bytes, and in no more than are of use."""
-        self._room = min(_MOST_KEPT_BYTES, _MOST_KEPT_BYTES if max_memory is None else max_memory)
+        budget = default_budget() if max_memory is None else max_memory
+        self._room = min(_MOST_KEPT_BYTES, budget)
         self.names = sorted(score.names)
         self.computed = 0
         self._score = score

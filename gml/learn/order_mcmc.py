@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import FamilyArray
-from gml.counts.resources import available_threads, default_budget, require_memory
 from gml.errors import CannotAnswer, UsageError
 from gml.graph.bits import members
 from gml.graph.knowledge import Knowledge
@@ -43,6 +42,7 @@ from gml.learn.parent_sets import (
     subsets_of,
 )
 from gml.progress import Deadline, reporter
+from gml.resources import available_threads, default_budget, require_memory
 from gml.scores.base import Score, batch, rounded
 
 MOST_CANDIDATES = 63

@@ -30,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.resources import available_threads, default_budget, require_memory
 from gml.errors import CannotAnswer
 from gml.graph.knowledge import Knowledge
 from gml.learn.parent_sets import Sets, all_parent_sets, choices_of
 from gml.progress import Deadline, reporter
+from gml.resources import available_threads, default_budget, require_memory
 from gml.scores.base import Score
 
 _HINT = "; use fewer columns, or average by order-mcmc"

@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import FamilyArray
-from gml.counts.resources import default_budget, require_memory
 from gml.errors import CannotAnswer, DataError, quote
 from gml.graph.bits import bits_of
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
 from gml.learn.search import Limits
 from gml.progress import Deadline, reporter
+from gml.resources import default_budget, require_memory
 from gml.scores.base import RESOLUTION, Score, batch, bounded_batch
 
 MOST_VARIABLES = 64

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.resources import default_budget
 from gml.errors import GraphError, listing, quote
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.gaussian import ROUNDING, errors_of
 from gml.model.query import Inference
+from gml.resources import default_budget
 
 # What is held at a time: the tables of the elimination, their rows as shares, the cliques.
 _COPIES = 3

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, Moments
 from gml.counts.elimination import inverse, regression
-from gml.counts.resources import default_budget, require_memory
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, quote
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
+from gml.resources import default_budget, require_memory
 
 METHODS = ("mle", "bayes")
 PRIORS = ("bdeu", "k2", "jeffreys", "uniform")

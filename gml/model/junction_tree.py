@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.resources import default_budget, format_size
 from gml.errors import CannotAnswer, GraphError, listing
 from gml.graph.bits import bits_of, members
 from gml.graph.triangulation import eliminate_by_min_fill
 from gml.kernel.layout import STEP_KEEP, STEP_MAX
 from gml.model.bayesnet import BayesNet
 from gml.model.log_elimination import LogElimination
+from gml.resources import default_budget, format_size
 
 _HEADER = 7
 # The kernel's limit; so many axes of two levels are more cells than any machine has.

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.resources import default_budget
 from gml.errors import CannotAnswer, UsageError, quote, unknown_name
 from gml.kernel.layout import STEP_MAX, STEP_SUM
 from gml.model.bayesnet import BayesNet
 from gml.model.junction_tree import JunctionTree, ancestors, flat_tables
 from gml.progress import reporter
+from gml.resources import default_budget
 
 _TIE = 1e-12
 # The tables of a plan that rows with different gaps share: beyond this, plans of their own pay.

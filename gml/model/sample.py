@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.resources import available_threads
 from gml.data.dataset import Dataset, Variable, code_type
 from gml.errors import CannotAnswer, UsageError, listing, quote, unknown_name
 from gml.kernel.plan import (
@@ -35,6 +34,7 @@ from gml.kernel.plan import (
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.row_text import RowWriter, row_writer
 from gml.progress import reporter
+from gml.resources import available_threads
 
 Plan = TablePlan | GaussianPlan
 Step = TableStep | GaussianStep

@@ -10,10 +10,10 @@ import sys
 import pytest
 
 from gml.atomic import write_whole
-from gml.counts.resources import default_budget, format_size, parse_size
 from gml.data.levels import order_levels
 from gml.errors import GmlWarning, OutputError, UsageError, listing, unknown_name
 from gml.progress import Reporter, StderrReporter, reporter, reporting_to
+from gml.resources import default_budget, format_size, parse_size
 
 
 def test_write_whole(tmp_path):
