@@ -1,0 +1,1 @@
+"""Inputs and surroundings that mean harm, or might as well: small files that want much, odd streams."""

@@ -1,0 +1,73 @@
+"""Run the command where memory is watched: what tests of hostile input share."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+MIB = 1 << 20
+# Beyond any peak that a test allows: a failing test must not take the machine along.
+_ADDRESS_SPACE = 6 << 30
+
+
+class Finished(NamedTuple):
+    """What a process left: exit code, streams, and the most memory it had, in bytes."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+    peak: int
+
+    @property
+    def error(self) -> str:
+        """The last line of standard error."""
+        return self.stderr.decode().rstrip("\n").rpartition("\n")[2]
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Callable[..., Finished]:
+    """Run the real command in a scratch folder; a run that hangs is killed and fails the test."""
+
+    def run(
+        *args: str | Path,
+        stdin: bytes = b"",
+        env: dict[str, str] | None = None,
+        seconds: float = 60,
+        address_space: int = _ADDRESS_SPACE,
+    ) -> Finished:
+        def limit() -> None:
+            resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, \
+                tempfile.TemporaryFile() as err:  # fmt: skip
+            given.write(stdin)
+            given.seek(0)
+            process = subprocess.Popen(
+                [sys.executable, "-m", "gml.cli", *map(str, args)],
+                stdin=given,
+                stdout=out,
+                stderr=err,
+                cwd=tmp_path,
+                env={**os.environ, **(env or {})},
+                preexec_fn=limit,
+            )
+            guard = threading.Timer(seconds, process.kill)
+            guard.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            guard.cancel()
+            # Popen would wait for it once more.
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            err.seek(0)
+            return Finished(process.returncode, out.read(), err.read(), usage.ru_maxrss * 1024)
+
+    return run
