@@ -1,22 +1,30 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all.
+
+A file is written under the name `.NAME.gml-RANDOM.tmp` beside its target, locked (flock) as long as
+that lasts, and then renamed. What a killed process leaves is not locked: the next one that writes
+the same target removes it. Where the file system has no locks, it stays.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from gml import ledger
 from gml.errors import OutputError, UsageError
+from gml.ledger import open_file
+from gml.signals import partial_files
 
 _BLOCK = 1 << 20
-# Opening these anew would truncate what they lead to.
-_OPEN_FILE = r"/dev/std(out|err)|(?:/dev|/proc/self)/fd/(\d+)"
+# Names are at most 255 bytes long.
+_STEM_BYTES = 200
+_TEMPORARY = re.compile(r"(\..*\.gml-)[0-9a-f]{16}\.tmp", re.DOTALL)
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -38,28 +46,106 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     if is_special(path):
         raise UsageError(f"cannot write {str(path)!r} bit by bit: it is not a regular file")
-    target = Path(os.path.realpath(path))
+    kept = ledger.current()
+    if str(path) not in kept.planned:
+        kept.plan(str(path), "a file")
+    target = os.path.realpath(path)
+    _remove_leftovers(target, kept.leftovers)
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+        with _temporary_file(target, path) as (temporary, descriptor):
+            with os.fdopen(descriptor, "wb", closefd=False) as file:
+                yield file
+                file.flush()
+                os.fsync(descriptor)
+            kept.require_unwritten(str(path), target)
+            if not (kept.keeps_unchanged and _same_bytes(Path(temporary), Path(target))):
+                os.fchmod(descriptor, _mode_for(Path(target)))
+                os.replace(temporary, target)  # noqa: PTH105
+        kept.note_written(str(path), target)
     except OSError as error:
-        raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from None
+        raise OutputError(f"cannot write {str(path)!r}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _temporary_file(target: str, path: object) -> Iterator[tuple[str, int]]:
+    """Make a locked file beside the target; unless it was renamed, it is gone at the end.
+
+    The `path` is what messages call the target.
+    """
+    temporary, descriptor = "", None
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if ledger.current().keeps_unchanged and _same_bytes(Path(temporary), target):
-            Path(temporary).unlink()
-        else:
-            Path(temporary).chmod(_mode_for(target))
-            Path(temporary).replace(target)
-        ledger.current().outputs.append(str(path))
-    except BaseException as error:
+        while descriptor is None:
+            temporary = f"{_stem(target)}{os.urandom(8).hex()}.tmp"
+            # Before it is there: a signal can come at any time.
+            partial_files.add(temporary)
+            try:
+                descriptor = _new_locked_file(temporary)
+            except OSError as error:
+                raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from None
+        yield temporary, descriptor
+    finally:
         with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        if isinstance(error, OSError):
-            raise OutputError(f"cannot write {str(path)!r}: {error.strerror}") from None
-        raise
+            os.unlink(temporary)  # noqa: PTH108
+        partial_files.discard(temporary)
+        # Last: once it is unlocked, others take it for a leftover.
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _new_locked_file(path: str) -> int | None:
+    """Make a file; None if another process took it for a leftover before it was locked."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    # Without locks nobody can take a file for a leftover either.
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    if _leads_to(path, descriptor):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _remove_leftovers(target: str, known: dict[str, list[str]]) -> None:
+    """Remove temporary files of the target whose process is gone, as their locks tell."""
+    folder = os.path.dirname(target)  # noqa: PTH120
+    if folder not in known:
+        with contextlib.suppress(OSError):
+            known[folder] = [name for name in os.listdir(folder) if _TEMPORARY.fullmatch(name)]  # noqa: PTH208
+    prefix = os.path.basename(_stem(target))  # noqa: PTH119
+    for name in known.get(folder, []):
+        found = _TEMPORARY.fullmatch(name)
+        if found is not None and found[1] == prefix:
+            with contextlib.suppress(OSError):
+                _remove_unlocked(f"{folder}/{name}")
+
+
+def _remove_unlocked(path: str) -> None:
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, os.O_RDWR | flags)
+    except PermissionError:
+        # Killed after it got the permissions of its target.
+        descriptor = os.open(path, os.O_RDONLY | flags)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _leads_to(path, descriptor):
+            os.unlink(path)  # noqa: PTH108
+    finally:
+        os.close(descriptor)
+
+
+def _leads_to(path: str, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _stem(target: str) -> str:
+    """What the names of all temporary files of a target begin with."""
+    folder, name = os.path.split(target)
+    while len(os.fsencode(name)) > _STEM_BYTES:
+        name = name[:-1]
+    return f"{folder}/.{name}.gml-"
 
 
 @contextlib.contextmanager
@@ -71,7 +157,8 @@ def streamed_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def is_special(path: str | os.PathLike[str]) -> bool:
     """Whether a path names a device, a pipe, a folder or an open file, which no rename can make."""
-    if re.fullmatch(_OPEN_FILE, str(path)):
+    # Opening these anew would truncate what they lead to.
+    if open_file(str(path)) is not None:
         return True
     return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
 
@@ -80,10 +167,10 @@ def is_special(path: str | os.PathLike[str]) -> bool:
 def _special_file(target: Path) -> Iterator[BinaryIO]:
     if os.path.isdir(target):  # noqa: PTH112
         raise UsageError(f"cannot write {str(target)!r}: it is a folder")
-    already_open = re.fullmatch(_OPEN_FILE, str(target))
+    already_open = open_file(str(target))
     try:
-        if already_open:
-            descriptor = os.dup(int(already_open[2] or {"out": 1, "err": 2}[already_open[1]]))
+        if already_open is not None:
+            descriptor = os.dup(already_open)
         else:
             descriptor = os.open(target, os.O_WRONLY)
         with os.fdopen(descriptor, "wb") as file:

@@ -2,15 +2,30 @@
 
 The command line keeps a ledger for each run, and files that it writes carry what is in it. The
 library on its own keeps none: what is noted then is forgotten.
+
+One rule keeps files apart: no output may be an input, lie in a folder that is one, or be another
+output. Inputs and outputs are held against each other in whichever order they come to be known. A
+file is known by its identity on the file system, so links and other spellings make no difference.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+import stat
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+
+from gml.errors import OutputError, UsageError
+
+STANDARD_OUTPUT = "-"
+_OPEN_FILE = re.compile(r"/dev/std(in|out|err)|(?:/dev|/proc/self)/fd/(\d+)")
+_STANDARD = {"in": 0, "out": 1, "err": 2}
+
+# Device and inode of a file; of one that is not there yet those of its folder, and its name.
+Identity = tuple[int, int] | tuple[int, int, str]
 
 
 @dataclass(frozen=True)
@@ -30,8 +45,8 @@ class Ledger:
     """The files of one run."""
 
     inputs: list[Input] = field(default_factory=list)
-    planned: list[str] = field(default_factory=list)
-    """Files that are to be written, as far as is known."""
+    planned: dict[str, str] = field(default_factory=dict)
+    """Files and folders to be written, as far as is known, and the options that name them."""
     outputs: list[str] = field(default_factory=list)
     """Files written, by the names that they were given."""
     digests: dict[str, str] = field(default_factory=dict)
@@ -40,6 +55,86 @@ class Ledger:
     """Whether an output will hold the hashes of the inputs."""
     keeps_unchanged: bool = False
     """Whether a file that would not change is left alone."""
+    leftovers: dict[str, list[str]] = field(default_factory=dict)
+    """By folder, the temporary files that were in it when the run first wrote there."""
+    _read: dict[Identity, str] = field(default_factory=dict)
+    _folders: dict[Identity, str] = field(default_factory=dict)
+    _reserved: dict[Identity | int, str] = field(default_factory=dict)
+    _written: dict[Identity, str] = field(default_factory=dict)
+
+    def claim(self, item: Input, files: Sequence[str] = ()) -> None:
+        """Note an input, and the `files` in it if it is a folder; no output may replace them."""
+        self.inputs.append(item)
+        folder = _identity(item.path) if os.path.isdir(item.path) else None  # noqa: PTH112
+        if folder is not None:
+            self._folders[folder] = item.path
+        for path in files or [item.path]:
+            found = _identity(0 if path == "-" else path)
+            # What is not there will be said by whoever reads it.
+            if found is not None and len(found) == 2:
+                self._read[found] = path
+        for path in self.planned:
+            self._require_no_input(path)
+
+    def plan(self, path: str, option: str) -> None:
+        """Note an output before anything is written; it may be neither an input nor another one.
+
+        `-` is standard output. Devices can be named more than once.
+        """
+        self._require_no_input(path)
+        other = self._rival(path)
+        if other is not None:
+            options = " and ".join(dict.fromkeys([self.planned[other], option]))
+            if _descriptor(path) == 1:
+                where, way_out = f"standard output ({options})", "name a file"
+            else:
+                where, way_out = f"{path!r} ({options}), the same file", "name another"
+            raise UsageError(f"two outputs would go to {where}; {way_out} for one of them")
+        self._reserved |= dict.fromkeys(_keys(path), path)
+        self.planned[path] = option
+
+    def _rival(self, path: str) -> str | None:
+        """The output that goes to the same place as another one."""
+        for key in _keys(path):
+            other = self._reserved.get(key)
+            # Two descriptors can share a file, by 2>&1: they write to it one after the other.
+            shared = not isinstance(key, int) and None not in map(_descriptor, (path, other or ""))
+            if other is not None and not shared:
+                return other
+        return None
+
+    def require_unwritten(self, path: str, target: str) -> None:
+        """Refuse to replace what the run wrote under another name that means the same file.
+
+        File systems can take names for the same that nothing told apart before they were there.
+        """
+        found = _identity(target)
+        other = None if found is None else self._written.get(found, path)
+        if other not in (None, path):
+            raise OutputError(f"{path!r} would replace {other!r}, which was just written")
+
+    def note_written(self, path: str, target: str) -> None:
+        """Note a file that was written, by the name that it was given."""
+        self.outputs.append(path)
+        found = _identity(target)
+        if found is not None:
+            self._written[found] = path
+
+    def _require_no_input(self, path: str) -> None:
+        shown = "standard output" if _descriptor(path) == 1 else repr(path)
+        if any(key in self._read for key in _keys(path)):
+            raise UsageError(f"{shown} is an input; write somewhere else")
+        if not self._folders or _descriptor(path) is not None:
+            return
+        # Where a link is, and what it leads to.
+        for place in (os.path.realpath(os.path.dirname(path)), os.path.realpath(path)):  # noqa: PTH120
+            for folder in _upwards(place):
+                found = self._folders.get(_identity(folder) or (0, 0))
+                if found is not None:
+                    raise UsageError(
+                        f"{shown} lies in {found!r}, which is an input and would have it as data "
+                        "next time; write somewhere else"
+                    )
 
     def input_hashes(self) -> dict[str, str | list[str]]:
         """Return the hashes of the inputs by role, a list for a role that can have several.
@@ -63,6 +158,68 @@ class Ledger:
             assert isinstance(listed, list)
             listed.append(digest)
         return found
+
+
+def open_file(path: str) -> int | None:
+    """Return the descriptor that a path means, if it means one that is open already.
+
+    Examples
+    --------
+    >>> open_file("/dev/stdout"), open_file("/dev/fd/3"), open_file("graph.dot")
+    (1, 3, None)
+    """
+    found = _OPEN_FILE.fullmatch(path)
+    if found is None:
+        return None
+    return _STANDARD[found[1]] if found[1] else int(found[2])
+
+
+def goes_to_standard_output(path: str | None) -> bool:
+    """Whether what the command line names as an output (None: nothing) is standard output."""
+    return path in (None, STANDARD_OUTPUT) or open_file(str(path)) == 1
+
+
+def _descriptor(path: str) -> int | None:
+    return 1 if path == STANDARD_OUTPUT else open_file(path)
+
+
+def _identity(path: str | int) -> Identity | None:
+    """What a path leads to; None for a device or socket, and where nothing can be."""
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        if isinstance(path, int):
+            return None
+        folder, name = os.path.split(os.path.realpath(path))
+        try:
+            above = os.stat(folder)  # noqa: PTH116
+        except OSError:
+            return None
+        return above.st_dev, above.st_ino, name
+    except ValueError:
+        # A null character; whoever opens it will say so.
+        return None
+    kinds = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISFIFO)
+    return (found.st_dev, found.st_ino) if any(kind(found.st_mode) for kind in kinds) else None
+
+
+def _keys(path: str) -> list[Identity | int]:
+    """By what an output is known: a descriptor by its number, and by the file that it leads to."""
+    number = _descriptor(path)
+    if number is None:
+        found = _identity(path)
+        return [] if found is None else [found]
+    try:
+        state = os.fstat(number)
+    except OSError:
+        return [number]
+    return [number, (state.st_dev, state.st_ino)] if stat.S_ISREG(state.st_mode) else [number]
+
+
+def _upwards(place: str) -> Iterator[str]:
+    yield place
+    while place != (place := os.path.dirname(place)):  # noqa: PTH120
+        yield place
 
 
 _kept: ContextVar[Ledger | None] = ContextVar("ledger", default=None)

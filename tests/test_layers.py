@@ -10,11 +10,12 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "gml"
 
 # Each room with the rooms it may use, itself and the floor aside.
-FLOOR = {"errors", "ledger", "atomic", "progress", "resources"}
+FLOOR = {"errors", "ledger", "signals", "atomic", "progress", "resources"}
 MAY_USE = {
     "errors": set(),
-    "ledger": set(),
-    "atomic": {"errors", "ledger"},
+    "ledger": {"errors"},
+    "signals": set(),
+    "atomic": {"errors", "ledger", "signals"},
     "progress": {"errors"},
     "resources": {"errors"},
     "kernel": set(),

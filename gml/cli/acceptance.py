@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from gml.cli.options import claim_input, run_ledger
-from gml.cli.output import require_writable
 from gml.errors import UsageError, counted
 from gml.progress import reporter
 
@@ -75,7 +74,7 @@ class Acceptance:
 
 
 def read_acceptance(baseline: str | None, write_baseline: str | None) -> Acceptance:
-    """Read the baseline, and see that another one can be written.
+    """Read the baseline.
 
     To accept a model anew, what settings name is left aside, and what is not there yet is none.
     Named on the command line beside --write-baseline, a baseline is added to.
@@ -98,7 +97,6 @@ def read_acceptance(baseline: str | None, write_baseline: str | None) -> Accepta
             claim_input(baseline, "baseline")
         known = read_baseline(baseline)
     if write_baseline is not None:
-        require_writable(write_baseline)
         # The baseline is JSON, whatever the report is.
         run_ledger().wants_digests = True
     return Acceptance(known, baseline, write_baseline)

@@ -23,7 +23,7 @@ from gml.cli.options import (
     seed_option,
     was_given,
 )
-from gml.cli.output import GraphOutput, ReportOutput, graph_output, require_writable
+from gml.cli.output import GraphOutput, ReportOutput, graph_output
 from gml.cli.posteriors import CHAIN_OPTIONS, MOST_PARENTS, average_orders, chain_options
 from gml.cli.scoring import ScoreRequest, score_options
 from gml.cli.searching import restart_options, tabu_option
@@ -152,7 +152,7 @@ def command(
     """
     from gml.formats.knowledge import as_json
 
-    pairs = _check_options(by, scoring, pc, probabilities, out.path)
+    pairs = _check_options(by, scoring, pc, probabilities)
     numeric = pc.testing.numeric if by == "pc" else scoring.numeric
     counter = data.counter(numeric=numeric, offer_available=by not in _BY_SCORE)
     known = knowledge.resolve([variable.name for variable in counter.variables])
@@ -210,7 +210,7 @@ def command(
 
 
 def _check_options(
-    by: str, scoring: ScoreRequest, pc: PcRequest, probabilities: str | None, output: str | None
+    by: str, scoring: ScoreRequest, pc: PcRequest, probabilities: str | None
 ) -> ReportOutput | None:
     """Refuse options that do not go together; returns where the shares of pairs go."""
     from gml.formats.suffixes import REPORT_SUFFIXES, format_of
@@ -232,10 +232,7 @@ def _check_options(
         return None
     if probabilities == "-":
         raise UsageError("--probabilities needs a file; standard output is for the graph")
-    if probabilities == output:
-        raise UsageError("two outputs have the same file")
     format_ = format_of(probabilities, REPORT_SUFFIXES, or_option="")
-    require_writable(probabilities)
     return ReportOutput(probabilities, format_)
 
 

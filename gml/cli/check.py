@@ -168,7 +168,6 @@ def command(
     claim_input(model_path, "model")
     chosen = _families(families)
     acceptance = read_acceptance(baseline, write_baseline)
-    out.require_writable(beside=[] if write_baseline is None else [write_baseline])
     settings = CheckSettings(
         alpha=alpha,
         min_effect=min_effect,

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.output import CheckReportOutput, check_report_output, require_writable
-from gml.errors import GmlError, UsageError, unknown_name
+from gml.cli.options import run_ledger
+from gml.cli.output import CheckReportOutput, check_report_output, plan_output
+from gml.errors import GmlError, unknown_name
+from gml.ledger import STANDARD_OUTPUT
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_STANDARD_OUTPUT = (None, "-", "/dev/stdout")
+_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,11 @@ class CheckOutput:
     def _all(self) -> tuple[CheckReportOutput, ...]:
         return (self.main, *self.others)
 
-    def require_writable(self, *, beside: Sequence[str] = ()) -> None:
-        """Refuse paths that cannot be written, or that others write, once all inputs are known."""
-        _require_different_places([*beside, *(out.path for out in self._all)])
-        for out in self._all:
-            out.require_writable()
+    def plan_summary(self) -> None:
+        """See that the summary of the step, which annotations add to, is a file of its own."""
+        path = os.environ.get(_SUMMARY)
+        if path and any(out.format == "github" for out in self._all):
+            run_ledger().plan(path, _SUMMARY)
 
     def write(self, report: CheckReport) -> None:
         """Write all reports, the files first: one that fails keeps none of the rest back.
@@ -75,10 +77,9 @@ def check_output(function: Function) -> Function:
         *args: Any, out: CheckReportOutput, reports: Sequence[tuple[str, str]], **kwargs: Any
     ) -> Any:
         others = tuple(CheckReportOutput(path, form) for form, path in reports)
-        _require_different_places([out.path, *(path for _, path in reports)])
-        for _, path in reports:
-            require_writable(path)
-        return function(*args, out=CheckOutput(out, others), **kwargs)
+        outputs = CheckOutput(out, others)
+        outputs.plan_summary()
+        return function(*args, out=outputs, **kwargs)
 
     return check_report_output(wrapper)  # type: ignore[return-value]
 
@@ -97,30 +98,17 @@ def _parsed_reports(
             )
         if form not in FORMATS:
             raise click.BadParameter(unknown_name("format", form, FORMATS), ctx, param)
+        if path == STANDARD_OUTPUT:
+            run_ledger().plan(path, f"--report {form}")
+        else:
+            plan_output(path, f"--report {form}")
         found.append((form, path))
     return found
 
 
-def _require_different_places(paths: Sequence[str | None]) -> None:
-    from gml.atomic import is_special
-
-    seen = set()
-    for path in paths:
-        if path in _STANDARD_OUTPUT:
-            key = "-"
-        elif is_special(str(path)):
-            continue
-        else:
-            key = os.path.realpath(str(path))
-        if key in seen:
-            where = "standard output" if key == "-" else repr(path)
-            raise UsageError(f"two outputs would go to {where}; name another file for one of them")
-        seen.add(key)
-
-
 def append_step_summary(text: str) -> None:
     """Add Markdown to the summary of a step of GitHub Actions; elsewhere do nothing."""
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    path = os.environ.get(_SUMMARY)
     if not path:
         return
     try:

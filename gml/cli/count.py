@@ -79,7 +79,6 @@ def command(
     from gml.counts.memory import MemoryCounter
 
     wanted = _Wanted.read(pairs, triples, graphs, implied, sets_path)
-    out.require_writable()
     data = data.declaring(wanted.levels)
     dataset, columns, dropped = _read(data, wanted)
     if dataset.n == 0:

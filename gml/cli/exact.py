@@ -73,8 +73,6 @@ def command(
     report = outputs.report() if against else None
     out = outputs.graph(with_report=bool(against))
     rivals = [_Rival(path, search) for path in against]
-    if out is not None:
-        out.require_writable()
     ready = search.prepare(data, out)
     for rival in rivals:
         require_columns(rival.dag, rival.path, ready.score.names)

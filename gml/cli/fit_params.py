@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from gml.cli.options import (
     fitting_data_options,
     was_given,
 )
-from gml.cli.output import ModelOutput, model_output, require_writable
+from gml.cli.output import ModelOutput, model_output, plan_output
 from gml.errors import UsageError, listing, place
 from gml.progress import reporter
 
@@ -66,7 +67,7 @@ _ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels", "strict")
 )
 @click.option(
     "--cpt-dir",
-    type=OutputFile(),
+    type=OutputFile(folder=True),
     metavar="DIR",
     help="Also write one CSV file for each node here.",
 )
@@ -99,9 +100,8 @@ def command(
 
     _check(method, prior, gaussian)
     graph = read_graph_argument(graph_path, "graph")
-    out.require_writable()
     if cpt_dir is not None:
-        require_writable(cpt_dir, folder=True)
+        _plan_tables(graph, cpt_dir)
     dag = _dag(graph, graph_path)
     data = data.declaring(graph.levels)
     counter = data.counter(used=columns_of(graph, graph_path), numeric=gaussian)
@@ -149,6 +149,16 @@ def _check(method: str, prior: str, gaussian: bool) -> None:
         for name in _ON_LEVELS_ONLY:
             if was_given(name):
                 raise UsageError(f"--{name} does not go with --gaussian")
+
+
+def _plan_tables(graph: Graph, folder: str) -> None:
+    """Refuse tables that would replace inputs or other outputs, before anything is written."""
+    from gml.formats.models import table_paths
+
+    # In a folder that is still to be made there is nothing to replace.
+    if os.path.isdir(folder):  # noqa: PTH112
+        for path in table_paths(graph.names, folder):
+            plan_output(path, "--cpt-dir")
 
 
 def _dag(graph: Graph, path: str) -> Graph:

@@ -72,7 +72,6 @@ def command(
     if cpdag:
         search.require_equivalent("--cpdag")
     begin = None if start is None else read_graph_argument(start, "start")
-    out.require_writable()
     prepared = search.prepare(data, out)
     if begin is not None:
         require_columns(begin, str(start), prepared.score.names)

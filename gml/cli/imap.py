@@ -86,7 +86,6 @@ def command(
         raise UsageError(
             "--missing available: families on different rows cannot be compared; use drop or level"
         )
-    out.require_writable()
     counter = data.counter(
         used=_columns_of(order, data.options.columns),
         numeric=testing.numeric if scoring is None else scoring.numeric,

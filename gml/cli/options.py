@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -61,9 +62,21 @@ class NameList(click.ParamType[tuple[str, ...]]):
 
 
 class OutputFile(click.ParamType[str]):
-    """A file (or folder) that the command writes."""
+    """A file (or a folder of files) that the command writes, which must be fit for that."""
 
     name = "file"
+
+    def __init__(self, *, folder: bool = False) -> None:
+        self._folder = folder
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        from gml.cli.output import plan_output
+
+        # Whether it can be standard output, each command decides.
+        if value != "-" and param is not None and not (ctx is None or ctx.resilient_parsing):
+            named = param.metavar if isinstance(param, click.Argument) else param.opts[-1]
+            plan_output(value, str(named), folder=self._folder)
+        return str(value)
 
 
 def name_list_option(*flags: str, help_: str) -> Callable[[Function], Function]:
@@ -106,7 +119,12 @@ def claim_input(path: str, role: str, *, several: bool = False) -> None:
         from gml.cli.dependencies import require_holdable
 
         require_holdable(path)
-    kept.inputs.append(ledger.Input(role, path, several))
+    files: list[str] = []
+    if os.path.isdir(path):  # noqa: PTH112
+        from gml.data.parquet import parquet_files
+
+        files = parquet_files(path)
+    kept.claim(ledger.Input(role, path, several), files)
 
 
 def chosen_options() -> dict[str, Any]:
@@ -169,6 +187,9 @@ def common_options(function: Function) -> Function:
         **kwargs: Any,
     ) -> Any:
         run_ledger().keeps_unchanged = if_changed
+        given = click.get_current_context().params
+        if given.get("output", given.get("out_path", "")) in (None, ledger.STANDARD_OUTPUT):
+            run_ledger().plan(ledger.STANDARD_OUTPUT, "the result")
         with reporting_to(StderrReporter(quiet=quiet, verbose=verbose)):
             if depfile is None:
                 return function(*args, **kwargs)

@@ -14,6 +14,7 @@ import click
 
 from gml.cli.options import OutputFile, run_ledger
 from gml.errors import OutputError, UsageError
+from gml.ledger import goes_to_standard_output
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -52,35 +53,27 @@ def abandon_standard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def require_writable(path: str, *, folder: bool = False) -> None:
-    """Refuse a folder, a path whose folder is missing or that would replace an input, before work.
+def plan_output(path: str, option: str, *, folder: bool = False) -> None:
+    """Refuse, before any work, what cannot be written, is an input or another output.
 
     A `folder` to write into may exist, and nothing else may have its name.
     """
     from pathlib import Path
 
-    from gml.atomic import is_special
-
-    if path == "-":
-        return
     target = Path(path)
-    inputs = [Path(item.path) for item in run_ledger().inputs if item.path != "-"]
     try:
-        if folder and target.exists():
-            if not target.is_dir():
-                raise UsageError(f"cannot write into {path!r}: it is not a folder")
-            return
-        if target.is_dir():
+        if target.is_dir() and not folder:
             raise UsageError(f"cannot write {path!r}: it is a folder")
-        if is_special(path):
-            return
-        run_ledger().planned.append(path)
-        if not target.parent.is_dir():
+        if folder and target.exists() and not target.is_dir():
+            raise UsageError(f"cannot write into {path!r}: it is not a folder")
+        if not folder and not target.parent.is_dir():
             raise UsageError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
-        if target.exists() and any(other.exists() and target.samefile(other) for other in inputs):
-            raise UsageError(f"{path!r} is an input; write somewhere else")
+        run_ledger().plan(path, option)
     except OSError as error:
         raise UsageError(f"cannot write {path!r}: {error.strerror}") from None
+    except ValueError:
+        # A null character, which only a file of settings can have.
+        raise UsageError(f"cannot write {path!r}: no file can have this name") from None
 
 
 @dataclass(frozen=True)
@@ -91,7 +84,7 @@ class RowOutput:
 
     def write(self, pieces: Iterable[bytes | memoryview]) -> None:
         """Write the pieces as they come; a reader that went away ends it without an error."""
-        if self.path not in (None, "-", "/dev/stdout"):
+        if not goes_to_standard_output(self.path):
             from gml.atomic import streamed_file
 
             with contextlib.suppress(BrokenPipeError), streamed_file(str(self.path)) as file:
@@ -107,10 +100,6 @@ class CountFileOutput:
 
     path: str
     min_cell: int | None
-
-    def require_writable(self) -> None:
-        """Refuse a path that cannot be written, once all inputs are known."""
-        require_writable(self.path)
 
     def write(self, counts: CountFile) -> None:
         """Write a count file, unless a cell is too small."""
@@ -138,14 +127,9 @@ class _Output:
         if self.format in ("json", "sarif", "graphml"):
             run_ledger().wants_digests = True
 
-    def require_writable(self) -> None:
-        """Refuse a path that cannot be written, once all inputs are known."""
-        if self.path is not None:
-            require_writable(self.path)
-
     def _send(self, text: str) -> None:
         content = text.encode("utf-8")
-        if self.path in (None, "-", "/dev/stdout"):
+        if goes_to_standard_output(self.path):
             write_standard_output(content)
         else:
             from gml.atomic import write_whole
@@ -286,8 +270,6 @@ def graph_or_report_output(function: Function) -> Function:
     )
     @functools.wraps(function)
     def wrapper(*args: Any, output: str | None, format_: str | None, **kwargs: Any) -> Any:
-        if output is not None:
-            require_writable(output)
         return function(*args, outputs=GraphOrReport(output, format_), **kwargs)
 
     return wrapper  # type: ignore[return-value]
@@ -324,7 +306,7 @@ class GraphOrReport:
 
         if self.format is not None and self.format not in REPORT_SUFFIXES.values():
             raise UsageError(f"--format {self.format} is for graphs, and the result is a report")
-        if self.path in ("-", "/dev/stdout"):
+        if self.path is not None and goes_to_standard_output(self.path):
             raise UsageError("standard output is for the report; write the graph to a file")
         return ReportOutput(None, self.format or "text")
 
@@ -447,8 +429,6 @@ def _output(
         from gml.atomic import is_special
         from gml.formats.suffixes import format_of
 
-        if output is not None:
-            require_writable(output)
         if format_ is None:
             special = output is None or output == "-" or is_special(output)
             format_ = default if special else format_of(output or "", suffixes)

@@ -23,7 +23,7 @@ from gml.cli.options import (
     max_seconds_option,
     rows_of,
 )
-from gml.cli.output import GraphOutput, ReportOutput, graph_output, require_writable
+from gml.cli.output import GraphOutput, ReportOutput, graph_output
 from gml.errors import UsageError
 from gml.progress import Deadline, reporter
 
@@ -105,7 +105,7 @@ def command(
 
     pc.testing.check(seeded=bootstrap is not None)
     pc.testing.require_reachable_level()
-    separators = _check_options(bootstrap, threshold, sepsets, test_log, out.path)
+    separators = _check_options(bootstrap, threshold, sepsets, test_log)
     counter = data.counter(numeric=pc.testing.numeric)
     known = knowledge.resolve([variable.name for variable in counter.variables])
     learning: dict[str, Any] = {
@@ -139,7 +139,6 @@ def _check_options(
     threshold: float | None,
     sepsets: str | None,
     test_log: str | None,
-    output: str | None,
 ) -> ReportOutput | None:
     """Refuse options that do not go together; returns where the separating sets go."""
     from gml.formats.suffixes import REPORT_SUFFIXES, format_of
@@ -153,15 +152,9 @@ def _check_options(
             raise UsageError(f"{option} is about one run; leave out --bootstrap")
         if path == "-":
             raise UsageError(f"{option} needs a file; standard output is for the graph")
-    files = [path for path in (output, sepsets, test_log) if path is not None]
-    if len(set(files)) < len(files):
-        raise UsageError("two outputs have the same file")
     separators = None
     if sepsets is not None:
         separators = ReportOutput(sepsets, format_of(sepsets, REPORT_SUFFIXES, or_option=""))
-    for path in (sepsets, test_log):
-        if path is not None:
-            require_writable(path)
     return separators
 
 

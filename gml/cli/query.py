@@ -88,7 +88,6 @@ def command(
     if batch is not None:
         claim_input(batch, "batch")
         _require_csv(out)
-    out.require_writable()
     asked = model.read()
     if batch is not None:
         from gml.cli.query_rows import RowQuestion, answers_to_rows

@@ -6,7 +6,7 @@ import click
 
 from gml.cli.models import AskedModel, ModelRequest, model_options
 from gml.cli.options import common_options, seed_option
-from gml.cli.output import RowOutput, require_writable, row_output
+from gml.cli.output import RowOutput, row_output
 from gml.errors import UsageError, listing
 from gml.progress import reporter
 
@@ -64,8 +64,6 @@ def command(
     """
     from gml.model.sample import csv_chunks, network_rows
 
-    if out.path is not None:
-        require_writable(out.path)
     if weighted and not model.evidence:
         raise UsageError("--weighted belongs to --evidence")
     asked = model.read()

@@ -96,7 +96,6 @@ def command(
     graphs = _read_graphs(graph_paths, compare_to, scoring)
     if holdout is not None:
         claim_input(holdout, "holdout")
-    out.require_writable()
     data = data.declaring(declared_levels((a.path, a.graph) for a in graphs))
     first = graphs[0]
     used = columns_of(first.graph, first.path)

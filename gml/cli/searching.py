@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from gml.cli.options import (
     chosen_options,
     max_seconds_option,
 )
-from gml.cli.output import GraphOutput, require_writable
+from gml.cli.output import GraphOutput
 from gml.cli.scoring import ScoreRequest, score_options
 from gml.errors import UsageError
 from gml.progress import Deadline, reporter
@@ -180,11 +179,6 @@ def trace_option(function: Function) -> Function:
     def wrapper(*args: Any, trace_path: str | None, **kwargs: Any) -> Any:
         if trace_path == "-":
             raise UsageError("--trace needs a file; standard output is for the graph")
-        if trace_path is not None:
-            output = click.get_current_context().params.get("output")
-            if output is not None and os.path.realpath(trace_path) == os.path.realpath(output):
-                raise UsageError("two outputs have the same file")
-            require_writable(trace_path)
         return function(*args, trace_path=trace_path, **kwargs)
 
     return wrapper  # type: ignore[return-value]
@@ -199,8 +193,6 @@ def tracing(path: str | None) -> Iterator[Trace | None]:
     from gml.atomic import whole_file
     from gml.formats.search_trace import HEADER, record
 
-    # Again: inputs may have come to be known since.
-    require_writable(path)
     with whole_file(path) as file:
         file.write(HEADER)
         number = 0

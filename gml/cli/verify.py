@@ -49,7 +49,6 @@ def command(paths: tuple[str, ...], inputs: tuple[str, ...], out: ReportOutput) 
         claim_input(path, "file", several=True)
     for path in inputs:
         claim_input(path, "input", several=True)
-    out.require_writable()
     digests = {}
     for path in inputs:
         digests[path] = input_digest(path)

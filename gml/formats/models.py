@@ -89,8 +89,13 @@ def write_cpt_folder(net: BayesNet, folder: str | os.PathLike[str]) -> None:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot write {str(folder)!r}: {error.strerror}") from None
-    for cpd, name in zip(net.cpds, file_names(net.names), strict=True):
-        write_whole(target / f"{name}.csv", dump_table(cpd).encode("utf-8"))
+    for cpd, path in zip(net.cpds, table_paths(net.names, folder), strict=True):
+        write_whole(path, dump_table(cpd).encode("utf-8"))
+
+
+def table_paths(names: Iterable[str], folder: str | os.PathLike[str]) -> list[str]:
+    """Return the files that `write_cpt_folder` writes for nodes."""
+    return [str(Path(folder) / f"{name}.csv") for name in file_names(names)]
 
 
 def file_names(names: Iterable[str]) -> list[str]:
