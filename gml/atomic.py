@@ -18,6 +18,15 @@ _BLOCK = 1 << 20
 # Opening these anew would truncate what they lead to.
 _OPEN_FILE = r"/dev/std(out|err)|(?:/dev|/proc/self)/fd/(\d+)"
 
+_partial: set[str] = set()
+
+
+def remove_partial_files() -> None:
+    """Remove what is half written, for a process that ends without unwinding."""
+    for temporary in list(_partial):
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)  # noqa: PTH108
+
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write `content` to `path` through a temporary file beside it and a rename.
@@ -43,6 +52,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     except OSError as error:
         raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from None
+    _partial.add(temporary)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -60,6 +70,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise OutputError(f"cannot write {str(path)!r}: {error.strerror}") from None
         raise
+    finally:
+        _partial.discard(temporary)
 
 
 @contextlib.contextmanager
