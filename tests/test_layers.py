@@ -10,13 +10,14 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "gml"
 
 # Each room with the rooms it may use, itself and the floor aside.
-FLOOR = {"errors", "ledger", "atomic", "progress", "resources"}
+FLOOR = {"errors", "ledger", "atomic", "progress", "resources", "stopping"}
 MAY_USE = {
     "errors": set(),
     "ledger": set(),
     "atomic": {"errors", "ledger"},
-    "progress": {"errors"},
+    "progress": {"errors", "stopping"},
     "resources": {"errors"},
+    "stopping": set(),
     "kernel": set(),
     "graph": set(),
     "data": {"kernel"},
