@@ -11,11 +11,12 @@ Names are loaded when they are first used, so that importing gml costs next to n
 
 from __future__ import annotations
 
-import importlib
-import os
-from typing import TYPE_CHECKING, Any
-
+# Type checkers take it for true; to import it from typing would take most of the time of all.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
+    from typing import Any
+
     from gml.check.baseline import Baseline, baseline_of
     from gml.check.result import Check, CheckReport
     from gml.check.run import CheckSettings, check_model
@@ -180,6 +181,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'gml' has no attribute {name!r}")
+    import importlib
+
     found = getattr(importlib.import_module(_HOMES[name]), name)
     if _HOMES[name].startswith(("gml.model.", "gml.formats.models")):
         _give_files(importlib.import_module("gml.model.bayesnet").BayesNet)

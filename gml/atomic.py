@@ -19,7 +19,7 @@ from typing import BinaryIO
 from gml import ledger
 from gml.errors import OutputError, UsageError
 from gml.ledger import open_file
-from gml.signals import partial_files
+from gml.signals import making, partial_files
 
 _BLOCK = 1 << 20
 # Names are at most 255 bytes long.
@@ -76,10 +76,10 @@ def _temporary_file(target: str, path: object) -> Iterator[tuple[str, int]]:
     try:
         while descriptor is None:
             temporary = f"{_stem(target)}{os.urandom(8).hex()}.tmp"
-            # Before it is there: a signal can come at any time.
-            partial_files.add(temporary)
             try:
-                descriptor = _new_locked_file(temporary)
+                with making:
+                    partial_files.add(temporary)
+                    descriptor = _new_locked_file(temporary)
             except OSError as error:
                 raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from None
         yield temporary, descriptor

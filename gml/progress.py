@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gml.errors import GmlWarning
+from gml.stopping import check_stopped
 
 _QUIET_SECONDS = 1.0
 _REDRAW_SECONDS = 0.1
@@ -114,7 +115,8 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether the time is over."""
+        """Whether the time is over; a search that is to stop altogether does so here."""
+        check_stopped()
         return self._end is not None and time.monotonic() >= self._end
 
 

@@ -1,108 +1,80 @@
-"""The end of a run by a signal: partial files go, and the process ends by that very signal.
+"""The end of a run by a signal: partial files go, and the process ends at once.
 
-The first signal is raised in the main thread, Ctrl-C as KeyboardInterrupt and others as Terminated,
-so that whatever is under way can end in good order. A second one does not wait for that: the files
-are removed on the spot. SIGKILL cannot be handled; what it leaves, `gml.atomic` removes later.
+The signals that would end the process are blocked in all its threads, and one thread waits for
+nothing else. Whatever the others are doing (a kernel, an import, a write), it removes the files
+that are half written, says why and ends the process: after Ctrl-C with exit code 130, otherwise by
+that very signal, as the shell expects. Nothing has to come back to the interpreter first, and
+nothing can swallow an exception or show it as a traceback. A signal that is ignored from the start
+(by nohup, or by a shell for its background jobs) stays ignored. SIGKILL cannot be waited for; what
+it leaves, `gml.atomic` removes later.
+
+The library alone does none of this: there Ctrl-C is KeyboardInterrupt as ever.
 """
 
-from __future__ import annotations
-
-import contextlib
+# Not `signal`, which imports half a dozen modules while an interrupt still shows a traceback.
+import _signal  # type: ignore[import-not-found]
+import _thread
 import os
-import signal
-import sys
-import threading
-from collections.abc import Callable
-from types import FrameType
-from typing import NoReturn
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 
 # Those that end a process which does not handle them, and that others send on purpose.
-_NAMES = ("SIGHUP", "SIGQUIT", "SIGTERM", "SIGXCPU", "SIGALRM", "SIGUSR1", "SIGUSR2")
-_ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+_ENDING = (
+    *("SIGINT", "SIGHUP", "SIGQUIT", "SIGTERM", "SIGXCPU"),
+    *("SIGALRM", "SIGUSR1", "SIGUSR2"),
+)
 
 partial_files: set[str] = set()
 """Files that are being written, and must be gone when the process is."""
+making = _thread.allocate_lock()
+"""Held while one of them is made, so that none comes into being after all were removed."""
 
 
-class Terminated(BaseException):
-    """A signal asks the process to end; like KeyboardInterrupt, it is no error to recover from."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"stopped by {signal.Signals(number).name}")
-        self.number = number
-
-
-class _Course:
-    """How far the run is on its way to the end."""
-
-    stopping = False
-    ended = False
-
-
-def run_to_end(run: Callable[[], int]) -> NoReturn:
-    """Run a command and end the process, with its exit code or by the signal that stopped it."""
+def end_on_signals() -> None:
+    """From now on let signals end the process, whatever it is doing."""
+    if not hasattr(_signal, "sigwait"):
+        return
+    untouched = (_signal.SIG_DFL, _signal.default_int_handler)
+    numbers = [getattr(_signal, name) for name in _ENDING if hasattr(_signal, name)]
+    numbers = [number for number in numbers if _signal.getsignal(number) in untouched]
+    _signal.pthread_sigmask(_signal.SIG_BLOCK, numbers)
     try:
-        _handle_signals()
-        code = run()
-        # From here on a signal has nothing to stop.
-        _Course.stopping = True
-    except KeyboardInterrupt:
-        _say("interrupted")
-        code = INTERRUPTED
-    except Terminated as stop:
-        _say(str(stop))
-        _end_by(stop.number)
-    # What a block would have removed that a signal kept from even beginning.
-    remove_partial_files()
-    sys.exit(code)
+        _thread.start_new_thread(_wait_for, (numbers,))
+    except RuntimeError:
+        # No thread can be had: KeyboardInterrupt does what it can.
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, numbers)
 
 
 def remove_partial_files() -> None:
-    """Remove what is written to; files that are complete have another name by then."""
+    """Remove what is half written; files that are complete have another name by then."""
     for path in list(partial_files):
-        with contextlib.suppress(OSError):
+        try:  # noqa: SIM105 - contextlib is yet to be imported
             os.unlink(path)  # noqa: PTH108
-        partial_files.discard(path)
+        except OSError:
+            pass
 
 
-def _handle_signals() -> None:
-    """Take over signals from their default action; one that is ignored (by nohup) stays so."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for number in _ENDING:
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, _on_signal)
-    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
-        signal.signal(signal.SIGINT, _on_signal)
+def _wait_for(numbers: list[int]) -> None:
+    number = _signal.sigwait(numbers)
+    interrupted = number == _signal.SIGINT
+    try:
+        # Never released: who is about to make a file waits for the end.
+        making.acquire()
+        remove_partial_files()
+        text = "interrupted" if interrupted else f"stopped by {_name_of(number)}"
+        # To the descriptor, as whatever the main thread does may hold the stream.
+        clear = b"\r\x1b[K" if os.isatty(2) else b""
+        os.write(2, clear + f"gml: error: {text}\n".encode())
+    except OSError:
+        pass
+    finally:
+        if not interrupted:
+            # Unblocked in this thread alone, so that it is this one that the signal ends.
+            _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [number])
+            os.kill(os.getpid(), number)
+        os._exit(INTERRUPTED if interrupted else 128 + number)
 
 
-def _on_signal(number: int, frame: FrameType | None) -> None:
-    if _Course.ended:
-        return
-    if _Course.stopping:
-        _end_by(number)
-    _Course.stopping = True
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    raise Terminated(number)
-
-
-def _end_by(number: int) -> NoReturn:
-    """Remove partial files, whatever signals come, and end at once."""
-    _Course.ended = True
-    remove_partial_files()
-    if number == signal.SIGINT:
-        os._exit(INTERRUPTED)
-    signal.signal(number, signal.SIG_DFL)
-    signal.raise_signal(number)
-    # Not reached, unless whoever started the process blocked the signal.
-    os._exit(128 + number)
-
-
-def _say(message: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"gml: error: {message}\n")
-        sys.stderr.flush()
+def _name_of(number: int) -> str:
+    return next(name for name in _ENDING if getattr(_signal, name, None) == number)

@@ -10,14 +10,15 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "gml"
 
 # Each room with the rooms it may use, itself and the floor aside.
-FLOOR = {"errors", "ledger", "signals", "atomic", "progress", "resources"}
+FLOOR = {"errors", "ledger", "signals", "atomic", "progress", "resources", "stopping"}
 MAY_USE = {
     "errors": set(),
     "ledger": {"errors"},
     "signals": set(),
     "atomic": {"errors", "ledger", "signals"},
-    "progress": {"errors"},
+    "progress": {"errors", "stopping"},
     "resources": {"errors"},
+    "stopping": set(),
     "kernel": set(),
     "graph": set(),
     "data": {"kernel"},

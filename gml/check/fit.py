@@ -48,6 +48,7 @@ from gml.check.selection import Selection
 from gml.check.tails import log_skewed_tail
 from gml.data.dataset import Dataset
 from gml.errors import counted
+from gml.kernel.pool import in_order
 from gml.model.bayesnet import BayesNet
 from gml.resources import available_threads
 
@@ -113,14 +114,7 @@ def row_probabilities(
         return found
 
     starts = range(0, rows.n_rows, _ROWS_A_THREAD)
-    wanted = threads or available_threads()
-    if wanted == 1 or len(starts) < 2:
-        parts = [part(first) for first in starts]
-    else:
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(wanted) as pool:
-            parts = list(pool.map(part, starts))
+    parts = in_order(part, starts, threads or available_threads())
     return RowProbabilities(np.concatenate([np.empty(0), *parts]), tables, families)
 
 

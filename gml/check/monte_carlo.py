@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.check.tails import log_chi2_tail, log_skewed_tail
+from gml.kernel.pool import in_order
 
 Draw = Callable[[tuple[int, int], int, int], NDArray[np.float64]]
 """Statistics of the replicates first..last-1 under a key of two words."""
@@ -96,12 +97,7 @@ class MonteCarlo:
         def chunk(start: int) -> NDArray[np.float64]:
             return draw(key, start, min(start + _CHUNK, last))
 
-        if self.threads == 1 or len(starts) == 1:
-            return np.concatenate([chunk(start) for start in starts])
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(self.threads) as pool:
-            return np.concatenate(list(pool.map(chunk, starts)))
+        return np.concatenate(list(in_order(chunk, starts, self.threads)))
 
 
 def _key(seed: int, name: str) -> tuple[int, int]:

@@ -1,15 +1,11 @@
-"""Where the `gml` script starts: imports wait until an interrupt can be caught."""
-
-from __future__ import annotations
-
-import sys
+"""Where the `gml` script starts: signals are looked after before anything else is imported."""
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C during start-up exits like any other."""
-    try:
-        from gml.cli.main import main as run
-    except KeyboardInterrupt:
-        sys.stderr.write("gml: error: interrupted\n")
-        raise SystemExit(130) from None
+    """Run the command line."""
+    from gml.signals import end_on_signals
+
+    end_on_signals()
+    from gml.cli.main import main as run
+
     run()

@@ -13,7 +13,6 @@ import click
 from gml import __version__
 from gml.cli.output import abandon_standard_output, write_standard_output
 from gml.errors import GmlError, unknown_name
-from gml.signals import run_to_end
 
 COMMANDS = {
     "average": "Learn how sure each edge is: average many graphs.",
@@ -107,7 +106,7 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
-    run_to_end(lambda: run(sys.argv[1:] if args is None else args))
+    sys.exit(run(sys.argv[1:] if args is None else args))
 
 
 def run(args: list[str]) -> int:

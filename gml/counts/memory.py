@@ -31,6 +31,7 @@ from gml.counts.counter import (
 from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.errors import UsageError, listing, quote
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
+from gml.kernel.pool import in_order
 from gml.progress import reporter
 from gml.resources import available_threads, default_budget, require_memory
 
@@ -107,16 +108,10 @@ class MemoryCounter:
         largest = max((self._bytes(wanted) for wanted in sets), default=0)
         # Tables wait for the caller: as many at a time as the budget holds.
         waiting = min(_TABLES_AHEAD, self._budget // max(largest, 1))
-        if self._threads == 1 or waiting < 2 or len(sets) < 2:
-            for wanted in sets:
-                yield self._table(data, wanted)
-            return
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(self._threads) as pool:
-            for start in range(0, len(sets), waiting):
-                part = sets[start : start + waiting]
-                yield from pool.map(lambda wanted: self._table(data, wanted), part)
+        threads = self._threads if waiting > 1 else 1
+        yield from in_order(
+            lambda wanted: self._table(data, wanted), sets, threads, ahead=waiting - 1
+        )
 
     def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
         """Count each child given its parents, a row for every configuration, seen or not."""
@@ -333,21 +328,10 @@ class MemoryCounter:
         # Neighbouring tables are counted together, so that a chunk is no smaller than it must be.
         step = 2048 if threads == 1 else max(_MIN_CHUNK, min(2048, -(-size // (4 * threads))))
         bounds = [(start, min(start + step, size)) for start in range(0, size, step)]
-        if threads == 1 or len(bounds) < 2:
-            parts = []
-            for start, stop in bounds:
-                parts.append(chunk(start, stop))
-                reporter().advance("counting", stop, size)
-            return parts
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(threads) as pool:
-            parts = []
-            for (_, stop), part in zip(
-                bounds, pool.map(lambda bound: chunk(*bound), bounds), strict=True
-            ):
-                parts.append(part)
-                reporter().advance("counting", stop, size)
+        parts = []
+        for part in in_order(lambda bound: chunk(*bound), bounds, threads):
+            parts.append(part)
+            reporter().advance("counting", bounds[len(parts) - 1][1], size)
         return parts
 
     # ------------------------------------------------------------------ coded data

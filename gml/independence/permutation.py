@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from gml.counts.counter import Counter, Triple, tables_of
 from gml.errors import CannotAnswer, UsageError
 from gml.independence.base import INSUFFICIENT, CIResult, PValueTest, ResultArrays
 from gml.independence.contingency import describe, is_sufficient
+from gml.kernel.pool import in_order
 from gml.progress import reporter
 from gml.resources import available_threads
 
@@ -72,27 +73,17 @@ class PermutationTest(PValueTest):
     def _log_p(self, table: NDArray[np.int64], g: float, key: tuple[int, int]) -> float:
         draw = kernel.active().permutation_draws
         total = self._permutations
-        bounds = [(start, min(start + _CHUNK, total)) for start in range(0, total, _CHUNK)]
+        starts = range(0, total, _CHUNK)
 
-        def chunk(bound: tuple[int, int]) -> int:
-            return int(np.count_nonzero(draw(table, key, *bound) >= g - _SLACK))
+        def chunk(start: int) -> int:
+            drawn = draw(table, key, start, min(start + _CHUNK, total))
+            return int(np.count_nonzero(drawn >= g - _SLACK))
 
         exceeding = 0
-        for done, found in enumerate(self._map(chunk, bounds), start=1):
+        for done, found in enumerate(in_order(chunk, starts, self._threads), start=1):
             exceeding += found
-            reporter().advance("permuting", done, len(bounds))
+            reporter().advance("permuting", done, len(starts))
         return math.log((1 + exceeding) / (total + 1))
-
-    def _map(
-        self, chunk: Callable[[tuple[int, int]], int], bounds: list[tuple[int, int]]
-    ) -> Iterator[int]:
-        if self._threads == 1 or len(bounds) == 1:
-            yield from map(chunk, bounds)
-            return
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(self._threads) as pool:
-            yield from pool.map(chunk, bounds)
 
     def _key(self, names: Sequence[str]) -> tuple[int, int]:
         # Lengths keep ("a", "bc") and ("ab", "c") apart.

@@ -35,12 +35,14 @@ cdef class Elimination:
         cdef double log_scale
         with nogil:
             log_scale = c_eliminate(&self.program, &tables[0], &bases[0])
+        check_stopped()
         return log_scale
 
     def distribute(self, const int64_t[::1] offsets, double[::1] out):
         """Turn each table into a distribution; that of its last variable goes to out[offsets]."""
         with nogil:
             c_distribute(&self.program, &offsets[0], &out[0])
+        check_stopped()
 
     def marginals(self, const double[::1] tables, const int64_t[:, ::1] bases,
                   const int64_t[::1] offsets, double[:, ::1] out, double[::1] log_p):
@@ -48,9 +50,12 @@ cdef class Elimination:
         cdef Py_ssize_t row
         with nogil:
             for row in range(bases.shape[0]):
+                if row % 64 == 63 and stop_wanted():
+                    break
                 log_p[row] = c_eliminate(&self.program, &tables[0], &bases[row, 0])
                 if log_p[row] > -1e308:
                     c_distribute(&self.program, &offsets[0], &out[row, 0])
+        check_stopped()
 
     def trace(self):
         """The levels that reach the maximum, the first of those that do; -1 where not asked."""

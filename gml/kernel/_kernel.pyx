@@ -23,10 +23,23 @@ from gml.kernel.layout import (
     CsvResult,
     TableStatistics,
 )
+from gml.stopping import Stopped
 
 cdef extern from "cpu.h":
     int cpu_level() nogil
     int cpu_limit(int level) nogil
+
+cdef extern from "Python.h":
+    int PyErr_CheckSignals()
+
+cdef extern from "stop.h":
+    enum:
+        STOP_NONE
+        STOP_FLAG
+    void stop_obey(const unsigned char *)
+    void stop_ask_signals(int (*)() noexcept nogil)
+    int stop_wanted() nogil
+    int stop_taken()
 
 cdef extern from "csv_reader.h":
     enum:
@@ -160,6 +173,29 @@ def instructions():
 def limit_instructions(str name):
     """Use at most the named instructions; returns the name of those then in use."""
     return INSTRUCTIONS[cpu_limit(INSTRUCTIONS.index(name))]
+
+
+# ---------------------------------------------------------------------- stopping
+
+cdef int _signal_stops() noexcept with gil:
+    """Let a handler run; what it raises stays set until check_stopped hands it on."""
+    return PyErr_CheckSignals() != 0
+
+
+stop_ask_signals(_signal_stops)
+
+
+def obey(const unsigned char[::1] flag):
+    """Make the kernels of this thread stop when the flag is set, which has to outlive them."""
+    stop_obey(&flag[0])
+
+
+cdef int check_stopped() except -1:
+    """Raise what made a kernel return early: nothing that it returned counts then."""
+    cdef int why = stop_taken()
+    if why == STOP_FLAG:
+        raise Stopped
+    return 0 if why == STOP_NONE else -1
 
 
 # ---------------------------------------------------------------------- reading
@@ -368,6 +404,8 @@ cdef class CodedData:
         levels = 0
         with nogil:
             for j in range(<size_t>self.n_columns):
+                if stop_wanted():
+                    break
                 column = &self.columns[j]
                 if column.width == 1 and <Py_ssize_t>column.n_levels <= mask_levels:
                     column.masks = &masks[levels * words]
@@ -378,6 +416,7 @@ cdef class CodedData:
                     levels += column.n_levels
                 else:
                     column.has_missing = has_missing(column.codes, column.width, n)
+        check_stopped()
 
     def remember_pairs(self):
         """Keep the tables of all pairs, if that is possible: tables of more columns need less then."""
@@ -395,6 +434,7 @@ cdef class CodedData:
         pairs = np.empty(levels * levels, dtype=np.int32)
         with nogil:
             done = count_all_pairs(&self.data, self.n_columns, &pairs[0])
+        check_stopped()
         if done:
             self.keep.append(pairs)
             self.data.pairs = &pairs[0]
@@ -410,6 +450,7 @@ cdef class CodedData:
         cdef int done
         with nogil:
             done = count_set(&self.data, &members[0], members.shape[0], &view[0])
+        check_stopped()
         if not done:
             raise MemoryError
         return table
@@ -428,7 +469,7 @@ cdef class CodedData:
         cdef size_t room = 0
         with nogil:
             p = 0
-            while p < n_pairs and done:
+            while p < n_pairs and done and not stop_wanted():
                 # as many tables as stay in the second-level cache
                 chunk = 0
                 cells = 0
@@ -452,6 +493,7 @@ cdef class CodedData:
                                      self.columns[pairs[q, 1]].n_levels, &floats[q, 0], &ints[q, 0])
                 p += chunk
             free(tables)
+        check_stopped()
         if not done:
             raise MemoryError
         return out
@@ -479,6 +521,7 @@ cdef class CodedData:
                 for k in range(n_sets):
                     _store(&found[k], &floats[k, 0], &ints[k, 0])
             free(found)
+        check_stopped()
         if not done:
             raise MemoryError
         return out
@@ -511,6 +554,7 @@ cdef class CodedData:
         with nogil:
             done = c_family_values(&self.data, &members[0], &starts[0], n_families, limit, &rule,
                                    <family_worth *>&worths[0, 0])
+        check_stopped()
         if not done:
             raise MemoryError
         return out
@@ -592,6 +636,7 @@ def table_statistics_of(const int64_t[:, :, ::1] table):
     with nogil:
         done = _describe(&table[0, 0, 0], table.shape[0], table.shape[1], table.shape[2],
                          &floats[0, 0], &ints[0, 0])
+    check_stopped()
     if not done:
         raise MemoryError
     return out
@@ -617,7 +662,10 @@ def log_chi2_upper(const double[::1] statistic, const double[::1] df):
     cdef Py_ssize_t k
     with nogil:
         for k in range(statistic.shape[0]):
+            if k % 1024 == 1023 and stop_wanted():
+                break
             view[k] = c_log_chi2_upper(statistic[k], df[k])
+    check_stopped()
     return out
 
 
@@ -633,6 +681,7 @@ def permutation_draws(const int64_t[:, :, ::1] table, tuple key, int64_t first, 
     with nogil:
         done = c_permutation_draws(&table[0, 0, 0], table.shape[0], table.shape[1],
                                    table.shape[2], words, first, last, &view[0])
+    check_stopped()
     if not done:
         raise MemoryError
     return out
@@ -658,6 +707,7 @@ def information_loss_draws(const int64_t[:, :, ::1] table, const double[::1] wei
     with nogil:
         done = c_information_loss_draws(&table[0, 0, 0], table.shape[0], table.shape[2],
                                         &weights[0], &groups[0], words, first, last, &view[0])
+    check_stopped()
     if not done:
         raise MemoryError
     return out
@@ -691,6 +741,7 @@ def group_rows(const uint8_t[:, ::1] rows, int64_t limit):
     with nogil:
         found = c_group_rows(&rows[0, 0], rows.shape[0], rows.shape[1], limit, &group_view[0],
                              &firsts_view[0])
+    check_stopped()
     if found == -2:
         raise MemoryError
     return None if found < 0 else (group, firsts[:found].copy())
@@ -729,8 +780,11 @@ cdef class ConditioningSets:
         cdef int64_t[::1] totals = self.totals
         with nogil:
             for p in range(pairs.shape[0]):
+                if p % 1024 == 1023 and stop_wanted():
+                    break
                 totals[p] = conditioning_total(&self.source, pairs[p, 0], pairs[p, 1],
                                                &self.scratch[0])
+        check_stopped()
 
     def fill(self, const int64_t[::1] which, const int64_t[::1] first, const int64_t[::1] count):
         """Rows (x, y, *set): for pair which[k] the sets number first[k] and the count[k]-1 next."""
@@ -746,6 +800,8 @@ cdef class ConditioningSets:
         cdef int64_t at = 0
         with nogil:
             for k in range(which.shape[0]):
+                if k % 1024 == 1023 and stop_wanted():
+                    break
                 i, j = self.pairs[which[k], 0], self.pairs[which[k], 1]
                 conditioning_fill(&self.source, <int32_t>i, <int32_t>j, first[k], count[k],
                                   &self.scratch[0], &room[at * <int64_t>level] if level else NULL)
@@ -753,6 +809,7 @@ cdef class ConditioningSets:
                     view[row, 0] = <int32_t>i
                     view[row, 1] = <int32_t>j
                 at += count[k]
+        check_stopped()
         if level and total:
             out[:, 2:] = sets.reshape(-1, level)[:total]
         return out

@@ -44,6 +44,7 @@ def losses_to_go(const uint64_t[::1] masks, const int64_t[::1] units, const int6
     cdef int done
     with nogil:
         done = c_losses_to_go(&lists, low, &to_go[0])
+    check_stopped()
     if not done:
         raise MemoryError
 
@@ -55,6 +56,7 @@ def improve_order(const uint64_t[::1] masks, const int64_t[::1] units, const int
     cdef uint64_t losses
     with nogil:
         losses = c_improve_order(&lists, &order[0])
+    check_stopped()
     return losses
 
 
@@ -105,6 +107,7 @@ cdef class OrderSearch:
         cdef int code
         with nogil:
             code = search_run(&self.search, expansions)
+        check_stopped()
         if code == SEARCH_NO_MEMORY:
             raise MemoryError
         return code

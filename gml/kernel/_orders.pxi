@@ -26,6 +26,7 @@ def log_sum_sets(double[::1] values, bint up):
     cdef int m = int(values.shape[0]).bit_length() - 1
     with nogil:
         c_log_sum_sets(&values[0], m, up)
+    check_stopped()
 
 
 def sum_orders(const double[:, ::1] parents, bint rest):
@@ -35,6 +36,7 @@ def sum_orders(const double[:, ::1] parents, bint rest):
     cdef double[::1] view = sums
     with nogil:
         c_sum_orders(&parents[0, 0], m, rest, &view[0])
+    check_stopped()
     return sums
 
 
@@ -81,6 +83,7 @@ cdef class OrderChain:
         with nogil:
             accepted = c_walk_orders(&self.model, &self.state, self.key, first, last,
                                      &self.saved[0], &self.saved_sums[0])
+        check_stopped()
         return accepted
 
     def edges(self):

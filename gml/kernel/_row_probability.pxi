@@ -52,6 +52,7 @@ def row_log_probabilities(list columns, list n_levels, list members, list tables
         if last > first:
             with nogil:
                 c_row_log_probabilities(families, n_families, first, last, &view[0])
+            check_stopped()
     finally:
         free(families)
         free(codes)

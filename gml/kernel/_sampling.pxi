@@ -129,6 +129,7 @@ cdef class TableSampler:
                 where[j].codes = _writable_codes(columns[j], where[j].width)
             with nogil:
                 done = c_sample_rows(self.steps, self.n_steps, where, first_row, n_rows)
+            check_stopped()
         finally:
             free(where)
         if not done:
@@ -189,6 +190,7 @@ cdef class GaussianSampler:
                 where[j] = &numbers[0]
             with nogil:
                 c_sample_numbers(self.steps, self.n_steps, where, first_row, n_rows)
+            check_stopped()
         finally:
             free(where)
 
@@ -219,7 +221,10 @@ def normal_quantile(const double[::1] p):
     cdef Py_ssize_t k
     with nogil:
         for k in range(p.shape[0]):
+            if k % 65536 == 65535 and stop_wanted():
+                break
             view[k] = c_normal_quantile(p[k])
+    check_stopped()
     return out
 
 

@@ -23,6 +23,7 @@ def grow_sets(const uint64_t[::1] sets, const int64_t[::1] best, uint64_t candid
         with nogil:
             found = c_grow_sets(&sets[0], &best[0], sets.shape[0], candidates, &grown_view[0],
                                 &values_view[0])
+        check_stopped()
     if found < 0:
         raise MemoryError
     return grown[:found].copy(), values[:found].copy()
@@ -35,5 +36,6 @@ def best_sinks(const uint64_t[::1] masks, const int64_t[::1] units, const int64_
     with nogil:
         done = c_best_sinks(&masks[0], &units[0], &starts[0], starts.shape[0] - 1, low, first, last,
                             &best[0], &sinks[0])
+    check_stopped()
     if not done:
         raise MemoryError

@@ -11,6 +11,7 @@ them. `gml.learn.averaging` makes one graph of the many.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from gml.data.dataset import Dataset
 from gml.data.resampling import distinct_rows, require_splittable, resampled
 from gml.errors import CannotAnswer
 from gml.graph.graph import Graph
+from gml.kernel.pool import in_order
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads
 
@@ -63,15 +65,9 @@ def learn_replicates(
     deadline = deadline or Deadline()
     threads = threads or available_threads()
     graphs: list[Graph] = []
-    samples = iter(samples)
-    from concurrent.futures import ThreadPoolExecutor
-    from itertools import islice
-
-    with ThreadPoolExecutor(threads) as pool:
-        while not deadline.passed:
-            some = list(islice(samples, threads))
-            if not some:
-                break
-            graphs += [graph for graph in pool.map(learn, some) if graph is not None]
-            reporter().advance("replicates", len(graphs), total)
+    in_time = takewhile(lambda _: not deadline.passed, samples)
+    for graph in in_order(learn, in_time, threads, ahead=threads):
+        if graph is not None:
+            graphs.append(graph)
+        reporter().advance("replicates", len(graphs), total)
     return graphs

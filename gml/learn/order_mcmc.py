@@ -22,7 +22,7 @@ Chains draw from streams of their own that are spawned from one seed: threads ch
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,7 @@ from gml.counts.counter import FamilyArray
 from gml.errors import CannotAnswer, UsageError
 from gml.graph.bits import members
 from gml.graph.knowledge import Knowledge
+from gml.kernel.pool import in_order
 from gml.learn.order_posterior import prior_in_words
 from gml.learn.parent_sets import (
     Choices,
@@ -306,24 +307,26 @@ def _random_order(model: _Model, rng: np.random.Generator) -> list[int]:
 
 def _run_all(runs: Sequence[_Run], burn_in: int, deadline: Deadline, threads: int) -> int:
     """Run the chains; returns how many batches all of them have sampled."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(threads, len(runs))) as pool:
-        parts = _BATCHES
-        for part in range(parts):
-            steps = burn_in * (part + 1) // parts - burn_in * part // parts
-            list(pool.map(lambda run: run.walk(steps), runs))  # noqa: B023
-            reporter().advance("chains over orders", part, 6 * parts)
-            if deadline.passed:
-                break
-        for done in range(_BATCHES):
-            if deadline.passed:
-                if done < 2:
-                    raise CannotAnswer("--max-seconds was over before the chains were sampled")
-                return done
-            list(pool.map(lambda run: run.sample(), runs))
-            reporter().advance("chains over orders", parts + 5 * (done + 1), 6 * parts)
+    parts = _BATCHES
+    for part in range(parts):
+        steps = burn_in * (part + 1) // parts - burn_in * part // parts
+        _each(runs, lambda run: run.walk(steps), threads)  # noqa: B023
+        reporter().advance("chains over orders", part, 6 * parts)
+        if deadline.passed:
+            break
+    for done in range(_BATCHES):
+        if deadline.passed:
+            if done < 2:
+                raise CannotAnswer("--max-seconds was over before the chains were sampled")
+            return done
+        _each(runs, _Run.sample, threads)
+        reporter().advance("chains over orders", parts + 5 * (done + 1), 6 * parts)
     return _BATCHES
+
+
+def _each(runs: Sequence[_Run], go: Callable[[_Run], None], threads: int) -> None:
+    for _ in in_order(go, runs, threads):
+        pass
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.errors import CannotAnswer
 from gml.graph.knowledge import Knowledge
+from gml.kernel.pool import in_order
 from gml.learn.parent_sets import Sets, all_parent_sets, choices_of
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads, default_budget, require_memory
@@ -172,17 +173,16 @@ class _Sums:
 
     def _of_each(self, work: Callable[[int], None], what: str) -> None:
         """Do the work for every variable, some at a time."""
-        from concurrent.futures import ThreadPoolExecutor
-
         n = len(self._sets)
-        with ThreadPoolExecutor(self._threads) as pool:
-            for first in range(0, n, self._threads):
-                if self._deadline.passed:
-                    raise CannotAnswer(
-                        "--max-seconds was over before the sums over all orders were done"
-                    )
-                list(pool.map(work, range(first, min(first + self._threads, n))))
-                reporter().advance(what, min(first + self._threads, n), n)
+        self._require_time()
+        for done, _ in enumerate(in_order(work, range(n), self._threads), start=1):
+            reporter().advance(what, done, n)
+            if done < n:
+                self._require_time()
+
+    def _require_time(self) -> None:
+        if self._deadline.passed:
+            raise CannotAnswer("--max-seconds was over before the sums over all orders were done")
 
 
 def _without(sets: Sets, x: int) -> NDArray[np.int64]:

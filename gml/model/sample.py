@@ -13,10 +13,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from gml.kernel.plan import (
     TableStep,
     threshold,
 )
+from gml.kernel.pool import in_order
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.row_text import RowWriter, row_writer
 from gml.progress import reporter
@@ -39,7 +39,6 @@ from gml.resources import available_threads
 Plan = TablePlan | GaussianPlan
 Step = TableStep | GaussianStep
 Columns = list[NDArray[Any]]
-Result = TypeVar("Result")
 
 WEIGHT = "weight"
 """Name of the column of weights."""
@@ -293,10 +292,10 @@ def sample(
     columns = rows.new_columns(n)
     draw = rows.drawer()
 
-    def fill(start: int, slot: int) -> None:
+    def fill(start: int) -> None:
         draw(first_row + start, [column[start : start + _CHUNK_ROWS] for column in columns])
 
-    for _ in _in_order(fill, range(0, n, _CHUNK_ROWS), threads or available_threads()):
+    for _ in in_order(fill, range(0, n, _CHUNK_ROWS), threads or available_threads()):
         pass
     return Dataset(rows.variables, tuple(columns))
 
@@ -316,11 +315,14 @@ def csv_chunks(
     draw = rows.drawer()
     slots = [_Slot(rows.new_columns(step), writer) for _ in range(threads + 1)]
 
-    def make(start: int, slot: int) -> tuple[memoryview, float]:
-        return slots[slot].make(draw, first_row + start, min(step, n - start))
+    def make(k: int) -> tuple[memoryview, float]:
+        # The one just yielded and those made meanwhile have slots of their own.
+        slot = slots[k % len(slots)]
+        return slot.make(draw, first_row + k * step, min(step, n - k * step))
 
     heaviest = 0.0
-    for done, (text, weight) in enumerate(_in_order(make, range(0, n, step), threads), start=1):
+    pieces = in_order(make, range(-(-n // step)), threads, ahead=threads)
+    for done, (text, weight) in enumerate(pieces, start=1):
         heaviest = max(heaviest, weight)
         yield text
         reporter().advance("sampling", min(done * step, n), n)
@@ -347,29 +349,3 @@ class _Slot:
         weights = draw(first_row, columns)
         text = self._writer.text(columns, weights, self._buffer)
         return text, 1.0 if weights is None else float(weights.max())
-
-
-def _in_order(
-    make: Callable[[int, int], Result], starts: Sequence[int], threads: int
-) -> Iterator[Result]:
-    """Yield make(start, slot) for each start in order, a few ahead of what was asked for.
-
-    The one just yielded and those made meanwhile have slots 0 .. threads, each its own.
-    """
-    if threads == 1 or len(starts) < 2:
-        for start in starts:
-            yield make(start, 0)
-        return
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    waiting: deque[Future[Result]] = deque()
-    pool = ThreadPoolExecutor(threads)
-    try:
-        for k, start in enumerate(starts):
-            waiting.append(pool.submit(make, start, k % (threads + 1)))
-            if len(waiting) > threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)

@@ -20,6 +20,11 @@ from gml.kernel.reference.statistics import log_bayes_factor, table_statistics_o
 from gml.kernel.reference.subsets import best_sinks, grow_sets
 from gml.kernel.reference.tail import log_chi2_upper
 
+
+def obey(flag: bytearray) -> None:
+    """Nothing more than gml.stopping.obey, which is where the loops look."""
+
+
 __all__ = [
     "CodedData",
     "ConditioningSets",
@@ -44,6 +49,7 @@ __all__ = [
     "log_sum_sets",
     "losses_to_go",
     "normal_quantile",
+    "obey",
     "permutation_draws",
     "read_csv",
     "recode",

@@ -9,6 +9,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.stopping import check_stopped
+
 _MANY = 1 << 62
 
 
@@ -56,6 +58,7 @@ class ConditioningSets:
         """Rows (x, y, *set): for pair which[k] the sets number first[k] and the count[k]-1 next."""
         rows = []
         for k in range(len(which)):
+            check_stopped()
             x, y = self._pairs[which[k]].tolist()
             some = islice(self._sets(x, y), int(first[k]), int(first[k] + count[k]))
             rows += [(x, y, *members) for members in some]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
 from gml.kernel.reference.families import family_ceiling
 from gml.kernel.reference.statistics import statistics_of_strata
+from gml.stopping import check_stopped
 
 
 class CodedData:
@@ -88,6 +89,7 @@ class CodedData:
         """Rows of a value and a ceiling, were every cell a stratum; as family_values."""
         worths = np.full((len(starts) - 1, 2), np.nan)
         for k in range(len(worths)):
+            check_stopped()
             family = members[starts[k] : starts[k + 1]]
             shape = [self.n_levels[j] for j in family]
             if shape[-1] > DENSE_CELLS or math.prod(shape) > 1 << 63:
@@ -104,6 +106,7 @@ class CodedData:
     ) -> TableStatistics:
         parts = []
         for k in range(len(starts) - 1):
+            check_stopped()
             members_k = members[starts[k] : starts[k + 1]]
             shape = [self.n_levels[j] for j in members_k]
             x_levels, y_levels = shape[-2:]

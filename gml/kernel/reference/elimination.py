@@ -10,6 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from gml.kernel.layout import STEP_KEEP, STEP_MAX, STEP_SUM
+from gml.stopping import check_stopped
 
 _HEADER = 7
 _TIE = 1e-12
@@ -60,6 +61,7 @@ class Elimination:
         """Multiply and eliminate; ln of the product of all factors, -inf when that is 0."""
         log_sum, exponent = 0.0, 0
         for step in self._steps:
+            check_stopped()
             step.table[...] = 2.0**_LIFTED
             exponent -= _LIFTED
             for source, strides in step.factors.items():

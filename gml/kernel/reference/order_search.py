@@ -18,6 +18,7 @@ from gml.kernel.layout import (
     SEARCH_MORE,
 )
 from gml.kernel.reference.subsets import Sets, Units, best_within
+from gml.stopping import check_stopped
 
 
 def losses_to_go(
@@ -31,6 +32,7 @@ def losses_to_go(
     for hi in reversed(range(1 << (m - low))):
         best = {x: best_within(*lists[x], low, hi) for x in range(m) if not hi << low >> x & 1}
         for lo in reversed(range(size)):
+            check_stopped()
             left = ~(hi << low | lo) & everything
             sums = [
                 int(lists[x][1][0]) - int(best[x][lo]) + int(to_go[left ^ 1 << x])
@@ -78,6 +80,7 @@ def improve_order(
     found = order.tolist()
     idle, x = 0, 0
     while idle < lists.m:
+        check_stopped()
         idle = 0 if _move_one(lists, found, found.index(x)) else idle + 1
         x = (x + 1) % lists.m
     order[:] = found
@@ -150,6 +153,7 @@ class OrderSearch:
     def run(self, expansions: int) -> int:
         """Look at some more sets; returns whether there are more, none, or no room."""
         for _ in range(expansions):
+            check_stopped()
             while self._heap and self._heap[0][2] in self._closed:
                 heapq.heappop(self._heap)
             if not self._heap or self._heap[0][0] >= self.bound:

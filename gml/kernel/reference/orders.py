@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.reference.random import random_uniform
+from gml.stopping import check_stopped
 
 _NOTHING = -40.0
 _SWAP_ANY = 0.4
@@ -20,6 +21,7 @@ Logs = NDArray[np.float64]
 def log_sum_sets(values: Logs, up: bool) -> None:
     """Make each value the log of the sum over all its subsets, or `up` supersets."""
     for bit in range(len(values).bit_length() - 1):
+        check_stopped()
         halves = values.reshape(-1, 2, 1 << bit)
         one = 0 if up else 1
         np.logaddexp(halves[:, 0], halves[:, 1], out=halves[:, one])
@@ -34,6 +36,7 @@ def sum_orders(parents: Logs, rest: bool) -> Logs:
     sums[-1 if rest else 0] = 0.0
     for size in range(m - 1, -1, -1) if rest else range(1, m + 1):
         for x in range(m):
+            check_stopped()
             here = every[(sizes == size) & (every >> x & 1 == (0 if rest else 1))]
             before, behind = here & ~(1 << x), here | 1 << x
             below = (1 << x) - 1
@@ -85,6 +88,7 @@ class OrderChain:
         """Take some steps; returns how many were accepted."""
         accepted, n = 0, len(self.order)
         for step in range(first, last if n > 1 else first):
+            check_stopped()
             draws = random_uniform(self._key, np.arange(4 * step, 4 * step + 4, dtype=np.uint64))
             before, sums = self.order.copy(), self.sums.copy()
             low, high = self._propose(draws.tolist())

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gml.kernel.reference.random import random_uniform
 from gml.kernel.reference.statistics import divergence
 from gml.kernel.reference.tail import deviance, stirling_error
+from gml.stopping import check_stopped
 
 _MAX_LOG_FACTORIALS = 1024
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -88,6 +89,7 @@ def _hypergeometric(
     u = u - at_mode
     open_ = (u >= 0) & (lowest < highest)
     while open_.any():
+        check_stopped()
         before = u.copy()
         step = open_ & (down > lowest)
         k = down[step].astype(np.float64)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.stopping import check_stopped
+
 
 def row_log_probabilities(
     columns: Sequence[NDArray[Any]],
@@ -24,6 +26,7 @@ def row_log_probabilities(
     """
     total = np.zeros(last - first)
     for family, table in zip(members, tables, strict=True):
+        check_stopped()
         cell = np.zeros(last - first, dtype=np.int64)
         unknown = np.zeros(last - first, dtype=bool)
         for j in family:

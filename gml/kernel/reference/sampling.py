@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gml.kernel.plan import GaussianPlan, TablePlan, thresholds
 from gml.kernel.reference.random import random_bits
+from gml.stopping import check_stopped
 
 # Coefficients of the rational functions, the highest power first.
 _CENTRE_ABOVE = (
@@ -64,6 +65,7 @@ class TableSampler:
             columns[column][:] = code
         counters = _counters(first_row, n_rows)
         for step, ends in zip(plan.steps, self._thresholds, strict=True):
+            check_stopped()
             configurations = np.zeros(n_rows, dtype=np.int64)
             for parent in step.parents:
                 configurations = configurations * plan.n_levels[parent] + columns[parent]
@@ -110,6 +112,7 @@ class GaussianSampler:
             columns[column][:] = value
         counters = _counters(first_row, n_rows)
         for step in plan.steps:
+            check_stopped()
             target = columns[step.target]
             target[:] = step.intercept
             for parent, coefficient in zip(step.parents, step.coefficients, strict=True):

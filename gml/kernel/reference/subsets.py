@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.layout import NEVER
+from gml.stopping import check_stopped
 
 Sets = NDArray[np.uint64]
 Units = NDArray[np.int64]
@@ -27,6 +28,7 @@ def grow_sets(sets: Sets, best: Units, candidates: int, room: int) -> tuple[Sets
     left = sets[base]
     whole = np.ones(len(grown), dtype=bool)
     while left.any():
+        check_stopped()
         lowest = left & (~left + np.uint64(1))
         subset = np.where(lowest > 0, grown ^ lowest, sets[base])
         place = order[np.minimum(np.searchsorted(sets, subset, sorter=order), len(sets) - 1)]
@@ -51,6 +53,7 @@ def best_sinks(
     lows = np.arange(1 << low, dtype=np.int64)
     sizes = np.bitwise_count(lows)
     for hi in range(first, last):
+        check_stopped()
         parents = {
             x: best_within(
                 masks[starts[x] : starts[x + 1]], units[starts[x] : starts[x + 1]], low, hi

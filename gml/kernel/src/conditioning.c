@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "stop.h"
+
 #define MANY (INT64_C(1) << 62)
 /* 64 columns of two levels have more cells than can be numbered. */
 #define MOST_MEMBERS 64
@@ -77,7 +79,7 @@ static int64_t subsets(const int32_t *list, size_t n, size_t level, const int32_
         return 0;
     for (size_t i = 0; i < level; i++)
         at[i] = i;
-    for (;;) {
+    for (uint64_t k = 0; !stop_at_step(k); k++) {
         for (size_t i = 0; i < level; i++)
             set[i] = list[at[i]];
         if (n_known == 0 || !contains_all(known, n_known, set, level)) {
@@ -98,6 +100,7 @@ static int64_t subsets(const int32_t *list, size_t n, size_t level, const int32_
         for (; i < level; i++)
             at[i] = at[i - 1] + 1;
     }
+    return written;
 }
 
 void conditioning_fill(const conditioning *from, int32_t x, int32_t y, int64_t first, int64_t count,

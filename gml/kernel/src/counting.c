@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "popcount.h"
+#include "stop.h"
 
 /* Rows per block of index arithmetic: indices stay in the first-level cache. */
 #define BLOCK_ROWS 2048
@@ -114,6 +115,7 @@ uint64_t count_cells(const coded_data *data, const int32_t *set, size_t size)
         type index[BLOCK_ROWS];                                                                    \
         const size_t room = (size_t)cells + 1;                                                     \
         uint32_t few[4 * FEW_CELLS];                                                               \
+        uint64_t steps = 0;                                                                        \
         uint32_t *lane = few;                                                                      \
         if (room > FEW_CELLS)                                                                      \
             lane = malloc(4 * room * sizeof *lane);                                                \
@@ -127,6 +129,8 @@ uint64_t count_cells(const coded_data *data, const int32_t *set, size_t size)
             for (size_t from = start; from < stop; from += BLOCK_ROWS) {                           \
                 size_t n = stop - from < BLOCK_ROWS ? stop - from : BLOCK_ROWS, i = 0;             \
                 index_rows_##name(data, set, size, from, n, cells, index);                         \
+                if (stop_after(&steps, n))                                                         \
+                    break;                                                                         \
                 for (; i + 4 <= n; i += 4) {                                                       \
                     lane[index[i]]++;                                                              \
                     lane1[index[i + 1]]++;                                                         \
@@ -158,8 +162,10 @@ static int count_directly(const coded_data *data, const int32_t *set, size_t siz
     if (data->weights == NULL && cells < LANE_CELLS)
         return count_in_lanes_middle(data, set, size, (uint16_t)cells, table);
     uint32_t index[BLOCK_ROWS];
+    uint64_t steps = 0;
     memset(table, 0, cells * sizeof *table);
-    for (size_t from = 0; from < data->n_rows; from += BLOCK_ROWS) {
+    for (size_t from = 0; from < data->n_rows && !stop_after(&steps, BLOCK_ROWS);
+         from += BLOCK_ROWS) {
         size_t n = data->n_rows - from < BLOCK_ROWS ? data->n_rows - from : BLOCK_ROWS;
         index_rows_wide(data, set, size, from, n, cells, index);
         for (size_t i = 0; i < n; i++)
@@ -333,6 +339,9 @@ int count_set(const coded_data *data, const int32_t *set, size_t size, int64_t *
         return 0;
     memset(table, 0, cells * sizeof *table);
     for (size_t word = 0; word < data->mask_words; word += BLOCK_WORDS) {
+        /* A block has up to some thousand scans. */
+        if (word > 0 && stop_wanted())
+            break;
         size_t words =
             data->mask_words - word < BLOCK_WORDS ? data->mask_words - word : BLOCK_WORDS;
         if (by_pairs)
@@ -377,6 +386,8 @@ int count_pairs(const coded_data *data, const int32_t *pairs, size_t n_pairs, in
             return 0;
     }
     for (size_t word = 0; word < data->mask_words; word += BLOCK_WORDS) {
+        if (word > 0 && stop_wanted())
+            return 0;
         size_t words =
             data->mask_words - word < BLOCK_WORDS ? data->mask_words - word : BLOCK_WORDS;
         for (size_t p = 0; p < n_pairs; p++) {
@@ -409,6 +420,10 @@ int count_all_pairs(const coded_data *data, size_t n_columns, int32_t *pairs)
     size_t room = 0;
     for (size_t j = 0; j < n_columns; j++)
         for (size_t i = 0; i <= j; i++) {
+            if (i == 0 && stop_wanted()) {
+                free(table);
+                return 0;
+            }
             const coded_column *x = &data->columns[i], *y = &data->columns[j];
             const int32_t pair[2] = {(int32_t)i, (int32_t)j};
             const int64_t offset = 0;

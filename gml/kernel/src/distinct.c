@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "byte_hash.h"
+#include "stop.h"
 
 int64_t group_rows(const uint8_t *rows, size_t n, size_t width, int64_t limit, int32_t *group,
                    int64_t *firsts)
@@ -19,6 +20,8 @@ int64_t group_rows(const uint8_t *rows, size_t n, size_t width, int64_t limit, i
     int64_t found = 0;
     for (size_t i = 0; i < n; i++) {
         const uint8_t *row = rows + i * width;
+        if (stop_at_step(i))
+            break;
         size_t k = (size_t)(hash_bytes(row, width) >> (64 - bits));
         while (slots[k] >= 0 && memcmp(rows + (size_t)firsts[slots[k]] * width, row, width) != 0)
             k = (k + 1) & mask;

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "stop.h"
+
 #define HEADER 7
 /* Tables have fewer than 2^63 cells, so fewer axes of two levels. */
 #define MOST_AXES 64
@@ -79,6 +81,8 @@ static void multiply(const step *into, const double *factor, const int64_t *stri
         else
             for (size_t k = 0; k < levels; k++)
                 row[k] *= from[(int64_t)k * last];
+        if (stop_at_step(r))
+            return;
         if (into->n_axes > 1)
             next_row(into, strides, digits, &place);
     }
@@ -125,6 +129,8 @@ static void send_message(const step *from)
             else if (row[k] > value)
                 value = row[k];
         from->message[r] = value;
+        if (stop_at_step(r))
+            return;
     }
 }
 
@@ -162,6 +168,8 @@ double eliminate(const elimination *program, const double *tables, const int64_t
             const double *source = factor[0] < 0 ? tables + bases[-1 - factor[0]]
                                                  : step_at(program, (size_t)factor[0]).message;
             multiply(&at, source, factor + 1, f == 0);
+            if (cells >= STOP_STEPS && stop_wanted())
+                return -INFINITY;
             exponent += lift(at.table, cells);
         }
         if (at.operation == STEP_KEEP) {
@@ -196,6 +204,8 @@ static void sum_to_child(const step *parent, const step *child)
         const double *row = parent->table + r * levels;
         for (size_t k = 0; k < levels; k++)
             child->message[place + (int64_t)k * last] += row[k];
+        if (stop_at_step(r))
+            return;
         if (parent->n_axes > 1)
             next_row(parent, child->strides_in_parent, digits, &place);
     }
@@ -221,6 +231,8 @@ void distribute(const elimination *program, const int64_t *offsets, double *out)
                 row[k] = sum > 0 ? row[k] / sum * at.message[r] : 0;
                 marginal[k] += row[k];
             }
+            if (stop_at_step(r))
+                return;
         }
         double total = sum_of(marginal, levels);
         for (size_t k = 0; k < levels; k++)

@@ -6,6 +6,7 @@
 #include "configurations.h"
 #include "regret.h"
 #include "sparse.h"
+#include "stop.h"
 #include "tail.h"
 
 /* Strata of few rows are most of those of large families: what their terms are is kept. */
@@ -335,10 +336,15 @@ int family_values(const coded_data *data, const int32_t *members, const int64_t 
     configurations configs;
     int64_t *table = NULL;
     uint64_t room = 0;
+    uint64_t steps = 0;
     int done = 1;
     forget_all(&small);
     configurations_begin(&configs, data);
     for (size_t f = 0; f < n_families && done; f++) {
+        if (stop_after(&steps, 1024 + data->n_rows)) {
+            done = 0;
+            break;
+        }
         const int32_t *set = members + starts[f];
         const size_t size = (size_t)(starts[f + 1] - starts[f]);
         const size_t levels = data->columns[set[size - 1]].n_levels;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "random.h"
+#include "stop.h"
 
 /* Coefficients of the rational functions, the highest power first. */
 static const double CENTRE_ABOVE[8] = {
@@ -68,7 +69,7 @@ static inline double normal(const uint64_t key[2], uint64_t counter)
 void sample_numbers(const gaussian_step *steps, size_t n_steps, double *const *columns,
                     uint64_t first_row, size_t n_rows)
 {
-    for (size_t k = 0; k < n_steps; k++) {
+    for (size_t k = 0; k < n_steps && !stop_wanted(); k++) {
         const gaussian_step *step = &steps[k];
         double *target = columns[step->target];
         for (size_t i = 0; i < n_rows; i++)

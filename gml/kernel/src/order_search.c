@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stop.h"
 #include "subsets.h"
+
+/* As stop_after counts them. */
+#define STEPS_TO_EXPAND 256
 
 static inline uint64_t all_of(int m)
 {
@@ -28,11 +32,13 @@ int losses_to_go(const parent_lists *lists, int low, uint64_t *to_go)
     to_go[0] = 0;
     for (uint64_t hi = UINT64_C(1) << (m - low); hi-- > 0;) {
         const uint64_t slice = hi << low;
-        for (int x = 0; x < m; x++)
+        for (int x = 0; x < m && !stop_wanted(); x++)
             if ((slice >> x & 1) == 0)
                 best_within(lists->masks + lists->starts[x], lists->units + lists->starts[x],
                             (size_t)(lists->starts[x + 1] - lists->starts[x]), low, hi,
                             best_parents + (uint64_t)x * size);
+        if (stop_wanted())
+            break;
         for (uint64_t lo = size; lo-- > 0;) {
             const uint64_t left = ~(slice | lo) & all;
             if (left == 0)
@@ -112,7 +118,7 @@ static uint64_t move_one(const parent_lists *lists, int32_t *order, int place)
 uint64_t improve_order(const parent_lists *lists, int32_t *order)
 {
     int idle = 0;
-    for (int x = 0; idle < lists->m; x = (x + 1) % lists->m) {
+    for (int x = 0; idle < lists->m && !stop_wanted(); x = (x + 1) % lists->m) {
         int place = 0;
         while (order[place] != x)
             place++;
@@ -165,8 +171,11 @@ static int grow_slots(order_search *search)
     search->slots = calloc(search->n_slots, sizeof *search->slots);
     if (search->slots == NULL)
         return 0;
-    for (uint64_t i = 0; i < search->n_states; i++)
+    for (uint64_t i = 0; i < search->n_states; i++) {
+        if (stop_at_step(i))
+            return 0;
         *slot_with(search, state_at(search, i)->set) = (uint32_t)i + 1;
+    }
     return 1;
 }
 
@@ -406,7 +415,8 @@ int search_begin(order_search *search)
 
 int search_run(order_search *search, uint64_t expansions)
 {
-    for (uint64_t k = 0; k < expansions; k++) {
+    uint64_t steps = 0;
+    for (uint64_t k = 0; k < expansions && !stop_after(&steps, STEPS_TO_EXPAND); k++) {
         if (search->n_open == 0)
             return SEARCH_DONE;
         const uint64_t f = state_at(search, *heap_at(search, 0))->f;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "random.h"
+#include "stop.h"
 
 /* exp of less is nothing beside 1. */
 #define NOTHING (-40.0)
@@ -17,14 +18,17 @@ void log_sum_sets(double *values, int m, int up)
 {
     const uint64_t size = UINT64_C(1) << m;
     for (uint64_t bit = 1; bit < size; bit *= 2)
-        for (uint64_t block = 0; block < size; block += 2 * bit)
-            for (uint64_t at = block; at < block + bit; at++) {
-                double *to = values + at + (up ? 0 : bit);
-                const double other = values[at + (up ? bit : 0)];
-                /* The difference of two infinities is none. */
-                if (other > -INFINITY)
-                    *to = log_add(*to, other);
-            }
+        for (uint64_t k = 0; k < size / 2; k++) {
+            /* The k-th set without the bit. */
+            const uint64_t at = (k & ~(bit - 1)) << 1 | (k & (bit - 1));
+            double *to = values + at + (up ? 0 : bit);
+            const double other = values[at + (up ? bit : 0)];
+            /* The difference of two infinities is none. */
+            if (other > -INFINITY)
+                *to = log_add(*to, other);
+            if (stop_at_step(k))
+                return;
+        }
 }
 
 static inline uint64_t without(uint64_t set, int x)
@@ -36,8 +40,9 @@ static inline uint64_t without(uint64_t set, int x)
 void sum_orders(const double *parents, int m, int rest, double *sums)
 {
     const uint64_t size = UINT64_C(1) << m, half = size / 2, all = size - 1;
+    uint64_t steps = 0;
     sums[rest ? all : 0] = 0;
-    for (uint64_t k = 1; k < size; k++) {
+    for (uint64_t k = 1; k < size && !stop_after(&steps, 16); k++) {
         const uint64_t set = rest ? all - k : k;
         double terms[64], high = -INFINITY, sum = 0;
         int n = 0;
@@ -130,9 +135,10 @@ int64_t walk_orders(const order_model *model, order_state *state, const uint64_t
                     int64_t first, int64_t last, int32_t *saved, double *saved_sums)
 {
     int64_t accepted = 0;
+    uint64_t steps = 0;
     if (model->n < 2)
         return 0;
-    for (int64_t step = first; step < last; step++) {
+    for (int64_t step = first; step < last && !stop_after(&steps, 1024); step++) {
         const uint64_t counter = 4 * (uint64_t)step;
         int32_t low, high;
         for (int32_t i = 0; i < model->n; i++)

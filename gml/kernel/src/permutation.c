@@ -6,6 +6,7 @@
 
 #include "random.h"
 #include "statistics.h"
+#include "stop.h"
 #include "tail.h"
 
 #define MAX_LOG_FACTORIALS 1024
@@ -94,7 +95,10 @@ static uint64_t draw_table(const int64_t *row_totals, const int64_t *column_tota
 {
     memcpy(left, column_totals, columns * sizeof *left);
     int64_t remaining = n; /* in rows a.. */
+    uint64_t steps = 0;
     for (size_t a = 0; a + 1 < rows; a++) {
+        if (stop_after(&steps, columns))
+            return counter;
         int64_t in_row = row_totals[a], pool = remaining;
         for (size_t b = 0; b + 1 < columns; b++) {
             int64_t count =
@@ -184,11 +188,14 @@ int permutation_draws(const int64_t *table, size_t strata, size_t rows, size_t c
     if (!fill_log_factorials(&known, largest))
         goto end;
     int64_t *left = drawn + rows * columns;
+    uint64_t steps = 0;
     for (int64_t r = first; r < last; r++) {
         uint64_t counter = (uint64_t)r * draws;
         double g = 0;
         for (size_t s = 0; s < kept; s++) {
             const margins *m = &free_strata[s];
+            if (stop_after(&steps, m->rows * m->columns))
+                goto end;
             counter = draw_table(m->row_totals, m->column_totals, m->rows, m->columns, m->n, key,
                                  counter, &known, left, drawn);
             g += g_of_stratum(drawn, m->rows, m->columns, m->row_totals, m->column_totals, m->n);
@@ -260,11 +267,14 @@ int information_loss_draws(const int64_t *table, size_t strata, size_t columns,
         goto end;
     uint64_t draws = strata * (columns - 1);
     int64_t *left = drawn + 2 * columns;
+    uint64_t steps = 0;
     for (int64_t r = first; r < last; r++) {
         uint64_t counter = (uint64_t)r * draws;
         double loss = 0, weight = 0;
         for (size_t s = 0; s < strata; s++) {
             const int64_t *m = margin + s * (2 + columns);
+            if (stop_after(&steps, 2 * columns))
+                goto end;
             counter = draw_table(m, m + 2, 2, columns, m[0] + m[1], key, counter, &known, left,
                                  drawn);
             loss -= weights[s] * entropy_of_row(drawn, columns, weights[s], mixture);

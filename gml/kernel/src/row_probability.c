@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "cpu.h"
+#include "stop.h"
 
 /* Rows that stay in the first-level cache while all families pass over them. */
 #define BLOCK 1024
@@ -30,7 +31,7 @@ static inline __attribute__((always_inline)) void
 sum_families(const row_family *families, size_t n_families, size_t first, size_t last, double *out)
 {
     uint32_t cell[BLOCK], unknown[BLOCK];
-    for (size_t start = first; start < last; start += BLOCK, out += BLOCK) {
+    for (size_t start = first; start < last && !stop_wanted(); start += BLOCK, out += BLOCK) {
         size_t n = last - start < BLOCK ? last - start : BLOCK;
         uint32_t any_unknown = 0;
         for (size_t i = 0; i < n; i++) {

@@ -5,6 +5,7 @@
 
 #include "cpu.h"
 #include "random.h"
+#include "stop.h"
 
 /* Rows drawn before the next column's turn: bits and configurations stay in the first-level cache. */
 #define BLOCK_ROWS 1024
@@ -149,7 +150,7 @@ int sample_rows(const sampling_step *steps, size_t n_steps, const sampled_column
     scratch *s = malloc(sizeof *s);
     if (s == NULL)
         return 0;
-    for (size_t start = 0; start < n_rows; start += BLOCK_ROWS) {
+    for (size_t start = 0; start < n_rows && !stop_wanted(); start += BLOCK_ROWS) {
         size_t n = n_rows - start < BLOCK_ROWS ? n_rows - start : BLOCK_ROWS;
         for (size_t k = 0; k < n_steps; k++)
             draw(&steps[k], columns, first_row, start, n, s);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sparse.h"
+#include "stop.h"
 
 /* Neighbouring sets are counted together, up to a joint table of as many cells as there are rows,
    within these bounds, and summed over what each of them leaves out, where that takes less time. */
@@ -161,8 +162,13 @@ int set_statistics(const coded_data *data, const int32_t *members, const int64_t
     cell_buffer one = {NULL, 0}, joint = {NULL, 0};
     joint_run run = {{0}, 0, 0, 0, 0};
     size_t planned = 0, joint_end = 0;
+    uint64_t steps = 0;
     int done = 1;
     for (size_t k = 0; k < n_sets && done; k++) {
+        if (stop_after(&steps, 1024 + data->n_rows)) {
+            done = 0;
+            break;
+        }
         const int32_t *set = members + starts[k];
         const size_t size = (size_t)(starts[k + 1] - starts[k]);
         const uint64_t cells = count_cells(data, set, size);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stop.h"
+
 #define DIGIT_BITS 11
 #define DIGITS (1u << DIGIT_BITS)
 
@@ -25,6 +27,8 @@ static size_t cells_of_rows(const coded_data *data, const int32_t *set, size_t s
     for (size_t i = 0; i < data->n_rows; i++) {
         uint64_t cell = 0;
         size_t k = 0;
+        if (stop_at_step(i))
+            break;
         if (data->weights != NULL && data->weights[i] == 0)
             continue;
         for (; k < size; k++) {
@@ -56,6 +60,8 @@ static void radix_sort(uint64_t **keys, uint64_t **rows, uint64_t **spare_keys,
 {
     size_t counts[DIGITS];
     for (int shift = 0; shift < 64 && (largest >> shift) != 0; shift += DIGIT_BITS) {
+        if (n >= STOP_STEPS && stop_wanted())
+            return;
         memset(counts, 0, sizeof counts);
         for (size_t i = 0; i < n; i++)
             counts[((*keys)[i] >> shift) & (DIGITS - 1)]++;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "stop.h"
+
 /* ------------------------------------------------------------------ growing sets */
 
 typedef struct {
@@ -53,7 +55,8 @@ int64_t grow_sets(const uint64_t *sets, const int64_t *best, size_t n, uint64_t 
     int64_t found = 0;
     if (!index_sets(&index, sets, n))
         return -1;
-    for (size_t i = 0; i < n; i++) {
+    uint64_t steps = 0;
+    for (size_t i = 0; i < n && !stop_after(&steps, 64); i++) {
         const uint64_t set = sets[i];
         const uint64_t below =
             set == 0 ? 0 : UINT64_MAX >> __builtin_clzll(set);
@@ -105,11 +108,13 @@ int best_sinks(const uint64_t *masks, const int64_t *units, const int64_t *start
         return 0;
     for (uint64_t hi = first; hi < last; hi++) {
         const uint64_t slice = hi << low;
-        for (int x = 0; x < m; x++)
+        for (int x = 0; x < m && !stop_wanted(); x++)
             if ((slice >> x & 1) == 0)
                 best_within(masks + starts[x], units + starts[x],
                             (size_t)(starts[x + 1] - starts[x]), low, hi,
                             best_parents + (uint64_t)x * size);
+        if (stop_wanted())
+            break;
         for (uint64_t lo = 0; lo < size; lo++) {
             const uint64_t set = slice | lo;
             const int64_t so_far = best[set];

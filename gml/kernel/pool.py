@@ -1,0 +1,86 @@
+"""Work on several threads that ends when nobody waits for it any more.
+
+Whoever asks waits in a way that a signal can interrupt. Whatever ends the waiting (an interrupt, an
+error of one piece of work, a consumer that has enough) drops the work that has not begun and sets
+the flag of `gml.stopping` for that which has.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import copy_context
+from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeVar
+
+from gml import kernel, stopping
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+# Kernels look at the flag every few milliseconds; what does not look is not waited for.
+_PATIENCE_SECONDS = 0.3
+_LOOK_SECONDS = 0.1
+_AHEAD = 4
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_order(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    threads: int,
+    *,
+    ahead: int | None = None,
+) -> Iterator[Result]:
+    """Yield work(item) for each item, in order, several at a time.
+
+    Items are taken as they are needed: at most `ahead`, four for each thread, are at work or done
+    while one is looked at. With one thread, or one item, nothing runs elsewhere.
+
+    Examples
+    --------
+    >>> list(in_order(abs, range(-2, 3), 2))
+    [2, 1, 0, 1, 2]
+    """
+    left = iter(items)
+    first = list(islice(left, 2))
+    if threads == 1 or len(first) < 2:
+        for item in chain(first, left):
+            yield work(item)
+        return
+    from concurrent.futures import ThreadPoolExecutor, wait
+
+    flag = bytearray(1)
+    most = _AHEAD * threads if ahead is None else max(1, ahead)
+    waiting: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(threads, initializer=_obey, initargs=(flag,))
+    try:
+        for item in chain(first, left):
+            # A copy for each: what limits the run limits its threads.
+            waiting.append(pool.submit(copy_context().run, work, item))
+            if len(waiting) > most:
+                yield _result(waiting.popleft())
+        while waiting:
+            yield _result(waiting.popleft())
+    finally:
+        flag[0] = 1
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait(waiting, _PATIENCE_SECONDS)
+
+
+def _obey(flag: bytearray) -> None:
+    stopping.obey(flag)
+    kernel.active().obey(flag)
+
+
+def _result(future: Future[Result]) -> Result:
+    while True:
+        try:
+            return future.result(_LOOK_SECONDS)
+        except TimeoutError:
+            if future.done():
+                return future.result()
+            # A thread that waits for threads of its own may be stopped itself.
+            stopping.check_stopped()
