@@ -28,7 +28,6 @@ def open_count_file(
     from gml.counts.from_file import CountFileCounter
     from gml.counts.recoding import declared_recoding
     from gml.data.reading import choose_columns
-    from gml.data.source import input_digest
 
     path = request.path
     if numeric:
@@ -52,16 +51,12 @@ def open_count_file(
         for name in chosen
         if (new := declared_recoding(counts, name, request.options, path)) is not None
     }
-    digest = None
-    if ledger.current().wants_digests:
-        digest = input_digest(path)
-        ledger.note_digest(path, digest)
     return CountFileCounter(
         counts,
         columns=chosen,
         recodings=recodings,
         where=path,
-        digest=digest,
+        digest=ledger.current().digests.get(str(path)),
         threads=request.threads,
     )
 

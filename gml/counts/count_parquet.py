@@ -9,6 +9,7 @@ make the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gml import __version__
+from gml import __version__, ledger
 from gml.counts.countfile import (
     CUT,
     DECLARED,
@@ -32,14 +33,14 @@ from gml.counts.countfile import (
 )
 from gml.data.dataset import MAX_LEVELS
 from gml.data.options import MISSING_POLICIES
-from gml.data.parquet import COUNT_FILE_KEY, is_parquet
+from gml.data.parquet import COUNT_FILE_KEY, StoredFile, is_parquet
 from gml.data.source import open_source
 from gml.errors import DataError, UsageError, listing, quote
 from gml.resources import default_budget, require_memory
 
 _ROW_GROUP = 1 << 18
-# What reading takes beside the arrays that stay.
-_READING_FACTOR = 3
+# What reading takes at most, with the arrays that stay; measured.
+_BYTES_PER_ROW, _BYTES_PER_CODE = 60, 18
 
 
 def write_counts(counts: CountFile, path: str | os.PathLike[str]) -> None:
@@ -117,7 +118,7 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
     where = str(path)
     try:
         import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow.parquet
     except ImportError:
         raise DataError(f"{where}: count files are Parquet, {_EXTRA}") from None
     budget = default_budget() if max_memory is None else max_memory
@@ -125,29 +126,42 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
         # Says if it is Parquet that was cut off.
         open_source(path).close()
         raise DataError(f"{where}: not a count file; gml count makes one")
-    with _damage(where):
-        # By its path: Arrow's threads would hold a Python file, and may outlive the interpreter.
-        with pq.ParquetFile(path) as file:
-            about = (file.schema_arrow.metadata or {}).get(COUNT_FILE_KEY)
-            if about is None:
-                raise DataError(f"{where}: not a count file; gml count makes one")
-            types = {field.name: field.type for field in file.schema_arrow}
-            codes = types.pop("codes", None)
-            # Whether a list may hold nulls is part of its type, and of no interest.
-            is_list = codes is not None and pa.types.is_list(codes)
-            if (
-                types != {"set": pa.int32(), "count": pa.int64()}
-                or not is_list
-                or codes.value_type != pa.uint16()
-            ):
-                raise _Damaged("the columns are not set, codes and count")
-            groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
-            n_codes = sum(group.column(1).num_values for group in groups)
-            n_bytes = 2 * n_codes + 12 * file.metadata.num_rows
-            require_memory(_READING_FACTOR * n_bytes, budget, f"{where}: the tables")
-            table = file.read(columns=["set", "codes", "count"], use_threads=False)
+    with StoredFile(path) as stored, _damage(where), stored.errors():
+        file = stored.arrow()
+        about = (file.schema_arrow.metadata or {}).get(COUNT_FILE_KEY)
+        if about is None:
+            raise DataError(f"{where}: not a count file; gml count makes one")
+        types = {field.name: field.type for field in file.schema_arrow}
+        codes = types.pop("codes", None)
+        # Whether a list may hold nulls is part of its type, and of no interest.
+        is_list = codes is not None and pa.types.is_list(codes)
+        if (
+            types != {"set": pa.int32(), "count": pa.int64()}
+            or not is_list
+            or codes.value_type != pa.uint16()
+        ):
+            raise _Damaged("the columns are not set, codes and count")
+        require_memory(_bytes_to_read(stored), budget, f"{where}: the tables")
+        table = file.read(columns=["set", "codes", "count"], use_threads=False)
+        if ledger.current().wants_digests:
+            digest = hashlib.sha256()
+            stored.hash_into(digest)
+            ledger.note_digest(path, digest.hexdigest())
+        stored.require_unchanged()
         columns, sets, rest = _parse_description(json.loads(about))
         return _assemble(table, columns, sets, rest)
+
+
+def _bytes_to_read(stored: StoredFile) -> int:
+    """What reading takes, by what the pages say: the footer, which is shorter, may be wrong."""
+    n_bytes, values = 0, {"set": 0, "count": 0}
+    schema = stored.metadata().schema
+    for column, chunks in stored.chunks(range(len(schema))).items():
+        name = schema.column(column).path
+        values[name] = sum(chunk.values for chunk in chunks)
+        n_bytes += 2 * max((chunk.largest_page for chunk in chunks), default=0)
+    n_rows: int = max(values.pop("set"), values.pop("count"), stored.metadata().num_rows)
+    return n_bytes + _BYTES_PER_ROW * n_rows + _BYTES_PER_CODE * sum(values.values())
 
 
 class _Damaged(Exception):

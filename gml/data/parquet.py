@@ -1,27 +1,43 @@
-"""Parquet files and folders, by pyarrow (an extra)."""
+"""Parquet files and folders, by pyarrow (an extra).
+
+A file is opened once, and hashed through the descriptor that it is read by. One that changes
+meanwhile is refused.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from gml.data.options import ReadOptions
-from gml.data.problems import undeclared
-from gml.errors import CannotAnswer, DataError, quote
-from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
+from gml.data.parquet_column import BYTES, NUMERIC, OTHER, SKIPPED, TEXT, ColumnBuilder, Room
+from gml.data.parquet_pages import Chunk, DamagedPages, chunks_of
+from gml.data.source import text_codec
+from gml.errors import CannotAnswer, DataError, place, quote
+from gml.kernel.layout import SKIP, ColumnSpec, CsvColumn
+from gml.resources import require_memory
 
 COUNT_FILE_KEY = b"gml/1"
 """The metadata key of Parquet files that hold counts instead of rows."""
 
 _MAGIC = b"PAR1"
 _MOST_ENTRIES = 100_000
-Loader = Callable[[Sequence[ColumnSpec]], tuple[list[CsvColumn], str | None]]
+# Files of a folder beyond these are closed between being looked at and being read.
+_MOST_OPEN = 64
+# What a footer takes once it is parsed, by its bytes; of a small one it is not worth asking.
+_FOOTER_FACTOR = 30
+_SMALL_FOOTER = 1 << 20
+_BATCH_ROWS = 1 << 14
+# What the values of a batch may take, where they are long.
+_BATCH_BYTES = 1 << 26
+# Arrow reads a column this many bytes at a time, not a row group at once.
+_BUFFER_BYTES = 1 << 16
+# Levels, positions and masks of a cell while its batch is taken in.
+_BYTES_PER_CELL = 24
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
@@ -47,14 +63,10 @@ def is_count_file(path: str | os.PathLike[str]) -> bool:
     if os.path.isdir(path) or not is_parquet(path):  # noqa: PTH112
         return False
     try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        # Whoever reads it will say what to install.
-        return False
-    try:
-        return COUNT_FILE_KEY in (pq.read_metadata(path).metadata or {})
-    except (pa.ArrowException, OSError, UnicodeEncodeError):
+        with StoredFile(path) as stored:
+            return COUNT_FILE_KEY in (stored.metadata().metadata or {})
+    except (DataError, CannotAnswer, ImportError):
+        # Whoever reads it will say what is wrong, or what to install.
         return False
 
 
@@ -72,147 +84,299 @@ def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     return sorted(found)
 
 
-@contextmanager
-def _arrow_errors(where: str) -> Iterator[None]:
-    """Turn what pyarrow raises into an error that names the file."""
-    import pyarrow as pa
+class StoredFile:
+    """A Parquet file that is open: what is hashed is what is read."""
 
-    try:
-        yield
-    except UnicodeEncodeError:
-        raise DataError(f"{where}: Parquet is read by paths in UTF-8 only; rename it") from None
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{where}: {error}") from None
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = path
+        self.where = place(path)
+        self._identity: tuple[int, ...] | None = None
+        self._file: Any = None
+        self._metadata: Any = None
+        self.open()
 
+    def open(self) -> None:
+        """Open it, if it is not; what was open before must be the same."""
+        if self._file is not None:
+            return
+        try:
+            self._file = Path(self.path).open("rb", buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise DataError(f"{self.where}: {error.strerror}") from None
+        if self._identity is None:
+            self._identity = self._identify()
+        self.require_unchanged()
 
-def read_parquet_columns(
-    path: str | os.PathLike[str], options: ReadOptions
-) -> tuple[list[str], Loader]:
-    """Return the names of the columns, and a function that loads those wanted."""
-    try:
-        import pyarrow.dataset
-    except ImportError:
-        raise DataError(
-            f"{path}: reading Parquet needs an extra: pip install 'gml[parquet]'"
-        ) from None
-    with _arrow_errors(str(path)):
-        table = pyarrow.dataset.dataset(parquet_files(path), format="parquet")
-        names = list(table.schema.names)
-    if COUNT_FILE_KEY in (table.schema.metadata or {}):
-        if os.path.isdir(path):  # noqa: PTH112
-            raise DataError(f"{path}: a folder of count files; add them up first, by gml merge")
-        raise CannotAnswer(f"{path}: a count file has no rows")
+    def _identify(self) -> tuple[int, ...]:
+        found = os.fstat(self._file.fileno())
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
-    def load(specs: Sequence[ColumnSpec]) -> tuple[list[CsvColumn], str | None]:
-        builders = [
-            _Column(name, spec, options, str(path)) for name, spec in zip(names, specs, strict=True)
-        ]
-        wanted = [builder for builder in builders if builder.spec.kind != SKIP]
-        with _arrow_errors(str(path)):
-            for batch in table.to_batches(columns=[builder.name for builder in wanted]):
-                for builder, values in zip(wanted, batch.columns, strict=True):
-                    builder.append(values)
-        return [b.result() for b in builders], parquet_digest(path) if options.digest else None
+    def require_unchanged(self) -> None:
+        """Refuse a file that somebody wrote to."""
+        if self._identify() != self._identity:
+            raise DataError(f"{self.where}: changed while it was read; try again")
 
-    return names, load
+    def close(self) -> None:
+        """Close it; it can be opened again."""
+        if self._file is not None:
+            self._file.close()
+        self._file = self._metadata = None
+
+    def __enter__(self) -> StoredFile:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn what pyarrow raises into an error that names the file."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except (pa.ArrowException, OSError, DamagedPages, UnicodeError, OverflowError) as error:
+            self.require_unchanged()
+            raise DataError(f"{self.where}: {' '.join(str(error).split())}") from None
+
+    def metadata(self) -> Any:
+        """Return what the footer says, once it is known that there is room for it."""
+        if self._metadata is None:
+            import pyarrow.parquet as pq
+
+            length = self._footer_length()
+            if length > _SMALL_FOOTER:
+                require_memory(_FOOTER_FACTOR * length, None, f"{self.where}: its footer")
+            with self.errors():
+                self._metadata = pq.ParquetFile(self._file, pre_buffer=False).metadata
+        return self._metadata
+
+    def _footer_length(self) -> int:
+        return min(int.from_bytes(self.read_at(self._size - 8, 4), "little"), self._size - 8)
+
+    @property
+    def _size(self) -> int:
+        assert self._identity is not None
+        return self._identity[2]
+
+    def read_at(self, position: int, n_bytes: int) -> bytes:
+        """Return bytes of the file."""
+        try:
+            self._file.seek(position)
+            data: bytes = self._file.read(n_bytes)
+        except (OSError, ValueError, OverflowError):
+            raise DamagedPages(f"no bytes at {position}") from None
+        return data
+
+    def chunks(self, columns: Collection[int]) -> dict[int, list[Chunk]]:
+        """Look at the pages of columns, by number; a list has the row groups in order."""
+        length = self._footer_length()
+        return chunks_of(self.read_at(self._size - 8 - length, length), columns, self.read_at)
+
+    def arrow(self, **options: Any) -> Any:
+        """Return Arrow's reader.
+
+        Without its threads, which would hold the file and may outlive the interpreter.
+        """
+        import pyarrow.parquet as pq
+
+        return pq.ParquetFile(
+            self._file,
+            metadata=self.metadata(),
+            pre_buffer=False,
+            buffer_size=_BUFFER_BYTES,
+            **options,
+        )
+
+    def hash_into(self, digest: Any) -> None:
+        """Hash all bytes of the file."""
+        self._file.seek(0)
+        while block := self._file.read(1 << 20):
+            digest.update(block)
 
 
 def parquet_digest(path: str | os.PathLike[str]) -> str:
     """Hash of the file; of a folder, of its files in order of their names."""
     digest = hashlib.sha256()
     for name in parquet_files(path):
-        with Path(name).open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
+        with StoredFile(name) as stored:
+            try:
+                stored.hash_into(digest)
+            except OSError as error:
+                raise DataError(f"{stored.where}: cannot be read: {error.strerror}") from None
+            stored.require_unchanged()
     return digest.hexdigest()
 
 
-class _Column:
-    """Codes of one column, batch by batch."""
+@contextmanager
+def open_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[ParquetTable]:
+    """Open a file, or all files of a folder; the first one says which columns there are."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise DataError(
+            f"{path}: reading Parquet needs an extra: pip install 'gml[parquet]'"
+        ) from None
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        raise DataError(
+            f"{place(path)}: Parquet is read by paths in UTF-8 only; rename it"
+        ) from None
+    paths = parquet_files(path)
+    if not paths:
+        raise DataError(f"{place(path)}: no Parquet files any more")
+    n_rows = 0
+    with ExitStack() as stack:
+        files: list[StoredFile] = []
+        for name in paths:
+            stored = stack.enter_context(StoredFile(name))
+            with stored.errors():
+                if not files:
+                    schema = stored.arrow().schema_arrow
+                    names = list(schema.names)
+                rows = stored.metadata().num_rows
+            if rows < 0:
+                raise DataError(f"{stored.where}: damaged: {rows} rows")
+            n_rows += rows
+            files.append(stored)
+            if len(paths) > _MOST_OPEN:
+                stored.close()
+        if COUNT_FILE_KEY in (schema.metadata or {}):
+            if os.path.isdir(path):  # noqa: PTH112
+                raise DataError(f"{path}: a folder of count files; add them up first, by gml merge")
+            raise CannotAnswer(f"{path}: a count file has no rows")
+        yield ParquetTable(str(path), files, names, schema, n_rows, options)
 
-    def __init__(self, name: str, spec: ColumnSpec, options: ReadOptions, where: str) -> None:
-        self.name = name
-        self.spec = spec
-        self.where = f"{where}: column {quote(name)}"
-        self.na = {token.strip(" ") for token in options.na_tokens}
-        known = spec.declared or spec.known
-        self.codes: dict[str, int] = {label: code for code, label in enumerate(known)}
-        self.parts: list[Any] = []
-        self.numbers: list[Any] = []
-        self.overflow = False
 
-    def append(self, values: Any) -> None:
-        """Take in the cells of one batch."""
+class _Plan(NamedTuple):
+    """How to read a file: columns as dictionaries, rows at a time, and the memory that it takes."""
+
+    dictionaries: list[str]
+    batch_rows: int
+    n_bytes: int
+
+
+class ParquetTable(NamedTuple):
+    """The rows of all files."""
+
+    where: str
+    files: list[StoredFile]
+    names: list[str]
+    schema: Any
+    n_rows: int
+    options: ReadOptions
+
+    def load(self, specs: Sequence[ColumnSpec]) -> tuple[list[CsvColumn], str | None]:
+        """Return the columns that are not skipped, and the hash of the files, if it is wanted."""
+        encoding = self.options.encoding or "utf-8"
+        text_codec(encoding)
+        na = {token.strip(" ") for token in self.options.na_tokens}
+        wanted = [
+            (name, spec) for name, spec in zip(self.names, specs, strict=True) if spec.kind != SKIP
+        ]
+        for name, _ in wanted:
+            self._refuse_nested(name)
+        room = Room(f"{self.where}: the rows")
+        builders = [
+            ColumnBuilder(name, spec, na, encoding, self.n_rows, room) for name, spec in wanted
+        ]
+        digest = hashlib.sha256() if self.options.digest else None
+        for stored in self.files:
+            stored.open()
+            with stored.errors():
+                self._read_file(stored, builders, room)
+                if digest is not None:
+                    stored.hash_into(digest)
+            stored.require_unchanged()
+            stored.close()
+        done = iter([builder.result() for builder in builders])
+        columns = [SKIPPED if spec.kind == SKIP else next(done) for spec in specs]
+        return columns, None if digest is None else digest.hexdigest()
+
+    def _refuse_nested(self, name: str) -> None:
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        if pa.types.is_nested(values.type):
-            raise DataError(f"{self.where}: lists and structures are not labels")
-        numeric = pa.types.is_floating(values.type) or pa.types.is_integer(values.type)
-        if not pa.types.is_dictionary(values.type):
-            values = pc.dictionary_encode(values)
-        indices = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        found = values.dictionary.to_pylist()
-        if self.spec.kind == NUMBERS or (self.spec.numbers_on_overflow and numeric):
-            self.numbers.append(self._lookup(indices, found, self._number, np.nan))
-        if self.spec.kind != NUMBERS and not self.overflow:
-            self.parts.append(self._lookup(indices, found, self._code, -1))
+        if pa.types.is_nested(self.schema.field(name).type):
+            raise DataError(
+                f"{self.where}: column {quote(name)}: lists and structures are not labels"
+            )
 
-    def _lookup(
-        self, indices: Any, found: list[Any], convert: Callable[[Any], float], missing: float
-    ) -> Any:
-        """Cells by way of the values that occur; a dictionary may hold more."""
-        dtype = np.float64 if missing != missing else np.int64
-        table = np.full(len(found) + 1, missing, dtype=dtype)
-        for k in np.unique(indices).tolist():
-            if k >= 0 and found[k] is not None:
-                table[k] = convert(found[k])
-        return table[indices]
+    def _read_file(self, stored: StoredFile, builders: list[ColumnBuilder], room: Room) -> None:
+        import pyarrow as pa
 
-    def _number(self, value: Any) -> float:
-        if _label(value).strip(" ") in self.na:
-            return float("nan")
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = float("inf")
-        if not np.isfinite(number):
-            raise DataError(f"{self.where}: {quote(_label(value))} is not a number")
-        return number
+        types = {field.name: field.type for field in stored.arrow().schema_arrow}
+        plan = self._plan(stored, [builder.name for builder in builders], types, room.budget)
+        room.take(plan.n_bytes)
+        for builder in builders:
+            builder.start_file(stored.where, _kind_of(self.schema.field(builder.name).type))
+        names = [builder.name for builder in builders if builder.name in types]
+        reader = stored.arrow(read_dictionary=plan.dictionaries)
+        batches = reader.iter_batches(plan.batch_rows, columns=names, use_threads=False)
+        for batch in batches:
+            for builder in builders:
+                expected = self.schema.field(builder.name).type
+                if builder.name not in types:
+                    values = pa.nulls(len(batch), expected)
+                else:
+                    values = batch.column(batch.schema.get_field_index(builder.name))
+                    if types[builder.name] != expected:
+                        values = values.cast(expected)
+                builder.append(values)
+        room.take(-plan.n_bytes)
 
-    def _code(self, value: Any) -> int:
-        label = _label(value)
-        if label in self.codes:
-            return self.codes[label]
-        if label.strip(" ") in self.na:
-            return -1
-        if self.spec.declared is not None:
-            raise DataError(f"{self.where}: {undeclared(label, self.spec.declared)}")
-        if len(self.codes) >= self.spec.max_levels:
-            self.overflow = True
-            return -1
-        self.codes[label] = len(self.codes)
-        return self.codes[label]
-
-    def result(self) -> CsvColumn:
-        """Return the column in the kernel's form."""
-        if self.spec.kind == SKIP:
-            return CsvColumn(SKIP, [], None)
-        labels = list(self.codes)
-        if self.spec.kind == NUMBERS or (self.overflow and self.numbers):
-            return CsvColumn(NUMBERS, labels, np.concatenate([np.empty(0), *self.numbers]))
-        if self.overflow:
-            return CsvColumn(OVERFLOW, labels, None)
-        wide = len(labels) > 255
-        kind, narrow = (CODES16, np.uint16) if wide else (CODES8, np.uint8)
-        cells = np.concatenate([np.empty(0, dtype=np.int64), *self.parts])
-        return CsvColumn(kind, labels, cells.astype(narrow))
+    def _plan(
+        self, stored: StoredFile, names: Sequence[str], types: dict[str, Any], budget: int
+    ) -> _Plan:
+        metadata = stored.metadata()
+        leaves = {metadata.schema.column(j).path: j for j in range(metadata.num_columns)}
+        names = [name for name in names if name in leaves]
+        chunks = stored.chunks([leaves[name] for name in names])
+        dictionaries, n_bytes, row_bytes, longest = [], 0, 0.0, 0
+        for name in names:
+            leaf = metadata.schema.column(leaves[name])
+            as_dictionary = types[name] == self.schema.field(name).type and _is_text(types[name])
+            if as_dictionary:
+                dictionaries.append(name)
+            found = chunks[leaves[name]]
+            n_bytes += 2 * max((c.largest_page + c.dictionary_page for c in found), default=0)
+            row_bytes += max(leaf.length or 0, 8)
+            if leaf.physical_type == "BYTE_ARRAY":
+                row_bytes += max((c.bytes_per_value for c in found), default=0.0)
+                # Few bytes can stand for many: each value may repeat all of a page.
+                repeating = [
+                    c.largest_page for c in found if c.shares_prefixes or not as_dictionary
+                ]
+                longest = max(longest, *repeating, 0)
+        rows = min(_BATCH_ROWS, int(_BATCH_BYTES / max(row_bytes, 1.0)))
+        if longest:
+            rows = min(rows, budget // 4 // longest)
+        rows = max(1, rows)
+        in_batch = min(rows, max(metadata.num_rows, 1))
+        n_bytes += int(in_batch * (2 * row_bytes + _BYTES_PER_CELL * len(names)))
+        return _Plan(dictionaries, rows, n_bytes)
 
 
-def _label(value: Any) -> str:
-    """A value as it would stand in a CSV file."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return value if isinstance(value, str) else str(value)
+def _is_text(type_: Any) -> bool:
+    """Whether Arrow can read it as a dictionary."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(type_) or pa.types.is_binary(type_))
+
+
+def _kind_of(type_: Any) -> int:
+    from pyarrow import types
+
+    if types.is_floating(type_) or types.is_integer(type_):
+        return NUMERIC
+    if types.is_dictionary(type_):
+        type_ = type_.value_type
+    if types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_):
+        return TEXT
+    is_bytes = (
+        types.is_binary(type_)
+        or types.is_large_binary(type_)
+        or types.is_binary_view(type_)
+        or types.is_fixed_size_binary(type_)
+    )
+    return BYTES if is_bytes else OTHER

@@ -77,15 +77,14 @@ def read_dataset(
     With `numeric`, the columns become float64 instead of levels.
     """
     if str(path) != "-":
-        from gml.data.parquet import is_parquet, read_parquet_columns
+        from gml.data.parquet import is_parquet, open_parquet
 
         if is_parquet(path):
-            names, load = read_parquet_columns(path, options)
-            chosen = choose_columns(names, options, used, str(path))
-            specs = _specs(names, chosen, options, numeric)
-            columns, digest = load(specs)
+            with open_parquet(path, options) as table:
+                chosen = choose_columns(table.names, options, used, str(path))
+                columns, digest = table.load(_specs(table.names, chosen, options, numeric))
             note_digest(path, digest)
-            return _build(columns, names, chosen, options, numeric, str(path), digest)
+            return _build(columns, table.names, chosen, options, numeric, str(path), digest)
     with open_source(path, digest=options.digest) as source:
         if options.encoding is not None:
             source.transcode(options.encoding)

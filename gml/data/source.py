@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from gml.errors import DataError, UsageError, place
+from gml.errors import DataError, UsageError, place, quote
 from gml.kernel.layout import BLOCK_BYTES
 from gml.progress import reporter
 
@@ -23,6 +23,31 @@ _SMALL_BUFFER = 1 << 16
 _PARQUET = (b"PAR1\x15", b"PAR1\x00")
 _Stream = tuple[io.BufferedIOBase, tuple[type[Exception], ...]]
 """Where the bytes come from, and what it raises when they are damaged."""
+
+
+# What these read is no file of text: names of hosts, literals of Python, nothing at all.
+_NO_CHARACTER_SETS = frozenset(
+    {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
+)
+
+
+def text_codec(encoding: str) -> codecs.CodecInfo:
+    """Return the codec of a character set, by one of its names.
+
+    Examples
+    --------
+    >>> text_codec("latin-1").name
+    'iso8859-1'
+    """
+    try:
+        info = codecs.lookup(encoding)
+    except (LookupError, ValueError, ImportError, OSError):
+        # Not every string can even be looked up.
+        raise UsageError(f"unknown encoding {quote(encoding)}") from None
+    name = info.name.replace("_", "-")
+    if not info._is_text_encoding or info.incrementaldecoder is None or name in _NO_CHARACTER_SETS:
+        raise UsageError(f"unknown encoding {quote(encoding)}: not a character set")
+    return info
 
 
 class _Raw(io.RawIOBase):
@@ -84,6 +109,10 @@ class _Raw(io.RawIOBase):
         super().close()
 
 
+# Bytes that a decoder may hold back until a character is whole.
+_MOST_PENDING = 1 << 16
+
+
 class ByteSource:
     """UTF-8 bytes of a table, whatever was stored."""
 
@@ -100,12 +129,7 @@ class ByteSource:
 
     def transcode(self, encoding: str) -> None:
         """Turn what follows from `encoding` into UTF-8."""
-        try:
-            info = codecs.lookup(encoding)
-            if not info._is_text_encoding:
-                raise LookupError
-        except LookupError:
-            raise UsageError(f"unknown encoding {encoding!r}") from None
+        info = text_codec(encoding)
         if info.name not in ("utf-8", "utf-8-sig", "ascii"):
             self._decoder = info.incrementaldecoder()
             self._encoding = encoding
@@ -130,20 +154,43 @@ class ByteSource:
         state = self._decoder.getstate()
         try:
             text = self._decoder.decode(block, final)
-        except UnicodeError as error:
-            if not isinstance(error, UnicodeDecodeError):
-                raise DataError(f"{self.name}: {error}; name the right --encoding") from None
-            self._decoder.setstate(state)
-            self._decoder.errors = "replace"
-            before = self._decoder.decode(block[: max(0, error.start - len(state[0]))])
-            line = self._line + self._count_lines(before)
+        except UnicodeDecodeError as error:
+            line = self._line + self._count_lines(self._text_before(error, state, block))
             byte = error.object[error.start]
             raise DataError(
                 f"{self.name}: line {line}: byte 0x{byte:02x} is not {self._encoding}; "
                 "name the right --encoding"
             ) from None
+        except UnicodeError as error:
+            raise DataError(f"{self.name}: {error}; name the right --encoding") from None
+        if len(self._decoder.getstate()[0]) > _MOST_PENDING:
+            raise DataError(
+                f"{self.name}: line {self._line + self._count_lines(text)}: {self._encoding} that "
+                "goes on and on without a character; name the right --encoding"
+            )
+        try:
+            encoded = text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            line = self._line + self._count_lines(text[: error.start])
+            raise DataError(
+                f"{self.name}: line {line}: half a character (U+{ord(text[error.start]):04X}) in "
+                f"{self._encoding}; name the right --encoding"
+            ) from None
         self._line += self._count_lines(text)
-        return text.encode("utf-8")
+        return encoded
+
+    def _text_before(
+        self, error: UnicodeDecodeError, state: tuple[bytes, int], block: bytes
+    ) -> str:
+        """What comes before the bytes that cannot be, to count its lines."""
+        assert self._decoder is not None
+        self._decoder.setstate(state)
+        self._decoder.errors = "replace"
+        try:
+            return self._decoder.decode(block[: max(0, error.start - len(state[0]))])
+        except UnicodeError:
+            # Without a byte order mark, say, there is no text at all.
+            return ""
 
     def _count_lines(self, text: str) -> int:
         """Line ends in the text; a CRLF across two blocks counts once."""

@@ -383,11 +383,19 @@ def test_schema_levels_are_text():
         parse_schema({"schema": "gml/1", "columns": {"A": {"levels": ["\ud800"]}}}, "s")
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "punycode", "undefined"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-7"])
 def test_wrong_encodings(tmp_path, encoding):
     path = tmp_path / "d.csv"
     path.write_bytes(b"A,B\nx,\xffy\n" * 3)
     with pytest.raises(DataError, match="name the right --encoding"):
+        gml.read(path, encoding=encoding)
+
+
+@pytest.mark.parametrize("encoding", ["punycode", "undefined"])
+def test_encodings_of_no_file(tmp_path, encoding):
+    path = tmp_path / "d.csv"
+    path.write_bytes(b"A,B\nx,\xffy\n" * 3)
+    with pytest.raises(UsageError, match="not a character set"):
         gml.read(path, encoding=encoding)
 
 
