@@ -72,9 +72,9 @@ def load_graphml(text: str, where: str) -> Graph:
     plain = Mark.ARROW if found.is_directed() else Mark.TAIL
     edges = merge_edges(
         (
-            names[source],
+            [names[source]],
             _MARKS.get(data.get("mark_source"), Mark.TAIL),
-            names[target],
+            [names[target]],
             _MARKS.get(data.get("mark_target"), plain),
             {
                 key: decode_list(v) if isinstance(v, str) and v.startswith("[") else v

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import GraphError, quote, unknown_name
+from gml.formats.assembly import TableRoom
 from gml.formats.json_graph import graph_of, node_link_text, parse_json
 from gml.formats.json_text import SCHEMA
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
@@ -121,7 +122,8 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
     nodes = {str(node["id"]): node for node in content["nodes"]}
     variables = {name: Variable(name, graph.levels.get(name)) for name in graph.names}
     try:
-        cpds = tuple(_cpd(name, nodes[name], variables) for name in graph.names)
+        room = TableRoom()
+        cpds = tuple(_cpd(name, nodes[name], variables, room) for name in graph.names)
         net = BayesNet(cpds, graph.learning)
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
@@ -130,7 +132,9 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
     return net
 
 
-def _cpd(name: str, node: dict[str, Any], variables: dict[str, Variable]) -> CPT | LinearGaussian:
+def _cpd(
+    name: str, node: dict[str, Any], variables: dict[str, Variable], room: TableRoom
+) -> CPT | LinearGaussian:
     given = node.get("parents", [])
     if not isinstance(given, list) or not all(isinstance(parent, str) for parent in given):
         raise GraphError(f"the parents of {quote(name)} are not a list of names")
@@ -146,7 +150,7 @@ def _cpd(name: str, node: dict[str, Any], variables: dict[str, Variable]) -> CPT
     without = [v.name for v in (variable, *parents) if not v.levels]
     if without:
         raise GraphError(f'node {quote(without[0])} has no "levels"')
-    shape = (math.prod(len(p.levels or ()) for p in parents), len(variable.levels or ()))
+    shape = room.shape(variable, parents)
     counts = node.get("counts")
     intervals = node.get("intervals")
     return CPT(
