@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, GraphError, listing, quote, unknown_name
+from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
 from gml.progress import reporter
 from gml.resources import require_memory
@@ -185,7 +186,10 @@ def numbers(text: str) -> NDArray[np.float64]:
 
 
 def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
-    """Return the tables of a network; one of numbers is refused, and so is one without nodes."""
+    """Return the tables of a network that a format can hold and there is room to write.
+
+    One of numbers is refused, and so is one without nodes.
+    """
     tables = [cpd for cpd in net.cpds if isinstance(cpd, CPT)]
     if len(tables) != len(net.cpds):
         names = net.names[0]
@@ -194,6 +198,7 @@ def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
         )
     if not tables:
         raise GraphError(f"{format} cannot hold a network without nodes; write JSON instead")
+    require_table_text(tables, format)
     return tables
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from gml.errors import GraphError, counted, quote
 from gml.formats.merging import EDGE_BYTES, MarkedEdges, decode_list, merge_edges, scalar
+from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
 from gml.resources import require_memory
 
@@ -30,6 +31,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 def dump_dot(graph: Graph) -> str:
     """Return DOT text."""
+    require_graph_text(graph, "DOT")
     lines = ["digraph {", f'  graph [kind="{graph.kind}"];']
     lines += [f"  {_quoted(name)};" for name in graph.names]
     for edge in graph.edges():
@@ -294,7 +296,7 @@ class _Parser:
             size = self._attributes_asked * _ATTRIBUTE_BYTES
             require_memory(size, None, f"{self.where}: the attributes of the edges")
 
-    def endpoint(self, scope: _Scope, depth: int) -> list[str]:
+    def endpoint(self, scope: _Scope, depth: int) -> tuple[str, ...]:
         """Read nodes with their ports, or a subgraph, and return the nodes in it."""
         if self.is_word("subgraph") or self.is_mark("{"):
             if self.is_word("subgraph"):
@@ -304,12 +306,12 @@ class _Parser:
             inner = _Scope(scope.shared_defaults(), self.count_attributes, is_shared=True)
             self.body(inner, depth + 1)
             scope.nodes.update(inner.nodes)
-            return list(inner.nodes)
+            return tuple(inner.nodes)
         names = [self.node(scope)]
         while self.is_mark(","):
             self.advance()
             names.append(self.node(scope))
-        return names
+        return tuple(names)
 
     def node(self, scope: _Scope) -> str:
         """Read a node with its port."""

@@ -22,6 +22,7 @@ from gml.errors import GraphError, quote, unknown_name
 from gml.formats.assembly import TableRoom
 from gml.formats.json_graph import graph_of, node_link_text, parse_json
 from gml.formats.json_text import SCHEMA
+from gml.formats.text_room import require_graph_text, require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 # ---------------------------------------------------------------------- writing
@@ -29,6 +30,8 @@ from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 def dump_json_model(net: BayesNet) -> str:
     """Return the text of a model file, a node and an edge a line."""
+    require_table_text(net.cpds, "JSON")
+    require_graph_text(net.graph, "JSON")
     about: dict[str, Any] = {"schema": SCHEMA, "kind": "dag"}
     if net.learning:
         about["learning"] = dict(net.learning)

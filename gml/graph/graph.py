@@ -261,7 +261,7 @@ def implied_kind(names: tuple[str, ...], marks: NDArray[np.uint8]) -> str:
     for _, others, there, here in _edges_by_node(marks):
         pairs = 4 * here + there
         seen += np.bincount(pairs, minlength=16)
-        successors.append(others[pairs == 4 * Mark.TAIL + Mark.ARROW])
+        successors.append(others[pairs == 4 * Mark.TAIL + Mark.ARROW].tolist())
     cycle = find_cycle(names, successors)
     if cycle is not None:
         raise GraphError("the graph has a cycle: " + " -> ".join(quote(name) for name in cycle))

@@ -13,7 +13,7 @@ from gml.graph.graph import Graph
 
 
 def find_cycle(
-    names: Sequence[str], directed: NDArray[np.bool_] | Sequence[NDArray[np.int64]]
+    names: Sequence[str], directed: NDArray[np.bool_] | Sequence[Sequence[int]]
 ) -> list[str] | None:
     """Return the nodes of a directed cycle, the first repeated at the end; None if there is none.
 
@@ -21,9 +21,11 @@ def find_cycle(
     does not depend on the order of the nodes: it starts from the smallest name that lies on a
     cycle, or on a path from one to another.
     """
-    after = [
-        np.flatnonzero(row).tolist() if row.dtype == np.bool_ else row.tolist() for row in directed
-    ]
+    after: Sequence[Sequence[int]] = (
+        [np.flatnonzero(row).tolist() for row in directed]
+        if isinstance(directed, np.ndarray)
+        else directed
+    )
     alive = _without_sources(after, range(len(names)))
     if not alive:
         return None
