@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import CannotAnswer, GraphError, listing, quote, unknown_name
+from gml.errors import GraphError, listing, quote, unknown_name
 from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
 from gml.progress import reporter
@@ -33,11 +33,14 @@ class TableRoom:
     Few words can declare a table of any size, and many tables.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, where: str) -> None:
+        self._where = where
         self._asked = self._total = 0
 
-    def shape(self, child: Variable, parents: Sequence[Variable]) -> tuple[int, int]:
-        """Return the rows and columns of a table, for which there is room."""
+    def shape(
+        self, child: Variable, parents: Sequence[Variable], line: int | None = None
+    ) -> tuple[int, int]:
+        """Return the rows and columns of the table of a family, for which there is room."""
         rows, columns = 1, len(child.levels or ())
         for parent in parents:
             rows *= len(parent.levels or ())
@@ -46,10 +49,9 @@ class TableRoom:
         self._total += rows * (columns * _BYTES_A_CELL + _BYTES_A_ROW)
         # The budget may be what is free, which takes longer to find than a small table to read.
         if self._total > self._asked + _FEW_BYTES:
-            what = f"the table of {quote(child.name)}"
-            require_memory(
-                self._total, None, f"{what} and those before it" if self._asked else what
-            )
+            at = self._where if line is None else f"{self._where}: line {line}"
+            more = " and those before it" if self._asked else ""
+            require_memory(self._total, None, f"{at}: the table of {quote(child.name)}{more}")
             self._asked = self._total
         return rows, columns
 
@@ -62,7 +64,7 @@ class Assembly:
         self._variables: dict[str, Variable] = {}
         self._tables: dict[str, tuple[tuple[Variable, ...], NDArray[np.float64]]] = {}
         self._codes: dict[str, dict[str, int]] = {}
-        self._room = TableRoom()
+        self.shape = TableRoom(where).shape
         self._rounded = 0
 
     def fail(self, message: str, line: int | None = None) -> GraphError:
@@ -108,16 +110,6 @@ class Assembly:
                 label: code for code, label in enumerate(variable.levels or ())
             }
         return self._codes[variable.name]
-
-    def shape(
-        self, child: Variable, parents: Sequence[Variable], line: int | None = None
-    ) -> tuple[int, int]:
-        """Return the rows and columns that the table of a family has, if there is room for it."""
-        try:
-            return self._room.shape(child, parents)
-        except CannotAnswer as error:
-            at = "" if line is None else f"line {line}: "
-            raise CannotAnswer(f"{self.where}: {at}{error}") from None
 
     def define(
         self,

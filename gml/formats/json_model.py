@@ -125,7 +125,7 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
     nodes = {str(node["id"]): node for node in content["nodes"]}
     variables = {name: Variable(name, graph.levels.get(name)) for name in graph.names}
     try:
-        room = TableRoom()
+        room = TableRoom(where)
         cpds = tuple(_cpd(name, nodes[name], variables, room) for name in graph.names)
         net = BayesNet(cpds, graph.learning)
     except GraphError as error:
@@ -186,12 +186,13 @@ def _counts(value: Any, shape: tuple[int, ...], what: str) -> NDArray[Any]:
 
 
 def _bounds(value: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
-    def known(item: Any) -> Any:
-        if isinstance(item, list):
-            return [known(inner) for inner in item]
+    def known(item: Any, depth: int) -> Any:
+        # What is nested deeper than the shape is refused as it is.
+        if isinstance(item, list) and depth:
+            return [known(inner, depth - 1) for inner in item]
         return math.nan if item is None else item
 
-    return _array(known(value), shape, f"the intervals of {quote(name)}")
+    return _array(known(value, len(shape)), shape, f"the intervals of {quote(name)}")
 
 
 def _gaussian(variable: Variable, parents: tuple[Variable, ...], given: Any) -> LinearGaussian:
