@@ -51,6 +51,9 @@ class GmlWarning(UserWarning):
 
 
 _SHOWN = 8
+# Comparing names takes the product of their lengths.
+_LONGEST_COMPARED = 100
+_MOST_COMPARED = 10_000
 
 
 def quote(name: str) -> str:
@@ -102,7 +105,10 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
 def _near(name: str, valid: list[str]) -> list[str]:
     import difflib
 
-    folded = {candidate.casefold(): candidate for candidate in reversed(valid)}
+    if len(name) > _LONGEST_COMPARED:
+        return []
+    short = [candidate for candidate in valid if len(candidate) <= _LONGEST_COMPARED]
+    folded = {candidate.casefold(): candidate for candidate in reversed(short[:_MOST_COMPARED])}
     near = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
     return [folded[candidate] for candidate in near]
 

@@ -41,7 +41,9 @@ def parse_size(text: str) -> int:
 
 
 def format_size(n_bytes: int) -> str:
-    """Return a size for people."""
+    """Return a size for people, of any number of digits."""
+    if n_bytes.bit_length() > 100:
+        return f"over 2^{n_bytes.bit_length() - 1} bytes"
     for unit in ("T", "G", "M", "K"):
         if n_bytes >= _UNITS[unit]:
             return f"{n_bytes / _UNITS[unit]:.3g} {unit}iB"

@@ -42,10 +42,11 @@ def columns_of(graph: Graph, path: str) -> Choice:
     """Pick the columns of the nodes; those without a node are ignored, and said once."""
 
     def used(names: Sequence[str]) -> Sequence[str]:
+        known, nodes = set(names), set(graph.names)
         for name in graph.names:
-            if name not in names:
+            if name not in known:
                 raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
-        ignored = [name for name in names if name not in graph.names]
+        ignored = [name for name in names if name not in nodes]
         if ignored:
             reporter().warn(f"not in the graph, ignored: {listing(ignored)}")
         return graph.names
@@ -55,10 +56,11 @@ def columns_of(graph: Graph, path: str) -> Choice:
 
 def require_columns(graph: Graph, path: str, names: Sequence[str]) -> None:
     """Check that the nodes of a graph are the columns used."""
+    known, nodes = set(names), set(graph.names)
     for name in graph.names:
-        if name not in names:
+        if name not in known:
             raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
-    missing = [name for name in names if name not in graph.names]
+    missing = [name for name in names if name not in nodes]
     if missing:
         raise GraphError(
             f"{place(path)}: no node for the columns {listing(missing)}; leave them out with "

@@ -87,12 +87,13 @@ class KnowledgeRequest:
         from gml.graph.knowledge import Knowledge
 
         told = self.from_options.renamed(_padded_names(self.from_options.names, names))
+        known = set(names)
         for name in told.names:
-            if name not in names:
+            if name not in known:
                 raise UsageError(unknown_name("column", name, names))
         from_file = Knowledge() if self.path is None else read_knowledge(self.path)
         for name in from_file.names:
-            if name not in names:
+            if name not in known:
                 raise DataError(f"{self.path}: {unknown_name('column', name, names)}")
         knowledge = told + from_file
         knowledge.require_consistent()
@@ -101,12 +102,15 @@ class KnowledgeRequest:
 
 def _padded_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """Columns that are meant although their blanks at either end were left out."""
-    padded = {}
-    for name in wanted:
-        meant = [column for column in names if column.strip() == name]
-        if name not in names and len(meant) == 1:
-            padded[name] = meant[0]
-    return padded
+    known = set(names)
+    stripped: dict[str, list[str]] = {}
+    for column in names:
+        stripped.setdefault(column.strip(), []).append(column)
+    return {
+        name: stripped[name][0]
+        for name in wanted
+        if name not in known and len(stripped.get(name, ())) == 1
+    }
 
 
 def knowledge_options(function: Function) -> Function:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -10,14 +10,50 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import GraphError, listing, quote, unknown_name
+from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
 from gml.progress import reporter
+from gml.resources import require_memory
 
 # A network may have rows that add up to 1 within the first; what is written is read back bit for
 # bit. Files of other programs have six or seven digits.
 _EXACT = 1e-9
 _ROUNDED = 1e-5
-_LARGEST_TABLE = 1 << 27
+# Of a table, a copy to draw from, and what adds up its rows while it is checked.
+_BYTES_A_CELL = 24
+_BYTES_A_ROW = 24
+_FEW_BYTES = 1 << 20
+_ENOUGH_BITS = 200
+_BLANK = re.compile(r"[\s,]")
+
+
+class TableRoom:
+    """Asks for the memory of all tables of a file, each before it is made.
+
+    Few words can declare a table of any size, and many tables.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._asked = self._total = 0
+
+    def shape(
+        self, child: Variable, parents: Sequence[Variable], line: int | None = None
+    ) -> tuple[int, int]:
+        """Return the rows and columns of the table of a family, for which there is room."""
+        rows, columns = 1, len(child.levels or ())
+        for parent in parents:
+            rows *= len(parent.levels or ())
+            if rows.bit_length() > _ENOUGH_BITS:
+                break
+        self._total += rows * (columns * _BYTES_A_CELL + _BYTES_A_ROW)
+        # The budget may be what is free, which takes longer to find than a small table to read.
+        if self._total > self._asked + _FEW_BYTES:
+            at = self._where if line is None else f"{self._where}: line {line}"
+            more = " and those before it" if self._asked else ""
+            require_memory(self._total, None, f"{at}: the table of {quote(child.name)}{more}")
+            self._asked = self._total
+        return rows, columns
 
 
 class Assembly:
@@ -27,6 +63,8 @@ class Assembly:
         self.where = where
         self._variables: dict[str, Variable] = {}
         self._tables: dict[str, tuple[tuple[Variable, ...], NDArray[np.float64]]] = {}
+        self._codes: dict[str, dict[str, int]] = {}
+        self.shape = TableRoom(where).shape
         self._rounded = 0
 
     def fail(self, message: str, line: int | None = None) -> GraphError:
@@ -40,37 +78,38 @@ class Assembly:
             raise self.fail(f"variable {quote(name)} is declared twice", line)
         if not levels:
             raise self.fail(f"variable {quote(name)} has no levels", line)
-        if len(set(levels)) != len(levels):
-            twice = next(level for i, level in enumerate(levels) if level in levels[:i])
-            raise self.fail(f"variable {quote(name)} has the level {quote(twice)} twice", line)
+        seen: set[str] = set()
+        for level in levels:
+            if level in seen:
+                raise self.fail(f"variable {quote(name)} has the level {quote(level)} twice", line)
+            seen.add(level)
         self._variables[name] = Variable(name, tuple(levels))
 
     def family(
         self, child: str, parents: Iterable[str], line: int | None = None
     ) -> tuple[Variable, tuple[Variable, ...]]:
         """Return a variable and its parents, all of them declared and different."""
-        found: list[Variable] = []
+        found: dict[str, Variable] = {}
         for name in (child, *parents):
             if name not in self._variables:
                 known = self._variables
                 message = unknown_name("variable", name, known) if known else "no variables"
                 raise self.fail(message, line)
-            if self._variables[name] in found:
+            if name in found:
                 raise self.fail(f"{quote(name)} is twice in the family of {quote(child)}", line)
-            found.append(self._variables[name])
+            found[name] = self._variables[name]
         if child in self._tables:
             raise self.fail(f"variable {quote(child)} has a second table", line)
-        return found[0], tuple(found[1:])
+        own, *given = found.values()
+        return own, tuple(given)
 
-    def shape(
-        self, child: Variable, parents: Sequence[Variable], line: int | None = None
-    ) -> tuple[int, int]:
-        """Return the rows and columns that the table of a family has."""
-        rows = math.prod(len(parent.levels or ()) for parent in parents)
-        columns = len(child.levels or ())
-        if rows * columns > _LARGEST_TABLE:
-            raise self.fail(f"the table of {quote(child.name)} has {rows} rows, too many", line)
-        return rows, columns
+    def codes(self, variable: Variable) -> dict[str, int]:
+        """Return the position of each level of a variable."""
+        if variable.name not in self._codes:
+            self._codes[variable.name] = {
+                label: code for code, label in enumerate(variable.levels or ())
+            }
+        return self._codes[variable.name]
 
     def define(
         self,
@@ -80,8 +119,8 @@ class Assembly:
         line: int | None = None,
     ) -> None:
         """Note the table of a variable: a row a configuration, the last parent fastest."""
-        bad = ~(np.isfinite(table) & (table >= 0))
-        if bad.any():
+        if not (table.min() >= 0 and table.max() < np.inf):
+            bad = ~(np.isfinite(table) & (table >= 0))
             row, column = map(int, np.argwhere(bad)[0])
             raise self.fail(
                 f"{table[row, column]:g} in the table of {quote(child.name)} is no probability"
@@ -89,7 +128,8 @@ class Assembly:
                 line,
             )
         sums = table.sum(axis=1)
-        error = np.abs(sums - 1)
+        error = sums - 1
+        np.abs(error, out=error)
         worst = int(np.argmax(error))
         if error[worst] > _ROUNDED:
             raise self.fail(
@@ -125,12 +165,23 @@ class Assembly:
 
 def numbers(text: str) -> NDArray[np.float64]:
     """Read numbers separated by blanks or commas; a ValueError if one is none."""
-    words = text.replace(",", " ").split()
-    return np.array(list(map(float, words)), dtype=np.float64)
+    pieces = []
+    position = 0
+    while position < len(text):
+        # A list of all the words of a large table would take many times what it does.
+        end = _BLANK.search(text, position + _FEW_BYTES)
+        stop = end.start() if end else len(text)
+        words = text[position:stop].replace(",", " ").split()
+        pieces.append(np.array(list(map(float, words)), dtype=np.float64))
+        position = stop
+    return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
 def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
-    """Return the tables of a network; one of numbers is refused, and so is one without nodes."""
+    """Return the tables of a network that a format can hold and there is room to write.
+
+    One of numbers is refused, and so is one without nodes.
+    """
     tables = [cpd for cpd in net.cpds if isinstance(cpd, CPT)]
     if len(tables) != len(net.cpds):
         names = net.names[0]
@@ -139,6 +190,7 @@ def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
         )
     if not tables:
         raise GraphError(f"{format} cannot hold a network without nodes; write JSON instead")
+    require_table_text(tables, format)
     return tables
 
 

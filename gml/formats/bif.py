@@ -197,7 +197,7 @@ class _Rows:
         self.assembly = assembly
         self.line = line
         self.n_rows, self.n_levels = assembly.shape(child, parents, line)
-        self.codes = [{label: i for i, label in enumerate(p.levels or ())} for p in parents]
+        self.codes = [assembly.codes(parent) for parent in parents]
         self.default: NDArray[np.float64] | None = None
         self.whole: NDArray[np.float64] | None = None
         self.rows: dict[int, list[float]] = {}

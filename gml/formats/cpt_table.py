@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 _NEVER_SEEN = "(never seen)"
@@ -21,6 +22,7 @@ _NEVER_SEEN = "(never seen)"
 
 def dump_table(cpd: CPT | LinearGaussian) -> str:
     """Return the distribution of one node as CSV."""
+    require_table_text([cpd], "CSV")
     if isinstance(cpd, LinearGaussian):
         header = ["term", "estimate"] + ["lower", "upper"] * (cpd.intervals is not None)
         rows: Iterable[list[Any]] = _terms(cpd)
@@ -77,6 +79,7 @@ def _terms(cpd: LinearGaussian) -> list[list[Any]]:
 
 def dump_text(net: BayesNet) -> str:
     """Return the tables for people, numbers to 6 significant digits."""
+    require_table_text(net.cpds, "text")
     parts = []
     for cpd in net.cpds:
         given = ", ".join(_plain(parent.name) for parent in cpd.parents)

@@ -10,13 +10,15 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from gml.errors import GraphError, quote
-from gml.formats.merging import decode_list, merge_edges, scalar
+from gml.errors import GraphError, counted, quote
+from gml.formats.merging import EDGE_BYTES, MarkedEdges, decode_list, merge_edges, scalar
+from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
+from gml.resources import require_memory
 
 _SHAPES = {Mark.TAIL: "none", Mark.ARROW: "normal", Mark.CIRCLE: "odot"}
 _MARK_ATTRIBUTES = ("dir", "arrowhead", "arrowtail")
@@ -29,6 +31,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 def dump_dot(graph: Graph) -> str:
     """Return DOT text."""
+    require_graph_text(graph, "DOT")
     lines = ["digraph {", f'  graph [kind="{graph.kind}"];']
     lines += [f"  {_quoted(name)};" for name in graph.names]
     for edge in graph.edges():
@@ -70,18 +73,23 @@ def _mark_attributes(type_: str) -> list[str]:
 
 # ---------------------------------------------------------------------- reading
 
-_TOKEN = r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/|^[ \t]*\#[^\n]*)
-      | (?P<quoted>"(?:[^"\\]|\\.)*")
+# Possessive where much can follow: a string of many megabytes keeps no way back for each character.
+_TOKEN = r"""(?P<space>\s++|//[^\n]*+|/\*.*?\*/|^[ \t]*+\#[^\n]*+)
+      | (?P<quoted>"[^"\\]*+(?:\\.[^"\\]*+)*+")
       | (?P<word>[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)
       | (?P<number>-?(?:\.\d+|\d+(?:\.\d*)?))
       | (?P<mark>->|--|[{}\[\];,=:+])
       | (?P<html><)"""
 _ESCAPE = re.compile(r'\\(\\|"|\r?\n)', re.DOTALL)
+_ANGLE = re.compile("[<>]")
 _MAX_DEPTH = 200
+# A default of edges counts again for each statement that takes it over, so a small file can say
+# very much.
+_ATTRIBUTE_BYTES = 200
+_FEW_ATTRIBUTES = 100_000
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str
     text: str
     line: int
@@ -116,10 +124,10 @@ def _unescape(match: re.Match[str]) -> str:
 
 def _html_end(text: str, start: int, where: str, line: int) -> int:
     depth = 0
-    for match in re.finditer("[<>]", text[start:]):
+    for match in _ANGLE.finditer(text, start):
         depth += 1 if match[0] == "<" else -1
         if depth == 0:
-            return start + match.end()
+            return match.end()
     raise GraphError(f"{where}: line {line}: an HTML string is never closed")
 
 
@@ -128,7 +136,22 @@ class _Scope:
     """Defaults of edge attributes, and the nodes mentioned."""
 
     edge_defaults: dict[str, str]
+    count_copied: Callable[[int], None]
+    is_shared: bool = False
     nodes: dict[str, None] = field(default_factory=dict)
+
+    def shared_defaults(self) -> dict[str, str]:
+        """Return the defaults as they are now; they are copied when they change."""
+        self.is_shared = True
+        return self.edge_defaults
+
+    def add_defaults(self, attributes: dict[str, str]) -> None:
+        """Take over what an `edge` statement says."""
+        if self.is_shared:
+            self.count_copied(len(self.edge_defaults))
+            self.edge_defaults = dict(self.edge_defaults)
+            self.is_shared = False
+        self.edge_defaults.update(attributes)
 
 
 class _Parser:
@@ -136,69 +159,75 @@ class _Parser:
 
     def __init__(self, text: str, where: str) -> None:
         self.where = where
-        self.tokens = list(_tokens(text, where))
-        self.at = 0
+        self._tokens = _tokens(text, where)
+        self.token: _Token | None = next(self._tokens, None)
+        self.following: _Token | None = next(self._tokens, None)
         self.directed = True
         self.kind: str | None = None
         self.nodes: dict[str, None] = {}
-        self.edges: list[tuple[str, str, dict[str, str]]] = []
+        self.edges: list[tuple[Sequence[str], Sequence[str], Mapping[str, str]]] = []
+        self.n_edges = 0
+        self._n_attributes = 0
+        self._attributes_asked = _FEW_ATTRIBUTES
 
     def fail(self, expected: str) -> GraphError:
         """Return the error for the current token."""
-        if self.at < len(self.tokens):
-            token = self.tokens[self.at]
+        if self.token is not None:
             return GraphError(
-                f"{self.where}: line {token.line}: {quote(token.text)} where {expected} should be"
+                f"{self.where}: line {self.token.line}: {quote(self.token.text)} where {expected} "
+                "should be"
             )
         return GraphError(f"{self.where}: the file ends where {expected} should be")
 
+    def advance(self) -> None:
+        """Go to the next token."""
+        self.token, self.following = self.following, next(self._tokens, None)
+
     def is_mark(self, *marks: str) -> bool:
         """Whether the current token is one of these marks."""
-        if self.at >= len(self.tokens):
-            return False
-        token = self.tokens[self.at]
-        return token.kind == "mark" and token.text in marks
+        token = self.token
+        return token is not None and token.kind == "mark" and token.text in marks
 
     def is_word(self, *words: str) -> bool:
         """Whether the current token is one of these keywords."""
-        if self.at >= len(self.tokens):
-            return False
-        token = self.tokens[self.at]
-        return token.kind == "word" and token.text.lower() in words
+        token = self.token
+        return token is not None and token.kind == "word" and token.text.lower() in words
 
     def expect(self, mark: str) -> None:
         """Pass over a mark."""
         if not self.is_mark(mark):
             raise self.fail(quote(mark))
-        self.at += 1
+        self.advance()
 
     def identifier(self, expected: str) -> str:
         """Read an identifier; quoted ones may be joined by +."""
-        if self.at >= len(self.tokens) or self.tokens[self.at].kind == "mark":
+        token = self.token
+        if token is None or token.kind == "mark":
             raise self.fail(expected)
-        text = self.tokens[self.at].text
-        joinable = self.tokens[self.at].kind == "quoted"
-        self.at += 1
-        while joinable and self.is_mark("+"):
-            self.at += 1
-            if self.at >= len(self.tokens) or self.tokens[self.at].kind != "quoted":
+        self.advance()
+        if token.kind != "quoted" or not self.is_mark("+"):
+            return token.text
+        pieces = [token.text]
+        while self.is_mark("+"):
+            self.advance()
+            if self.token is None or self.token.kind != "quoted":
                 raise self.fail("a quoted string")
-            text += self.tokens[self.at].text
-            self.at += 1
-        return text
+            pieces.append(self.token.text)
+            self.advance()
+        return "".join(pieces)
 
     def graph(self) -> None:
         """Read the whole file."""
         if self.is_word("strict"):
-            self.at += 1
+            self.advance()
         if not self.is_word("graph", "digraph"):
             raise self.fail("'graph' or 'digraph'")
-        self.directed = self.tokens[self.at].text.lower() == "digraph"
-        self.at += 1
+        self.directed = self.is_word("digraph")
+        self.advance()
         if not self.is_mark("{"):
             self.identifier("a name or '{'")
-        self.body(_Scope({}), 0)
-        if self.at < len(self.tokens):
+        self.body(_Scope({}, self.count_attributes), 0)
+        if self.token is not None:
             raise self.fail("the end of the file")
 
     def body(self, scope: _Scope, depth: int) -> None:
@@ -207,33 +236,29 @@ class _Parser:
             raise GraphError(f"{self.where}: subgraphs are nested more than {_MAX_DEPTH} deep")
         self.expect("{")
         while not self.is_mark("}"):
-            if self.at >= len(self.tokens):
+            if self.token is None:
                 raise self.fail("'}'")
             if self.is_mark(";"):
-                self.at += 1
+                self.advance()
                 continue
             self.statement(scope, depth)
-        self.at += 1
+        self.advance()
 
     def statement(self, scope: _Scope, depth: int) -> None:
         """Read one statement."""
-        if self.is_word("graph", "node", "edge"):
-            keyword = self.tokens[self.at].text.lower()
-            self.at += 1
+        token, following = self.token, self.following
+        if token is not None and self.is_word("graph", "node", "edge"):
+            keyword = token.text.lower()
+            self.advance()
             attributes = self.attributes()
             if keyword == "edge":
-                scope.edge_defaults.update(attributes)
+                scope.add_defaults(attributes)
             elif keyword == "graph" and depth == 0 and "kind" in attributes:
                 self.kind = attributes["kind"]
             return
-        if (
-            self.at + 1 < len(self.tokens)
-            and self.tokens[self.at].kind != "mark"
-            and self.tokens[self.at + 1].kind == "mark"
-            and self.tokens[self.at + 1].text == "="
-        ):
+        if token and token.kind != "mark" and following and following[:2] == ("mark", "="):
             key = self.identifier("an attribute")
-            self.at += 1
+            self.advance()
             value = self.identifier("a value")
             if key == "kind" and depth == 0:
                 self.kind = value
@@ -247,38 +272,53 @@ class _Parser:
         while self.is_mark("->", "--"):
             if not self.is_mark(operator):
                 raise self.fail(f"{quote(operator)} of a {'di' * self.directed}graph")
-            self.at += 1
+            self.advance()
             ends.append(self.endpoint(scope, depth))
         attributes = self.attributes() if self.is_mark("[") else {}
-        merged = scope.edge_defaults | attributes
-        for left, right in itertools.pairwise(ends):
-            for source in left:
-                for target in right:
-                    self.edges.append((source, target, merged))
+        if len(ends) > 1:
+            merged = self.with_defaults(scope, attributes)
+            for left, right in itertools.pairwise(ends):
+                self.n_edges += len(left) * len(right)
+                self.edges.append((left, right, merged))
 
-    def endpoint(self, scope: _Scope, depth: int) -> list[str]:
+    def with_defaults(self, scope: _Scope, attributes: dict[str, str]) -> dict[str, str]:
+        """Return the attributes of edges and, for those they do not have, the defaults."""
+        if not attributes:
+            return scope.shared_defaults()
+        self.count_attributes(len(scope.edge_defaults))
+        return scope.edge_defaults | attributes
+
+    def count_attributes(self, more: int) -> None:
+        """Ask for the memory of defaults that are copied, at every doubling of their number."""
+        self._n_attributes += more
+        if self._n_attributes > self._attributes_asked:
+            self._attributes_asked = 2 * self._n_attributes
+            size = self._attributes_asked * _ATTRIBUTE_BYTES
+            require_memory(size, None, f"{self.where}: the attributes of the edges")
+
+    def endpoint(self, scope: _Scope, depth: int) -> tuple[str, ...]:
         """Read nodes with their ports, or a subgraph, and return the nodes in it."""
         if self.is_word("subgraph") or self.is_mark("{"):
             if self.is_word("subgraph"):
-                self.at += 1
+                self.advance()
                 if not self.is_mark("{"):
                     self.identifier("a name or '{'")
-            inner = _Scope(dict(scope.edge_defaults))
+            inner = _Scope(scope.shared_defaults(), self.count_attributes, is_shared=True)
             self.body(inner, depth + 1)
             scope.nodes.update(inner.nodes)
-            return list(inner.nodes)
+            return tuple(inner.nodes)
         names = [self.node(scope)]
         while self.is_mark(","):
-            self.at += 1
+            self.advance()
             names.append(self.node(scope))
-        return names
+        return tuple(names)
 
     def node(self, scope: _Scope) -> str:
         """Read a node with its port."""
         name = self.identifier("a node")
         for _ in range(2):
             if self.is_mark(":"):
-                self.at += 1
+                self.advance()
                 self.identifier("a port")
         self.nodes.setdefault(name)
         scope.nodes.setdefault(name)
@@ -288,17 +328,17 @@ class _Parser:
         """Read [key=value, …] lists."""
         found: dict[str, str] = {}
         while self.is_mark("["):
-            self.at += 1
+            self.advance()
             while not self.is_mark("]"):
                 key = self.identifier("an attribute or ']'")
                 if self.is_mark("="):
-                    self.at += 1
+                    self.advance()
                     found[key] = self.identifier("a value")
                 else:
                     found[key] = "true"
                 if self.is_mark(";", ","):
-                    self.at += 1
-            self.at += 1
+                    self.advance()
+            self.advance()
         return found
 
 
@@ -306,24 +346,30 @@ def load_dot(text: str, where: str) -> Graph:
     """Read a graph from DOT."""
     parser = _Parser(text, where)
     parser.graph()
-    marked = []
-    for source, target, attributes in parser.edges:
-        tail, head = _marks(attributes, parser.directed)
-        extra = {
-            key: _number(value) for key, value in attributes.items() if key not in _MARK_ATTRIBUTES
-        }
-        marked.append((source, tail, target, head, extra))
-    edges = merge_edges(marked)
+    require_memory(
+        parser.n_edges * EDGE_BYTES, None, f"{where}: reading {counted(parser.n_edges, 'edge')}"
+    )
     kind = parser.kind
-    if kind is None and not parser.directed and all(edge[1] == "---" for edge in edges):
+    if kind is None and not parser.directed and not parser.edges:
         kind = "undirected"
     try:
-        return Graph.from_edges(parser.nodes, edges, kind=kind)
+        return Graph.from_edges(parser.nodes, merge_edges(_marked(parser)), kind=kind)
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
 
 
-def _marks(attributes: dict[str, str], directed: bool) -> tuple[Mark, Mark]:
+def _marked(parser: _Parser) -> Iterator[MarkedEdges]:
+    said: Mapping[str, str] | None = None
+    extra: dict[str, Any] = {}
+    for sources, targets, attributes in parser.edges:
+        if attributes is not said:
+            said = attributes
+            extra = {k: _number(v) for k, v in said.items() if k not in _MARK_ATTRIBUTES}
+        tail, head = _marks(attributes, parser.directed)
+        yield sources, tail, targets, head, extra
+
+
+def _marks(attributes: Mapping[str, str], directed: bool) -> tuple[Mark, Mark]:
     """Marks at tail and head, as Graphviz would draw them."""
     drawn = attributes.get("dir", "forward" if directed else "none")
     tail = _shape(attributes.get("arrowtail", "normal")) if drawn in ("back", "both") else Mark.TAIL

@@ -9,6 +9,7 @@ from typing import Any
 
 from gml.errors import GraphError, quote
 from gml.formats.merging import decode_list, merge_edges, scalar
+from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
 from gml.progress import reporter
 
@@ -21,6 +22,7 @@ def dump_graphml(graph: Graph) -> str:
     """Return GraphML text."""
     import networkx as nx
 
+    require_graph_text(graph, "GraphML")
     texts = [value for edge in graph.edges() for value in edge.attributes.values()]
     for text in (*graph.names, *texts):
         if isinstance(text, str) and _FORBIDDEN.search(text):
@@ -72,9 +74,9 @@ def load_graphml(text: str, where: str) -> Graph:
     plain = Mark.ARROW if found.is_directed() else Mark.TAIL
     edges = merge_edges(
         (
-            names[source],
+            [names[source]],
             _MARKS.get(data.get("mark_source"), Mark.TAIL),
-            names[target],
+            [names[target]],
             _MARKS.get(data.get("mark_target"), plain),
             {
                 key: decode_list(v) if isinstance(v, str) and v.startswith("[") else v

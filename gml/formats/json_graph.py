@@ -9,12 +9,14 @@ from typing import Any
 from gml.errors import GraphError, quote
 from gml.formats.content_hash import is_changed
 from gml.formats.json_text import SCHEMA, document_text
+from gml.formats.text_room import require_graph_text
 from gml.graph.graph import Graph
 from gml.progress import reporter
 
 
 def dump_json(graph: Graph) -> str:
     """Return the text of a graph file; a node and an edge a line, so that diffs can be read."""
+    require_graph_text(graph, "JSON")
     about: dict[str, Any] = {"schema": SCHEMA, "kind": graph.kind}
     if graph.learning:
         about["learning"] = dict(graph.learning)

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import GraphError, quote, unknown_name
+from gml.formats.assembly import TableRoom
 from gml.formats.json_graph import graph_of, node_link_text, parse_json
 from gml.formats.json_text import SCHEMA
+from gml.formats.text_room import require_graph_text, require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 # ---------------------------------------------------------------------- writing
@@ -28,6 +30,8 @@ from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 def dump_json_model(net: BayesNet) -> str:
     """Return the text of a model file, a node and an edge a line."""
+    require_table_text(net.cpds, "JSON")
+    require_graph_text(net.graph, "JSON")
     about: dict[str, Any] = {"schema": SCHEMA, "kind": "dag"}
     if net.learning:
         about["learning"] = dict(net.learning)
@@ -121,7 +125,8 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
     nodes = {str(node["id"]): node for node in content["nodes"]}
     variables = {name: Variable(name, graph.levels.get(name)) for name in graph.names}
     try:
-        cpds = tuple(_cpd(name, nodes[name], variables) for name in graph.names)
+        room = TableRoom(where)
+        cpds = tuple(_cpd(name, nodes[name], variables, room) for name in graph.names)
         net = BayesNet(cpds, graph.learning)
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
@@ -130,7 +135,9 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
     return net
 
 
-def _cpd(name: str, node: dict[str, Any], variables: dict[str, Variable]) -> CPT | LinearGaussian:
+def _cpd(
+    name: str, node: dict[str, Any], variables: dict[str, Variable], room: TableRoom
+) -> CPT | LinearGaussian:
     given = node.get("parents", [])
     if not isinstance(given, list) or not all(isinstance(parent, str) for parent in given):
         raise GraphError(f"the parents of {quote(name)} are not a list of names")
@@ -146,7 +153,7 @@ def _cpd(name: str, node: dict[str, Any], variables: dict[str, Variable]) -> CPT
     without = [v.name for v in (variable, *parents) if not v.levels]
     if without:
         raise GraphError(f'node {quote(without[0])} has no "levels"')
-    shape = (math.prod(len(p.levels or ()) for p in parents), len(variable.levels or ()))
+    shape = room.shape(variable, parents)
     counts = node.get("counts")
     intervals = node.get("intervals")
     return CPT(
@@ -179,12 +186,13 @@ def _counts(value: Any, shape: tuple[int, ...], what: str) -> NDArray[Any]:
 
 
 def _bounds(value: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
-    def known(item: Any) -> Any:
-        if isinstance(item, list):
-            return [known(inner) for inner in item]
+    def known(item: Any, depth: int) -> Any:
+        # What is nested deeper than the shape is refused as it is.
+        if isinstance(item, list) and depth:
+            return [known(inner, depth - 1) for inner in item]
         return math.nan if item is None else item
 
-    return _array(known(value), shape, f"the intervals of {quote(name)}")
+    return _array(known(value, len(shape)), shape, f"the intervals of {quote(name)}")
 
 
 def _gaussian(variable: Variable, parents: tuple[Variable, ...], given: Any) -> LinearGaussian:

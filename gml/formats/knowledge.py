@@ -20,7 +20,11 @@ from typing import Any
 from gml.errors import DataError, quote
 from gml.graph.knowledge import Arc, Knowledge
 from gml.ledger import note_bytes
+from gml.resources import require_memory
 
+# Of a pair of names here and in the sets that look for contradictions.
+_PAIR_BYTES = 250
+_FEW_PAIRS = 10_000
 _SECTIONS = ("addtemporal", "forbiddirect", "requiredirect", "forbiddengroup", "requiredgroup")
 
 
@@ -104,7 +108,7 @@ def _from_tetrad(text: str, where: str) -> Knowledge:
         if words[0].lower() in _SECTIONS and len(words) == 1:
             section, group = words[0].lower(), None
         elif section == "addtemporal":
-            pairs["forbid"] += _add_tier(words, tiers, f"{where}: line {number}")
+            pairs["forbid"] += _add_tier(words, tiers, pairs["forbid"], f"{where}: line {number}")
         elif section in ("forbiddirect", "requiredirect"):
             if len(words) != 2:
                 raise DataError(f"{where}: line {number}: not two names, from and to")
@@ -113,7 +117,7 @@ def _from_tetrad(text: str, where: str) -> Knowledge:
             if group is None:
                 group = words
             else:
-                pairs[key] += [(a, b) for a in group for b in words if a != b]
+                pairs[key] += _pairs(group, words, pairs[key], f"{where}: line {number}")
                 group = None
         else:
             raise DataError(
@@ -128,7 +132,17 @@ def _from_tetrad(text: str, where: str) -> Knowledge:
     )
 
 
-def _add_tier(words: list[str], tiers: dict[int, list[str]], where: str) -> list[Arc]:
+def _pairs(some: list[str], others: list[str], known: list[Arc], where: str) -> list[Arc]:
+    """Return all edges from some variables to others, if there is room beside the known ones."""
+    number = len(known) + len(some) * len(others)
+    if number > _FEW_PAIRS:
+        require_memory(number * _PAIR_BYTES, None, f"{where}: {number} edges from one to another")
+    return [(a, b) for a in some for b in others if a != b]
+
+
+def _add_tier(
+    words: list[str], tiers: dict[int, list[str]], known: list[Arc], where: str
+) -> list[Arc]:
     """Note the variables of a tier; returns the edges within it, if those are forbidden."""
     label = words[0].rstrip("*")
     if not re.fullmatch("[0-9]+", label):
@@ -136,4 +150,4 @@ def _add_tier(words: list[str], tiers: dict[int, list[str]], where: str) -> list
     tiers.setdefault(int(label), []).extend(words[1:])
     if label == words[0]:
         return []
-    return [(a, b) for a in words[1:] for b in words[1:] if a != b]
+    return _pairs(words[1:], words[1:], known, where)

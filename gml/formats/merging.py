@@ -3,48 +3,70 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from gml.graph.graph import Mark, oriented
 
-MarkedEdge = tuple[str, Mark, str, Mark, dict[str, Any]]
-"""Node, mark at it, node, mark at it, attributes."""
+MarkedEdges = tuple[Sequence[str], Mark, Sequence[str], Mark, Mapping[str, Any]]
+"""Nodes, the mark at them, nodes, the mark at them, attributes: edges from each to each."""
+
+EDGE_BYTES = 160
+"""What an edge takes at most while it is merged, its attributes aside."""
+
+_PLAIN = {(Mark.TAIL, Mark.ARROW), (Mark.ARROW, Mark.TAIL), (Mark.TAIL, Mark.TAIL)}
 
 
-def merge_edges(edges: Iterable[MarkedEdge]) -> list[tuple[str, str, str, dict[str, Any]]]:
-    """Return (source, type, target, attributes), one for each pair of nodes.
+class _Seen(NamedTuple):
+    """What was said of a pair of nodes: the marks last, and whether others differ from them."""
+
+    marks: tuple[Mark, Mark]
+    attributes: Mapping[str, Any]
+    plain: bool
+    differ: bool = False
+
+    def and_then(self, other: _Seen) -> _Seen:
+        """Join what is said later."""
+        return _Seen(
+            other.marks,
+            {**self.attributes, **other.attributes},
+            self.plain and other.plain,
+            self.differ or self.marks != other.marks,
+        )
+
+
+def merge_edges(
+    edges: Iterable[MarkedEdges],
+) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Yield (source, type, target, attributes), one for each pair of nodes.
 
     Edges that disagree on the direction, a -> b and b -> a, make an undirected edge; of other
     edges that disagree the last one counts.
 
     Examples
     --------
-    >>> merge_edges([("a", Mark.TAIL, "b", Mark.ARROW, {}), ("b", Mark.TAIL, "a", Mark.ARROW, {})])
+    >>> tail, arrow = Mark.TAIL, Mark.ARROW
+    >>> list(merge_edges([(["a"], tail, ["b"], arrow, {}), (["b"], tail, ["a"], arrow, {})]))
     [('a', '---', 'b', {})]
     """
-    marks: dict[tuple[str, str], list[tuple[Mark, Mark]]] = {}
-    attributes: dict[tuple[str, str], dict[str, Any]] = {}
-    for a, mark_a, b, mark_b, extra in edges:
-        if (b, a) in marks:
-            a, mark_a, b, mark_b = b, mark_b, a, mark_a
-        marks.setdefault((a, b), []).append((mark_a, mark_b))
-        attributes[a, b] = attributes.get((a, b), {}) | extra
-    merged = []
-    for (a, b), seen in marks.items():
-        mark_a, mark_b = _agreed(seen)
-        merged.append((*oriented(a, mark_a, b, mark_b), attributes[a, b]))
-    return merged
-
-
-_PLAIN = {(Mark.TAIL, Mark.ARROW), (Mark.ARROW, Mark.TAIL), (Mark.TAIL, Mark.TAIL)}
-
-
-def _agreed(seen: list[tuple[Mark, Mark]]) -> tuple[Mark, Mark]:
-    different = set(seen)
-    if len(different) > 1 and different <= _PLAIN:
-        return Mark.TAIL, Mark.TAIL
-    return seen[-1]
+    found: dict[tuple[str, str], _Seen] = {}
+    for sources, at_source, targets, at_target, extra in edges:
+        marks = (at_source, at_target)
+        # One for all edges of a statement, as there may be millions of them.
+        said = _Seen(marks, extra, marks in _PLAIN)
+        for a in sources:
+            for b in targets:
+                if (b, a) in found:
+                    turned = said._replace(marks=(at_target, at_source))
+                    found[b, a] = found[b, a].and_then(turned)
+                elif (pair := (a, b)) in found:
+                    found[pair] = found[pair].and_then(said)
+                else:
+                    found[pair] = said
+    for (a, b), seen in found.items():
+        undirected = seen.differ and seen.plain
+        mark_a, mark_b = (Mark.TAIL, Mark.TAIL) if undirected else seen.marks
+        yield (*oriented(a, mark_a, b, mark_b), seen.attributes)
 
 
 def scalar(value: Any) -> Any:

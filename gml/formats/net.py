@@ -134,11 +134,11 @@ def _read_potential(header: Statement, data: Statement | None, assembly: Assembl
     what = f"the potential of {quote(child.name)}"
     if data is None:
         raise assembly.fail(f"{what} has no data", header.line)
+    rows, columns = assembly.shape(child, parents, header.line)
     try:
         values = numbers(data.text.replace("(", " ").replace(")", " "))
     except ValueError as error:
         raise assembly.fail(f"{what}: {error}", data.line) from None
-    rows, columns = assembly.shape(child, parents, header.line)
     if len(values) != rows * columns:
         raise assembly.fail(
             f"{counted(len(values), 'number')} in {what} where {rows * columns} should be",

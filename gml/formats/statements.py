@@ -65,12 +65,24 @@ class Statements:
 
 def without_comments(text: str, comment: str) -> str:
     """Return the text with blanks for comments outside quotes; the lines stay the same."""
-    pattern = rf'"[^"]*+"|/\*.*?\*/|(?:{comment})[^\n]*+'
-
-    def blank(match: re.Match[str]) -> str:
-        return match[0] if match[0].startswith('"') else " " + "\n" * match[0].count("\n")
-
-    return re.sub(pattern, blank, text, flags=re.DOTALL)
+    pattern = re.compile(rf'"[^"]*+"|/\*|(?:{comment})[^\n]*+')
+    pieces = []
+    kept = position = 0
+    may_close = True
+    while match := pattern.search(text, position):
+        start, position = match.span()
+        if match[0].startswith('"'):
+            continue
+        if match[0] == "/*":
+            close = text.find("*/", position) if may_close else -1
+            if close < 0:
+                # No later one is closed either: looking again each time would be quadratic.
+                may_close, position = False, start + 1
+                continue
+            position = close + 2
+        pieces += [text[kept:start], " ", "\n" * text.count("\n", start, position)]
+        kept = position
+    return "".join([*pieces, text[kept:]])
 
 
 def split_names(text: str) -> list[str]:

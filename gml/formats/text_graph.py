@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from gml.errors import counted
+from gml.formats.text_room import require_graph_text
 from gml.graph.graph import Graph
 
 
 def dump_text(graph: Graph) -> str:
     """Return a listing of the edges with their attributes, numbers to 6 significant digits."""
+    require_graph_text(graph, "text")
     edges = [
         (
             _plain(graph.names[edge.source]),

@@ -89,11 +89,11 @@ def load_xmlbif(text: str, where: str) -> BayesNet:
             raise assembly.fail("a DEFINITION is not FOR one variable")
         given = [_text(element) for element in definition.findall("GIVEN")]
         child, parents = assembly.family(name, given)
+        rows, columns = assembly.shape(child, parents)
         try:
             values = numbers(_text(definition.find("TABLE")))
         except ValueError as error:
             raise assembly.fail(f"the table of {quote(name)}: {error}") from None
-        rows, columns = assembly.shape(child, parents)
         if len(values) != rows * columns:
             raise assembly.fail(
                 f"{counted(len(values), 'number')} in the table of {quote(name)} where "

@@ -21,10 +21,13 @@ from numpy.typing import NDArray
 from gml.errors import GraphError, UsageError, quote
 from gml.graph.equivalence import equivalence_class
 from gml.graph.extension import consistent_extension
-from gml.graph.graph import Graph, Mark
+from gml.graph.graph import Graph, Mark, require_marks
 from gml.graph.sid import SidBounds, sid_bounds
 
 VIEWS = ("cpdag", "dag")
+
+# Of n × n bytes, at one time.
+_MATRICES = 10
 
 _AT_FIRST = {Mark.TAIL: "-", Mark.ARROW: "<", Mark.CIRCLE: "o"}
 _AT_SECOND = {Mark.TAIL: "-", Mark.ARROW: ">", Mark.CIRCLE: "o"}
@@ -100,6 +103,7 @@ def compare_graphs(reference: Graph, other: Graph, *, view: str = "cpdag") -> Co
     if view not in VIEWS:
         raise UsageError(f"the view is one of {', '.join(VIEWS)}")
     require_same_nodes(reference, other)
+    require_marks(len(reference.names), _MATRICES)
     a, b = _by_name(reference), _by_name(other)
     if (a.kind == "pag") != (b.kind == "pag"):
         raise GraphError("a PAG can be compared with PAGs only")

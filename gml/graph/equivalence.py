@@ -7,9 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from gml.graph.extension import consistent_extension
-from gml.graph.graph import Graph, Mark
+from gml.graph.graph import Graph, Mark, require_marks
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import maximally_oriented
+
+# Of n × n bytes, at one time.
+_MATRICES = 8
 
 
 def equivalence_class(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
@@ -24,11 +27,14 @@ def equivalence_class(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
     >>> told.kind, [edge.type for edge in told.edges()]
     ('pdag', ['-->', '-->'])
     """
-    knowledge = knowledge or Knowledge()
+    require_marks(len(dag.names), _MATRICES)
     matrix = (dag.marks == Mark.ARROW) & (dag.marks.T == Mark.TAIL)
-    decided = knowledge.required(dag.names) | knowledge.forbidden(dag.names).T
-    directed = maximally_oriented(matrix, decided if knowledge else None)
-    marks = np.where(matrix | matrix.T, Mark.TAIL, Mark.NONE).astype(np.uint8)
+    decided = None
+    if knowledge:
+        decided = knowledge.required(dag.names) | knowledge.forbidden(dag.names).T
+    directed = maximally_oriented(matrix, decided)
+    marks = np.zeros_like(dag.marks)
+    marks[matrix | matrix.T] = Mark.TAIL
     marks[directed] = Mark.ARROW
     return replace(dag, marks=marks, kind="pdag" if knowledge else "cpdag")
 

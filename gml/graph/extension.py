@@ -22,10 +22,13 @@ from dataclasses import replace
 import numpy as np
 
 from gml.errors import DataError, GraphError, quote
-from gml.graph.graph import EDGE_TYPES, Graph, Mark
+from gml.graph.graph import EDGE_TYPES, Graph, Mark, require_marks
 from gml.graph.orientation import Matrix, unshielded_triples
 
 Triple = tuple[int, int, int]
+
+# Of n × n bytes, at one time.
+_MATRICES = 8
 
 
 def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) -> Matrix:
@@ -123,6 +126,7 @@ def consistent_extension(graph: Graph) -> Graph:
         return graph
     if graph.kind == "pag":
         raise GraphError("a PAG stands for no single DAG")
+    require_marks(len(graph.names), _MATRICES)
     by_name = sorted(range(len(graph.names)), key=graph.names.__getitem__)
     marks = graph.marks[np.ix_(by_name, by_name)]
     adjacent, arrows = marks != Mark.NONE, marks == Mark.ARROW
@@ -137,5 +141,7 @@ def consistent_extension(graph: Graph) -> Graph:
     rank = np.argsort(by_name)
     found = directed[np.ix_(rank, rank)]
     tail, arrow = EDGE_TYPES["-->"]
-    new_marks = np.where(found, arrow, np.where(found.T, tail, Mark.NONE)).astype(np.uint8)
+    new_marks = np.zeros_like(graph.marks)
+    new_marks[found.T] = tail
+    new_marks[found] = arrow
     return replace(graph, marks=new_marks, kind="dag")

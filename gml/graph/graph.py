@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import GraphError, quote, unknown_name
+from gml.resources import require_memory
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -117,8 +119,11 @@ class Graph:
         if len(index) != len(names):
             twice = next(name for i, name in enumerate(names) if index[name] != i)
             raise GraphError(f"node {quote(twice)} is there twice")
+        require_marks(len(names))
         marks = np.zeros((len(names), len(names)), dtype=np.uint8)
         attributes: dict[tuple[int, int], Mapping[str, Any]] = {}
+        said: Mapping[str, Any] = {}
+        kept: Mapping[str, Any] = {}
         for source, type_, target, *rest in edges:
             for name in (source, target):
                 if name not in index:
@@ -133,8 +138,11 @@ class Graph:
             if marks[i, j]:
                 raise GraphError(f"there are two edges between {quote(source)} and {quote(target)}")
             marks[j, i], marks[i, j] = EDGE_TYPES[type_]
-            kept = {k: v for k, v in (rest[0] if rest else {}).items() if k not in RESERVED}
-            if kept:
+            if rest and rest[0] is not said:
+                # Edges of one statement share their attributes, and go on sharing them.
+                said = rest[0]
+                kept = {k: v for k, v in said.items() if k not in RESERVED}
+            if rest and kept:
                 attributes[min(i, j), max(i, j)] = kept
         implied = implied_kind(names, marks)
         if kind is None:
@@ -151,27 +159,27 @@ class Graph:
     def index(self, name: str) -> int:
         """Return the position of a node."""
         try:
-            return self.names.index(name)
-        except ValueError:
+            return self._positions[name]
+        except KeyError:
             raise GraphError(unknown_name("node", name, self.names)) from None
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
 
     def edge_type(self, i: int, j: int) -> str | None:
         """Return the type of the edge read from i to j; None if there is none, or reversed."""
-        return _TYPE_OF.get((Mark(self.marks[j, i]), Mark(self.marks[i, j])))
+        return _TYPE_OF.get((self.marks[j, i], self.marks[i, j]))
 
     def edges(self) -> Iterator[Edge]:
         """Yield each edge once, by the order of source and target."""
-        found = []
-        for i, j in zip(*np.nonzero(np.triu(self.marks)), strict=True):
-            a, b = int(i), int(j)
-            type_ = self.edge_type(a, b)
-            attributes = self.attributes.get((a, b), {})
-            if type_ is None:
-                a, b = b, a
-                type_ = self.edge_type(a, b)
-                assert type_ is not None
-            found.append(Edge(a, b, type_, attributes))
-        yield from sorted(found, key=lambda edge: (edge.source, edge.target))
+        for i, others, there, here in _edges_by_node(self.marks):
+            ends = zip(others.tolist(), there.tolist(), here.tolist(), strict=True)
+            for j, at_j, at_i in ends:
+                # Read from the other end, an edge of two equal marks is there once more.
+                type_ = _TYPE_OF.get((at_i, at_j))
+                if type_ is not None and (at_i != at_j or i < j):
+                    yield Edge(i, j, type_, self.attributes.get((min(i, j), max(i, j)), {}))
 
     def parents(self, j: int) -> list[int]:
         """Return the nodes with an arrow from them into j and a tail at themselves."""
@@ -180,11 +188,10 @@ class Graph:
 
     def parent_sets(self) -> list[tuple[int, ...]]:
         """Return the parents of every node."""
-        arrows = (self.marks.T == Mark.ARROW) & (self.marks == Mark.TAIL)
-        found: list[list[int]] = [[] for _ in self.names]
-        for j, i in np.argwhere(arrows).tolist():
-            found[j].append(i)
-        return list(map(tuple, found))
+        return [
+            tuple(others[(there == Mark.TAIL) & (here == Mark.ARROW)].tolist())
+            for _, others, there, here in _edges_by_node(self.marks)
+        ]
 
     def adjacent(self, i: int, j: int) -> bool:
         """Whether there is an edge between i and j."""
@@ -223,21 +230,47 @@ class Graph:
     __hash__ = None  # type: ignore[assignment]
 
 
+def require_marks(n: int, matrices: int = 1) -> None:
+    """Refuse matrices of n × n bytes that would not fit."""
+    require_memory(
+        matrices * n * n,
+        None,
+        f"a graph of {n} nodes",
+        "; gml keeps a byte for each pair of nodes, so split the graph or raise it",
+    )
+
+
+def _edges_by_node(
+    marks: NDArray[np.uint8],
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]]:
+    """Yield each node, the nodes at the other ends of its edges, the marks there and those here.
+
+    Row by row, as most graphs are sparse, and another matrix of n × n would be large.
+    """
+    for i, row in enumerate(marks):
+        others = np.flatnonzero(row)
+        yield i, others, row[others], marks[others, i]
+
+
 def implied_kind(names: tuple[str, ...], marks: NDArray[np.uint8]) -> str:
     """Return the narrowest kind that the marks allow; a cycle of arrows is an error."""
     from gml.graph.order import find_cycle
 
-    present = marks > 0
-    arrows = marks == Mark.ARROW
-    directed = arrows & (marks.T == Mark.TAIL)
-    cycle = find_cycle(names, directed) if directed.any() else None
+    seen = np.zeros(16, dtype=np.int64)
+    successors = []
+    for _, others, there, here in _edges_by_node(marks):
+        pairs = 4 * here + there
+        seen += np.bincount(pairs, minlength=16)
+        successors.append(others[pairs == 4 * Mark.TAIL + Mark.ARROW].tolist())
+    cycle = find_cycle(names, successors)
     if cycle is not None:
         raise GraphError("the graph has a cycle: " + " -> ".join(quote(name) for name in cycle))
-    if (marks == Mark.CIRCLE).any() or (arrows & arrows.T).any():
+    found = {pair for pair in _TYPE_OF if seen[4 * pair[0] + pair[1]]}
+    if found - {EDGE_TYPES["-->"], EDGE_TYPES["---"]}:
         return "pag"
-    if not directed.any():
-        return "undirected" if present.any() else "dag"
-    return "dag" if np.array_equal(directed | directed.T, present) else "pdag"
+    if EDGE_TYPES["-->"] not in found:
+        return "undirected" if found else "dag"
+    return "pdag" if EDGE_TYPES["---"] in found else "dag"
 
 
 _ALLOWED = {

@@ -85,7 +85,11 @@ class Knowledge:
             if tier_of.get(source, -1) > tier_of.get(target, len(self.tiers)):
                 raise _contradiction(f"{arc} is required, and leads to an earlier tier")
         names = sorted({name for arc in self.require for name in arc})
-        cycle = find_cycle(names, self._matrix(self.require, names))
+        index = {name: i for i, name in enumerate(names)}
+        successors: list[list[int]] = [[] for _ in names]
+        for source, target in sorted(required):
+            successors[index[source]].append(index[target])
+        cycle = find_cycle(names, successors)
         if cycle is not None:
             shown = " -> ".join(quote(name) for name in cycle)
             raise _contradiction(f"the required edges make a cycle: {shown}")

@@ -23,9 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.graph.bits import bits_of, lowest, members
+from gml.resources import require_memory
 
 Matrix = NDArray[np.bool_]
 Reasons = dict[tuple[int, int], "Reason"]
+
+# Of a triple and of what is kept by it in a dictionary.
+_TRIPLE_BYTES = 250
+_FEW_TRIPLES = 1_000_000
 
 
 class Reason(NamedTuple):
@@ -89,6 +94,8 @@ class _Orientation:
         two = self._children[b] & self._parents[c]
         if two:
             return Reason("rule 2", (lowest(two),))
+        if not self._parents[c]:
+            return None
         via = self._open[b] & self._parents[c]
         for a in members(via):
             apart = via & ~self._adjacent[a] & ~(1 << a)
@@ -104,14 +111,29 @@ class _Orientation:
 def unshielded_triples(adjacent: Matrix) -> list[tuple[int, int, int]]:
     """Return (x, k, y) with x — k — y, x and y not adjacent, x < y; by k, then x, then y."""
     neighbours = [np.flatnonzero(row).tolist() for row in adjacent]
-    rows = adjacent.tolist()
+    sets = list(map(set, neighbours))
+    _require_triples(neighbours)
     return [
         (x, k, y)
         for k, around in enumerate(neighbours)
         for i, x in enumerate(around)
         for y in around[i + 1 :]
-        if not rows[x][y]
+        if y not in sets[x]
     ]
+
+
+def _require_triples(neighbours: list[list[int]]) -> None:
+    """Refuse the triples of a graph that would not fit; a star has half as many as n²."""
+    if sum(len(around) ** 2 for around in neighbours) // 2 < _FEW_TRIPLES:
+        return
+    bits = list(map(bits_of, neighbours))
+    # Of the neighbours of k, x is not its own.
+    apart = sum(
+        (bits[k] & ~bits[x]).bit_count() - 1 for k, around in enumerate(neighbours) for x in around
+    )
+    require_memory(
+        apart // 2 * _TRIPLE_BYTES, None, f"{apart // 2} pairs of neighbours that are not adjacent"
+    )
 
 
 def maximally_oriented(
@@ -129,10 +151,14 @@ def maximally_oriented(
             reasons.update(
                 {(i, j): Reason("knowledge", ()) for i, j in np.argwhere(directed).tolist()}
             )
-    for x, k, y in unshielded_triples(adjacent):
-        if dag[x, k] and dag[y, k]:
-            for end, other in ((x, y), (y, x)):
-                if not directed[end, k] and reasons is not None:
-                    reasons[end, k] = Reason("collider", (other,))
-                directed[end, k] = True
+    bits = [bits_of(np.flatnonzero(row).tolist()) for row in adjacent]
+    for k in range(len(dag)):
+        parents = np.flatnonzero(dag[:, k]).tolist()
+        parent_bits = bits_of(parents)
+        for x in parents:
+            apart = parent_bits & ~bits[x] & ~(1 << x)
+            if apart:
+                if not directed[x, k] and reasons is not None:
+                    reasons[x, k] = Reason("collider", (lowest(apart),))
+                directed[x, k] = True
     return close_under_rules(adjacent, directed, reasons)

@@ -1,0 +1,105 @@
+"""Room for the text of a graph or a model, asked for before a writer makes it.
+
+Text takes many times the bytes of what it shows, and repeats what memory holds once: the name of a
+node at each of its edges, attributes that edges share, the levels of parents in every row. The
+factors are peaks measured with the text and its encoded bytes, numbers of 17 digits, rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gml.graph.graph import Graph
+from gml.model.bayesnet import CPT, LinearGaussian
+from gml.resources import require_memory
+
+
+class _EdgeBytes(NamedTuple):
+    """Bytes of an edge, of an attribute, and of a character in either."""
+
+    edge: int
+    attribute: int
+    character: int
+
+
+class _TableBytes(NamedTuple):
+    """Bytes of a cell, of a row, of a parent in it, and of a character of the parents' levels."""
+
+    cell: int
+    row: int
+    parent: int = 0
+    character: int = 0
+
+
+_EDGES = {
+    "DOT": _EdgeBytes(60, 15, 3),
+    "JSON": _EdgeBytes(300, 25, 5),
+    "GraphML": _EdgeBytes(2300, 750, 6),
+    "text": _EdgeBytes(120, 30, 4),
+}
+_TABLES = {
+    "JSON": _TableBytes(120, 100),
+    "BIF": _TableBytes(75, 100, 12, 3),
+    "XMLBIF": _TableBytes(75, 100),
+    "NET": _TableBytes(90, 100),
+    "text": _TableBytes(110, 150, 40, 4),
+    # A line for each cell.
+    "CSV": _TableBytes(150, 60, 10, 3),
+}
+# One character beyond Latin-1 makes all others of a text as wide.
+_WIDE = 3
+
+
+def require_graph_text(graph: Graph, format: str) -> None:
+    """Refuse to write a graph whose text would not fit."""
+    a = _EDGES[format]
+    lengths = list(map(len, graph.names))
+    degrees = [int(np.count_nonzero(row)) for row in graph.marks]
+    n_edges = sum(degrees) // 2
+    characters = sum(length * degree for length, degree in zip(lengths, degrees, strict=True))
+    if format == "text":
+        # Names are padded to the longest.
+        characters = 2 * n_edges * max(lengths, default=0)
+    n_attributes = 0
+    known: dict[int, int] = {}
+    for said in graph.attributes.values():
+        if id(said) not in known:
+            known[id(said)] = sum(len(key) + len(str(value)) for key, value in said.items())
+        n_attributes += len(said)
+        characters += known[id(said)]
+    size = n_edges * a.edge + n_attributes * a.attribute + characters * a.character
+    _require(size, graph.names, f"writing {format} of a graph of {n_edges} edges")
+
+
+def require_table_text(cpds: Iterable[CPT | LinearGaussian], format: str) -> None:
+    """Refuse to write tables whose text would not fit."""
+    a = _TABLES[format]
+    size = n_cells = 0
+    texts: list[str] = []
+    for cpd in cpds:
+        texts += [cpd.variable.name, *(cpd.variable.levels or ())]
+        size += a.row + sum(a.parent + 4 * len(parent.name) for parent in cpd.parents)
+        if isinstance(cpd, LinearGaussian):
+            continue
+        n_rows, n_levels = cpd.table.shape
+        lines = n_rows * n_levels if format == "CSV" else n_rows
+        labels = (_label(parent.levels, format) for parent in cpd.parents)
+        size += lines * (a.row + sum(a.parent + a.character * label for label in labels))
+        numbers = 1 + (cpd.counts is not None) + 4 * (cpd.intervals is not None)
+        size += numbers * cpd.table.size * a.cell
+        n_cells += cpd.table.size
+    _require(size, texts, f"writing {format} of tables of {n_cells} cells")
+
+
+def _label(levels: Sequence[str] | None, format: str) -> int:
+    """The length of a level on average, or of the longest, to which text is padded."""
+    lengths = list(map(len, levels or ("",)))
+    return max(lengths) if format == "text" else -(-sum(lengths) // len(lengths))
+
+
+def _require(size: int, texts: Iterable[str], what: str) -> None:
+    narrow = all(text.isascii() or max(text) <= "\xff" for text in texts)
+    require_memory(size if narrow else _WIDE * size, None, what)
