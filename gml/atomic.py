@@ -75,6 +75,7 @@ def _temporary_file(target: str, path: object) -> Iterator[tuple[str, int]]:
     temporary, descriptor = "", None
     try:
         while descriptor is None:
+            partial_files.discard(temporary)
             temporary = f"{_stem(target)}{os.urandom(8).hex()}.tmp"
             try:
                 with making:
