@@ -55,6 +55,17 @@ static size_t levels_of(const step *of)
     return of->n_axes == 0 ? 1 : (size_t)of->sizes[of->n_axes - 1];
 }
 
+/* Rows go by in stretches, so that the loop over them need not look whether to stop. */
+static inline size_t stretch_end(size_t r, size_t rows)
+{
+    return rows - r < STOP_STEPS ? rows : r + STOP_STEPS;
+}
+
+static inline int more_rows(size_t r, size_t rows)
+{
+    return r < rows && (r == 0 || !stop_wanted());
+}
+
 /* The next row, in lexicographic order: moves the digits and the place of the row in a factor. */
 static inline void next_row(const step *of, const int64_t *strides, int64_t *digits, int64_t *place)
 {
@@ -73,19 +84,18 @@ static void multiply(const step *into, const double *factor, const int64_t *stri
     const int64_t last = into->n_axes == 0 ? 0 : strides[into->n_axes - 1];
     int64_t digits[MOST_AXES] = {0}, place = 0;
     double *row = into->table;
-    for (size_t r = 0; r < rows; r++, row += levels) {
-        const double *from = factor + place;
-        if (first)
-            for (size_t k = 0; k < levels; k++)
-                row[k] = START * from[(int64_t)k * last];
-        else
-            for (size_t k = 0; k < levels; k++)
-                row[k] *= from[(int64_t)k * last];
-        if (stop_at_step(r))
-            return;
-        if (into->n_axes > 1)
-            next_row(into, strides, digits, &place);
-    }
+    for (size_t r = 0; more_rows(r, rows);)
+        for (const size_t end = stretch_end(r, rows); r < end; r++, row += levels) {
+            const double *from = factor + place;
+            if (first)
+                for (size_t k = 0; k < levels; k++)
+                    row[k] = START * from[(int64_t)k * last];
+            else
+                for (size_t k = 0; k < levels; k++)
+                    row[k] *= from[(int64_t)k * last];
+            if (into->n_axes > 1)
+                next_row(into, strides, digits, &place);
+        }
 }
 
 /* Divide by a power of two that brings the largest near 2^target; returns its exponent. Zeros stay. */
@@ -120,18 +130,17 @@ static int lift(double *values, size_t n)
 static void send_message(const step *from)
 {
     const size_t rows = rows_of(from), levels = levels_of(from);
-    for (size_t r = 0; r < rows; r++) {
-        const double *row = from->table + r * levels;
-        double value = row[0];
-        for (size_t k = 1; k < levels; k++)
-            if (from->operation == STEP_SUM)
-                value += row[k];
-            else if (row[k] > value)
-                value = row[k];
-        from->message[r] = value;
-        if (stop_at_step(r))
-            return;
-    }
+    for (size_t r = 0; more_rows(r, rows);)
+        for (const size_t end = stretch_end(r, rows); r < end; r++) {
+            const double *row = from->table + r * levels;
+            double value = row[0];
+            for (size_t k = 1; k < levels; k++)
+                if (from->operation == STEP_SUM)
+                    value += row[k];
+                else if (row[k] > value)
+                    value = row[k];
+            from->message[r] = value;
+        }
 }
 
 static double sum_of(const double *values, size_t n)
@@ -200,15 +209,14 @@ static void sum_to_child(const step *parent, const step *child)
     const int64_t last = child->strides_in_parent[parent->n_axes - 1];
     int64_t digits[MOST_AXES] = {0}, place = 0;
     memset(child->message, 0, rows_of(child) * sizeof *child->message);
-    for (size_t r = 0; r < rows; r++) {
-        const double *row = parent->table + r * levels;
-        for (size_t k = 0; k < levels; k++)
-            child->message[place + (int64_t)k * last] += row[k];
-        if (stop_at_step(r))
-            return;
-        if (parent->n_axes > 1)
-            next_row(parent, child->strides_in_parent, digits, &place);
-    }
+    for (size_t r = 0; more_rows(r, rows);)
+        for (const size_t end = stretch_end(r, rows); r < end; r++) {
+            const double *row = parent->table + r * levels;
+            for (size_t k = 0; k < levels; k++)
+                child->message[place + (int64_t)k * last] += row[k];
+            if (parent->n_axes > 1)
+                next_row(parent, child->strides_in_parent, digits, &place);
+        }
 }
 
 void distribute(const elimination *program, const int64_t *offsets, double *out)
@@ -224,16 +232,15 @@ void distribute(const elimination *program, const int64_t *offsets, double *out)
             sum_to_child(&parent, &at);
         }
         memset(marginal, 0, levels * sizeof *marginal);
-        for (size_t r = 0; r < rows; r++) {
-            double *row = at.table + r * levels;
-            double sum = sum_of(row, levels);
-            for (size_t k = 0; k < levels; k++) {
-                row[k] = sum > 0 ? row[k] / sum * at.message[r] : 0;
-                marginal[k] += row[k];
+        for (size_t r = 0; more_rows(r, rows);)
+            for (const size_t end = stretch_end(r, rows); r < end; r++) {
+                double *row = at.table + r * levels;
+                double sum = sum_of(row, levels);
+                for (size_t k = 0; k < levels; k++) {
+                    row[k] = sum > 0 ? row[k] / sum * at.message[r] : 0;
+                    marginal[k] += row[k];
+                }
             }
-            if (stop_at_step(r))
-                return;
-        }
         double total = sum_of(marginal, levels);
         for (size_t k = 0; k < levels; k++)
             marginal[k] /= total;

@@ -17,18 +17,21 @@ static inline double log_add(double a, double b)
 void log_sum_sets(double *values, int m, int up)
 {
     const uint64_t size = UINT64_C(1) << m;
+    uint64_t steps = 0;
     for (uint64_t bit = 1; bit < size; bit *= 2)
-        for (uint64_t k = 0; k < size / 2; k++) {
-            /* The k-th set without the bit. */
-            const uint64_t at = (k & ~(bit - 1)) << 1 | (k & (bit - 1));
-            double *to = values + at + (up ? 0 : bit);
-            const double other = values[at + (up ? bit : 0)];
-            /* The difference of two infinities is none. */
-            if (other > -INFINITY)
-                *to = log_add(*to, other);
-            if (stop_at_step(k))
-                return;
-        }
+        for (uint64_t block = 0; block < size; block += 2 * bit)
+            for (uint64_t from = block; from < block + bit; from += STOP_STEPS) {
+                const uint64_t n = bit < STOP_STEPS ? bit : STOP_STEPS;
+                for (uint64_t at = from; at < from + n; at++) {
+                    double *to = values + at + (up ? 0 : bit);
+                    const double other = values[at + (up ? bit : 0)];
+                    /* The difference of two infinities is none. */
+                    if (other > -INFINITY)
+                        *to = log_add(*to, other);
+                }
+                if (stop_after(&steps, n))
+                    return;
+            }
 }
 
 static inline uint64_t without(uint64_t set, int x)
