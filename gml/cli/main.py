@@ -15,6 +15,7 @@ from gml import __version__
 from gml.cli.output import abandon_standard_output, write_standard_output
 from gml.errors import GmlError, printable, unknown_name
 from gml.progress import say, write_stderr
+from gml.resources import lack_behind
 
 COMMANDS = {
     "average": "Learn how sure each edge is: average many graphs.",
@@ -144,9 +145,9 @@ def run(args: list[str]) -> int:
         # Whoever read the output has seen enough.
         abandon_standard_output()
         return 0
-    except MemoryError:
-        return _fail("out of memory", 4)
     except Exception as error:
+        if lack := lack_behind(error):
+            return _fail(lack, 4)
         if isinstance(error, OSError) and error.filename is None:
             if _is_nowhere():
                 message = "the current folder is gone; change to another, or name whole paths"

@@ -15,6 +15,7 @@ from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
 from gml.errors import CannotAnswer, DataError, quote
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
+from gml.resources import lack_behind, require_space_for_arrow
 
 COUNT_FILE_KEY = b"gml/1"
 """The metadata key of Parquet files that hold counts instead of rows."""
@@ -46,10 +47,11 @@ def is_count_file(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a Parquet file that holds counts instead of rows."""
     if os.path.isdir(path) or not is_parquet(path):  # noqa: PTH112
         return False
+    require_space_for_arrow()
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
+    except ModuleNotFoundError:
         # Whoever reads it will say what to install.
         return False
     try:
@@ -82,6 +84,8 @@ def _arrow_errors(where: str) -> Iterator[None]:
     except UnicodeEncodeError:
         raise DataError(f"{where}: Parquet is read by paths in UTF-8 only; rename it") from None
     except (pa.ArrowException, OSError) as error:
+        if lack := lack_behind(error):
+            raise CannotAnswer(f"{where}: {lack}") from None
         raise DataError(f"{where}: {error}") from None
 
 
@@ -89,9 +93,10 @@ def read_parquet_columns(
     path: str | os.PathLike[str], options: ReadOptions
 ) -> tuple[list[str], Loader]:
     """Return the names of the columns, and a function that loads those wanted."""
+    require_space_for_arrow()
     try:
         import pyarrow.dataset
-    except ImportError:
+    except ModuleNotFoundError:
         raise DataError(
             f"{path}: reading Parquet needs an extra: pip install 'gml[parquet]'"
         ) from None

@@ -148,3 +148,42 @@ def test_a_current_folder_that_is_gone(shell, tmp_path, sample_data):
     assert done.stderr == (
         b"gml: error: the current folder is gone; change to another, or name whole paths\n"
     )
+
+
+# --- little memory -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mebibytes", [60, 140, 240, 400])
+def test_little_memory_is_said_to_be_little_memory(tmp_path, watched, sample_data, mebibytes):
+    data = sample_data / "asia.csv"
+    assert watched("count", data, "--pairs", "-o", "counts.parquet").code == 0
+    space = mebibytes << 20
+    counted = watched("count", data, "--pairs", "-o", "again.parquet", address_space=space)
+    merged = watched("merge", *["counts.parquet"] * 2, "-o", "both.parquet", address_space=space)
+    runs = [counted, merged, watched("chowliu", "counts.parquet", address_space=space)]
+    if mebibytes < 192:
+        # OpenBLAS would exit with 1 where it gets no memory: the answer no.
+        runs.append(watched("chowliu", data, address_space=space))
+    for done in runs:
+        assert done.code == 4
+        assert done.stderr.startswith(b"gml: error: out of memory")
+        assert done.stderr.count(b"\n") == 1
+    assert not (tmp_path / "again.parquet").exists()
+
+
+# The second leaves room for the arena of Arrow's own allocator, and for little else.
+@pytest.mark.parametrize("mebibytes", [600, 1350])
+def test_enough_memory_for_parquet(watched, sample_data, mebibytes):
+    data, space = sample_data / "asia.csv", mebibytes << 20
+    assert watched("count", data, "--pairs", "-o", "c.parquet", address_space=space).code == 0
+    done = watched("chowliu", "c.parquet", address_space=space)
+    assert (done.code, done.stderr) == (0, b"")
+
+
+def test_an_error_of_a_library_that_is_lack_of_memory():
+    from gml.resources import lack_behind
+
+    assert lack_behind(RuntimeError("can't start new thread")).startswith("out of threads")
+    assert lack_behind(OSError(12, "Cannot allocate memory")) == "out of memory"
+    assert lack_behind(MemoryError()) == "out of memory"
+    assert lack_behind(ValueError("failed to map segment")) is None
