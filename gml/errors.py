@@ -56,6 +56,25 @@ _LONGEST_COMPARED = 100
 _MOST_COMPARED = 10_000
 
 
+def printable(text: str) -> str:
+    r"""Write as an escape what would not be seen as it is: the one guard of all text for people.
+
+    That is what steers a terminal, ends a line or turns the direction of writing, and halves of
+    characters that no file can hold. Machine formats keep exact names instead.
+
+    Examples
+    --------
+    >>> printable('a\nb\x1b[31m\u202e')
+    'a\\nb\\x1b[31m\\u202e'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
+
+
 def quote(name: str) -> str:
     """Quote a name for a one-line message."""
     shown = name if len(name) <= 60 else name[:57] + "..."

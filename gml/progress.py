@@ -1,23 +1,43 @@
 """Warnings, progress and deadlines: the one place through which the library talks while it works.
 
 The library warns with Python's `warnings`; the command line installs a reporter that writes to
-standard error instead.
+standard error instead. All that goes there goes through `write_stderr`.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from gml.errors import GmlWarning
+from gml.errors import GmlWarning, printable
 from gml.stopping import check_stopped
 
 _QUIET_SECONDS = 1.0
 _REDRAW_SECONDS = 0.1
 _BAR_WIDTH = 30
+
+
+def write_stderr(text: str = "") -> None:
+    """Write to standard error, if it takes it; whether it does never decides the exit code."""
+    try:
+        if text:
+            sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        # Python would try again at exit, and change the exit code when that fails too.
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stderr.fileno())
+            os.close(nowhere)
+
+
+def say(kind: str, message: str) -> None:
+    """Write a line `gml: …` to standard error; what a message quotes cannot break out of it."""
+    write_stderr(f"gml: {kind}{printable(message)}\n")
 
 
 class Reporter:
@@ -58,14 +78,13 @@ class StderrReporter(Reporter):
         if not self._quiet and message not in self._said:
             self._said.add(message)
             self.finish()
-            sys.stderr.write(f"gml: warning: {message}\n")
-            sys.stderr.flush()
+            say("warning: ", message)
 
     def note(self, message: str) -> None:
         """Write `gml: …` under --verbose."""
         if self._verbose and not self._quiet:
             self.finish()
-            sys.stderr.write(f"gml: {message}\n")
+            say("", message)
 
     def advance(self, what: str, done: int, total: int | None) -> None:
         """Draw the bar, at most ten times a second and not within the first second."""
@@ -85,8 +104,7 @@ class StderrReporter(Reporter):
             text = f"{what} [{bar}] {share:4.0%}"
         else:
             text = f"{what} {done:,}"
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
+        write_stderr(f"\r\x1b[K{printable(text)}")
 
     def status(self, text: str | None) -> None:
         """Show the text instead of a bar."""
@@ -96,8 +114,7 @@ class StderrReporter(Reporter):
     def finish(self) -> None:
         """Remove the bar from the terminal."""
         if self._visible:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            write_stderr("\r\x1b[K")
             self._visible = False
 
 

@@ -94,6 +94,8 @@ class CheckReport:
     model_rows: int | None
     unlikely: tuple[UnlikelyRow, ...] = ()
     notes: tuple[str, ...] = ()
+    settings: str | None = None
+    """The file that settings of the run are from."""
 
     @property
     def failed(self) -> bool:

@@ -11,7 +11,7 @@ import click
 from gml.check.result import FAMILIES
 from gml.cli.acceptance import note_on_rows, read_acceptance
 from gml.cli.checking import CheckOutput, check_output
-from gml.cli.config import ConfiguredCommand
+from gml.cli.config import ConfiguredCommand, settings_file
 from gml.cli.options import (
     DataRequest,
     OutputFile,
@@ -89,7 +89,8 @@ def _families(names: tuple[str, ...]) -> tuple[str, ...]:
 @click.command(
     "check",
     cls=ConfiguredCommand,
-    paths=("data", "model", "levels", "baseline", "write-baseline", "output", "report"),
+    paths=("data", "model", "levels", "baseline"),
+    outputs=("report",),
     epilog="\b\nExamples:\n"
     "  gml check new.csv model.json\n"
     "  gml check train.csv model.json --write-baseline accepted.json   # once, with the model\n"
@@ -180,7 +181,7 @@ def command(
     net = _read_model(model_path)
     notes = acceptance.notes(model_path)
     report = _run(data, net, settings, acceptance.known, place(model_path))
-    report = replace(report, notes=(*report.notes, *notes))
+    report = replace(report, notes=(*report.notes, *notes), settings=settings_file())
     if write_baseline is not None:
         report = replace(report, notes=(*report.notes, *note_on_rows(net, data.path)))
         report, accepted = acceptance.accepted(report)

@@ -12,8 +12,9 @@ command line, and of arguments, from
   be repeated arrays, and where they are NAME=VALUE also tables. Paths are relative to the file.
 
 A list on the command line replaces that of the environment, and this that of the file. The file is
-the one nearest to the current folder, going up as far as the folder with `.git`; in one folder
-`gml.toml` goes first, and a `pyproject.toml` without the table is passed over.
+that of the current folder, else that of the root of its repository (the nearest folder upwards with
+`.git`); in one folder `gml.toml` goes first, and a `pyproject.toml` without the table is passed
+over. `gml.cli.config_file` says which files are trusted, and where they may have outputs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from __future__ import annotations
 import codecs
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from gml.cli.options import NameList, claim_input, parse_list
-from gml.errors import DataError, UsageError, listing, quote, unknown_name
+from gml.cli.config_file import folders, read_settings, require_below, require_trusted
+from gml.cli.options import NameList, OutputFile, claim_input, parse_list
+from gml.errors import DataError, UsageError, listing, place, quote, unknown_name
 from gml.ledger import note_bytes
 from gml.progress import StderrReporter
 
@@ -42,19 +44,24 @@ _NOT_CONFIGURED = {"config", "no-config", "debug", "help", "version"}
 class ConfiguredCommand(click.Command):
     """A command with settings from the environment and from a file.
 
-    `paths` are the keys whose values are paths, or NAME=PATH.
+    `paths` are the keys whose values are paths, or NAME=PATH, of inputs; `outputs` those of
+    outputs, to which every option of the type `OutputFile` belongs.
     """
 
-    def __init__(self, *args: Any, paths: Iterable[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, paths: Iterable[str] = (), outputs: Iterable[str] = (), **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.paths = frozenset(paths)
+        typed = (key for key, p in self.configurable().items() if isinstance(p.type, OutputFile))
+        self.outputs = frozenset((*outputs, *typed))
+        self.paths = self.outputs.union(paths)
         self.params += [
             click.Option(
                 ["--config"],
                 metavar="FILE",
                 expose_value=False,
-                help="Take settings from this TOML file; by default from the nearest gml.toml, or "
-                "pyproject.toml with a table tool.gml.",
+                help="Take settings from this TOML file; by default from a gml.toml, or a "
+                "pyproject.toml with a table tool.gml, here or in the root of the repository.",
             ),
             click.Option(
                 ["--no-config"],
@@ -81,21 +88,26 @@ class ConfiguredCommand(click.Command):
             return super().parse_args(ctx, args)
         settings = self._settings(given.get("config"), bool(given.get("no_config")))
         ctx.default_map = settings.values
-        ctx.meta["gml.config"] = settings.file
+        ctx.meta["gml.config"] = settings
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except click.BadParameter as error:
             origin = settings.origin(ctx, error.param)
             if origin is None:
                 raise
             raise UsageError(f"{origin}: {error.message.rstrip('.')}") from None
+        settings.require_outputs_below(ctx)
+        return rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; --verbose tells of the file."""
-        file = ctx.meta.get("gml.config")
-        if file is not None:
+        settings: _Settings = ctx.meta["gml.config"]
+        if settings.file is not None:
             quiet, verbose = (bool(ctx.params.get(name)) for name in ("quiet", "verbose"))
-            StderrReporter(quiet=quiet, verbose=verbose).note(f"settings from {file}")
+            reporter = StderrReporter(quiet=quiet, verbose=verbose)
+            reporter.note(f"settings from {place(settings.file)}")
+            if settings.is_writable:
+                reporter.warn(f"{place(settings.file)}: others can write these settings")
         return super().invoke(ctx)
 
     def _settings(self, path: str | None, no_file: bool) -> _Settings:
@@ -109,7 +121,7 @@ class ConfiguredCommand(click.Command):
         if source is not None:
             claim_input(source.file, "config")
             note_bytes(source.file, source.content)
-            settings.file = source.file
+            settings.file, settings.is_writable = source.file, source.is_writable
             self._take_table(source, settings)
         for key, parameter in self.configurable().items():
             variable = f"GML_{key.replace('-', '_').upper()}"
@@ -143,6 +155,14 @@ class ConfiguredCommand(click.Command):
             origin = f"{where} {key}"
             folder = os.path.dirname(source.file) if key in self.paths else ""  # noqa: PTH120
             settings.put(parameter, _from_toml(parameter, value, origin, folder), origin)
+            if key in self.outputs:
+                settings.outputs[str(parameter.name)] = parameter
+
+
+def settings_file() -> str | None:
+    """The file that the running command has settings from, by the name that it was found under."""
+    found: _Settings = click.get_current_context().meta["gml.config"]
+    return found.file
 
 
 @dataclass
@@ -152,10 +172,15 @@ class _Settings:
     values: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     file: str | None = None
+    is_writable: bool = False
+    """By others, who could change the file."""
+    outputs: dict[str, click.Parameter] = field(default_factory=dict)
+    """Those whose value, from the file, says where to write."""
 
     def put(self, parameter: click.Parameter, value: Any, origin: str) -> None:
         """Take a value, in place of one that was there before."""
         self.values[str(parameter.name)] = value
+        self.outputs.pop(str(parameter.name), None)
         self.origins[str(parameter.name)] = origin
 
     def origin(self, ctx: click.Context, parameter: click.Parameter | None) -> str | None:
@@ -163,6 +188,18 @@ class _Settings:
         name = "" if parameter is None else str(parameter.name)
         used = ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
         return self.origins.get(name) if used else None
+
+    def require_outputs_below(self, ctx: click.Context) -> None:
+        """Refuse an output elsewhere that is from the file, unless something else goes first."""
+        folder = os.path.dirname(self.file or "")  # noqa: PTH120
+        for name, parameter in self.outputs.items():
+            origin = self.origin(ctx, parameter)
+            if origin is None:
+                continue
+            values = self.values[name]
+            for value in values if isinstance(values, list) else [values]:
+                assigned = _takes_assignments(parameter) and "=" in value
+                require_below(folder, value.partition("=")[2] if assigned else value, origin)
 
 
 @dataclass(frozen=True)
@@ -173,6 +210,7 @@ class _Source:
     title: str
     table: Mapping[str, Any] | None
     content: bytes
+    is_writable: bool
 
 
 def _key(parameter: click.Parameter) -> str:
@@ -190,43 +228,35 @@ def _titles(command: str) -> tuple[str, str]:
 
 
 def _nearest(command: str) -> _Source | None:
-    for folder in _folders():
+    for folder in folders():
         for name in (_OWN_FILE, _SHARED_FILE):
             path = folder / name
             if path.is_file():
-                source = _source_in(os.path.relpath(path), command)
+                source = _source_in(os.path.relpath(path), command, found=True)
                 if source.table is not None or name == _OWN_FILE:
                     return source
     return None
 
 
-def _folders() -> Iterator[Path]:
-    """The current folder and those above it, up to that of the repository."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        yield folder
-        if (folder / ".git").exists():
-            return
-
-
-def _source_in(path: str, command: str) -> _Source:
-    """The settings in a file."""
-    try:
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    content = _parsed(raw, path)
+def _source_in(path: str, command: str, *, found: bool = False) -> _Source:
+    """The settings in a file, which was found or else named."""
+    raw = read_settings(path)
+    if found and Path(path).name == _OWN_FILE:
+        require_trusted(path, raw)
+    content = _parsed(raw.content, path)
     own, shared = _titles(command)
     tables, title = content, own
     if Path(path).name == _SHARED_FILE or (command not in content and "tool" in content):
         tool = content.get("tool", {})
         tables, title = tool.get("gml", {}) if isinstance(tool, dict) else {}, shared
+    if found and tables:
+        require_trusted(path, raw)
     if not isinstance(tables, dict):
         raise UsageError(f"{path}: tool.gml is not a table")
     _require_command_names(path, tables, title)
     if not isinstance(tables.get(command, {}), dict):
         raise UsageError(f"{path}: {title.strip('[]')} is not a table")
-    return _Source(path, title, tables.get(command), raw)
+    return _Source(path, title, tables.get(command), raw.content, raw.is_writable)
 
 
 def _parsed(raw: bytes, path: str) -> dict[str, Any]:

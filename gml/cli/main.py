@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import re
 import sys
@@ -12,7 +13,9 @@ import click
 
 from gml import __version__
 from gml.cli.output import abandon_standard_output, write_standard_output
-from gml.errors import GmlError, unknown_name
+from gml.errors import GmlError, printable, unknown_name
+from gml.progress import say, write_stderr
+from gml.resources import lack_behind
 
 COMMANDS = {
     "average": "Learn how sure each edge is: average many graphs.",
@@ -106,13 +109,16 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
-    sys.exit(run(sys.argv[1:] if args is None else args))
+    code = run(sys.argv[1:] if args is None else args)
+    # What others left in the stream must not fail at exit.
+    write_stderr()
+    sys.exit(code)
 
 
 def run(args: list[str]) -> int:
     """Run the command line and return its exit code."""
     debug = "--debug" in args
-    _open_closed_streams()
+    _prepare_streams()
     # The kernels bring their own threads; those of NumPy's linear algebra would only cost start-up.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
@@ -123,7 +129,7 @@ def run(args: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx else "", err=True)
+        write_stderr((error.ctx.get_help() if error.ctx else "") + "\n")
         return 2
     except click.ClickException as error:
         where = getattr(error, "ctx", None)
@@ -131,34 +137,38 @@ def run(args: list[str]) -> int:
         return _fail(f"{_one_line(error.format_message())} (see {path} --help)", 2)
     except GmlError as error:
         if debug:
-            _print_traceback()
-        return _fail(_one_line(str(error)), error.exit_code)
+            _print_traceback(error)
+        return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", 130)
     except BrokenPipeError:
         # Whoever read the output has seen enough.
         abandon_standard_output()
         return 0
-    except MemoryError:
-        return _fail("out of memory", 4)
     except Exception as error:
+        if lack := lack_behind(error):
+            return _fail(lack, 4)
         if isinstance(error, OSError) and error.filename is None:
+            if _is_nowhere():
+                message = "the current folder is gone; change to another, or name whole paths"
+                return _fail(message, 3)
             # Input and files have handlers of their own; this is a help text that found no room.
             abandon_standard_output()
             return _fail(f"cannot write to standard output: {error.strerror}", 4)
         if debug:
-            _print_traceback()
+            _print_traceback(error)
         return _fail(
-            f"this is a bug in gml: {type(error).__name__}: {_one_line(str(error))}; please report "
-            "it with the command and the traceback that --debug shows",
+            f"this is a bug in gml: {type(error).__name__}: {error}; please report it with the "
+            "command and the traceback that --debug shows",
             70,
         )
 
 
-def _open_closed_streams() -> None:
+def _prepare_streams() -> None:
     """Replace the None that Python has for a stream that the caller closed.
 
-    Reading finds nothing, warnings go nowhere, and writing a result fails as it should.
+    Reading finds nothing, warnings go nowhere, and writing a result fails as it should. Results are
+    bytes; a help text goes in the encoding of the stream, whatever that can hold.
     """
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
@@ -166,12 +176,29 @@ def _open_closed_streams() -> None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def _print_traceback() -> None:
+def _is_nowhere() -> bool:
+    """Whether the current folder was removed, so that no path relative to it means anything."""
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def _print_traceback(error: BaseException) -> None:
+    """Print it as Python does, but for what messages quote, which must not look like our lines."""
     import traceback
 
-    traceback.print_exc()
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None:
+        _print_traceback(before)
+    lines = ["Traceback (most recent call last):\n", *traceback.format_tb(error.__traceback__)]
+    name = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
+    write_stderr("".join(lines) + printable(f"{name}: {error}") + "\n")
 
 
 def _one_line(message: str) -> str:
@@ -179,5 +206,5 @@ def _one_line(message: str) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    sys.stderr.write(f"gml: error: {message}\n")
+    say("error: ", message)
     return code

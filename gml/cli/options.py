@@ -18,7 +18,7 @@ import click
 from gml import ledger
 from gml.errors import CannotAnswer, UsageError, listing, place
 from gml.progress import Deadline, StderrReporter, reporter, reporting_to
-from gml.resources import limited_to, parse_size
+from gml.resources import limited_to, parse_size, prepare_libraries
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -186,6 +186,7 @@ def common_options(function: Function) -> Function:
         debug: bool,
         **kwargs: Any,
     ) -> Any:
+        prepare_libraries()
         run_ledger().keeps_unchanged = if_changed
         given = click.get_current_context().params
         if given.get("output", given.get("out_path", "")) in (None, ledger.STANDARD_OUTPUT):

@@ -35,8 +35,13 @@ from gml.data.dataset import MAX_LEVELS
 from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, StoredFile, is_parquet
 from gml.data.source import open_source
-from gml.errors import DataError, UsageError, listing, quote
-from gml.resources import default_budget, require_memory
+from gml.errors import CannotAnswer, DataError, UsageError, listing, quote
+from gml.resources import (
+    default_budget,
+    lack_behind,
+    require_memory,
+    require_space_for_arrow,
+)
 
 _ROW_GROUP = 1 << 18
 # What reading takes at most, with the arrays that stay; measured.
@@ -52,10 +57,11 @@ def write_counts(counts: CountFile, path: str | os.PathLike[str]) -> None:
 
 def encode_counts(counts: CountFile) -> bytes:
     """Return the bytes of a count file."""
+    require_space_for_arrow()
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
+    except ModuleNotFoundError:
         raise UsageError(f"count files are Parquet, {_EXTRA}") from None
     about = json.dumps(_description(counts), ensure_ascii=False, separators=(",", ":"))
     fields = [
@@ -116,10 +122,11 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
     5000
     """
     where = str(path)
+    require_space_for_arrow()
     try:
         import pyarrow as pa
         import pyarrow.parquet
-    except ImportError:
+    except ModuleNotFoundError:
         raise DataError(f"{where}: count files are Parquet, {_EXTRA}") from None
     budget = default_budget() if max_memory is None else max_memory
     if Path(path).is_file() and not is_parquet(path):
@@ -180,6 +187,8 @@ def _damage(where: str) -> Iterator[None]:
     except OSError as error:
         raise DataError(f"{where}: {error.strerror or error}") from None
     except pa.ArrowException as error:
+        if lack := lack_behind(error):
+            raise CannotAnswer(f"{where}: {lack}") from None
         raise DataError(f"{where}: {error}") from None
 
 

@@ -19,7 +19,7 @@ from gml.data.parquet_pages import Chunk, DamagedPages, chunks_of
 from gml.data.source import text_codec
 from gml.errors import CannotAnswer, DataError, place, quote
 from gml.kernel.layout import SKIP, ColumnSpec, CsvColumn
-from gml.resources import require_memory
+from gml.resources import lack_behind, require_memory, require_space_for_arrow
 
 COUNT_FILE_KEY = b"gml/1"
 """The metadata key of Parquet files that hold counts instead of rows."""
@@ -62,10 +62,11 @@ def is_count_file(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a Parquet file that holds counts instead of rows."""
     if os.path.isdir(path) or not is_parquet(path):  # noqa: PTH112
         return False
+    require_space_for_arrow()
     try:
         with StoredFile(path) as stored:
             return COUNT_FILE_KEY in (stored.metadata().metadata or {})
-    except (DataError, CannotAnswer, ImportError):
+    except (DataError, CannotAnswer, ModuleNotFoundError):
         # Whoever reads it will say what is wrong, or what to install.
         return False
 
@@ -136,6 +137,8 @@ class StoredFile:
         try:
             yield
         except (pa.ArrowException, OSError, DamagedPages, UnicodeError, OverflowError) as error:
+            if lack := lack_behind(error):
+                raise CannotAnswer(f"{self.where}: {lack}") from None
             self.require_unchanged()
             raise DataError(f"{self.where}: {' '.join(str(error).split())}") from None
 
@@ -211,9 +214,10 @@ def parquet_digest(path: str | os.PathLike[str]) -> str:
 @contextmanager
 def open_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[ParquetTable]:
     """Open a file, or all files of a folder; the first one says which columns there are."""
+    require_space_for_arrow()
     try:
         import pyarrow.parquet  # noqa: F401
-    except ImportError:
+    except ModuleNotFoundError:
         raise DataError(
             f"{path}: reading Parquet needs an extra: pip install 'gml[parquet]'"
         ) from None

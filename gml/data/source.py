@@ -293,7 +293,7 @@ def _decompressor(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
 def _zstd(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
     try:
         import zstandard
-    except ImportError:
+    except ModuleNotFoundError:
         raise DataError(f"{name}: reading zstd needs an extra: pip install 'gml[zstd]'") from None
     frames = _ZstdFrames(stream, zstandard.ZstdDecompressor())
     return io.BufferedReader(frames, BLOCK_BYTES), (EOFError, zstandard.ZstdError)

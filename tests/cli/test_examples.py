@@ -221,6 +221,7 @@ def test_jobs_look_when_a_file_that_they_read_changes():
 
 
 def test_settings(repository):
+    (repository / ".git").mkdir()
     shutil.copy(EXAMPLES / "gml.toml", repository)
     good = done(run("cd data && gml check -v", repository))
     assert good.stdout.startswith("PASS")

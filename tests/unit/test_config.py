@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 from pathlib import Path
 
 import click
@@ -19,7 +20,7 @@ from gml.errors import GmlError
 
 
 @click.command(
-    "check", cls=ConfiguredCommand, paths=("data", "model", "baseline", "report", "output")
+    "check", cls=ConfiguredCommand, paths=("data", "model", "baseline"), outputs=("report",)
 )
 @click.argument("data_path", metavar="DATA")
 @click.argument("model_path", metavar="MODEL")
@@ -179,16 +180,18 @@ def test_a_bad_variable_is_named(place, monkeypatch, variable, text):
 # --- finding the file ------------------------------------------------------------------------
 
 
-def test_the_nearest_file_counts(place, monkeypatch):
+def test_the_current_folder_goes_before_the_root_of_the_repository(place, monkeypatch):
     write(place / "gml.toml", "[check]\nseed = 1\n")
     write(place / "pyproject.toml", "[tool.gml.check]\nseed = 2\n")
     write(place / "a" / "pyproject.toml", "[tool.gml.check]\nseed = 3\n")
     write(place / "a" / "b" / "pyproject.toml", "[tool.ruff]\nline-length = 100\n")
     assert call()["seed"] == 1
     monkeypatch.chdir(place / "a" / "b")
-    assert call()["seed"] == 3
-    assert call()["inputs"] == ["../pyproject.toml"]
+    assert call()["seed"] == 1
+    assert call()["inputs"] == ["../../gml.toml"]
     monkeypatch.chdir(place / "a")
+    assert call()["seed"] == 3
+    assert call()["inputs"] == ["pyproject.toml"]
     (place / "a" / "pyproject.toml").unlink()
     assert call()["seed"] == 1
 
@@ -197,9 +200,67 @@ def test_the_search_ends_with_the_repository(place, monkeypatch):
     write(place.parent / "gml.toml", "[check]\nseed = 1\n")
     assert call()["seed"] == 0
     (place / ".git").rmdir()
-    assert call()["seed"] == 1
-    (place / ".git").write_text("gitdir: elsewhere\n")
     assert call()["seed"] == 0
+    write(place / "gml.toml", "[check]\nseed = 2\n")
+    assert call()["seed"] == 2
+    (place / ".git").write_text("gitdir: elsewhere\n")
+    (place / "a").mkdir()
+    monkeypatch.chdir(place / "a")
+    assert call()["seed"] == 2
+
+
+@pytest.mark.parametrize("name", ["gml.toml", "pyproject.toml"])
+@pytest.mark.parametrize("mode", [0o664, 0o646, 0o666])
+def test_a_file_that_others_can_write_is_refused(place, name, mode):
+    write(place / name, f"[{'tool.gml.' * (name != 'gml.toml')}check]\nseed = 1\n")
+    (place / name).chmod(mode)
+    found = call()
+    assert found.code == 3
+    assert found.said == (
+        f"{name}: settings that others can write are not taken; chmod go-w, take it by --config, "
+        "or do without by --no-config"
+    )
+    assert call("d", "m", "--no-config")["seed"] == 0
+    named = call("d", "m", "--config", name)
+    assert named["seed"] == 1
+    assert named.stderr == f"gml: warning: {name}: others can write these settings\n"
+    assert call("d", "m", "--config", name, "-q").stderr == ""
+
+
+def test_a_shared_file_without_settings_may_be_anybodys(place):
+    write(place / "pyproject.toml", "[tool.ruff]\nline-length = 100\n")
+    (place / "pyproject.toml").chmod(0o666)
+    assert call()["seed"] == 0
+
+
+def test_a_file_of_another_user_is_refused(place, monkeypatch):
+    write(place / "gml.toml", "[check]\nseed = 1\n")
+    uid = os.stat(place / "gml.toml").st_uid
+    real = os.fstat
+
+    def of_another(descriptor):
+        found = list(real(descriptor))
+        found[stat.ST_UID] = uid + 1
+        return os.stat_result(found)
+
+    monkeypatch.setattr(os, "fstat", of_another)
+    found = call()
+    assert found.code == 3
+    assert "gml.toml: settings that another user owns are not taken" in found.said
+    named = call("d", "m", "--config", "gml.toml")
+    assert (named["seed"], named.stderr) == (1, "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_link_of_another_user_is_refused(place):
+    write(place / "mine.toml", "[check]\nseed = 1\n")
+    (place / "gml.toml").symlink_to("mine.toml")
+    assert call()["seed"] == 1
+    os.lchown(place / "gml.toml", 12345, 12345)
+    assert call().code == 3
+    os.lchown(place / "gml.toml", 0, 0)
+    os.chown(place / "mine.toml", 12345, 12345)
+    assert call().code == 3
 
 
 def test_a_gml_toml_without_the_table_ends_the_search(place):
@@ -379,6 +440,53 @@ def test_what_a_file_may_not_say(place, text, said):
     found = call()
     assert found.code == 2
     assert said in found.said
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("report", "{json = '../x'}"),
+        ("report", "['text=a.txt', 'json=/tmp/x']"),
+        ("report", "{json = 'out/x'}"),
+        ("report", "{json = 'link'}"),
+        ("output", "'a/../../x'"),
+        ("output", "'/dev/null'"),
+        ("depfile", "'../x.d'"),
+    ],
+)
+def test_outputs_of_a_file_stay_below_its_folder(place, monkeypatch, key, value):
+    (place / "a").mkdir()
+    (place / "out").symlink_to("..")
+    (place / "link").symlink_to("../x")
+    write(place / "gml.toml", f"[check]\n{key} = {value}\n")
+    for folder in (place, place / "a"):
+        monkeypatch.chdir(folder)
+        found = call()
+        assert found.code == 2
+        assert f"gml.toml: [check] {key}: '" in found.said
+        assert "is not below the folder of the file" in found.said
+    where = {"report": "text=../y.txt", "output": "../y.txt", "depfile": "../y.d"}[key]
+    more = ["-o", "z.txt"] if key == "depfile" else []
+    assert call("d", "m", *more, f"--{key}", where).code == 0
+    monkeypatch.setenv(f"GML_{key.upper()}", where)
+    assert call("d", "m", *more).code == 0
+
+
+def test_outputs_below_the_folder_are_fine(place, monkeypatch):
+    (place / "a").mkdir()
+    (place / "inside").symlink_to("a")
+    text = "output = '-'\nreport = {json = 'a/../x.json', text = 'inside/x.txt'}"
+    write(place / "gml.toml", f"[check]\n{text}\n")
+    monkeypatch.chdir(place / "a")
+    assert [other.path for other in call()["out"].others] == ["../a/../x.json", "../inside/x.txt"]
+
+
+def test_a_file_too_large_for_settings(place):
+    found = call("d", "m", "--config", "/dev/zero")
+    assert (found.code, found.said) == (
+        3,
+        "/dev/zero: more than 16 MiB, so no file of settings",
+    )
 
 
 def test_the_file_is_no_output(place):

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gml.check.result import FAIL, WARN, CheckReport
-from gml.errors import counted, encodable
+from gml.errors import counted, encodable, printable
 from gml.formats.reports.checks.wording import (
     comparisons,
     numbers,
     place_of_row,
-    printable,
     sentence,
     verdict,
     verdict_sentence,

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gml.check.result import BASELINED, FAIL, FAMILIES, INSUFFICIENT, WARN, Check, CheckReport
-from gml.errors import place
+from gml.errors import place, printable
 from gml.formats.reports.checks.wording import (
     comparisons,
     numbers,
     place_of_row,
-    printable,
     sentence,
     why_unlikely,
 )
@@ -58,6 +57,7 @@ def _suite(family: str, position: int, checks: Sequence[Check], report: CheckRep
         "data": place(report.data),
         "model": place(report.model),
         "rows": report.rows,
+        **({} if report.settings is None else {"settings": place(report.settings)}),
     }
     lines = [f"  <testsuite {_attributes(attributes)}>", "    <properties>"]
     lines += [

@@ -10,17 +10,18 @@ import re
 from collections.abc import Sequence
 
 from gml.check.result import BASELINED, FAIL, INSUFFICIENT, WARN, Check, CheckReport
+from gml.errors import printable
 from gml.formats.reports.checks.wording import (
     comparisons,
     effect_shown,
     p_shown,
     place_of_row,
-    printable,
     rows_shown,
     sentence,
     subjects,
     verdict,
     verdict_sentence,
+    whose_settings,
     why_unlikely,
 )
 
@@ -37,6 +38,8 @@ def as_markdown(report: CheckReport) -> str:
         f"{_escaped(verdict_sentence(report))}.",
         f"{_escaped(data)} against {_escaped(model)}.",
     ]
+    if settings := whose_settings(report):
+        parts.append(f"With {_escaped(settings)}.")
     if failures := report.ranked(FAIL):
         parts.append(_table(failures, _FAILURES))
     if warnings := report.ranked(WARN):

@@ -22,6 +22,7 @@ def as_json(report: CheckReport) -> str:
             "alpha": report.alpha,
             "data": place(report.data),
             "model": place(report.model),
+            **({} if report.settings is None else {"settings": place(report.settings)}),
             "rows": report.rows,
             "model_rows": report.model_rows,
             "summary": report.counts,

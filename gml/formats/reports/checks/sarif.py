@@ -7,6 +7,7 @@ them for one, each has a fingerprint of its own, made from the id of the check.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -15,10 +16,10 @@ from urllib.parse import quote
 
 from gml import __version__
 from gml.check.result import BASELINED, FAIL, WARN, Check, CheckReport
-from gml.errors import encodable, place
+from gml.errors import encodable, place, printable
 from gml.formats.json_text import indented_text
 from gml.formats.reports.checks.objects import number_object, row_object
-from gml.formats.reports.checks.wording import printable, sentence, verdict_sentence
+from gml.formats.reports.checks.wording import sentence, verdict_sentence
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {FAIL: "error", WARN: "warning", BASELINED: "note"}
@@ -85,6 +86,7 @@ def as_sarif(report: CheckReport) -> str:
             "alpha": report.alpha,
             "data": place(report.data),
             "model": place(report.model),
+            **({} if report.settings is None else {"settings": place(report.settings)}),
             "rows": report.rows,
             "modelRows": report.model_rows,
             "summary": report.counts,
@@ -149,8 +151,10 @@ def _location(data: str, line: int) -> dict[str, Any]:
     if data == "-":
         return {}
     path = Path(data)
-    if path.is_absolute() and path.is_relative_to(Path.cwd()):
-        path = path.relative_to(Path.cwd())
+    # A current folder that was removed holds no data.
+    with contextlib.suppress(FileNotFoundError):
+        if path.is_absolute() and path.is_relative_to(Path.cwd()):
+            path = path.relative_to(Path.cwd())
     uri = quote(os.fsencode(path))
     artifact = {"uri": f"file://{uri}"} if path.is_absolute() else {"uri": uri}
     if not path.is_absolute():

@@ -5,15 +5,16 @@ from __future__ import annotations
 import textwrap
 
 from gml.check.result import FAIL, WARN, Check, CheckReport, UnlikelyRow
+from gml.errors import printable
 from gml.formats.reports.checks.wording import (
     comparisons,
     numbers,
     place_of_row,
-    printable,
     sentence,
     subjects,
     verdict,
     verdict_sentence,
+    whose_settings,
     why_unlikely,
 )
 
@@ -29,6 +30,8 @@ def as_text(report: CheckReport) -> str:
     # Whole, however long, for those who look for it with grep or head -1.
     lines = [f"{verdict(report)}  {verdict_sentence(report)}"]
     lines += _wrapped(f"      {data} against {model}")
+    if settings := whose_settings(report):
+        lines += _wrapped(f"      {settings}")
     broken = report.ranked(FAIL, WARN)
     for check in broken[:_SHOWN_CHECKS]:
         lines += ["", *_check(check)]

@@ -20,28 +20,12 @@ from gml.check.result import (
     Figure,
     UnlikelyRow,
 )
-from gml.errors import counted, place
+from gml.errors import counted, place, printable
 from gml.formats.reports.tests import log10
 from gml.independence.base import tiny_p
 
 _SHOWN_ITEMS = 8
 _SMALL_P = -4
-
-
-def printable(text: str) -> str:
-    r"""Write what cannot be seen, or that XML cannot hold, as an escape.
-
-    Examples
-    --------
-    >>> printable('a\nb\x00')
-    'a\\nb\\x00'
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in text
-    )
 
 
 def verdict(report: CheckReport) -> str:
@@ -82,6 +66,11 @@ def subjects(report: CheckReport) -> tuple[str, str]:
     if report.model_rows is not None:
         model += f" ({counted(report.model_rows, 'row')})"
     return f"{printable(place(report.data))} ({counted(report.rows, 'row')})", model
+
+
+def whose_settings(report: CheckReport) -> str | None:
+    """Where settings of the run are from, if not from those who called it."""
+    return None if report.settings is None else f"settings from {printable(place(report.settings))}"
 
 
 def sentence(check: Check) -> str:

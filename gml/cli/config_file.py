@@ -1,0 +1,85 @@
+"""Which file of settings is found, and what it may do: settings can turn a no into a yes.
+
+A file that is found, and not named, is taken from the current folder or from the root of its
+repository, and from nowhere else: whoever can write into a folder above must not have a say. It has
+to be the user's own, or root's, and others must not be able to write it. Whatever file it is, the
+outputs that it names stay below its folder.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from gml.errors import DataError, UsageError, place, quote
+from gml.resources import format_size
+
+_MOST_BYTES = 16 << 20
+_WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+
+
+class RawFile(NamedTuple):
+    """The bytes of a file, and why it may say what the user does not mean: None if it cannot."""
+
+    content: bytes
+    is_foreign: bool
+    is_writable: bool
+
+
+def folders() -> Iterator[Path]:
+    """The current folder, and the root of its repository if that is another one."""
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        return
+    yield here
+    for folder in (here, *here.parents):
+        if os.path.exists(folder / ".git"):  # noqa: PTH110 - a folder that may not be searched is none
+            if folder != here:
+                yield folder
+            return
+
+
+def read_settings(path: str) -> RawFile:
+    """Read a file, and see who can write it."""
+    try:
+        with Path(path).open("rb") as file:
+            # Of the file that is read; and of a link, which another user may have led to it.
+            found = os.fstat(file.fileno())
+            owners = {found.st_uid, Path(path).lstat().st_uid}
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise DataError(f"{place(path)}: cannot be read: {error.strerror}") from None
+    if len(content) > _MOST_BYTES:
+        most = format_size(_MOST_BYTES)
+        raise DataError(f"{place(path)}: more than {most}, so no file of settings")
+    if not hasattr(os, "geteuid"):
+        return RawFile(content, is_foreign=False, is_writable=False)
+    is_writable = stat.S_ISREG(found.st_mode) and bool(found.st_mode & _WRITABLE)
+    return RawFile(content, not owners <= {os.geteuid(), 0}, is_writable)
+
+
+def require_trusted(path: str, raw: RawFile) -> None:
+    """Refuse a file that was found, and not named, if it may be another user's."""
+    way_out = "take it by --config, or do without by --no-config"
+    if raw.is_foreign:
+        raise DataError(f"{place(path)}: settings that another user owns are not taken; {way_out}")
+    if raw.is_writable:
+        raise DataError(
+            f"{place(path)}: settings that others can write are not taken; chmod go-w, {way_out}"
+        )
+
+
+def require_below(folder: str, path: str, origin: str) -> None:
+    """Refuse an output of a file of settings that is not below its folder, links followed."""
+    if path == "-":
+        return
+    root, target = Path(os.path.realpath(folder or ".")), Path(os.path.realpath(path))
+    if not target.is_relative_to(root):
+        raise UsageError(
+            f"{origin}: {quote(path)} is not below the folder of the file; a place elsewhere is "
+            "for the command line or the environment to name"
+        )
