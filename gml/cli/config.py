@@ -18,7 +18,6 @@ the one nearest to the current folder, going up as far as the folder with `.git`
 
 from __future__ import annotations
 
-import codecs
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,12 +28,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from gml.cli.options import NameList, claim_input, parse_list
-from gml.errors import DataError, UsageError, listing, quote, unknown_name
-from gml.ledger import note_bytes
+from gml.cli.options import NameList, claim_input, parse_list, run_ledger
+from gml.data.text_file import read_text
+from gml.errors import DataError, UsageError, listing, place, quote, unknown_name
 from gml.progress import StderrReporter
 
 _OWN_FILE, _SHARED_FILE = "gml.toml", "pyproject.toml"
+_LONGEST_FILE = 1 << 24
 # What says where the settings are, or is needed before they are read.
 _NOT_CONFIGURED = {"config", "no-config", "debug", "help", "version"}
 
@@ -105,10 +105,11 @@ class ConfiguredCommand(click.Command):
             path = os.environ.get("GML_CONFIG") or None
             no_file = path is None and _is_on("GML_NO_CONFIG")
         settings = _Settings()
+        # The file is hashed as it is read.
+        run_ledger()
         source = None if no_file else self._source(path)
         if source is not None:
             claim_input(source.file, "config")
-            note_bytes(source.file, source.content)
             settings.file = source.file
             self._take_table(source, settings)
         for key, parameter in self.configurable().items():
@@ -167,12 +168,11 @@ class _Settings:
 
 @dataclass(frozen=True)
 class _Source:
-    """A file, the title and the table of the settings in it (None if it has none), its bytes."""
+    """A file, the title and the table of the settings in it (None if it has none)."""
 
     file: str
     title: str
     table: Mapping[str, Any] | None
-    content: bytes
 
 
 def _key(parameter: click.Parameter) -> str:
@@ -212,10 +212,11 @@ def _folders() -> Iterator[Path]:
 def _source_in(path: str, command: str) -> _Source:
     """The settings in a file."""
     try:
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    content = _parsed(raw, path)
+        text = read_text(path, longest=_LONGEST_FILE, hashed=True)
+    except DataError as error:
+        reason = str(error).removeprefix(f"{place(path)}: ")
+        raise DataError(f"{path}: cannot be read: {reason}") from None
+    content = _parsed(text, path)
     own, shared = _titles(command)
     tables, title = content, own
     if Path(path).name == _SHARED_FILE or (command not in content and "tool" in content):
@@ -226,18 +227,29 @@ def _source_in(path: str, command: str) -> _Source:
     _require_command_names(path, tables, title)
     if not isinstance(tables.get(command, {}), dict):
         raise UsageError(f"{path}: {title.strip('[]')} is not a table")
-    return _Source(path, title, tables.get(command), raw)
+    return _Source(path, title, tables.get(command))
 
 
-def _parsed(raw: bytes, path: str) -> dict[str, Any]:
+def _parsed(text: str, path: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(raw.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not TOML: byte {error.start} is not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+        content = tomllib.loads(text)
+        _require_usable(content)
+    except ValueError as error:
         raise DataError(f"{path}: not TOML: {error}") from None
     except RecursionError:
         raise DataError(f"{path}: nested too deeply") from None
+    return content
+
+
+def _require_usable(value: Any, key: str = "") -> None:
+    """Refuse what TOML says a reader need not hold, and a NUL, which no path can hold."""
+    if isinstance(value, dict | list):
+        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
+            _require_usable(item, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(f"{quote(key)} is an integer beyond 64 bits")
+    elif isinstance(value, str) and "\0" in value:
+        raise ValueError(f"{quote(key)} holds a NUL character")
 
 
 def _require_command_names(path: str, tables: Mapping[str, Any], title: str) -> None:
