@@ -33,7 +33,7 @@ def command(log: str, a: str, b: str, out: TextOutput) -> None:
     claim_input(log, "log")
     if out.path is not None:
         require_writable(out.path)
-    found = explain(read_log(log), a, b)
+    found = explain(read_log(log, (a, b)), a, b)
     facts: dict[str, Any] = {
         "explanation": list(found.sentences),
         "edge": found.edge,
