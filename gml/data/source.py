@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import stat
 import sys
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -207,14 +208,24 @@ def _open_raw(path: str | os.PathLike[str], *, digest: bool) -> _Raw:
         return _Raw(sys.stdin.buffer, name, None, digest)
     try:
         file = Path(path).open("rb", buffering=0)  # noqa: SIM115
-        size = os.fstat(file.fileno()).st_size or None
+        about = os.fstat(file.fileno())
     except IsADirectoryError:
         raise DataError(f"{name}: is a folder") from None
     except OSError as error:
         raise DataError(f"{name}: {error.strerror}") from None
     except ValueError:
         raise DataError(f"{quote(name)}: the path holds a NUL character") from None
-    return _Raw(file, name, size, digest)
+    if _is_endless(about) and not file.isatty():
+        file.close()
+        raise DataError(f"{name}: is a device; name a file, or - for standard input")
+    return _Raw(file, name, about.st_size or None, digest)
+
+
+def _is_endless(about: os.stat_result) -> bool:
+    """Whether it is a device, such as /dev/zero, that may never end; /dev/null does."""
+    if stat.S_ISBLK(about.st_mode):
+        return True
+    return stat.S_ISCHR(about.st_mode) and about.st_rdev != Path(os.devnull).stat().st_rdev
 
 
 def input_digest(path: str | os.PathLike[str]) -> str:

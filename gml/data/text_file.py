@@ -6,8 +6,7 @@ takes several times their bytes. So there are limits, whatever the budget is:
 - `LONGEST_TEXT`: bytes of a file, inflated;
 - `LONGEST_LINE`: bytes of a line, where lines are read one by one;
 - `MOST_INFLATION`: how many times its size a compressed file may have, beyond `_SMALL_INFLATED`.
-  Networks shrink to a fiftieth at most; gzip itself ends at 1032, so that only what is nothing but
-  repetition gets there.
+  Networks shrink to a fiftieth at most, so that only what is nothing but repetition gets there.
 
 Within them, the budget is asked as the text grows, beyond `_ALWAYS_READ`.
 """
@@ -27,7 +26,7 @@ from gml.resources import default_budget, format_size, require_memory
 
 LONGEST_TEXT = 1 << 30
 LONGEST_LINE = 1 << 26
-MOST_INFLATION = 1000
+MOST_INFLATION = 200
 _SMALL_INFLATED = 1 << 26
 _ALWAYS_READ = 1 << 20
 # The pieces and the whole, of which one wide character makes four bytes of every other one.
