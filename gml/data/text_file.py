@@ -73,13 +73,13 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
     """Yield the number and the bytes of each line; only a line feed ends one."""
     where = place(path)
     number = 0
-    pending = b""
+    pending = bytearray()
     for block in _blocks(path, hashed=True):
         *lines, rest = block.split(b"\n")
         for line in lines:
             number += 1
-            yield number, pending + line
-            pending = b""
+            yield number, bytes(pending + line) if pending else line
+            pending.clear()
         pending += rest
         if len(pending) > LONGEST_LINE:
             raise DataError(
@@ -87,7 +87,7 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
                 "are read"
             )
     if pending:
-        yield number + 1, pending
+        yield number + 1, bytes(pending)
 
 
 def _blocks(path: str | os.PathLike[str], *, hashed: bool) -> Iterator[bytes]:

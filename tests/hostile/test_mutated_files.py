@@ -51,6 +51,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 def mutations(document: Any) -> Iterator[str]:
     """The texts of a document with one value replaced by each of VALUES, or taken out."""
+    yield json.dumps(document, ensure_ascii=False)
     yield from VALUES
     for path in _places(document):
         changed = copy.deepcopy(document)
@@ -74,9 +75,10 @@ def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> Judge:
 
     def check(texts: Iterator[str], *commands: str, name: str = "x.json") -> None:
         refused = 0
-        for text in texts:
+        for k, text in enumerate(texts):
             Path(name).write_text(text, encoding="utf-8")
             for command in commands:
+                assert k or run(command.split()) in (0, 1), command
                 code = run(command.split())
                 error = capfd.readouterr().err
                 shown = f"{command}: {text[:3000]}\n{error}"
@@ -142,9 +144,9 @@ GRAPH = {
 ROWS = "a,b\n" + "x,u\ny,v\nx,u\ny,u\n" * 5
 
 
-@pytest.mark.parametrize("format", ["json", "dot", "graphml", "text"])
+@pytest.mark.parametrize("format", ["json", "dot", "graphml"])
 def test_graphs(judge, format):
-    judge(mutations(GRAPH), f"convert x.json -f {format} -o y.{format}")
+    judge(mutations(GRAPH), f"convert x.json y.{format}")
 
 
 def test_graphs_elsewhere(judge):
@@ -152,17 +154,12 @@ def test_graphs_elsewhere(judge):
     judge(mutations(GRAPH), "verify x.json", "compare g.json x.json")
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["convert x.json -f json", "convert x.json -f bif", "query x.json", "sample x.json -n 2"],
-)
+@pytest.mark.parametrize("command", ["convert x.json y.json", "query x.json"])
 def test_models(judge, command):
     judge(mutations(MODEL), command)
 
 
-@pytest.mark.parametrize(
-    "command", ["convert x.json -f json", "query x.json", "sample x.json -n 2"]
-)
+@pytest.mark.parametrize("command", ["convert x.json y.json", "sample x.json -n 2"])
 def test_models_of_numbers(judge, command):
     judge(mutations(GAUSSIAN), command)
 
@@ -243,4 +240,4 @@ def test_logs(judge, kind, sample_data, tmp_path):
             lines = [text if j == k else json.dumps(record) for j, record in enumerate(records)]
             yield "\n".join(lines) + "\n"
 
-    judge(texts(), "explain x.json either xray", "explain x.json either xray -f json")
+    judge(texts(), "explain x.json either xray -f json")
