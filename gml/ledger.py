@@ -250,11 +250,3 @@ def note_digest(path: str | os.PathLike[str], digest: str | None) -> None:
     """Note the SHA-256 of an input, if it was computed."""
     if digest is not None:
         current().digests[str(path)] = digest
-
-
-def note_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Note the hash of an input whose bytes are at hand, where a run may ask for it."""
-    if is_kept():
-        import hashlib
-
-        note_digest(path, hashlib.sha256(content).hexdigest())

@@ -20,6 +20,7 @@ over. `gml.cli.config_file` says which files are trusted, and where they may hav
 from __future__ import annotations
 
 import codecs
+import hashlib
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +34,7 @@ from click.core import ParameterSource
 from gml.cli.config_file import folders, read_settings, require_below, require_trusted
 from gml.cli.options import NameList, OutputFile, claim_input, parse_list
 from gml.errors import DataError, UsageError, listing, place, quote, unknown_name
-from gml.ledger import note_bytes
+from gml.ledger import note_digest
 from gml.progress import StderrReporter
 
 _OWN_FILE, _SHARED_FILE = "gml.toml", "pyproject.toml"
@@ -120,7 +121,7 @@ class ConfiguredCommand(click.Command):
         source = None if no_file else self._source(path)
         if source is not None:
             claim_input(source.file, "config")
-            note_bytes(source.file, source.content)
+            note_digest(source.file, hashlib.sha256(source.content).hexdigest())
             settings.file, settings.is_writable = source.file, source.is_writable
             self._take_table(source, settings)
         for key, parameter in self.configurable().items():
@@ -204,7 +205,7 @@ class _Settings:
 
 @dataclass(frozen=True)
 class _Source:
-    """A file, the title and the table of the settings in it (None if it has none), its bytes."""
+    """A file, the title and the table of the settings in it (None if it has none)."""
 
     file: str
     title: str
@@ -261,13 +262,26 @@ def _source_in(path: str, command: str, *, found: bool = False) -> _Source:
 
 def _parsed(raw: bytes, path: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(raw.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
+        content = tomllib.loads(raw.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
+        _require_usable(content)
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not TOML: byte {error.start} is not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise DataError(f"{path}: not TOML: {error}") from None
     except RecursionError:
         raise DataError(f"{path}: nested too deeply") from None
+    return content
+
+
+def _require_usable(value: Any, key: str = "") -> None:
+    """Refuse what TOML says a reader need not hold, and a NUL, which no path can hold."""
+    if isinstance(value, dict | list):
+        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
+            _require_usable(item, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(f"{quote(key)} is an integer beyond 64 bits")
+    elif isinstance(value, str) and "\0" in value:
+        raise ValueError(f"{quote(key)} holds a NUL character")
 
 
 def _require_command_names(path: str, tables: Mapping[str, Any], title: str) -> None:

@@ -31,7 +31,7 @@ def command(log: str, a: str, b: str, out: TextOutput) -> None:
     from gml.learn.explain import explain
 
     claim_input(log, "log")
-    found = explain(read_log(log), a, b)
+    found = explain(read_log(log, (a, b)), a, b)
     facts: dict[str, Any] = {
         "explanation": list(found.sentences),
         "edge": found.edge,

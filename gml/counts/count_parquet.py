@@ -32,6 +32,8 @@ from gml.counts.countfile import (
     CountOptions,
 )
 from gml.data.dataset import MAX_LEVELS
+from gml.data.json_text import parse_json
+from gml.data.levels import NA_LEVEL
 from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, StoredFile, is_parquet
 from gml.data.source import open_source
@@ -155,7 +157,7 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
             stored.hash_into(digest)
             ledger.note_digest(path, digest.hexdigest())
         stored.require_unchanged()
-        columns, sets, rest = _parse_description(json.loads(about))
+        columns, sets, rest = _parse_description(_parsed(about))
         return _assemble(table, columns, sets, rest)
 
 
@@ -192,34 +194,48 @@ def _damage(where: str) -> Iterator[None]:
         raise DataError(f"{where}: {error}") from None
 
 
+def _parsed(about: bytes) -> dict[str, Any]:
+    try:
+        found = parse_json(about.decode("utf-8"), "its description")
+    except DataError as error:
+        raise _Damaged(str(error)) from None
+    if not isinstance(found, dict):
+        raise _Damaged("its description is not an object")
+    return found
+
+
 def _parse_description(
     about: dict[str, Any],
 ) -> tuple[tuple[CountedColumn, ...], tuple[tuple[int, ...], ...], dict[str, Any]]:
     columns = []
-    for column in about["columns"]:
-        levels = tuple(map(_text, column["levels"]))
+    for column in _typed(about, "columns", list):
+        name, source, na = _text(column["name"]), _text(column["source"]), column["na"]
+        levels = tuple(map(_text, _typed(column, "levels", list)))
         if len(set(levels)) != len(levels) or len(levels) > MAX_LEVELS:
-            raise _Damaged(f"the levels of {quote(str(column['name']))}")
-        if column["source"] not in (FROM_DATA, DECLARED, CUT) or (column["na"] and not levels):
-            raise _Damaged(f"the column {quote(str(column['name']))}")
-        columns.append(
-            CountedColumn(_text(column["name"]), levels, column["source"], bool(column["na"]))
-        )
+            raise _Damaged(f"the levels of {quote(name)}")
+        if source not in (FROM_DATA, DECLARED, CUT) or not isinstance(na, bool):
+            raise _Damaged(f"the column {quote(name)}")
+        if na and levels[-1:] != (NA_LEVEL,):
+            raise _Damaged(f"the last level of {quote(name)} is not {NA_LEVEL!r}")
+        columns.append(CountedColumn(name, levels, source, na))
     position = {column.name: j for j, column in enumerate(columns)}
     if len(position) != len(columns):
         raise _Damaged("two columns have one name")
-    if about["sets"] != sorted(about["sets"], key=lambda names: (len(names), names)):
+    given = [list(map(_text, names)) for names in _typed(about, "sets", list)]
+    if given != sorted(given, key=lambda names: (len(names), names)):
         raise _Damaged("the sets are not in their order")
     sets = []
-    for names in about["sets"]:
+    for names in given:
         if not names or sorted(set(names)) != names:
             raise _Damaged("a set is not a list of names in their order")
-        sets.append(tuple(position[name] for name in names))
+        sets.append(tuple(position[_known(name, position)] for name in names))
     if len(set(sets)) != len(sets):
         raise _Damaged("two sets are the same")
-    options = about["options"]
-    if options["missing"] not in MISSING_POLICIES:
-        raise _Damaged(f"missing is {options['missing']!r}")
+    options = _typed(about, "options", dict)
+    if _text(options["missing"]) not in MISSING_POLICIES:
+        raise _Damaged(f"missing is {quote(options['missing'])}")
+    if _text(options["decimal"]) not in (".", ","):
+        raise _Damaged(f"decimal is {quote(options['decimal'])}")
     if options["missing"] == "available" and any((j,) not in sets for s in sets for j in s):
         raise _Damaged("a column has no table of its own")
     bins = options["bins"]
@@ -227,12 +243,14 @@ def _parse_description(
     rest = {
         "n": _number(about["rows"]),
         "dropped": _number(about["dropped"]),
-        "data": tuple(map(_text, about["data"])),
-        "missing": {_known(name, position): _number(n) for name, n in about["missing"].items()},
+        "data": tuple(map(_text, _typed(about, "data", list))),
+        "missing": {
+            _known(name, position): _number(n) for name, n in _typed(about, "missing", dict).items()
+        },
         "options": CountOptions(
             options["missing"],
-            _text(options["decimal"]),
-            tuple(map(_text, options["na"])),
+            options["decimal"],
+            tuple(map(_text, _typed(options, "na", list))),
             None if weights is None else _text(weights),
             None if bins is None else _number(bins),
         ),
@@ -240,21 +258,29 @@ def _parse_description(
     return tuple(columns), tuple(sets), rest
 
 
+def _typed(about: Any, key: str, kind: type) -> Any:
+    """Return a list or an object of the description."""
+    value = about[key]
+    if not isinstance(value, kind):
+        raise _Damaged(f"{key!r} is of type {type(value).__name__}, not {kind.__name__}")
+    return value
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise _Damaged(f"{value!r} is not text")
+        raise _Damaged(f"{quote(str(value))} is not text")
     return value
 
 
 def _known(name: str, names: Mapping[str, int]) -> str:
     if name not in names:
-        raise _Damaged(f"{name!r} is no column")
+        raise _Damaged(f"{quote(name)} is no column")
     return name
 
 
 def _number(value: Any) -> int:
-    if not isinstance(value, int) or not 0 <= value < MOST_ROWS:
-        raise _Damaged(f"{value!r} is not a number of rows")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MOST_ROWS:
+        raise _Damaged(f"{quote(str(value))} is not a number of rows")
     return value
 
 

@@ -114,7 +114,10 @@ def _require_alike(first: CountFile, other: CountFile, both: str) -> None:
 def _shown(value: object) -> str:
     if value is None:
         return "none"
-    return listing(value) if isinstance(value, tuple) else str(value)
+    if isinstance(value, tuple):
+        return listing(value)
+    text = str(value)
+    return text if len(text) <= 60 else quote(text)
 
 
 def _united(name: str, files: Sequence[CountFile], places: Sequence[str]) -> CountedColumn:

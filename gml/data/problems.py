@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gml.errors import DataError, counted, quote, unknown_name
+from gml.errors import CannotAnswer, DataError, counted, quote, unknown_name
 from gml.kernel.layout import (
     BAD_UTF8,
     FIELD_TOO_LONG,
@@ -12,6 +12,7 @@ from gml.kernel.layout import (
     NOT_A_NUMBER,
     RAGGED,
     RECORD_TOO_LONG,
+    TOO_MANY_ROWS,
     UNDECLARED,
     UNTERMINATED,
     ColumnSpec,
@@ -47,6 +48,11 @@ def explain_problem(
         return DataError(f"{cell}: a field of more than 1 MiB; is a quote left open?")
     if problem.status == RECORD_TOO_LONG:
         return DataError(f"{place}: a record of more than 64 MiB; is a quote left open?")
+    if problem.status == TOO_MANY_ROWS:
+        return CannotAnswer(
+            f"{place}: the {problem.fields} rows up to here take more than --max-memory allows; "
+            "choose fewer columns with --columns, or allow more"
+        )
     if problem.status == UNDECLARED:
         declared = specs[problem.column].declared or ()
         bad = problem.value.decode("utf-8", "replace")

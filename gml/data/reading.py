@@ -44,6 +44,10 @@ from gml.kernel.layout import (
 )
 from gml.kernel.number import parse_number
 from gml.ledger import note_digest
+from gml.resources import default_budget
+
+# Small tables are read whatever the budget, which is asked again for what is made of them.
+_ALWAYS_READ = 1 << 26
 
 Choice = Callable[[Sequence[str]], Sequence[str]]
 """Picks the columns used, given the names of those there are."""
@@ -92,7 +96,8 @@ def read_dataset(
         header = read_header(source, source.name, delimiter)
         chosen = choose_columns(header.names, options, used, source.name)
         specs = _specs(header.names, chosen, options, numeric)
-        dialect = CsvDialect(delimiter, options.decimal, options.na_tokens)
+        limit = max(default_budget(), _ALWAYS_READ)
+        dialect = CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=limit)
         cells = _read_cells(source, header, specs, dialect)
         digest = source.digest()
         note_digest(path, digest)

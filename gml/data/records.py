@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -15,6 +15,9 @@ from gml.data.options import ReadOptions
 from gml.data.reading import default_delimiter
 from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, counted
+
+# As the kernel's reader has it.
+_MOST_CHARACTERS = 1 << 26
 
 
 class Records(NamedTuple):
@@ -60,22 +63,34 @@ class _Rest(io.RawIOBase):
 
 
 class _Lines:
-    """The lines of a text, counted."""
+    """The lines of a text, counted; a record that takes too many is refused."""
 
-    def __init__(self, text: Iterable[str], first_line: int) -> None:
-        self._text = iter(text)
-        self.next_line = first_line
+    def __init__(self, text: io.TextIOWrapper, first_line: int, where: str) -> None:
+        self._text = text
+        self._where = where
+        self.next_line = self._record_line = first_line
+        self._left = _MOST_CHARACTERS
         self.ended = False
+
+    def begin_record(self) -> int:
+        """Note that a record begins, and return its line."""
+        self._record_line, self._left = self.next_line, _MOST_CHARACTERS
+        return self._record_line
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        try:
-            line = next(self._text)
-        except StopIteration:
+        line = self._text.readline(self._left + 1)
+        if not line:
             self.ended = True
-            raise
+            raise StopIteration
+        self._left -= len(line)
+        if self._left < 0:
+            raise DataError(
+                f"{self._where}: line {self._record_line}: a record of more than "
+                f"{_MOST_CHARACTERS >> 20} MiB; is a quote left open?"
+            )
         self.next_line += 1
         return line
 
@@ -84,10 +99,10 @@ def _rows(
     text: io.TextIOWrapper, delimiter: str, first_line: int, width: int, where: str
 ) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(sys.maxsize)
-    lines = _Lines(text, first_line)
+    lines = _Lines(text, first_line, where)
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
-        line = lines.next_line
+        line = lines.begin_record()
         try:
             fields = next(reader, None)
         except UnicodeDecodeError:

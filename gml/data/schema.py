@@ -8,18 +8,17 @@ enforced.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from gml.data.dataset import MAX_LEVELS
 from gml.data.discretize import cuts_of_levels
-from gml.errors import DataError, quote, unknown_name
-from gml.ledger import note_bytes
+from gml.data.json_text import parse_json
+from gml.data.text_file import read_text
+from gml.errors import DataError, place, quote, unknown_name
 
 _KEYS = ("schema", "columns", "na", "rows", "hash")
 
@@ -53,15 +52,8 @@ def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
     """Read a schema file."""
-    try:
-        raw = Path(path).read_bytes()
-        content = json.loads(raw)
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not a JSON file: {error}") from None
-    note_bytes(path, raw)
-    return parse_schema(content, str(path))
+    where = place(path)
+    return parse_schema(parse_json(read_text(path, hashed=True), where), where)
 
 
 def parse_schema(content: Any, where: str) -> Schema:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import stat
 import sys
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -15,10 +16,13 @@ from typing import Any, BinaryIO, cast
 from gml.errors import DataError, UsageError, place, quote
 from gml.kernel.layout import BLOCK_BYTES
 from gml.progress import reporter
+from gml.resources import format_size
 
 _MAGIC_BYTES = 16
 # Requests above this size go to the file without a copy in between.
 _SMALL_BUFFER = 1 << 16
+# Most compressors need less: xz -9 has a dictionary of 64 MiB, zstd --ultra -22 a window of 128.
+_MOST_WINDOW = 1 << 27
 # A field or padding follows the magic bytes: a column of a CSV file may be called PAR1.
 _PARQUET = (b"PAR1\x15", b"PAR1\x00")
 _Stream = tuple[io.BufferedIOBase, tuple[type[Exception], ...]]
@@ -90,6 +94,11 @@ class _Raw(io.RawIOBase):
         except OSError as error:
             raise DataError(f"{self._name}: cannot be read: {error.strerror}") from None
 
+    @property
+    def done(self) -> int:
+        """Bytes read so far."""
+        return self._done
+
     def digest(self) -> str | None:
         """Hash of the whole input; what nobody asked for yet is read now."""
         if self._hash is None:
@@ -126,6 +135,11 @@ class ByteSource:
         self._decoded = b""
         self._line = 1
         self._after_return = False
+
+    @property
+    def inflation(self) -> tuple[int, bool]:
+        """The stored bytes that were read so far, and whether they are compressed."""
+        return self._raw.done, bool(self._damage)
 
     def transcode(self, encoding: str) -> None:
         """Turn what follows from `encoding` into UTF-8."""
@@ -241,12 +255,24 @@ def _open_raw(path: str | os.PathLike[str], *, digest: bool) -> _Raw:
         return _Raw(sys.stdin.buffer, name, None, digest)
     try:
         file = Path(path).open("rb", buffering=0)  # noqa: SIM115
-        size = os.fstat(file.fileno()).st_size or None
+        about = os.fstat(file.fileno())
     except IsADirectoryError:
         raise DataError(f"{name}: is a folder") from None
     except OSError as error:
         raise DataError(f"{name}: {error.strerror}") from None
-    return _Raw(file, name, size, digest)
+    except ValueError:
+        raise DataError(f"{quote(name)}: the path holds a NUL character") from None
+    if _is_endless(about) and not file.isatty():
+        file.close()
+        raise DataError(f"{name}: is a device; name a file, or - for standard input")
+    return _Raw(file, name, about.st_size or None, digest)
+
+
+def _is_endless(about: os.stat_result) -> bool:
+    """Whether it is a device, such as /dev/zero, that may never end; /dev/null does."""
+    if stat.S_ISBLK(about.st_mode):
+        return True
+    return stat.S_ISCHR(about.st_mode) and about.st_rdev != Path(os.devnull).stat().st_rdev
 
 
 def input_digest(path: str | os.PathLike[str]) -> str:
@@ -275,7 +301,7 @@ def _decompressor(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
     if start.startswith(b"\xfd7zXZ\x00"):
         import lzma
 
-        return lzma.LZMAFile(stream), (EOFError, lzma.LZMAError)
+        return io.BufferedReader(_XzStreams(stream, name), BLOCK_BYTES), (EOFError, lzma.LZMAError)
     if start.startswith(b"\x28\xb5\x2f\xfd"):
         return _zstd(stream, name)
     if start.startswith(b"PK\x03\x04"):
@@ -295,39 +321,141 @@ def _zstd(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
         import zstandard
     except ModuleNotFoundError:
         raise DataError(f"{name}: reading zstd needs an extra: pip install 'gml[zstd]'") from None
-    frames = _ZstdFrames(stream, zstandard.ZstdDecompressor())
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW)
+    frames = decompressor.stream_reader(
+        cast(BinaryIO, _ZstdFrames(stream, name)),
+        read_size=BLOCK_BYTES // 8,
+        read_across_frames=True,
+    )
     return io.BufferedReader(frames, BLOCK_BYTES), (EOFError, zstandard.ZstdError)
 
 
-class _ZstdFrames(io.RawIOBase):
-    """Zstandard frames one after the other; unlike the package's reader it notices a cut file."""
+def _window_too_large(name: str, window: str) -> DataError:
+    return DataError(
+        f"{name}: to inflate it takes {window}more than the {_MOST_WINDOW >> 20} MiB that are "
+        "allowed; compress it with another level"
+    )
 
-    def __init__(self, stream: io.BufferedReader[_Raw], decompressor: Any) -> None:
+
+class _XzStreams(io.RawIOBase):
+    """xz streams one after the other; unlike lzma.LZMAFile it bounds the size of dictionaries."""
+
+    def __init__(self, stream: io.BufferedReader[_Raw], name: str) -> None:
         self._stream = stream
-        self._decompressor = decompressor
-        self._frame: Any = None
-        self._input = b""
-        self._output = b""
+        self._name = name
+        self._decoder = self._new_decoder()
+
+    def _new_decoder(self) -> Any:
+        import lzma
+
+        # What the decoder itself needs comes on top of its dictionary.
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_WINDOW + (1 << 20))
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: object, /) -> int:
         view = memoryview(cast(bytearray, buffer)).cast("B")
-        while not self._output:
-            self._input = self._input or self._stream.read(BLOCK_BYTES // 8)
-            if not self._input:
-                if self._frame is not None:
+        while True:
+            given = b""
+            if self._decoder.eof:
+                given = self._next_stream()
+                if not given:
+                    return 0
+                self._decoder = self._new_decoder()
+            elif self._decoder.needs_input:
+                given = self._stream.read(BLOCK_BYTES // 8)
+                if not given:
+                    raise EOFError("the file ends within a stream")
+            part = self._inflate(given, len(view))
+            if part:
+                view[: len(part)] = part
+                return len(part)
+
+    def _next_stream(self) -> bytes:
+        """The start of the next stream, behind the zeros that may pad this one."""
+        given: bytes = self._decoder.unused_data.lstrip(b"\0")
+        while not given and (block := self._stream.read(BLOCK_BYTES // 8)):
+            given = block.lstrip(b"\0")
+        return given
+
+    def _inflate(self, given: bytes, most: int) -> bytes:
+        import lzma
+
+        try:
+            part: bytes = self._decoder.decompress(given, most)
+        except lzma.LZMAError as error:
+            if "limit" in str(error):
+                raise _window_too_large(self._name, "") from None
+            raise
+        return part
+
+
+class _ZstdFrames:
+    """Zstandard frames one after the other, passed on as they are.
+
+    The package's reader takes the end of the file for the end of the data, so the blocks are
+    followed here to notice a file that was cut.
+    """
+
+    _SKIPPABLE = range(0x184D2A50, 0x184D2A60)
+
+    def __init__(self, stream: io.BufferedReader[_Raw], name: str) -> None:
+        self._stream = stream
+        self._name = name
+        self._left = 0
+        self._blocks_follow = False
+        self._checksum = 0
+
+    def read(self, size: int) -> bytes:
+        """Return some of the next bytes, none at the end of the last frame."""
+        passed = bytearray()
+        while len(passed) < size:
+            if self._left:
+                block = self._stream.read(min(self._left, size - len(passed)))
+                if not block:
                     raise EOFError("the file ends within a frame")
-                return 0
-            if self._frame is None:
-                self._frame = self._decompressor.decompressobj()
-            self._output = self._frame.decompress(self._input)
-            self._input = b""
-            if self._frame.eof:
-                self._input = self._frame.unused_data
-                self._frame = None
-        part = self._output[: len(view)]
-        self._output = self._output[len(part) :]
-        view[: len(part)] = part
-        return len(part)
+                self._left -= len(block)
+                passed += block
+            elif self._blocks_follow:
+                passed += self._block_header()
+            elif header := self._frame_header():
+                passed += header
+            else:
+                break
+        return bytes(passed)
+
+    def _exactly(self, size: int) -> bytes:
+        found = self._stream.read(size)
+        if len(found) < size:
+            raise EOFError("the file ends within a frame")
+        return found
+
+    def _block_header(self) -> bytes:
+        header = self._exactly(3)
+        value = int.from_bytes(header, "little")
+        is_run = value >> 1 & 3 == 1
+        self._left = 1 if is_run else value >> 3
+        if value & 1:
+            self._blocks_follow = False
+            self._left += self._checksum
+        return header
+
+    def _frame_header(self) -> bytes:
+        import zstandard
+
+        magic = self._stream.read(4)
+        if not magic:
+            return b""
+        if int.from_bytes(magic, "little") in self._SKIPPABLE:
+            size = self._exactly(4)
+            self._left = int.from_bytes(size, "little")
+            return magic + size
+        header = magic + self._exactly(1)
+        header += self._exactly(zstandard.frame_header_size(header) - len(header))
+        found = zstandard.get_frame_parameters(header)
+        if found.window_size > _MOST_WINDOW:
+            raise _window_too_large(self._name, f"{format_size(found.window_size)}, ")
+        self._blocks_follow = True
+        self._checksum = 4 if found.has_checksum else 0
+        return header

@@ -10,18 +10,16 @@ independence at that time.
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 from gml.check.baseline import Baseline
 from gml.check.structure import Reference
-from gml.data.schema import is_text
-from gml.errors import DataError, quote
+from gml.data.json_text import parse_json
+from gml.data.text_file import read_text
+from gml.errors import DataError, place, quote
 from gml.formats.content_hash import is_changed, recorded_hash
 from gml.formats.json_text import SCHEMA, document_text
-from gml.ledger import note_bytes
 from gml.progress import reporter
 
 KIND = "baseline"
@@ -46,17 +44,14 @@ def dump_baseline(baseline: Baseline) -> str:
 
 def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     """Read a baseline file."""
+    where = place(path)
     try:
-        text = Path(path).read_bytes()
-        note_bytes(path, text)
-        content = json.loads(text)
-    except OSError as error:
-        raise DataError(
-            f"{path}: {error.strerror}; --write-baseline {path} makes a baseline"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not a JSON file: {error}") from None
-    return _parsed(content, str(path))
+        text = read_text(path, hashed=True)
+    except DataError as error:
+        if os.path.exists(path):  # noqa: PTH110 (answers False where Path raises)
+            raise
+        raise DataError(f"{error}; --write-baseline {where} makes a baseline") from None
+    return _parsed(parse_json(text, where), where)
 
 
 def _parsed(content: Any, where: str) -> Baseline:
@@ -70,12 +65,10 @@ def _parsed(content: Any, where: str) -> Baseline:
     given = content.get("references", {})
     if not isinstance(given, dict):
         raise DataError(f'{where}: "references" is not an object')
-    for name in (*(item["id"] for item in accepted), *given):
-        if not is_text(name):
-            raise DataError(f"{where}: {quote(name)} is not valid text")
     references = {name: _reference(value, name, where) for name, value in given.items()}
     rows = content.get("rows")
-    if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool)):
+    whole = isinstance(rows, int) and not isinstance(rows, bool)
+    if rows is not None and not (whole and _is_amount(rows)):
         raise DataError(f'{where}: "rows" is not a number of rows')
     recorded = recorded_hash(content)
     model = None if recorded is None else recorded.inputs.get("model")

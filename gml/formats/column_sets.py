@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections import Counter
 from typing import NamedTuple
 
+from gml.data.text_file import read_text
 from gml.errors import DataError, listing, place
-from gml.formats.file_text import read_text
 
 
 class ColumnSet(NamedTuple):
@@ -40,7 +41,7 @@ def parse_column_sets(text: str, where: str) -> list[ColumnSet]:
             (names,) = csv.reader([line], strict=True)
         except csv.Error as error:
             raise DataError(f"{spot}: not a list of names: {error}") from None
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
             raise DataError(f"{spot}: {listing(twice)} twice in one set")
         sets.append(ColumnSet(tuple(names), spot))

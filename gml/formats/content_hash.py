@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gml import ledger
-from gml.errors import DataError, quote
+from gml.data.json_text import parse_json
+from gml.errors import DataError
 
 Document = dict[str, Any]
 
@@ -37,23 +38,7 @@ class RecordedHash(NamedTuple):
 
 def parse_document(text: str, where: str) -> Document:
     """Read the JSON object of a file; a field that is there twice is refused, as none counts."""
-
-    def without_twins(pairs: list[tuple[str, Any]]) -> Document:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            twice = next(key for k, (key, _) in enumerate(pairs) if key in dict(pairs[:k]))
-            raise ValueError(f"{quote(twice)} is there twice")
-        return found
-
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is not a number")
-
-    try:
-        document = json.loads(text, object_pairs_hook=without_twins, parse_constant=refuse)
-    except ValueError as error:
-        raise DataError(f"{where}: not a JSON file: {error}") from None
-    except RecursionError:
-        raise DataError(f"{where}: nested too deeply") from None
+    document = parse_json(text, where, once=True)
     if not isinstance(document, dict):
         raise DataError(f"{where}: not a JSON object")
     return document

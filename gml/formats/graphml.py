@@ -7,7 +7,8 @@ import re
 import warnings
 from typing import Any
 
-from gml.errors import GraphError, quote
+from gml.data.json_text import parse_json
+from gml.errors import DataError, GraphError, quote
 from gml.formats.merging import decode_list, merge_edges, scalar
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
@@ -104,8 +105,8 @@ def load_graphml(text: str, where: str) -> Graph:
 
 def _json_object(text: Any) -> dict[str, Any]:
     try:
-        value = json.loads(text) if isinstance(text, str) else {}
-    except ValueError:
+        value = parse_json(text, "") if isinstance(text, str) else {}
+    except DataError:
         return {}
     return value if isinstance(value, dict) else {}
 

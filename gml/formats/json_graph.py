@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
-from gml.errors import GraphError, quote
+from gml.data import json_text
+from gml.errors import DataError, GraphError, quote
 from gml.formats.content_hash import is_changed
 from gml.formats.json_text import SCHEMA, document_text
 from gml.formats.text_room import require_graph_text
@@ -50,22 +50,15 @@ def load_json(text: str, where: str) -> Graph:
     return graph_of(parse_json(text, where), where)
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
-
-
 def parse_json(text: str, where: str) -> dict[str, Any]:
     """Return the content of a graph file; warns if it is no longer what was written."""
     try:
-        content = json.loads(text, parse_constant=_refuse_constant)
-        changed = isinstance(content, dict) and is_changed(content)
-    except ValueError as error:
-        raise GraphError(f"{where}: not a JSON file: {error}") from None
-    except RecursionError:
-        raise GraphError(f"{where}: nested too deeply") from None
+        content = json_text.parse_json(text, where)
+    except DataError as error:
+        raise GraphError(str(error)) from None
     if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
         raise GraphError(f'{where}: not a graph: "nodes" is missing')
-    if changed:
+    if is_changed(content):
         reporter().warn(f"{where}: changed since it was written (its hash differs)")
     return content
 
@@ -106,24 +99,13 @@ def _read_nodes(nodes: list[Any], where: str) -> tuple[list[str], dict[str, tupl
         if not isinstance(node, dict) or "id" not in node:
             raise GraphError(f'{where}: a node has no "id"')
         name = str(node["id"])
-        _require_text(name, where)
         names.append(name)
         declared = node.get("levels")
         if declared is not None:
             if not isinstance(declared, list) or not all(isinstance(v, str) for v in declared):
                 raise GraphError(f"{where}: levels of {quote(name)} are not a list of strings")
-            for level in declared:
-                _require_text(level, where)
             levels[name] = tuple(declared)
     return names, levels
-
-
-def _require_text(name: str, where: str) -> None:
-    """Refuse half a surrogate pair, which no file can hold."""
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        raise GraphError(f"{where}: {quote(name)} is not valid text") from None
 
 
 def _read_edge(link: Any, plain: str, where: str) -> tuple[str, str, str, dict[str, Any]]:

@@ -11,39 +11,34 @@ separated by blanks or tabs.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from pathlib import Path
 from typing import Any
 
-from gml.errors import DataError, quote
+from gml.data.json_text import parse_json
+from gml.data.text_file import read_text
+from gml.errors import DataError, place, quote
 from gml.graph.knowledge import Arc, Knowledge
-from gml.ledger import note_bytes
 from gml.resources import require_memory
 
 # Of a pair of names here and in the sets that look for contradictions.
 _PAIR_BYTES = 250
 _FEW_PAIRS = 10_000
 _SECTIONS = ("addtemporal", "forbiddirect", "requiredirect", "forbiddengroup", "requiredgroup")
+# Below what Python takes for an attack, and beyond what anybody writes.
+_MOST_DIGITS = 18
 
 
 def read_knowledge(path: str | os.PathLike[str]) -> Knowledge:
     """Read a knowledge file; its content tells the format."""
-    try:
-        raw = Path(path).read_bytes()
-        text = raw.decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8 text") from None
-    note_bytes(path, raw)
+    where = place(path)
+    text = read_text(path, hashed=True)
     start = text.lstrip()
     if start.startswith(("{", "[")):
-        return _from_json(text, str(path))
+        return knowledge_of(parse_json(text, where), where)
     if start.startswith("/knowledge"):
-        return _from_tetrad(text, str(path))
-    raise DataError(f"{path}: not a knowledge file: neither JSON nor Tetrad's /knowledge")
+        return _from_tetrad(text, where)
+    raise DataError(f"{where}: not a knowledge file: neither JSON nor Tetrad's /knowledge")
 
 
 def as_json(knowledge: Knowledge) -> dict[str, Any]:
@@ -55,11 +50,8 @@ def as_json(knowledge: Knowledge) -> dict[str, Any]:
     }
 
 
-def _from_json(text: str, where: str) -> Knowledge:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{where}: not a JSON file: {error}") from None
+def knowledge_of(content: Any, where: str) -> Knowledge:
+    """Return the knowledge in JSON that was parsed."""
     if not isinstance(content, dict):
         raise DataError(f"{where}: not an object of require, forbid and tiers")
     unknown = sorted(content.keys() - {"require", "forbid", "tiers", "schema"})
@@ -145,8 +137,11 @@ def _add_tier(
 ) -> list[Arc]:
     """Note the variables of a tier; returns the edges within it, if those are forbidden."""
     label = words[0].rstrip("*")
-    if not re.fullmatch("[0-9]+", label):
-        raise DataError(f"{where}: {quote(words[0])} is not the number of a tier")
+    if not re.fullmatch(f"[0-9]{{1,{_MOST_DIGITS}}}", label):
+        raise DataError(
+            f"{where}: {quote(words[0])} is not the number of a tier, of up to {_MOST_DIGITS} "
+            "digits"
+        )
     tiers.setdefault(int(label), []).extend(words[1:])
     if label == words[0]:
         return []

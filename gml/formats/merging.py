@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gml.data.json_text import parse_json
+from gml.errors import DataError
 from gml.graph.graph import Mark, oriented
 
 MarkedEdges = tuple[Sequence[str], Mark, Sequence[str], Mark, Mapping[str, Any]]
@@ -77,7 +79,7 @@ def scalar(value: Any) -> Any:
 def decode_list(text: str) -> Any:
     """Return the list that a JSON string holds, or the text if it holds none."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = parse_json(text, "")
+    except DataError:
         return text
     return value if isinstance(value, list) else text

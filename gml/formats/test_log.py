@@ -13,32 +13,116 @@ The field `record` tells the lines apart:
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from gml import __version__
+from gml.data.json_text import parse_json
+from gml.data.text_file import read_lines
 from gml.errors import DataError, place
 from gml.formats.json_text import SCHEMA, encode
-from gml.formats.knowledge import as_json
+from gml.formats.knowledge import as_json, knowledge_of
 from gml.formats.reports.tests import numbers_of
 from gml.graph.knowledge import Knowledge
-from gml.learn.pc import PcResult
+from gml.learn.pc import COLLIDER_RULES, PcResult
 from gml.learn.skeleton import TestRecord
-from gml.ledger import note_bytes
+from gml.resources import default_budget, require_memory
 
 Record = dict[str, Any]
 
+# The nodes that a rule of orientation is by; the others are by any.
+_NODES_OF_RULE = {"rule 1": 1, "rule 2": 1, "rule 3": 2, "rule 4": 2}
+_REASONS = (*_NODES_OF_RULE, "collider", "knowledge")
+# What a record takes in memory, beside its text: its fields and what they hold.
+_RECORD_BYTES = 2000
+
+
+class _Field(NamedTuple):
+    """What a field holds, in words, and whether a value is that; the names are those of the run."""
+
+    what: str
+    holds: Callable[[Any, frozenset[str]], bool]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_names(value: Any, names: frozenset[str]) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str) and v in names for v in value)
+
+
+def _are_different(value: Any, _: frozenset[str]) -> bool:
+    texts = isinstance(value, list) and all(isinstance(v, str) for v in value)
+    return texts and len(set(value)) == len(value)
+
+
+def _is_knowledge(value: Any, _: frozenset[str]) -> bool:
+    try:
+        knowledge_of(value, "")
+    except DataError:
+        return False
+    return "require" in value
+
+
+def _one_of(*known: str) -> _Field:
+    return _Field(f"one of {', '.join(known)}", lambda value, _: value in known)
+
+
+_TEXT = _Field("text", lambda value, _: isinstance(value, str))
+_FLAG = _Field("true or false", lambda value, _: isinstance(value, bool))
+_COUNT = _Field("a count", lambda value, _: _is_number(value) and value >= 0)
+_SIZE = _Field("a whole number", lambda v, _: _is_number(v) and isinstance(v, int) and v >= 0)
+_NUMBER = _Field("a number", lambda value, _: _is_number(value))
+# One that is rounded may be a little above 0.
+_LOGARITHM = _Field("a logarithm, 0 at most", lambda v, _: _is_number(v) and v < 1)
+_NAME = _Field("a variable of the run", lambda v, names: isinstance(v, str) and v in names)
+_NAMES = _Field("a list of variables of the run", _is_names)
+
+
+def _or_null(field: _Field) -> _Field:
+    return _Field(f"{field.what} or null", lambda v, names: v is None or field.holds(v, names))
+
+
 # What `gml explain` reads of each.
-_FIELDS = {
-    "run": {"names", "test", "alpha", "colliders", "knowledge"},
-    "test": {"phase", "level", "x", "y", "given", "statistic", "df", "log10_p", "n", "verdict"},
-    "triple": {"x", "k", "y", "weight", "collider", "changed", "by_knowledge"},
-    "edge": {"source", "target", "type", "reason", "by"},
-    "end": {"complete"},
+_FIELDS: dict[str, dict[str, _Field]] = {
+    "run": {
+        "names": _Field("a list of different names", _are_different),
+        "knowledge": _Field("an object of require, forbid and tiers", _is_knowledge),
+        "test": _TEXT,
+        "alpha": _or_null(_Field("between 0 and 1", lambda v, _: _is_number(v) and 0 <= v <= 1)),
+        "colliders": _one_of(*COLLIDER_RULES),
+    },
+    "test": {
+        "phase": _one_of("skeleton", "colliders"),
+        "level": _SIZE,
+        "x": _NAME,
+        "y": _NAME,
+        "given": _NAMES,
+        "statistic": _or_null(_NUMBER),
+        "df": _or_null(_NUMBER),
+        "log10_p": _or_null(_Field("a logarithm, 0 at most", lambda v, _: _is_number(v) and v < 1)),
+        "n": _COUNT,
+        "verdict": _one_of("independent", "dependent", "insufficient"),
+    },
+    "triple": {
+        "x": _NAME,
+        "k": _NAME,
+        "y": _NAME,
+        "weight": _NUMBER,
+        "collider": _FLAG,
+        "changed": _FLAG,
+        "by_knowledge": _FLAG,
+    },
+    "edge": {
+        "source": _NAME,
+        "target": _NAME,
+        "type": _one_of("-->", "---"),
+        "reason": _or_null(_one_of(*_REASONS)),
+        "by": _NAMES,
+    },
+    "end": {"complete": _FLAG},
 }
 
 
@@ -106,27 +190,89 @@ def result_records(result: PcResult) -> Iterator[Record]:
     yield {"record": "end", "complete": result.complete}
 
 
-def read_log(path: str | os.PathLike[str]) -> list[Record]:
-    """Read a log; anything else is refused."""
+def read_log(path: str | os.PathLike[str], about: tuple[str, str] | None = None) -> list[Record]:
+    """Read a log, all of which is checked; anything else is refused.
+
+    With a pair of variables, only the records that say something `about` them are kept.
+    """
     where = place(path)
-    not_a_log = f"{where}: not a log of gml pc --test-log"
-    try:
-        raw = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
-        # Only a line feed ends a line: names may hold other characters that Python takes for one.
-        records = [json.loads(text) for text in raw.split(b"\n") if text.strip()]
-    except OSError as error:
-        raise DataError(f"{where}: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise DataError(f"{not_a_log}: not a JSON object a line") from None
-    note_bytes(path, raw)
-    if not all(isinstance(record, dict) for record in records):
-        raise DataError(f"{not_a_log}: not a JSON object a line")
-    if not records or records[0].get("record") != "run":
-        raise DataError(f"{not_a_log}: it does not begin with the run")
-    if records[-1].get("record") != "end":
+    budget = default_budget()
+    records: list[Record] = []
+    names: frozenset[str] = frozenset()
+    n_bytes = 0
+    last: Record = {}
+    lines = read_lines(path)
+    for number, text in lines:
+        if not text.strip():
+            continue
+        last = _parsed(text, where, number)
+        if not records and last.get("record") != "run":
+            break
+        try:
+            _require_fields(last, names, f"{where}: line {number}", is_first=not records)
+        except DataError:
+            if last.get("record") != "end" and next(lines, None) is None:
+                break
+            raise
+        if not records:
+            names = frozenset(last["names"])
+        if not records or about is None or _is_about(last, about):
+            records.append(last)
+            n_bytes += _RECORD_BYTES + 2 * len(text)
+            require_memory(n_bytes, budget, f"{where}: its records")
+    if not records and last.get("record") != "run":
+        raise DataError(f"{_not_a_log(where)}: it does not begin with the run")
+    if last.get("record") != "end":
         raise DataError(f"{where}: the log is cut off: its last line is not the end of the run")
-    for number, record in enumerate(records, start=1):
-        missing = sorted(_FIELDS.get(record.get("record", ""), {"record"}) - record.keys())
-        if missing:
-            raise DataError(f'{not_a_log}: line {number} has no "{missing[0]}"')
     return records
+
+
+def _not_a_log(where: str) -> str:
+    return f"{where}: not a log of gml pc --test-log"
+
+
+def _parsed(text: bytes, where: str, number: int) -> Record:
+    try:
+        found = parse_json(text.decode("utf-8"), f"line {number}")
+    except UnicodeDecodeError:
+        found = None
+    except DataError as error:
+        raise DataError(f"{_not_a_log(where)}: not a JSON object a line: {error}") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{_not_a_log(where)}: not a JSON object a line: line {number}")
+    return found
+
+
+def _require_fields(record: Record, names: frozenset[str], spot: str, *, is_first: bool) -> None:
+    """Refuse a record that lacks a field, or has something else there than it should."""
+    kind = record.get("record")
+    if not isinstance(kind, str):
+        raise DataError(f'{spot} has no "record" that says what it is')
+    if kind == "run" and not is_first:
+        raise DataError(f"{spot}: the run begins a second time")
+    fields = _FIELDS.get(kind, {})
+    missing = sorted(fields.keys() - record.keys())
+    if missing:
+        raise DataError(f'{spot} has no "{missing[0]}"')
+    for name, field in fields.items():
+        if not field.holds(record[name], names):
+            raise DataError(f'{spot}: the "{name}" of the {kind} is not {field.what}')
+    if kind != "edge" or record["type"] == "---":
+        return
+    if record["reason"] is None:
+        raise DataError(f'{spot}: the edge is directed without a "reason"')
+    if len(record["by"]) < _NODES_OF_RULE.get(record["reason"], 0):
+        raise DataError(f'{spot}: the edge is not "by" as many nodes as {record["reason"]} takes')
+
+
+def _is_about(record: Record, pair: tuple[str, str]) -> bool:
+    """Whether a record says something about a pair of variables, or about one and a third."""
+    kind = record["record"]
+    if kind == "test":
+        # Of other pairs it matters whether they were tested: they may be the ends of a triple.
+        return record["x"] in pair or record["y"] in pair
+    if kind == "triple":
+        return {*pair} <= {record["x"], record["k"], record["y"]}
+    if kind == "edge":
+        return {record["source"], record["target"]} == {*pair}
+    return bool(kind == "end")

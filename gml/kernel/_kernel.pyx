@@ -12,12 +12,14 @@ import numpy as np
 
 from gml.kernel.layout import (
     BLOCK_BYTES,
+    CELL_BYTES,
     CODES8,
     CODES16,
     DENSE_CELLS,
     NUMBERS,
     OVERFLOW,
     SKIP,
+    TOO_MANY_ROWS,
     CsvColumn,
     CsvProblem,
     CsvResult,
@@ -269,6 +271,7 @@ def read_csv(source, bytes start, first_line, list columns, dialect):
     cdef int final = 0
     cdef size_t expected = source.size or 0
     cdef bytes encoded
+    cells_limit = dialect.cells_limit
     buffer = bytearray(capacity + CSV_SLACK)
     try:
         for token in dialect.na:
@@ -296,6 +299,11 @@ def read_csv(source, bytes start, first_line, list columns, dialect):
                 value = bytes(reader.error_value[:reader.error_value_size])
                 raise CsvProblem(reader.status, reader.error_line, reader.error_column,
                                  reader.error_fields, value)
+            # The exact sum takes a while for many columns.
+            if cells_limit is not None and 8 * reader.n_rows * reader.n_columns > cells_limit:
+                row_bytes = sum([CELL_BYTES[reader.columns[j].kind] for j in range(reader.n_columns)])
+                if reader.n_rows * row_bytes > cells_limit:
+                    raise CsvProblem(TOO_MANY_ROWS, reader.line, 0, reader.n_rows, b"")
             if expected and consumed and not final:
                 # The first block tells how long rows are, and so how many there will be.
                 expected = <size_t>(1.02 * expected / consumed * reader.n_rows) + 1024

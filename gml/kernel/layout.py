@@ -30,6 +30,9 @@ SKIP, CODES8, CODES16, NUMBERS, OVERFLOW = range(5)
     NO_MEMORY,
     NOT_A_COUNT,
 ) = range(10)
+TOO_MANY_ROWS = 10
+"""The cells take more than the limit; the readers around the kernel's own notice that."""
+CELL_BYTES = {SKIP: 0, CODES8: 1, CODES16: 2, NUMBERS: 8, OVERFLOW: 0}
 
 
 # What a family is worth (families.h), and whom the count of a prior is for.
@@ -103,6 +106,8 @@ class CsvDialect:
     na: tuple[str, ...]
     field_limit: int = 1 << 20
     record_limit: int = 1 << 26
+    cells_limit: int | None = None
+    """Bytes that the cells of all columns may take."""
 
 
 class CsvColumn(NamedTuple):

@@ -18,6 +18,7 @@ import numpy as np
 from gml.kernel.layout import (
     BAD_UTF8,
     BLOCK_BYTES,
+    CELL_BYTES,
     CODES8,
     CODES16,
     FIELD_TOO_LONG,
@@ -28,6 +29,7 @@ from gml.kernel.layout import (
     RAGGED,
     RECORD_TOO_LONG,
     SKIP,
+    TOO_MANY_ROWS,
     UNDECLARED,
     UNTERMINATED,
     ColumnSpec,
@@ -160,7 +162,7 @@ def read_csv(
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(iter(lines), delimiter=dialect.delimiter)
     read = [_Column(spec, dialect) for spec in columns]
-    n_rows = 0
+    n_rows, limit = 0, dialect.cells_limit
     line, characters = first_line, 0
     for record in reader:
         if record:
@@ -169,6 +171,8 @@ def read_csv(
             if lines.characters - characters > dialect.record_limit:
                 raise CsvProblem(RECORD_TOO_LONG, line, 0, 0, b"")
             n_rows += 1
+        if limit is not None and n_rows * sum(CELL_BYTES[column.kind] for column in read) > limit:
+            raise CsvProblem(TOO_MANY_ROWS, line, 0, n_rows, b"")
         line, characters = lines.number + 1, lines.characters
     n_lines = lines.number - first_line + 1
     return CsvResult(n_rows, [column.result() for column in read], n_lines)
