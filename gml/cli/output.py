@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from gml.data.profile import Profile
     from gml.formats.reports.answers import Answer
     from gml.formats.reports.comparisons import ComparedPair
+    from gml.formats.reports.rows import Rows
     from gml.formats.reports.scores import ScoredGraph
     from gml.graph.graph import Graph
     from gml.model.bayesnet import BayesNet
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_PIECES = 256
 
 
 def write_standard_output(content: bytes) -> None:
@@ -188,13 +192,19 @@ class ModelOutput(_Output):
 
 
 class ReportOutput(_Output):
-    """Takes rows of a report."""
+    """Takes rows of a report, which may be too many to hold."""
 
-    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+    def write(self, rows: Rows) -> None:
         """Write a report."""
         from gml.formats.reports.rows import FORMATS
 
-        self._send(FORMATS[self.format](rows))
+        RowOutput(self.path).write(_blocks(FORMATS[self.format](rows)))
+
+
+def _blocks(pieces: Iterator[str]) -> Iterator[bytes]:
+    """Join many small pieces: standard output may have no buffer of its own."""
+    while block := list(itertools.islice(pieces, _PIECES)):
+        yield "".join(block).encode()
 
 
 class ScoreOutput(_Output):

@@ -37,3 +37,31 @@ def test_chowliu_refuses_a_graph_beyond_the_budget_at_once(watched, tmp_path):
     assert done.code == 4
     assert "a graph of 2000 columns would take 3.81 MiB" in done.error
     assert done.peak < _MOST
+
+
+def test_reports_of_all_pairs_are_streamed(watched, tmp_path):
+    path = table(tmp_path, 400)
+    done = watched("indtest", path, "--all-pairs", "--adjust", "bh", "-f", "json", "-q")
+    assert done.code == 0
+    assert done.stdout.count(b'{"x": ') == 400 * 399 // 2
+    assert done.peak < 120 * MIB
+
+
+def test_implied_independences_are_not_held_either(watched, tmp_path):
+    path = table(tmp_path, 400)
+    (tmp_path / "chain.dot").write_text(
+        "digraph {" + ";".join(f"v{j} -> v{j + 1}" for j in range(399)) + "}"
+    )
+    done = watched("indtest", path, "--implied", "chain.dot", "-f", "jsonl", "-q")
+    assert done.code == 0
+    assert len(done.stdout.splitlines()) == 400 * 399 // 2 - 399
+    assert done.peak < 120 * MIB
+
+
+def test_results_of_more_tests_than_the_budget_holds_are_refused_at_once(watched, tmp_path):
+    path = table(tmp_path, 2000)
+    done = watched("indtest", path, "--all-pairs", "--max-memory", "50M", "-q")
+    assert done.code == 4
+    assert "the results of 1999000 tests would take 95.3 MiB" in done.error
+    assert done.stdout == b""
+    assert done.peak < _MOST
