@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import OutputFile, run_ledger
+from gml.cli.options import OutputFile, WholeRange, run_ledger
 from gml.errors import OutputError, UsageError
 from gml.progress import reporter
 
@@ -417,7 +417,7 @@ def count_file_output(function: Function) -> Function:
     )
     @click.option(
         "--min-cell",
-        type=click.IntRange(min=1),
+        type=WholeRange(min=1),
         metavar="K",
         help="Write nothing and exit 4 if a cell that is not empty stands for fewer than K rows, "
         "or missing values do, or what two tables differ by.",

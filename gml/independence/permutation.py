@@ -25,6 +25,8 @@ from gml.resources import available_threads
 
 _SLACK = 1e-9
 _CHUNK = 250
+# What is handed to threads is held until it is done.
+_MOST_CHUNKS = 4096
 _MOST_ROWS = 1 << 32
 
 
@@ -72,7 +74,8 @@ class PermutationTest(PValueTest):
     def _log_p(self, table: NDArray[np.int64], g: float, key: tuple[int, int]) -> float:
         draw = kernel.active().permutation_draws
         total = self._permutations
-        bounds = [(start, min(start + _CHUNK, total)) for start in range(0, total, _CHUNK)]
+        step = max(_CHUNK, total // _MOST_CHUNKS)
+        bounds = [(start, min(start + step, total)) for start in range(0, total, step)]
 
         def chunk(bound: tuple[int, int]) -> int:
             return int(np.count_nonzero(draw(table, key, *bound) >= g - _SLACK))
