@@ -15,6 +15,8 @@ from gml.cli.options import (
     OUT_OF_TIME,
     DataRequest,
     OutputFile,
+    RealRange,
+    WholeRange,
     chosen_options,
     common_options,
     data_options,
@@ -83,7 +85,7 @@ def _default_score() -> str:
 )
 @click.option(
     "--bootstrap",
-    type=click.IntRange(min=2),
+    type=WholeRange(min=2),
     default=200,
     show_default=True,
     metavar="N",
@@ -91,7 +93,7 @@ def _default_score() -> str:
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(min=0, max=1, min_open=True),
+    type=RealRange(min=0, max=1, min_open=True),
     help="Least strength of an edge; found from the data, 0.5 of a posterior.",
 )
 @score_options(
@@ -102,7 +104,7 @@ def _default_score() -> str:
 )
 @click.option(
     "--max-parents",
-    type=click.IntRange(min=0),
+    type=WholeRange(min=0),
     help=f"Most parents of a node; {MOST_PARENTS} by order-mcmc.",
 )
 @tabu_option

@@ -15,6 +15,7 @@ from gml.cli.config import ConfiguredCommand, settings_file
 from gml.cli.options import (
     DataRequest,
     OutputFile,
+    WholeRange,
     alpha_option,
     claim_input,
     common_options,
@@ -130,7 +131,7 @@ def _families(names: tuple[str, ...]) -> tuple[str, ...]:
 )
 @click.option(
     "--unlikely-rows",
-    type=click.IntRange(min=0),
+    type=WholeRange(min=0),
     default=5,
     show_default=True,
     metavar="N",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gml.cli.options import claim_input, common_options
+from gml.cli.options import WholeRange, claim_input, common_options
 from gml.cli.output import ComparisonOutput, comparison_output
 from gml.errors import CannotAnswer, GraphError, UsageError, listing, place
 from gml.progress import reporter
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Compare equivalence classes, or DAGs (of a class the first by name).",
 )
-@click.option(
-    "--max-shd", type=click.IntRange(min=0), metavar="N", help="Exit 1 if an SHD is above N."
-)
+@click.option("--max-shd", type=WholeRange(min=0), metavar="N", help="Exit 1 if an SHD is above N.")
 @click.option("--fail-on-difference", is_flag=True, help="Exit 1 if any edge differs.")
 @comparison_output
 @common_options

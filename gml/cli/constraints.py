@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml.cli.options import WholeRange
 from gml.cli.testing import TestRequest, test_options
 
 if TYPE_CHECKING:
@@ -70,9 +71,7 @@ def pc_options(*, without: tuple[str, ...] = ()) -> Callable[[Function], Functio
 
     def decorate(function: Function) -> Function:
         @test_options("auto", alpha=0.01, df="adjusted", without=without)
-        @click.option(
-            "--max-cond", type=click.IntRange(min=0), help="Condition on at most this many."
-        )
+        @click.option("--max-cond", type=WholeRange(min=0), help="Condition on at most this many.")
         @click.option(
             "--colliders",
             type=click.Choice(["max-p", "sepset", "conservative", "majority"]),

@@ -15,6 +15,7 @@ from gml.cli.losses import TABLES_ONLY, warn_of_loss
 from gml.cli.options import (
     DataRequest,
     OutputFile,
+    RealRange,
     chosen_options,
     common_options,
     ess_option,
@@ -61,7 +62,7 @@ _ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels", "strict")
 @ess_option("Equivalent sample size of --prior bdeu.")
 @click.option(
     "--intervals",
-    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+    type=RealRange(min=0, max=1, min_open=True, max_open=True),
     metavar="LEVEL",
     help="Add bounds that hold the truth with this probability: 0.95.",
 )

@@ -15,6 +15,7 @@ from gml.cli.options import (
     OUT_OF_TIME,
     DataRequest,
     NameList,
+    WholeRange,
     chosen_options,
     common_options,
     data_options,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     "auto", alpha=0.01, df="adjusted", ess="Of --test bayes, and of --score bdeu and bds."
 )
 @score_instead_options
-@click.option("--max-parents", type=click.IntRange(min=0), help="Parents of a node, at most.")
+@click.option("--max-parents", type=WholeRange(min=0), help="Parents of a node, at most.")
 @knowledge_options
 @max_seconds_option
 @graph_output

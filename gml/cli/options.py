@@ -18,7 +18,7 @@ import click
 from gml import ledger
 from gml.errors import CannotAnswer, UsageError, listing, place
 from gml.progress import Deadline, StderrReporter, reporter, reporting_to
-from gml.resources import limited_to, parse_size, prepare_libraries
+from gml.resources import available_threads, limited_to, parse_size, prepare_libraries
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -33,7 +33,10 @@ OUT_OF_TIME = 5
 """Exit code of a learner that --max-seconds stopped."""
 
 _LARGEST = 1e300
+_LARGEST_INTEGER = (1 << 63) - 1
+_LEAST_PRIOR = 1e-100
 _MANY_LEVELS = 20
+_THREADS_PER_CORE = 4
 _PATHS = {"data_path", "graph_path", "levels", "implied", "knowledge", "start", "against"}
 
 
@@ -77,6 +80,43 @@ class OutputFile(click.ParamType[str]):
             named = param.metavar if isinstance(param, click.Argument) else param.opts[-1]
             plan_output(value, str(named), folder=self._folder)
         return str(value)
+
+
+class _Finite:
+    """Refuses what no computation could go on with: NaN, infinity, and numbers next to it."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        number: float = super().convert(value, param, ctx)  # type: ignore[misc]
+        if not -_LARGEST <= number <= _LARGEST:
+            raise click.BadParameter(f"{number} is not a finite number", ctx, param)
+        # The zero that is written -0.0 is no other one.
+        return number + 0.0
+
+
+class Real(_Finite, click.types.FloatParamType):
+    """A finite number. Every option that is a number has one of these four types."""
+
+
+class RealRange(_Finite, click.FloatRange):
+    """A finite number within bounds."""
+
+
+class _Countable:
+    """Refuses integers that 64 bits cannot hold."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        number: int = super().convert(value, param, ctx)  # type: ignore[misc]
+        if not -_LARGEST_INTEGER <= number <= _LARGEST_INTEGER:
+            raise click.BadParameter("is too large: at most 2^63 - 1", ctx, param)
+        return number
+
+
+class Whole(_Countable, click.types.IntParamType):
+    """An integer."""
+
+
+class WholeRange(_Countable, click.IntRange):
+    """An integer within bounds."""
 
 
 def name_list_option(*flags: str, help_: str) -> Callable[[Function], Function]:
@@ -319,8 +359,15 @@ _MISSING = click.option(
     show_default=True,
     help="Missing values: refuse, drop rows, own level, or (tests) rows complete per table.",
 )
-_THREADS = click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads; all cores by default."
+
+
+def _usable(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    # Each has buffers of its own, and more than a few on every core only wait for one another.
+    return None if value is None else min(value, _THREADS_PER_CORE * available_threads())
+
+
+threads_option = click.option(
+    "--threads", type=WholeRange(min=1), callback=_usable, help="Threads; all cores by default."
 )
 
 _DATA_OPTIONS = [
@@ -338,7 +385,7 @@ _DATA_OPTIONS = [
         "--weights", metavar="COLUMN", help="Column with the number of times a row counts."
     ),
     click.option(
-        "--bins", type=int, metavar="K", help="Cut numeric columns with more than K values."
+        "--bins", type=Whole(), metavar="K", help="Cut numeric columns with more than K values."
     ),
     click.option(
         "--discretize",
@@ -359,9 +406,9 @@ _DATA_OPTIONS = [
         help="Declared levels and cuts by column; gml profile writes it.",
     ),
     click.option(
-        "--max-levels", type=int, default=255, show_default=True, help="Refuse ID-like columns."
+        "--max-levels", type=Whole(), default=255, show_default=True, help="Refuse ID-like columns."
     ),
-    _THREADS,
+    threads_option,
 ]
 
 
@@ -384,7 +431,7 @@ def fitting_data_options(function: Function) -> Function:
 
 def profiling_data_options(function: Function) -> Function:
     """DATA and its options for a profile, which counts what is missing and makes no tables."""
-    left_out = (_MISSING, _THREADS)
+    left_out = (_MISSING, threads_option)
     options = [option for option in _DATA_OPTIONS if option not in left_out]
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
@@ -470,13 +517,6 @@ def _data_request(
     return DataRequest(data_path, options, threads)
 
 
-def finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    """Check that an option is a finite number."""
-    if not -_LARGEST <= value <= _LARGEST:
-        raise click.BadParameter("is not a finite number", ctx, param)
-    return value
-
-
 def probability(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Check that an option is a probability above 0."""
     if value is not None and not 0 < value <= 1:
@@ -484,10 +524,17 @@ def probability(ctx: click.Context, param: click.Parameter, value: float | None)
     return value
 
 
+def prior_rows(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """Check that the rows of a prior are so many that logarithms of gamma functions make sense."""
+    if value > 0 and not _LEAST_PRIOR <= value <= 1 / _LEAST_PRIOR:
+        raise click.BadParameter(f"{value} is not between 1e-100 and 1e100", ctx, param)
+    return value
+
+
 def alpha_option(help_: str, default: float = 0.05) -> Callable[[Function], Function]:
     """--alpha P."""
     return click.option(
-        "--alpha", type=float, default=default, show_default=True, callback=probability, help=help_
+        "--alpha", type=Real(), default=default, show_default=True, callback=probability, help=help_
     )
 
 
@@ -505,7 +552,7 @@ def df_option(help_: str, default: str = "full") -> Callable[[Function], Functio
 def ess_option(help_: str) -> Callable[[Function], Function]:
     """--ess S, an equivalent sample size."""
     return click.option(
-        "--ess", type=float, default=1.0, show_default=True, callback=finite, help=help_
+        "--ess", type=Real(), default=1.0, show_default=True, callback=prior_rows, help=help_
     )
 
 
@@ -514,7 +561,7 @@ def max_seconds_option(function: Function) -> Function:
 
     @click.option(
         "--max-seconds",
-        type=click.FloatRange(min=0),
+        type=RealRange(min=0),
         help="Stop after this time with the best so far, and exit 5.",
     )
     @functools.wraps(function)
@@ -526,6 +573,7 @@ def max_seconds_option(function: Function) -> Function:
 
 seed_option = click.option(
     "--seed",
+    # Any integer seeds a generator, however large.
     type=click.IntRange(min=0),
     default=0,
     show_default=True,

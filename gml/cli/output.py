@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import OutputFile, run_ledger
+from gml.cli.options import OutputFile, WholeRange, run_ledger
 from gml.errors import OutputError, UsageError
 from gml.ledger import goes_to_standard_output
 from gml.progress import reporter
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
     from gml.data.profile import Profile
     from gml.formats.reports.answers import Answer
     from gml.formats.reports.comparisons import ComparedPair
+    from gml.formats.reports.rows import Rows
     from gml.formats.reports.scores import ScoredGraph
     from gml.graph.graph import Graph
     from gml.model.bayesnet import BayesNet
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_PIECES = 256
 
 
 def write_standard_output(content: bytes) -> None:
@@ -172,13 +176,19 @@ class ModelOutput(_Output):
 
 
 class ReportOutput(_Output):
-    """Takes rows of a report."""
+    """Takes rows of a report, which may be too many to hold."""
 
-    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+    def write(self, rows: Rows) -> None:
         """Write a report."""
         from gml.formats.reports.rows import FORMATS
 
-        self._send(FORMATS[self.format](rows))
+        RowOutput(self.path).write(_blocks(FORMATS[self.format](rows)))
+
+
+def _blocks(pieces: Iterator[str]) -> Iterator[bytes]:
+    """Join many small pieces: standard output may have no buffer of its own."""
+    while block := list(itertools.islice(pieces, _PIECES)):
+        yield "".join(block).encode()
 
 
 class ScoreOutput(_Output):
@@ -389,7 +399,7 @@ def count_file_output(function: Function) -> Function:
     )
     @click.option(
         "--min-cell",
-        type=click.IntRange(min=1),
+        type=WholeRange(min=1),
         metavar="K",
         help="Write nothing and exit 4 if a cell that is not empty stands for fewer than K rows, "
         "or missing values do, or what two tables differ by.",

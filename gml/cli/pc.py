@@ -17,6 +17,8 @@ from gml.cli.options import (
     OUT_OF_TIME,
     DataRequest,
     OutputFile,
+    RealRange,
+    WholeRange,
     chosen_options,
     common_options,
     data_options,
@@ -70,13 +72,13 @@ _WEAK = 0.69
 )
 @click.option(
     "--bootstrap",
-    type=click.IntRange(min=2),
+    type=WholeRange(min=2),
     metavar="N",
     help="Average over N half-samples; edges carry strength and direction.",
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(min=0, max=1, min_open=True),
+    type=RealRange(min=0, max=1, min_open=True),
     help="Least strength of an edge with --bootstrap; found from the data.",
 )
 @max_seconds_option

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml.cli.options import WholeRange
+
 if TYPE_CHECKING:
     from gml.graph.knowledge import Knowledge
     from gml.learn.averaging import Averaged
@@ -28,30 +30,30 @@ def chain_options(function: Function) -> Function:
 
     @click.option(
         "--candidates",
-        type=click.IntRange(min=1, max=63),
+        type=WholeRange(min=1, max=63),
         metavar="K",
         help="Variables that may be parents of each; all of up to 17, else the 16 that tell most.",
     )
     @click.option(
         "--iterations",
-        type=click.IntRange(min=20),
+        type=WholeRange(min=20),
         default=100_000,
         show_default=True,
         metavar="N",
         help="Steps of each chain of order-mcmc that count.",
     )
     @click.option(
-        "--burn-in", type=click.IntRange(min=0), metavar="N", help="Steps before; a fifth as many."
+        "--burn-in", type=WholeRange(min=0), metavar="N", help="Steps before; a fifth as many."
     )
     @click.option(
         "--thin",
-        type=click.IntRange(min=1),
+        type=WholeRange(min=1),
         metavar="N",
         help="Steps from one sample to the next; a thousandth.",
     )
     @click.option(
         "--chains",
-        type=click.IntRange(min=4),
+        type=WholeRange(min=4),
         default=4,
         show_default=True,
         metavar="N",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gml.cli.models import AskedModel, ModelRequest, model_options
-from gml.cli.options import common_options, seed_option
+from gml.cli.options import RealRange, WholeRange, common_options, seed_option, threads_option
 from gml.cli.output import RowOutput, row_output
 from gml.errors import UsageError, listing
 from gml.progress import reporter
@@ -26,7 +26,7 @@ _MOST_ROWS = 1 << 62
 @model_options
 @click.option(
     "-n",
-    type=click.IntRange(min=0, max=_MOST_ROWS),
+    type=WholeRange(min=0, max=_MOST_ROWS),
     required=True,
     metavar="N",
     help="Number of rows.",
@@ -38,14 +38,14 @@ _MOST_ROWS = 1 << 62
 )
 @click.option(
     "--missing-rate",
-    type=click.FloatRange(min=0, max=1),
+    type=RealRange(min=0, max=1),
     default=0.0,
     show_default=True,
     metavar="P",
     help="Leave each cell empty with this probability.",
 )
 @seed_option
-@click.option("--threads", type=click.IntRange(min=1), help="Threads; all cores by default.")
+@threads_option
 @row_output
 @common_options
 def command(

@@ -12,6 +12,8 @@ import click
 from gml.cli.graphs import columns_of, declared_levels, extended, read_graph_argument
 from gml.cli.options import (
     DataRequest,
+    Real,
+    WholeRange,
     claim_input,
     common_options,
     fitting_data_options,
@@ -51,12 +53,12 @@ if TYPE_CHECKING:
     "--explain", is_flag=True, help="The likelihood as n(ΣI(x;pa) − ΣH(x)), node by node."
 )
 @click.option(
-    "--fail-under", type=float, metavar="X", help="Exit 1 if a graph's (first) score is below X."
+    "--fail-under", type=Real(), metavar="X", help="Exit 1 if a graph's (first) score is below X."
 )
 @click.option("--compare-to", metavar="GRAPH", help="Exit 1 if a graph is worse than this one.")
 @click.option("--holdout", metavar="FILE", help="Fit on DATA, and say how well FILE is predicted.")
 @click.option(
-    "--folds", type=click.IntRange(min=2), metavar="K", help="The same by K-fold cross-validation."
+    "--folds", type=WholeRange(min=2), metavar="K", help="The same by K-fold cross-validation."
 )
 @click.option(
     "--prior",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import NameList, ess_option, finite, was_given
+from gml.cli.options import NameList, Real, ess_option, prior_rows, was_given
 from gml.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -117,18 +117,17 @@ def _check(names: Sequence[str]) -> None:
 
 _PRIOR_COUNT = click.option(
     "--prior-count",
-    type=float,
+    type=Real(),
     default=1.0,
     show_default=True,
-    callback=finite,
+    callback=prior_rows,
     help="Prior rows a cell of bd.",
 )
 _EDGE_PENALTY = click.option(
     "--edge-penalty",
-    type=float,
+    type=Real(),
     default=0.0,
     show_default=True,
-    callback=finite,
     help="Structure prior: nats that each edge costs; 0: all graphs alike.",
 )
 

@@ -16,6 +16,7 @@ from gml.cli.options import (
     OUT_OF_TIME,
     DataRequest,
     OutputFile,
+    WholeRange,
     chosen_options,
     max_seconds_option,
 )
@@ -113,7 +114,7 @@ def search_options(function: Function) -> Function:
     """The score, --max-parents, knowledge and --max-seconds, injected as `search`."""
 
     @score_options(several=False)
-    @click.option("--max-parents", type=click.IntRange(min=0), help="Most parents of a node.")
+    @click.option("--max-parents", type=WholeRange(min=0), help="Most parents of a node.")
     @knowledge_options
     @max_seconds_option
     @functools.wraps(function)
@@ -133,7 +134,7 @@ def search_options(function: Function) -> Function:
 
 tabu_option = click.option(
     "--tabu",
-    type=click.IntRange(min=0),
+    type=WholeRange(min=0),
     default=0,
     metavar="LENGTH",
     help="Go on at a loss for LENGTH moves, leaving the edges of the last LENGTH alone; 0: do not.",
@@ -145,14 +146,14 @@ def restart_options(function: Function) -> Function:
 
     @click.option(
         "--restarts",
-        type=click.IntRange(min=0),
+        type=WholeRange(min=0),
         default=0,
         metavar="N",
         help="Search N times more, each time from the best graph with random changes.",
     )
     @click.option(
         "--perturb",
-        type=click.IntRange(min=1),
+        type=WholeRange(min=1),
         metavar="K",
         help="Random changes of a restart; drawn anew each time, up to one a column.",
     )

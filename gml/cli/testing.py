@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import alpha_option, df_option, ess_option, finite, seed_option, was_given
+from gml.cli.options import (
+    Real,
+    RealRange,
+    WholeRange,
+    alpha_option,
+    df_option,
+    ess_option,
+    seed_option,
+    was_given,
+)
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +28,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_MOST_PERMUTATIONS = 10**9
 _TESTS = ["auto", "g", "chi2", "mi-threshold", "bayes", "permutation", "fisher-z"]
 _ON_LEVELS = ("auto", "g", "chi2", "mi-threshold", "bayes", "permutation")
 _BY_P_VALUE = ("auto", "g", "chi2", "permutation", "fisher-z")
@@ -126,7 +136,7 @@ def test_options(
         ),
         "permutations": click.option(
             "--permutations",
-            type=click.IntRange(min=1),
+            type=WholeRange(min=1, max=_MOST_PERMUTATIONS),
             default=5000,
             show_default=True,
             help="Tables drawn by --test permutation.",
@@ -134,17 +144,15 @@ def test_options(
         "ess": ess_option(ess),
         "log_bf": click.option(
             "--log-bf",
-            type=float,
+            type=Real(),
             default=0.0,
             show_default=True,
-            callback=finite,
             help="--test bayes: dependent above this.",
         ),
         "min_per_cell": click.option(
             "--min-per-cell",
-            type=click.FloatRange(min=0),
+            type=RealRange(min=0),
             default=0.0,
-            callback=finite,
             help="Insufficient with fewer rows than this a cell; off.",
         ),
         "seed": seed_option,

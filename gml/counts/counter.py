@@ -72,6 +72,22 @@ class FamilyArray(Sequence[Family]):
         return child, tuple(parents)
 
 
+def pair_block(n_nodes: int, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return i and j of some of all pairs i < j of nodes, which are ordered by i and then by j.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in pair_block(4, 2, 5)]
+    [[0, 1, 1], [3, 2, 3]]
+    """
+    # Pairs before those of i: i·(2n − i − 1)/2.
+    i = np.arange(n_nodes, dtype=np.int64)
+    firsts = i * (2 * n_nodes - i - 1) // 2
+    places = np.arange(start, stop, dtype=np.int64)
+    rows = np.searchsorted(firsts, places, side="right") - 1
+    return rows, places - firsts[rows] + rows + 1
+
+
 def tables_of(variables: Sequence[Variable], triples: Sequence[Triple]) -> list[TableSet]:
     """Return the tables of tests, x and y and Z in order of their names."""
 

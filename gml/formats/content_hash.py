@@ -13,7 +13,7 @@ the bytes of files, as `sha256sum` prints them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gml import ledger
@@ -21,6 +21,7 @@ from gml.data.json_text import parse_json
 from gml.errors import DataError
 
 Document = dict[str, Any]
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 class RecordedHash(NamedTuple):
@@ -44,8 +45,8 @@ def parse_document(text: str, where: str) -> Document:
     return document
 
 
-def canonical(document: Document) -> bytes:
-    """Return the one form of a document that is hashed.
+def canonical(document: Any) -> bytes:
+    """Return the one form of a document, or of a part of it, that is hashed.
 
     Examples
     --------
@@ -53,8 +54,7 @@ def canonical(document: Document) -> bytes:
     '{"a":null,"b":[1.5,"é"]}'
     """
     # What we would not write, a file of others may hold: 1e999, or half a surrogate pair.
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return text.encode("utf-8", "surrogatepass")
+    return _CANONICAL.encode(document).encode("utf-8", "surrogatepass")
 
 
 def content_hash(document: Document) -> str:
@@ -72,6 +72,30 @@ def sealed(document: Document) -> Document:
     bare = _with_hash(document, {"inputs": ledger.current().input_hashes()})
     content = content_hash(bare)
     return _with_hash(document, {"content": content, **_holder(bare)["hash"]})
+
+
+def sealed_around(document: Document, key: str, items: Iterable[Any]) -> Document:
+    """Return the same for a document with one more field, a list of many items; it is left empty.
+
+    The hash belongs at the top of the document.
+    """
+    import hashlib
+
+    bare = _with_hash(document | {key: []}, {"inputs": ledger.current().input_hashes()})
+    digest = hashlib.sha256()
+    before = b"{"
+    for name in sorted(bare):
+        digest.update(before + canonical(name) + b":")
+        before = b","
+        if name != key:
+            digest.update(canonical(bare[name]))
+            continue
+        digest.update(b"[")
+        for number, item in enumerate(items):
+            digest.update(b"," * (number > 0) + canonical(item))
+        digest.update(b"]")
+    digest.update(b"}")
+    return _with_hash(bare, {"content": f"sha256:{digest.hexdigest()}", **bare["hash"]})
 
 
 def recorded_hash(document: Document) -> RecordedHash | None:

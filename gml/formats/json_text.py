@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gml.formats.content_hash import sealed
+from gml.formats.content_hash import sealed, sealed_around
 
 SCHEMA = "gml/1"
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def encode(value: Any) -> str:
     """Return JSON text on one line; NaN and infinity are bugs."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def document_text(document: dict[str, Any]) -> str:
@@ -21,14 +23,39 @@ def document_text(document: dict[str, Any]) -> str:
     Lists and objects have a line of their own, and those of objects an item a line, so that diffs
     can be read.
     """
-    text = "{"
+    return "".join(_pieces(sealed(document)))
+
+
+def document_pieces(
+    document: dict[str, Any], key: str, items: Iterable[dict[str, Any]]
+) -> Iterator[str]:
+    """Yield the same text, bit by bit, of a document with one more field: a list of many objects.
+
+    They are gone through twice, and need not be in memory at once.
+    """
+    yield from _pieces(sealed_around(document, key, items), key, items)
+
+
+def _pieces(
+    document: dict[str, Any], streamed: str | None = None, items: Iterable[dict[str, Any]] = ()
+) -> Iterator[str]:
+    yield "{"
     before = None
-    for key, value in sealed(document).items():
-        if text != "{":
-            text += ",\n" if isinstance(value, dict | list) or before in (dict, list) else ", "
-        text += f"{encode(key)}: {_block(value)}"
+    for key, value in document.items():
+        if before is not None:
+            yield ",\n" if isinstance(value, dict | list) or before in (dict, list) else ", "
+        yield f"{encode(key)}: "
+        yield from _block_of_many(items) if key == streamed else [_block(value)]
         before = type(value)
-    return text + "}\n"
+    yield "}\n"
+
+
+def _block_of_many(items: Iterable[dict[str, Any]]) -> Iterator[str]:
+    before = "[\n"
+    for item in items:
+        yield before + encode(item)
+        before = ",\n"
+    yield "\n]" if before == ",\n" else "[]"
 
 
 def indented_text(document: dict[str, Any]) -> str:

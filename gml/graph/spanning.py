@@ -1,15 +1,15 @@
-"""Spanning forests of weighted complete graphs.
+"""Spanning forests of weighted graphs.
 
 Kruskal's greedy choice under a strict total order of the edges is the only maximum spanning forest
-of that order, so Prim's scheme (one vector operation per node) finds the same edges.
+of that order, so Borůvka's scheme (a few vector operations per round, and at most log₂ n rounds)
+finds the same edges. It needs memory for the edges alone, so that those of a complete graph can
+come in parts: the forest of all is the forest of those kept so far and the next part.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-_NEVER = np.iinfo(np.int64).max
 
 
 def spanning_forest(
@@ -27,30 +27,40 @@ def spanning_forest(
     >>> spanning_forest(3, rows, columns, np.array([1.0, 5.0, 5.0])).tolist()
     [1, 2]
     """
-    order = np.argsort(-keys, kind="stable")
-    position = np.empty(len(keys), dtype=np.int64)
-    position[order] = np.arange(len(keys))
-    # Rank of the edge between two nodes; nodes of the tree leave the columns.
-    rank = np.full((n_nodes, n_nodes), _NEVER, dtype=np.int64)
-    rank[rows, columns] = position
-    rank[columns, rows] = position
-    chosen: list[int] = []
-    outside = set(range(n_nodes))
-    for start in range(n_nodes):
-        if start not in outside:
-            continue
-        best = np.full(n_nodes, _NEVER)
-        newest = start
-        while True:
-            outside.discard(newest)
-            rank[:, newest] = _NEVER
-            best[newest] = _NEVER
-            np.minimum(best, rank[newest], out=best)
-            newest = int(best.argmin())
-            if best[newest] == _NEVER:
-                break
-            chosen.append(int(best[newest]))
-    return np.sort(order[np.array(chosen, dtype=np.int64)])
+    # The worst edge first: where several are assigned to one component, the last one stays.
+    order = np.argsort(-keys, kind="stable")[::-1]
+    tree = np.arange(n_nodes)
+    chosen: list[NDArray[np.int64]] = []
+    while True:
+        a, b = tree[rows[order]], tree[columns[order]]
+        between = a != b
+        order, a, b = order[between], a[between], b[between]
+        if not len(order):
+            return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *chosen]))
+        best, best_of_b = np.full((2, n_nodes), -1)
+        best[a] = best_of_b[b] = np.arange(len(order))
+        np.maximum(best, best_of_b, out=best)
+        chosen.append(order[np.unique(best[best >= 0])])
+        tree = _joined(best, a, b)[tree]
+
+
+def _joined(
+    best: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return which component each one belongs to when all are joined by their best edges.
+
+    `best` has the edge of each component, -1 for none; edge k is between a[k] and b[k].
+    """
+    home = np.arange(len(best))
+    joined = np.flatnonzero(best >= 0)
+    edges = best[joined]
+    home[joined] = np.where(a[edges] == joined, b[edges], a[edges])
+    # Following best edges ends in two components that have the same one: one of them is the home.
+    ends = (home[home] == np.arange(len(home))) & (np.arange(len(home)) < home)
+    home[ends] = np.flatnonzero(ends)
+    while not np.array_equal(further := home[home], home):
+        home = further
+    return home
 
 
 def direct_away(

@@ -83,6 +83,21 @@ class ResultArrays(Sequence[CIResult]):
     def __iter__(self) -> Iterator[CIResult]:
         return (self[k] for k in range(len(self)))
 
+    @classmethod
+    def room(cls, n: int, like: ResultArrays) -> ResultArrays:
+        """Room for n results with the columns of others; the strata, which none reports, aside."""
+        columns: dict[str, Any] = {
+            name: None if column is None or name == "strata" else np.empty(n, dtype=column.dtype)
+            for name, column in vars(like).items()
+        }
+        return cls(**columns)
+
+    def put(self, start: int, part: ResultArrays) -> None:
+        """Set the results from a position on."""
+        for name, column in vars(self).items():
+            if column is not None:
+                column[start : start + len(part)] = vars(part)[name]
+
     def take(self, which: NDArray[np.int64]) -> ResultArrays:
         """Some of the results, without the memory of the others."""
         columns: dict[str, Any] = {

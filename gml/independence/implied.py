@@ -6,11 +6,16 @@ form of the ordered Markov property, from which all others follow (Verma & Pearl
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 
+Independence = tuple[str, str, tuple[str, ...]]
+"""u, v and the set that separates them."""
 
-def implied_independences(graph: Graph) -> list[tuple[str, str, tuple[str, ...]]]:
+
+def implied_independences(graph: Graph) -> list[Independence]:
     """Return (u, v, parents of v) by name, pairs in topological order of v, then of u.
 
     Examples
@@ -19,11 +24,14 @@ def implied_independences(graph: Graph) -> list[tuple[str, str, tuple[str, ...]]
     >>> implied_independences(chain)
     [('A', 'C', ('B',))]
     """
+    return list(each_implied(graph))
+
+
+def each_implied(graph: Graph) -> Iterator[Independence]:
+    """Yield the same one by one: there are as many as pairs without an edge."""
     order = topological_order(graph)
-    result = []
     for later, v in enumerate(order):
-        parents = sorted(graph.names[i] for i in graph.parents(v))
+        parents = tuple(sorted(graph.names[i] for i in graph.parents(v)))
         for u in order[:later]:
             if not graph.adjacent(u, v):
-                result.append((graph.names[u], graph.names[v], tuple(parents)))
-    return result
+                yield graph.names[u], graph.names[v], parents

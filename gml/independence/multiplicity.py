@@ -7,7 +7,10 @@ p-value are not part of the family.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gml.errors import UsageError
 
@@ -24,27 +27,34 @@ def adjust(log_p: Sequence[float | None], method: str) -> list[float | None]:
     >>> [None if v is None else round(math.exp(v), 6) for v in adjusted]
     [0.02, 0.04, None]
     """
+    values = np.array([math.nan if value is None else value for value in log_p], dtype=float)
+    return [None if math.isnan(value) else value for value in adjusted(values, method).tolist()]
+
+
+def adjusted(log_p: NDArray[np.float64], method: str) -> NDArray[np.float64]:
+    """Return the same for arrays, in which NaN stands for no p-value."""
     if method not in METHODS:
         raise UsageError(f"{method!r} is not one of {', '.join(METHODS)}")
     if method == "none":
-        return list(log_p)
-    present = [(value, k) for k, value in enumerate(log_p) if value is not None]
-    m = len(present)
-    result: list[float | None] = [None] * len(log_p)
+        return log_p
+    present = np.flatnonzero(~np.isnan(log_p))
+    present = present[np.argsort(log_p[present], kind="stable")]
+    values, m = log_p[present], len(present)
     if method == "bonferroni":
-        for value, k in present:
-            result[k] = min(0.0, value + math.log(m))
-        return result
-    present.sort()
-    if method == "holm":
-        largest = -math.inf
-        for rank, (value, k) in enumerate(present):
-            largest = max(largest, value + math.log(m - rank))
-            result[k] = min(0.0, largest)
-        return result
-    extra = math.log(math.fsum(1 / i for i in range(1, m + 1))) if method == "by" and m else 0.0
-    smallest = 0.0
-    for rank, (value, k) in reversed(list(enumerate(present, start=1))):
-        smallest = min(smallest, value + math.log(m / rank) + extra)
-        result[k] = smallest
+        values += math.log(m) if m else 0.0
+    elif method == "holm":
+        values += _logs(m, (m - rank for rank in range(m)))
+        np.maximum.accumulate(values, out=values)
+    else:
+        extra = math.log(math.fsum(1 / i for i in range(1, m + 1))) if method == "by" and m else 0.0
+        values += _logs(m, (m / rank for rank in range(1, m + 1)))
+        values += extra
+        values[::-1] = np.minimum.accumulate(values[::-1])
+    result = np.full(len(log_p), math.nan)
+    result[present] = np.minimum(values, 0.0)
     return result
+
+
+def _logs(size: int, numbers: Iterable[float]) -> NDArray[np.float64]:
+    # NumPy's logarithm may differ from that of the C library in the last bit.
+    return np.fromiter(map(math.log, numbers), dtype=np.float64, count=size)

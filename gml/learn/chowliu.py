@@ -17,20 +17,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import Counter, TableStatistics
+from gml.counts.counter import Counter, TableStatistics, TripleArray, pair_block
 from gml.errors import CannotAnswer, UsageError, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.spanning import direct_away, spanning_forest
 from gml.independence.contingency import full_df
+from gml.resources import require_memory
 from gml.scores.base import rounded
 
 ESTIMATORS = ("ml", "miller-madow")
 PRUNINGS = ("none", "bic", "g")
+# The statistics of a block take some 30 MB.
+_BLOCK_PAIRS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -92,25 +96,14 @@ def chow_liu(
         )
     if counter.n == 0:
         raise CannotAnswer("no rows are left")
+    # The marks of the graph: refused now rather than when all pairs have been weighed.
+    require_memory(len(names) ** 2, None, f"a graph of {len(names)} columns")
     attributes = sorted(
         (j for j, name in enumerate(names) if name != class_variable), key=names.__getitem__
     )
     given = () if class_variable is None else (names.index(class_variable),)
     nodes = np.array(attributes, dtype=np.int32)
-    rows, columns = (part.astype(np.int64) for part in np.triu_indices(len(nodes), 1))
-    found = _statistics(counter, nodes[rows], nodes[columns], given)
-    mi = _information(found, estimator)
-    keys = rounded(_weights(found, mi, prune) * counter.n)
-    usable = (found.seen_x > 1) & (found.seen_y > 1)
-    if prune == "bic":
-        usable &= keys > 0
-    elif prune == "g":
-        usable &= _dependent(found, alpha, df)
-    candidates = np.flatnonzero(usable)
-    picked = candidates[
-        spanning_forest(len(nodes), rows[candidates], columns[candidates], keys[candidates])
-    ]
-    tree = {(int(rows[k]), int(columns[k])): float(mi[k]) for k in picked}
+    tree = _best_tree(counter, nodes, given, _Weighing(estimator, prune, alpha, df))
     order = list(range(len(nodes)))
     if root is not None:
         order.insert(0, attributes.index(names.index(root)))
@@ -124,7 +117,7 @@ def chow_liu(
         )
         for a, b in oriented
     ]
-    n_pairs = len(rows)
+    n_pairs = len(nodes) * (len(nodes) - 1) // 2
     if class_variable is not None:
         edges += _class_edges(counter, class_variable, attributes, names, estimator)
         n_pairs += len(attributes)
@@ -137,12 +130,53 @@ def chow_liu(
     return ChowLiuResult(graph, math.fsum(edge[3]["mi"] for edge in edges), n_pairs)
 
 
+class _Weighing(NamedTuple):
+    """How pairs are weighed, and which of them may be edges."""
+
+    estimator: str
+    prune: str
+    alpha: float
+    df: str
+
+
+def _best_tree(
+    counter: Counter, nodes: NDArray[np.int32], given: tuple[int, ...], how: _Weighing
+) -> dict[tuple[int, int], float]:
+    """Return the edges, as positions among the nodes, and the mutual information of each.
+
+    Pairs come in blocks, each of which leaves the edges of the forest so far: memory grows with the
+    number of nodes, not of pairs.
+    """
+    rows = columns = np.empty(0, dtype=np.int64)
+    mi = keys = np.empty(0)
+    n_pairs = len(nodes) * (len(nodes) - 1) // 2
+    for start in range(0, max(1, n_pairs), _BLOCK_PAIRS):
+        x, y = pair_block(len(nodes), start, min(start + _BLOCK_PAIRS, n_pairs))
+        found = _statistics(counter, nodes[x], nodes[y], given)
+        block_mi = _information(found, how.estimator)
+        block_keys = rounded(_weights(found, block_mi, how.prune) * counter.n)
+        usable = (found.seen_x > 1) & (found.seen_y > 1)
+        if how.prune == "bic":
+            usable &= block_keys > 0
+        elif how.prune == "g":
+            usable &= _dependent(found, how.alpha, how.df)
+        rows, columns = np.append(rows, x[usable]), np.append(columns, y[usable])
+        mi, keys = np.append(mi, block_mi[usable]), np.append(keys, block_keys[usable])
+        picked = spanning_forest(len(nodes), rows, columns, keys)
+        rows, columns, mi, keys = rows[picked], columns[picked], mi[picked], keys[picked]
+    return {
+        (a, b): value
+        for a, b, value in zip(rows.tolist(), columns.tolist(), mi.tolist(), strict=True)
+    }
+
+
 def _statistics(
     counter: Counter, x: NDArray[np.int32], y: NDArray[np.int32], given: tuple[int, ...]
 ) -> TableStatistics:
     if not given:
         return counter.pair_statistics(np.column_stack([x, y]))
-    return counter.statistics([(int(a), int(b), given) for a, b in zip(x, y, strict=True)])
+    z = (np.full(len(x), j, dtype=np.int32) for j in given)
+    return counter.statistics(TripleArray(np.column_stack([x, y, *z])))
 
 
 def _information(found: TableStatistics, estimator: str) -> NDArray[np.float64]:

@@ -263,3 +263,22 @@ def test_missing_values_and_no_rows_are_refused():
         gml.chow_liu(gml.MemoryCounter(gaps))
     with pytest.raises(CannotAnswer, match="no rows"):
         gml.chow_liu(gml.MemoryCounter(data.rows(np.zeros(50, dtype=bool))))
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"directed": False, "estimator": "miller-madow"},
+        {"prune": "bic"},
+        {"prune": "g", "alpha": 0.2},
+        {"class_variable": "v3"},
+    ],
+)
+def test_blocks_of_pairs_do_not_matter(monkeypatch, size, options):
+    # Few rows make many ties.
+    counter = gml.MemoryCounter(dependent_data(5, 12, [2, 3, 2, 2, 3, 2, 2, 2, 3, 2, 2, 2]))
+    whole = gml.chow_liu(counter, **options)
+    monkeypatch.setattr("gml.learn.chowliu._BLOCK_PAIRS", size)
+    assert gml.chow_liu(counter, **options) == whole

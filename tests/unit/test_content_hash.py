@@ -17,7 +17,7 @@ from gml.errors import GmlWarning
 from gml.formats.content_hash import content_hash, is_changed, recorded_hash
 from gml.formats.json_graph import dump_json, load_json
 from gml.formats.json_model import dump_json_model
-from gml.formats.json_text import SCHEMA, document_text
+from gml.formats.json_text import SCHEMA, document_pieces, document_text
 from gml.formats.reports.checks.sarif import as_sarif
 from gml.graph.graph import Graph
 from tests.model_files import random_network
@@ -165,3 +165,12 @@ def test_content_hash_of_deep_or_odd_files():
     odd = json.loads('{"a": 1e999, "b": "\\ud800", "hash": {"content": "x"}}')
     assert content_hash(odd).startswith("sha256:")
     assert is_changed(odd)
+
+
+@pytest.mark.parametrize(
+    "items", [[], [{"b": 1.5, "a": [None, "é"]}], [{"a": k} for k in range(3)]]
+)
+def test_a_streamed_document_is_the_document(items):
+    whole = document_text({"schema": "gml/1", "results": items})
+    assert "".join(document_pieces({"schema": "gml/1"}, "results", items)) == whole
+    assert not is_changed(json.loads(whole))

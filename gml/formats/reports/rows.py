@@ -1,80 +1,120 @@
-"""A report is a list of rows with the same keys; each format is one function."""
+"""A report is a list of rows with the same keys; each format is one function.
+
+Rows may be very many, so a report is written piece by piece, and what comes after all of them (the
+widths of columns, a hash) goes through them twice.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any, Protocol
 
-from gml.formats.json_text import SCHEMA, document_text, encode
+from gml.formats.json_text import SCHEMA, document_pieces, encode
 from gml.independence.base import tiny_p
 
 Row = dict[str, Any]
+# The writer quotes what is in its line terminator.
+_LINE_END = "\r\n"
 
 
-def as_json(rows: Sequence[Row]) -> str:
-    """One object; a result a line."""
-    return document_text({"schema": SCHEMA, "results": list(rows)})
+class Rows(Protocol):
+    """Rows that can be gone through more than once: a list, or what makes them on the way."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Row]: ...
 
 
-def as_jsonl(rows: Sequence[Row]) -> str:
+def as_jsonl(rows: Rows) -> str:
     """One object a line."""
-    return "".join(encode(row) + "\n" for row in rows)
+    return "".join(_jsonl(rows))
 
 
-def as_csv(rows: Sequence[Row]) -> str:
+def as_csv(rows: Rows) -> str:
     """A header and a row a result; lists are CSV records within a field, nothing for null."""
-    lines = [record(rows[0])] if rows else []
-    lines += [record([_cell(value) for value in row.values()]) for row in rows]
-    return "".join(line + "\n" for line in lines)
+    return "".join(_csv(rows))
 
 
-def as_markdown(rows: Sequence[Row]) -> str:
+def as_markdown(rows: Rows) -> str:
     """A table for a pull request or a notebook."""
-    if not rows:
-        return "no results\n"
-    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-    for row in rows:
-        cells = (_shown_in(row, key).replace("\\", "\\\\").replace("|", "\\|") for key in row)
-        lines.append("| " + " | ".join(cell.replace("\n", " ") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+    return "".join(_markdown(rows))
 
 
-def as_text(rows: Sequence[Row]) -> str:
+def as_text(rows: Rows) -> str:
     """Aligned columns for people; columns in which nothing applies are left out."""
-    if not rows:
-        return "no results\n"
-    keys = [key for key in rows[0] if any(row[key] not in (None, []) for row in rows)]
-    numeric = {
-        key: all(isinstance(row[key], int | float) or row[key] is None for row in rows)
-        for key in keys
-    }
-    cells = [list(keys)] + [[_shown_in(row, key) for key in keys] for row in rows]
-    widths = [max(len(line[k]) for line in cells) for k in range(len(keys))]
-    lines = []
-    for line in cells:
-        padded = [
-            text.rjust(width) if numeric[key] else text.ljust(width)
-            for key, text, width in zip(keys, line, widths, strict=True)
-        ]
-        lines.append("  ".join(padded).rstrip())
-    return "\n".join(lines) + "\n"
+    return "".join(_text(rows))
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, list):
-        return record(value) if value else ""
-    if value is None:
-        return ""
-    return repr(value) if isinstance(value, float) else value
+def _json(rows: Rows) -> Iterator[str]:
+    return document_pieces({"schema": SCHEMA}, "results", rows)
+
+
+def _jsonl(rows: Rows) -> Iterator[str]:
+    return (encode(row) + "\n" for row in rows)
+
+
+def _csv(rows: Rows) -> Iterator[str]:
+    # What a file takes is what `writerow` returns.
+    writer = csv.writer(SimpleNamespace(write=str), lineterminator=_LINE_END)
+    for number, row in enumerate(rows):
+        if number == 0:
+            yield record(row) + "\n"
+        line: Any = writer.writerow(
+            [_cell(value) if isinstance(value, list) else value for value in row.values()]
+        )
+        yield line[: -len(_LINE_END)] + "\n"
+
+
+def _markdown(rows: Rows) -> Iterator[str]:
+    if not len(rows):
+        yield "no results\n"
+    for number, row in enumerate(rows):
+        if number == 0:
+            yield "| " + " | ".join(row) + " |\n" + "|" + "---|" * len(row) + "\n"
+        cells = (_shown_in(row, key).replace("\\", "\\\\").replace("|", "\\|") for key in row)
+        yield "| " + " | ".join(cell.replace("\n", " ") for cell in cells) + " |\n"
+
+
+def _text(rows: Rows) -> Iterator[str]:
+    if not len(rows):
+        yield "no results\n"
+        return
+    widths: dict[str, int] = {}
+    words: set[str] = set()
+    applies: set[str] = set()
+    for row in rows:
+        for key, value in row.items():
+            widths[key] = max(widths.get(key, len(key)), len(_shown_in(row, key)))
+            if value is not None and value != []:
+                applies.add(key)
+            if value is not None and not isinstance(value, int | float):
+                words.add(key)
+    shown_keys = {key: width for key, width in widths.items() if key in applies}
+    yield _aligned({key: key for key in shown_keys}, shown_keys, words)
+    for row in rows:
+        yield _aligned({key: _shown_in(row, key) for key in shown_keys}, shown_keys, words)
+
+
+def _aligned(cells: dict[str, str], widths: dict[str, int], words: set[str]) -> str:
+    padded = (
+        cells[key].ljust(width) if key in words else cells[key].rjust(width)
+        for key, width in widths.items()
+    )
+    return "  ".join(padded).rstrip() + "\n"
+
+
+def _cell(values: list[Any]) -> str:
+    return record(values) if values else ""
 
 
 def record(values: Iterable[Any]) -> str:
-    """One CSV record without its line end; the writer quotes what is in its line terminator."""
+    """One CSV record without its line end."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerow(values)
-    return out.getvalue()[:-2]
+    csv.writer(out, lineterminator=_LINE_END).writerow(values)
+    return out.getvalue()[: -len(_LINE_END)]
 
 
 def _shown_in(row: Row, key: str) -> str:
@@ -97,10 +137,10 @@ def shown(value: Any) -> str:
     return text if text.isprintable() and text else repr(text)
 
 
-FORMATS: dict[str, Callable[[Sequence[Row]], str]] = {
-    "text": as_text,
-    "json": as_json,
-    "jsonl": as_jsonl,
-    "csv": as_csv,
-    "markdown": as_markdown,
+FORMATS: dict[str, Callable[[Rows], Iterator[str]]] = {
+    "text": _text,
+    "json": _json,
+    "jsonl": _jsonl,
+    "csv": _csv,
+    "markdown": _markdown,
 }

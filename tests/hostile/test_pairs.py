@@ -1,0 +1,67 @@
+"""Many columns: what there is of each pair must neither be held at once nor go beyond the budget."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.hostile.conftest import MIB
+
+# The interpreter, NumPy, and a block of whatever is computed in blocks.
+_MOST = 220 * MIB
+
+
+def table(folder, n_columns, n_rows=3):
+    """Write a table of random labels and return its path."""
+    rng = random.Random(n_columns)
+    path = folder / "wide.csv"
+    with path.open("w") as file:
+        file.write(",".join(f"v{j}" for j in range(n_columns)) + "\n")
+        for _ in range(n_rows):
+            file.write(",".join(rng.choices("abc", k=n_columns)) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--prune", "g"), ("--class", "v7", "--estimator", "miller-madow")]
+)
+def test_chowliu_holds_no_pairs(watched, tmp_path, options):
+    done = watched("chowliu", table(tmp_path, 2000), *options, "--max-memory", "100M", "-q")
+    assert done.code == 0
+    assert done.peak < _MOST
+
+
+def test_chowliu_refuses_a_graph_beyond_the_budget_at_once(watched, tmp_path):
+    done = watched("chowliu", table(tmp_path, 2000), "--max-memory", "3M")
+    assert done.code == 4
+    assert "a graph of 2000 columns would take 3.81 MiB" in done.error
+    assert done.peak < _MOST
+
+
+def test_reports_of_all_pairs_are_streamed(watched, tmp_path):
+    path = table(tmp_path, 400)
+    done = watched("indtest", path, "--all-pairs", "--adjust", "bh", "-f", "json", "-q")
+    assert done.code == 0
+    assert done.stdout.count(b'{"x": ') == 400 * 399 // 2
+    assert done.peak < 120 * MIB
+
+
+def test_implied_independences_are_not_held_either(watched, tmp_path):
+    path = table(tmp_path, 400)
+    (tmp_path / "chain.dot").write_text(
+        "digraph {" + ";".join(f"v{j} -> v{j + 1}" for j in range(399)) + "}"
+    )
+    done = watched("indtest", path, "--implied", "chain.dot", "-f", "jsonl", "-q")
+    assert done.code == 0
+    assert len(done.stdout.splitlines()) == 400 * 399 // 2 - 399
+    assert done.peak < 120 * MIB
+
+
+def test_results_of_more_tests_than_the_budget_holds_are_refused_at_once(watched, tmp_path):
+    path = table(tmp_path, 2000)
+    done = watched("indtest", path, "--all-pairs", "--max-memory", "50M", "-q")
+    assert done.code == 4
+    assert "the results of 1999000 tests would take 95.3 MiB" in done.error
+    assert done.stdout == b""
+    assert done.peak < _MOST
