@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.fuzz import harness
+from tests.fuzz import harness, readers
 from tests.fuzz.case import Case
 from tests.fuzz.kinds import KINDS
 
@@ -45,6 +45,7 @@ def _campaign(
 ) -> int:
     campaign = harness.Campaign(kinds, seed, echo=harness.say)
     started = time.monotonic()
+    differ = False
     try:
         campaign.run(seconds=seconds, cases=cases)
         took = time.monotonic() - started
@@ -69,9 +70,20 @@ def _campaign(
             )
         if campaign.found:
             harness.say(_HOW_TO_KEEP)
+        if "csv" in kinds and seconds is not None:
+            differ = _compare_readers(seed, seconds / 20)
     finally:
         campaign.close()
-    return 1 if campaign.found else 0
+    return 1 if campaign.found or differ else 0
+
+
+def _compare_readers(seed: int, seconds: float) -> bool:
+    try:
+        done, found = readers.compare(seed, seconds=seconds)
+    except ImportError:
+        return False
+    harness.say(f"{done} tables by both CSV readers; {len(found)} differ\n" + "\n".join(found))
+    return bool(found)
 
 
 _HOW_TO_KEEP = """

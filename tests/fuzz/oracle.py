@@ -268,7 +268,8 @@ def _judge_streams(case: Case, outcome: Outcome, error: str) -> Iterator[Finding
             yield Finding("stderr", f"stderr {kind}", error[-2000:])
             break
         if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in line):
-            yield Finding("control", f"control character in {_tail(line)}", ascii(line[:500]))
+            place = case.command if case.kind in ("options", "environment") else _tail(line)
+            yield Finding("control", f"control character in {place}", ascii(line[:500]))
             break
     failed = outcome.code in (2, 3, 4)
     if failed and not error:
@@ -299,7 +300,8 @@ def _judge_files(case: Case, outcome: Outcome) -> Iterator[Finding]:
     new = [name for name in outcome.files if name not in case.files]
     for name in new:
         first = name.split("/")[0]
-        settings = any(path.endswith(".toml") for path in case.files)
+        # Settings and options of the case may name any file, but none as temporary ones are called.
+        settings = any(path.endswith(".toml") for path in case.files) or "--cpt-dir=" in case.args
         if (
             not first.startswith("out")
             and first not in words
@@ -328,7 +330,7 @@ def _judge_formats(case: Case, outcome: Outcome) -> Iterator[Finding]:
     other = case.env or {"--batch", "--depfile", "--report"} & {
         word.split("=")[0] for word in case.args
     }
-    if other or case.command == "sample":
+    if other or case.command in ("sample", "count", "merge"):
         return
     texts = {
         name: text

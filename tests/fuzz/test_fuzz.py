@@ -24,7 +24,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("zstandard")
 
 ROOT = Path(__file__).resolve().parents[2]
-CASES = 60
+CASES = 100
 GROUPS = {
     "tables": ("csv", "delimited", "compressed", "parquet", "parquet-folder", "counts"),
     "graphs": ("dot", "graph-json", "graphml", "column-sets", "test-log", "report-json"),
