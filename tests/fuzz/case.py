@@ -10,7 +10,7 @@ import shlex
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.fuzz import seeds
+from tests.fuzz import names, seeds
 from tests.fuzz.kinds import ENVIRONMENT, OPTIONS, Kind, damaged
 
 BUDGET = "64M"
@@ -73,6 +73,10 @@ def case_of(kind: Kind, seed: int, index: int) -> Case:
     rng = random.Random(f"{seed}/{kind.name}/{index}")
     if kind.name == "options":
         return _option_case(kind, rng)
+    if kind.name == "names":
+        files, words = names.files_and_line(rng)
+        words += _random_options(words[0], rng) if rng.random() < 0.3 else []
+        return Case(kind.name, _limited(words), _beside(words) | files)
     data = damaged(kind, rng)
     if kind.name == "environment":
         return _environment_case(kind, rng, data)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tests.fuzz import mutators as m
-from tests.fuzz import seeds
+from tests.fuzz import names, seeds
 
 
 @dataclass(frozen=True)
@@ -314,6 +314,7 @@ KINDS: dict[str, Kind] = {
         Kind("toml", "gml.toml", lambda: [seeds.TOML], m.TEXT, ("check", "check --config @", "check -v", "profile data.csv"), _TOML_TOKENS),
         Kind("pyproject", "pyproject.toml", lambda: [seeds.PYPROJECT], m.TEXT, ("check", "check data.csv model.json", "check --config @"), _TOML_TOKENS),
         Kind("options", "", option_seeds, m.TEXT, tuple(line for line, _ in OPTIONS), _OPTION_TOKENS),
+        Kind("names", "", lambda: (), (), names.COMMANDS),
         Kind("environment", "", environment_seeds, m.TEXT, ("check data.csv model.json", "check", "check --no-config data.csv model.json -f json"), _OPTION_TOKENS),
     )
 }  # fmt: skip

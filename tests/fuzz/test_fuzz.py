@@ -28,7 +28,7 @@ CASES = 100
 GROUPS = {
     "tables": ("csv", "delimited", "compressed", "parquet", "parquet-folder", "counts"),
     "graphs": ("dot", "graph-json", "graphml", "column-sets", "test-log", "report-json"),
-    "models": ("bif", "xmlbif", "net", "model-json", "gaussian-json"),
+    "models": ("bif", "xmlbif", "net", "model-json", "gaussian-json", "names"),
     "settings": (
         "schema",
         "knowledge",
