@@ -175,6 +175,36 @@ def deep_json() -> bytes:
     return b'{"nodes": ' + b"[" * 100_000
 
 
+def csv_long_digits() -> bytes:
+    """A label that is a number but for its last character."""
+    return b"a,b\n" + b"1" * 60_000 + b"x,y\nz,w\n"
+
+
+def numbers_long_digits() -> bytes:
+    """The same where a number is expected."""
+    return b"p\n" + b"1" * 60_000 + b"x\n"
+
+
+def dot_long_digits() -> bytes:
+    """The same in an attribute of an edge."""
+    return b'digraph { a -> b [weight="' + b"1" * 60_000 + b'x"] }'
+
+
+def toml_large_number() -> bytes:
+    """A whole number that no float holds."""
+    return b"[check]\nalpha = 1" + b"0" * 400 + b"\n"
+
+
+def gaussian_json() -> bytes:
+    """The valid model of numbers."""
+    return seeds.made("gaussian.json")
+
+
+def graph_dot() -> bytes:
+    """The valid graph of the seeds."""
+    return seeds.GRAPH
+
+
 def model_json() -> bytes:
     """The valid model of the seeds."""
     return seeds.made("model.json")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import random
 from typing import Any
@@ -113,9 +114,7 @@ def _model(names: list[str], levels: list[list[str]], rng: random.Random) -> byt
         nodes.append(
             {"id": name, "levels": levels[k], "parents": parents, "cpt": cpt, "counts": counts}
         )
-    edges = [
-        {"source": a, "target": b, "type": "-->"} for a, b in zip(names, names[1:], strict=False)
-    ]
+    edges = [{"source": a, "target": b, "type": "-->"} for a, b in itertools.pairwise(names)]
     graph = {"schema": "gml/1", "kind": "dag"}
     return json.dumps(
         {"directed": True, "multigraph": False, "graph": graph, "nodes": nodes, "edges": edges}
