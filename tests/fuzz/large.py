@@ -97,7 +97,7 @@ def dot_two_groups() -> bytes:
 
 def dot_html_names() -> bytes:
     """One node, many times."""
-    return b"digraph {" + b"<a>;" * 250_000 + b"}"
+    return b"digraph {" + b"<a>;" * 600_000 + b"}"
 
 
 def tetrad_two_groups() -> bytes:
@@ -132,12 +132,12 @@ def json_long_number() -> bytes:
 
 def open_comments() -> bytes:
     """Comments that never end, behind a valid start."""
-    return b"network n { }\n" + b"/* " * 20_000
+    return b"network n { }\n" + b"/* " * 60_000
 
 
 def open_comments_net() -> bytes:
     """The same in NET."""
-    return b"net { }\n" + b"/* " * 20_000
+    return b"net { }\n" + b"/* " * 60_000
 
 
 def gz_one_field() -> bytes:
