@@ -6,7 +6,9 @@ STAMP  := $(VENV)/.installed
 PEERS  := $(VENV)/.peers
 KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml/kernel/_kernel.pyx
 
-.PHONY: demo test lint format docs bench bench-search bench-check sanitize clean
+SECONDS ?= 60
+
+.PHONY: demo test fuzz lint format docs bench bench-search bench-check sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -28,6 +30,10 @@ demo: $(STAMP)
 ## Run the tests.
 test: $(PEERS)
 	$(BIN)/python -m pytest -q -n auto
+
+## Feed damaged input of every kind to every command: make fuzz SECONDS=3600 SEED=7 KINDS=csv,dot.
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS))
 
 ## Check style and types.
 lint: $(STAMP)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 NA_LEVEL = "NA"
 """The level that missing values can be made of."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def is_numeric(labels: Sequence[str], *, decimal: str = ".") -> bool:

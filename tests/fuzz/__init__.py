@@ -1,0 +1,1 @@
+"""Fuzzing: damaged input of every kind, through every command; see harness.py."""
