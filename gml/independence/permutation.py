@@ -26,7 +26,6 @@ from gml.resources import available_threads
 
 _SLACK = 1e-9
 _CHUNK = 250
-# What is handed to threads is held until it is done.
 _MOST_ROWS = 1 << 32
 
 
