@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import OutputFile, run_ledger
-from gml.errors import OutputError, UsageError
+from gml.cli.options import OutputFile, run_ledger, safe_csv_option
+from gml.errors import OutputError, UsageError, printable_lines
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_FOR_PEOPLE = ("text", "markdown")
 
 
 def write_standard_output(content: bytes) -> None:
@@ -144,7 +146,7 @@ class _Output:
             require_writable(self.path)
 
     def _send(self, text: str) -> None:
-        content = text.encode("utf-8")
+        content = (printable_lines(text) if self.format in _FOR_PEOPLE else text).encode("utf-8")
         if self.path in (None, "-", "/dev/stdout"):
             write_standard_output(content)
         else:
@@ -290,7 +292,7 @@ def graph_or_report_output(function: Function) -> Function:
             require_writable(output)
         return function(*args, outputs=GraphOrReport(output, format_), **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    return safe_csv_option(wrapper)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -391,7 +393,7 @@ def row_output(function: Function) -> Function:
     def wrapper(*args: Any, output: str | None, **kwargs: Any) -> Any:
         return function(*args, out=RowOutput(output), **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    return safe_csv_option(wrapper)  # type: ignore[return-value]
 
 
 def count_file_output(function: Function) -> Function:
@@ -454,4 +456,5 @@ def _output(
             format_ = default if special else format_of(output or "", suffixes)
         return function(*args, out=kind(output, format_), **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    with_csv = safe_csv_option(wrapper) if "csv" in formats else wrapper
+    return with_csv  # type: ignore[return-value]

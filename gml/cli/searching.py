@@ -19,6 +19,7 @@ from gml.cli.options import (
     OutputFile,
     chosen_options,
     max_seconds_option,
+    safe_csv_option,
 )
 from gml.cli.output import GraphOutput, require_writable
 from gml.cli.scoring import ScoreRequest, score_options
@@ -187,7 +188,7 @@ def trace_option(function: Function) -> Function:
             require_writable(trace_path)
         return function(*args, trace_path=trace_path, **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    return safe_csv_option(wrapper)  # type: ignore[return-value]
 
 
 @contextmanager

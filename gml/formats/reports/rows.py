@@ -7,6 +7,8 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from gml.data.safe_cells import cell
+from gml.errors import printable
 from gml.formats.json_text import SCHEMA, document_text, encode
 from gml.independence.base import tiny_p
 
@@ -34,11 +36,14 @@ def as_markdown(rows: Sequence[Row]) -> str:
     """A table for a pull request or a notebook."""
     if not rows:
         return "no results\n"
-    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-    for row in rows:
-        cells = (_shown_in(row, key).replace("\\", "\\\\").replace("|", "\\|") for key in row)
-        lines.append("| " + " | ".join(cell.replace("\n", " ") for cell in cells) + " |")
+    lines = [_markdown_row(map(printable, rows[0])), "|" + "---|" * len(rows[0])]
+    lines += [_markdown_row(_shown_in(row, key) for key in row) for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    escaped = (text.replace("\\", "\\\\").replace("|", "\\|") for text in cells)
+    return "| " + " | ".join(text.replace("\n", " ") for text in escaped) + " |"
 
 
 def as_text(rows: Sequence[Row]) -> str:
@@ -50,7 +55,7 @@ def as_text(rows: Sequence[Row]) -> str:
         key: all(isinstance(row[key], int | float) or row[key] is None for row in rows)
         for key in keys
     }
-    cells = [list(keys)] + [[_shown_in(row, key) for key in keys] for row in rows]
+    cells = [list(map(printable, keys))] + [[_shown_in(row, key) for key in keys] for row in rows]
     widths = [max(len(line[k]) for line in cells) for k in range(len(keys))]
     lines = []
     for line in cells:
@@ -64,14 +69,19 @@ def as_text(rows: Sequence[Row]) -> str:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, list):
-        return record(value) if value else ""
+        return _joined(value) if value else ""
     if value is None:
         return ""
     return repr(value) if isinstance(value, float) else value
 
 
 def record(values: Iterable[Any]) -> str:
-    """One CSV record without its line end; the writer quotes what is in its line terminator."""
+    """One CSV record without its line end, its cells made safe if that is asked for."""
+    return _joined(cell(value) if isinstance(value, str) else value for value in values)
+
+
+def _joined(values: Iterable[Any]) -> str:
+    """Fields with commas between them; the writer quotes what is in its line terminator."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerow(values)
     return out.getvalue()[:-2]
