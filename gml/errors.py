@@ -75,6 +75,28 @@ def printable(text: str) -> str:
     )
 
 
+def printable_lines(text: str) -> str:
+    r"""Guard each line of a text for people, also against being a command to a build server.
+
+    GitHub Actions obeys lines of a log that begin with :: or ##[, blanks aside.
+
+    Examples
+    --------
+    >>> print(printable_lines('a\tb\n  ::error::c'))
+    a\tb
+      \x3a:error::c
+    """
+    return "\n".join(map(_harmless, text.split("\n")))
+
+
+def _harmless(line: str) -> str:
+    line = printable(line)
+    bare = line.lstrip()
+    if not bare.startswith(("::", "##[")):
+        return line
+    return f"{line[: -len(bare)]}\\x{ord(bare[0]):02x}{bare[1:]}"
+
+
 def quote(name: str) -> str:
     """Quote a name for a one-line message."""
     shown = name if len(name) <= 60 else name[:57] + "..."

@@ -22,6 +22,7 @@ from gml.cli.options import (
     data_options,
     max_seconds_option,
     rows_of,
+    safe_csv_option,
     seed_option,
     was_given,
 )
@@ -120,6 +121,7 @@ def _default_score() -> str:
     metavar="FILE",
     help="Write the shares of all pairs, edges or not; .csv .json .txt …",
 )
+@safe_csv_option
 @max_seconds_option
 @graph_output
 @common_options

@@ -8,6 +8,7 @@ import click
 
 from gml.cli.options import claim_input, common_options
 from gml.cli.output import TextOutput, text_output
+from gml.errors import printable
 
 
 @click.command(
@@ -38,4 +39,4 @@ def command(log: str, a: str, b: str, out: TextOutput) -> None:
         "tests": list(found.tests),
         "triples": list(found.triples),
     }
-    out.write("\n".join(found.sentences) + "\n", facts)
+    out.write("".join(f"{printable(sentence)}\n" for sentence in found.sentences), facts)

@@ -20,6 +20,7 @@ from gml.cli.options import (
     common_options,
     ess_option,
     fitting_data_options,
+    safe_csv_option,
     was_given,
 )
 from gml.cli.output import ModelOutput, model_output, plan_output
@@ -72,6 +73,7 @@ _ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels", "strict")
     metavar="DIR",
     help="Also write one CSV file for each node here.",
 )
+@safe_csv_option
 @click.option("--strict", is_flag=True, help="Exit 4 if a configuration of parents was never seen.")
 @click.option(
     "--gaussian", is_flag=True, help="The columns are numbers: fit a linear regression each."

@@ -188,6 +188,22 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, value: str | None)
         ctx.with_resource(limited_to(parse_size(value)))
 
 
+def _make_cells_safe(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from gml.data.safe_cells import writing_safe_cells
+
+        ctx.with_resource(writing_safe_cells())
+
+
+safe_csv_option = click.option(
+    "--safe-csv",
+    is_flag=True,
+    expose_value=False,
+    callback=_make_cells_safe,
+    help="In CSV, put ' before a text that a spreadsheet would run as a formula.",
+)
+
+
 def common_options(function: Function) -> Function:
     """The options of every command; runs it with a reporter on standard error.
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import OutputFile, WholeRange, run_ledger
-from gml.errors import OutputError, UsageError
+from gml.cli.options import OutputFile, WholeRange, run_ledger, safe_csv_option
+from gml.errors import OutputError, UsageError, printable_lines
 from gml.ledger import goes_to_standard_output
 from gml.progress import reporter
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_PIECES = 256
+_FOR_PEOPLE = ("text", "markdown")
+_LINES = 256
 
 
 def write_standard_output(content: bytes) -> None:
@@ -131,8 +132,11 @@ class _Output:
         if self.format in ("json", "sarif", "graphml"):
             run_ledger().wants_digests = True
 
+    def _encode(self, lines: str) -> bytes:
+        return (printable_lines(lines) if self.format in _FOR_PEOPLE else lines).encode("utf-8")
+
     def _send(self, text: str) -> None:
-        content = text.encode("utf-8")
+        content = self._encode(text)
         if goes_to_standard_output(self.path):
             write_standard_output(content)
         else:
@@ -182,13 +186,12 @@ class ReportOutput(_Output):
         """Write a report."""
         from gml.formats.reports.rows import FORMATS
 
-        RowOutput(self.path).write(_blocks(FORMATS[self.format](rows)))
+        RowOutput(self.path).write(self._blocks(FORMATS[self.format](rows)))
 
-
-def _blocks(pieces: Iterator[str]) -> Iterator[bytes]:
-    """Join many small pieces: standard output may have no buffer of its own."""
-    while block := list(itertools.islice(pieces, _PIECES)):
-        yield "".join(block).encode()
+    def _blocks(self, lines: Iterator[str]) -> Iterator[bytes]:
+        """Join many short lines: standard output may have no buffer of its own."""
+        while block := list(itertools.islice(lines, _LINES)):
+            yield self._encode("".join(block))
 
 
 class ScoreOutput(_Output):
@@ -282,7 +285,7 @@ def graph_or_report_output(function: Function) -> Function:
     def wrapper(*args: Any, output: str | None, format_: str | None, **kwargs: Any) -> Any:
         return function(*args, outputs=GraphOrReport(output, format_), **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    return safe_csv_option(wrapper)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -383,7 +386,7 @@ def row_output(function: Function) -> Function:
     def wrapper(*args: Any, output: str | None, **kwargs: Any) -> Any:
         return function(*args, out=RowOutput(output), **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    return safe_csv_option(wrapper)  # type: ignore[return-value]
 
 
 def count_file_output(function: Function) -> Function:
@@ -444,4 +447,5 @@ def _output(
             format_ = default if special else format_of(output or "", suffixes)
         return function(*args, out=kind(output, format_), **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    with_csv = safe_csv_option(wrapper) if "csv" in formats else wrapper
+    return with_csv  # type: ignore[return-value]

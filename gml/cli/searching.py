@@ -19,6 +19,7 @@ from gml.cli.options import (
     WholeRange,
     chosen_options,
     max_seconds_option,
+    safe_csv_option,
 )
 from gml.cli.output import GraphOutput
 from gml.cli.scoring import ScoreRequest, score_options
@@ -182,7 +183,7 @@ def trace_option(function: Function) -> Function:
             raise UsageError("--trace needs a file; standard output is for the graph")
         return function(*args, trace_path=trace_path, **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    return safe_csv_option(wrapper)  # type: ignore[return-value]
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from gml.data.safe_cells import cell
 from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
@@ -34,7 +35,7 @@ def dump_table(cpd: CPT | LinearGaussian) -> str:
         rows = _cells(cpd)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
+    writer.writerow(map(cell, header))
     writer.writerows([_known(value) for value in row] for row in rows)
     return text.getvalue()
 
@@ -50,7 +51,7 @@ def _known(value: Any) -> Any:
     """The shortest float that reads back, and nothing where a quantity does not apply."""
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else ""
-    return value
+    return cell(value) if isinstance(value, str) else value
 
 
 def _cells(cpt: CPT) -> Iterable[list[Any]]:
@@ -59,12 +60,12 @@ def _cells(cpt: CPT) -> Iterable[list[Any]]:
     counts = None if cpt.counts is None else cpt.counts.tolist()
     for row, labels in enumerate(cpt.configurations()):
         for column, level in enumerate(cpt.variable.levels or ()):
-            cell = [*labels, level, table[row][column]]
+            line = [*labels, level, table[row][column]]
             if intervals is not None:
-                cell += intervals[row][column]
+                line += intervals[row][column]
             if counts is not None:
-                cell.append(counts[row][column])
-            yield cell
+                line.append(counts[row][column])
+            yield line
 
 
 def _terms(cpd: LinearGaussian) -> list[list[Any]]:

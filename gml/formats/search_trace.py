@@ -6,6 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from gml.data.safe_cells import cell
+
 if TYPE_CHECKING:
     from gml.learn.search import Step
 
@@ -21,5 +23,7 @@ def record(number: int, step: Step) -> bytes:
 
 def _line(fields: tuple[object, ...]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(fields)
+    csv.writer(text, lineterminator="").writerow(
+        cell(field) if isinstance(field, str) else field for field in fields
+    )
     return text.getvalue()

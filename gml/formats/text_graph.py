@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gml.errors import counted
+from gml.errors import counted, printable
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import Graph
 
@@ -16,7 +16,7 @@ def dump_text(graph: Graph) -> str:
             edge.type,
             _plain(graph.names[edge.target]),
             "  ".join(
-                f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}"
+                printable(f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}")
                 for key, value in edge.attributes.items()
                 if value is not None
             ),

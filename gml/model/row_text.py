@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.data.dataset import Variable, code_type
+from gml.data.safe_cells import cell
 from gml.errors import CannotAnswer, DataError, quote
 
 _NUMBER_BYTES = 25
@@ -47,6 +48,7 @@ def row_writer(variables: Sequence[Variable], weight: str | None = None) -> RowW
 
 def _field(label: str, *, alone: bool) -> bytes:
     """Return a label as a field; `alone` if it is the only one of its line."""
+    label = cell(label)
     if (alone and not label) or any(mark in label for mark in ',"\r\n'):
         label = '"' + label.replace('"', '""') + '"'
     try:

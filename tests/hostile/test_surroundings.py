@@ -172,7 +172,7 @@ def test_little_memory_is_said_to_be_little_memory(tmp_path, watched, sample_dat
 
 
 # The second leaves room for the arena of Arrow's own allocator, and for little else.
-@pytest.mark.parametrize("mebibytes", [600, 1350])
+@pytest.mark.parametrize("mebibytes", [700, 1350])
 def test_enough_memory_for_parquet(watched, sample_data, mebibytes):
     data, space = sample_data / "asia.csv", mebibytes << 20
     assert watched("count", data, "--pairs", "-o", "c.parquet", address_space=space).code == 0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gml.errors import printable
 from gml.formats.json_text import SCHEMA, document_text
 from gml.formats.reports.rows import as_csv, as_jsonl, as_markdown, as_text
 
@@ -43,7 +44,7 @@ class Answer:
         if self.evidence:
             observed = ", ".join(f"{name}={value}" for name, value in self.evidence.items())
             letter = "p" if self.is_density else "P"
-            lines.append(f"{letter}({observed}) = {_shown(self.log_evidence)}")
+            lines.append(f"{letter}({printable(observed)}) = {_shown(self.log_evidence)}")
         if self.log_probability is not None:
             lines.append(f"P(this | evidence) = {_shown(self.log_probability)}")
         return lines

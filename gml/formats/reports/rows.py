@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from gml.data.safe_cells import cell
+from gml.errors import printable
 from gml.formats.json_text import SCHEMA, document_pieces, encode
 from gml.independence.base import tiny_p
 
@@ -62,9 +64,7 @@ def _csv(rows: Rows) -> Iterator[str]:
     for number, row in enumerate(rows):
         if number == 0:
             yield record(row) + "\n"
-        line: Any = writer.writerow(
-            [_cell(value) if isinstance(value, list) else value for value in row.values()]
-        )
+        line: Any = writer.writerow([_cell(value) for value in row.values()])
         yield line[: -len(_LINE_END)] + "\n"
 
 
@@ -73,9 +73,13 @@ def _markdown(rows: Rows) -> Iterator[str]:
         yield "no results\n"
     for number, row in enumerate(rows):
         if number == 0:
-            yield "| " + " | ".join(row) + " |\n" + "|" + "---|" * len(row) + "\n"
-        cells = (_shown_in(row, key).replace("\\", "\\\\").replace("|", "\\|") for key in row)
-        yield "| " + " | ".join(cell.replace("\n", " ") for cell in cells) + " |\n"
+            yield _markdown_row(map(printable, row)) + "|" + "---|" * len(row) + "\n"
+        yield _markdown_row(_shown_in(row, key) for key in row)
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    escaped = (text.replace("\\", "\\\\").replace("|", "\\|") for text in cells)
+    return "| " + " | ".join(text.replace("\n", " ") for text in escaped) + " |\n"
 
 
 def _text(rows: Rows) -> Iterator[str]:
@@ -87,13 +91,13 @@ def _text(rows: Rows) -> Iterator[str]:
     applies: set[str] = set()
     for row in rows:
         for key, value in row.items():
-            widths[key] = max(widths.get(key, len(key)), len(_shown_in(row, key)))
+            widths[key] = max(widths.get(key, len(printable(key))), len(_shown_in(row, key)))
             if value is not None and value != []:
                 applies.add(key)
             if value is not None and not isinstance(value, int | float):
                 words.add(key)
     shown_keys = {key: width for key, width in widths.items() if key in applies}
-    yield _aligned({key: key for key in shown_keys}, shown_keys, words)
+    yield _aligned({key: printable(key) for key in shown_keys}, shown_keys, words)
     for row in rows:
         yield _aligned({key: _shown_in(row, key) for key in shown_keys}, shown_keys, words)
 
@@ -106,12 +110,19 @@ def _aligned(cells: dict[str, str], widths: dict[str, int], words: set[str]) -> 
     return "  ".join(padded).rstrip() + "\n"
 
 
-def _cell(values: list[Any]) -> str:
-    return record(values) if values else ""
+def _cell(value: Any) -> Any:
+    if isinstance(value, list):
+        return cell(_joined(value)) if value else ""
+    return cell(value) if isinstance(value, str) else value
 
 
 def record(values: Iterable[Any]) -> str:
-    """One CSV record without its line end."""
+    """One CSV record without its line end, its cells made safe if that is asked for."""
+    return _joined(map(_cell, values))
+
+
+def _joined(values: Iterable[Any]) -> str:
+    """Fields with commas between them; the writer quotes what is in its line terminator."""
     out = io.StringIO()
     csv.writer(out, lineterminator=_LINE_END).writerow(values)
     return out.getvalue()[: -len(_LINE_END)]

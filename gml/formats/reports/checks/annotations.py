@@ -32,7 +32,7 @@ class _Annotation:
 
     def command(self, file: str) -> str:
         """Return the workflow command."""
-        properties = {} if file == "-" else {"file": encodable(file)}
+        properties = {} if file == "-" else {"file": printable(encodable(file))}
         if properties and self.line is not None:
             properties["line"] = str(self.line)
         properties["title"] = self.title
