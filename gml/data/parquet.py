@@ -32,8 +32,10 @@ _MOST_OPEN = 64
 _FOOTER_FACTOR = 30
 _SMALL_FOOTER = 1 << 20
 _BATCH_ROWS = 1 << 14
-# What the values of a batch may take, where they are long.
-_BATCH_BYTES = 1 << 26
+# What the values of a batch may take where they are long, and where a few bytes may stand for many.
+_BATCH_BYTES, _REPEATED_BYTES = 1 << 24, 1 << 27
+# Copies of the values of a batch that there are at a time; measured.
+_COPIES = 6
 # Arrow reads a column this many bytes at a time, not a row group at once.
 _BUFFER_BYTES = 1 << 16
 # Levels, positions and masks of a cell while its batch is taken in.
@@ -324,10 +326,14 @@ class ParquetTable(NamedTuple):
                     values = pa.nulls(len(batch), expected)
                 else:
                     values = batch.column(batch.schema.get_field_index(builder.name))
-                    if types[builder.name] != expected:
+                    if not self._fits(builder.name, types):
                         values = values.cast(expected)
                 builder.append(values)
         room.take(-plan.n_bytes)
+
+    def _fits(self, name: str, types: dict[str, Any]) -> bool:
+        """Whether a column of a file has the type that the first file says it has."""
+        return bool(types[name] == self.schema.field(name).type)
 
     def _plan(
         self, stored: StoredFile, names: Sequence[str], types: dict[str, Any], budget: int
@@ -339,25 +345,24 @@ class ParquetTable(NamedTuple):
         dictionaries, n_bytes, row_bytes, longest = [], 0, 0.0, 0
         for name in names:
             leaf = metadata.schema.column(leaves[name])
-            as_dictionary = types[name] == self.schema.field(name).type and _is_text(types[name])
-            if as_dictionary:
-                dictionaries.append(name)
             found = chunks[leaves[name]]
             n_bytes += 2 * max((c.largest_page + c.dictionary_page for c in found), default=0)
             row_bytes += max(leaf.length or 0, 8)
-            if leaf.physical_type == "BYTE_ARRAY":
-                row_bytes += max((c.bytes_per_value for c in found), default=0.0)
-                # Few bytes can stand for many: each value may repeat all of a page.
-                repeating = [
-                    c.largest_page for c in found if c.shares_prefixes or not as_dictionary
-                ]
-                longest = max(longest, *repeating, 0)
+            if leaf.physical_type != "BYTE_ARRAY":
+                continue
+            row_bytes += max((c.bytes_per_value for c in found), default=0.0)
+            # Of others, Arrow would keep all values there are, or cannot do it.
+            has_dictionaries = all(c.by_dictionary for c in found)
+            if has_dictionaries and _is_text(types[name]) and self._fits(name, types):
+                dictionaries.append(name)
+            else:
+                longest = max(longest, *(c.longest_repeated for c in found), 0)
         rows = min(_BATCH_ROWS, int(_BATCH_BYTES / max(row_bytes, 1.0)))
         if longest:
-            rows = min(rows, budget // 4 // longest)
+            rows = min(rows, min(budget // 4, _REPEATED_BYTES) // longest)
         rows = max(1, rows)
         in_batch = min(rows, max(metadata.num_rows, 1))
-        n_bytes += int(in_batch * (2 * row_bytes + _BYTES_PER_CELL * len(names)))
+        n_bytes += int(in_batch * (_COPIES * row_bytes + _BYTES_PER_CELL * len(names)))
         return _Plan(dictionaries, rows, n_bytes)
 
 

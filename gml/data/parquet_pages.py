@@ -25,11 +25,13 @@ _TRUE, _FALSE, _BYTE, _INT32, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 
 
 # Fields of FileMetaData, RowGroup and ColumnChunk on the way to ColumnMetaData, and of that.
 _ROW_GROUPS, _COLUMNS, _ABOUT_COLUMN = 4, 1, 3
-_ENCODINGS, _NUM_VALUES, _DATA_OFFSET, _DICTIONARY_OFFSET = 2, 5, 9, 11
+_NUM_VALUES, _DATA_OFFSET, _DICTIONARY_OFFSET = 5, 9, 11
 # Fields of PageHeader: its type, sizes, and the headers of data pages in both versions.
 _TYPE, _UNCOMPRESSED, _COMPRESSED, _DATA, _DATA_V2 = 1, 2, 3, 5, 8
+# Fields of these: how many values, and their encoding, whose place depends on the version.
+_VALUES, _ENCODING, _ENCODING_V2 = 1, 2, 4
 _DICTIONARY_PAGE = 2
-_DELTA_BYTE_ARRAY = 7
+_BY_DICTIONARY, _DELTA_BYTE_ARRAY = (2, 8), 7
 
 
 class DamagedPages(Exception):
@@ -44,8 +46,23 @@ class Chunk(NamedTuple):
     dictionary_page: int
     bytes_per_value: float
     """In the page where values are longest on average."""
+    by_dictionary: bool
+    """Whether all values stand in the dictionary."""
     shares_prefixes: bool
     """Whether values are stored by what they have in common with those before."""
+
+    @property
+    def longest_repeated(self) -> int:
+        """Bytes that many values may stand for each, where all of them are written out."""
+        return self.largest_page if self.shares_prefixes else self.dictionary_page
+
+
+class _Page(NamedTuple):
+    kind: int
+    size: int
+    in_file: int
+    values: int
+    encoding: int
 
 
 def chunks_of(footer: bytes, columns: Collection[int], read_at: ReadAt) -> dict[int, list[Chunk]]:
@@ -82,27 +99,30 @@ def _chunk(about: dict[int, Any], read_at: ReadAt) -> Chunk:
     if 0 < _natural(about, _DICTIONARY_OFFSET, 0) < position:
         position = _natural(about, _DICTIONARY_OFFSET)
     values, largest, dictionary, density = 0, 0, 0, 0.0
+    encodings = set()
     # Where a chunk ends is not looked at: some writers are known to be wrong about it.
     while values < wanted:
-        kind, size, stored, n = _page_at(position, read_at)
-        largest = max(largest, size)
-        if kind == _DICTIONARY_PAGE:
-            dictionary = size
+        page = _page_at(position, read_at)
+        largest = max(largest, page.size)
+        if page.kind == _DICTIONARY_PAGE:
+            dictionary = page.size
         else:
-            values += n
-            density = max(density, size / max(n, 1))
-        position += stored
-    encodings = about.get(_ENCODINGS)
-    shares = isinstance(encodings, list) and _DELTA_BYTE_ARRAY in encodings
-    return Chunk(values, largest, dictionary, density, shares)
+            values += page.values
+            density = max(density, page.size / max(page.values, 1))
+            encodings.add(page.encoding)
+        position += page.in_file
+    by_dictionary = encodings.issubset(_BY_DICTIONARY)
+    shares_prefixes = _DELTA_BYTE_ARRAY in encodings
+    return Chunk(values, largest, dictionary, density, by_dictionary, shares_prefixes)
 
 
-def _page_at(position: int, read_at: ReadAt) -> tuple[int, int, int, int]:
-    """Return the type of a page, its bytes once decompressed and in the file, and its values."""
+def _page_at(position: int, read_at: ReadAt) -> _Page:
     header, length = _header_at(position, read_at)
-    data = _structure(header, _DATA) or _structure(header, _DATA_V2) or {1: 0}
+    data, key = _structure(header, _DATA), _ENCODING
+    if not data:
+        data, key = _structure(header, _DATA_V2) or {_VALUES: 0, _ENCODING_V2: 0}, _ENCODING_V2
     kind, size, stored = (_natural(header, key) for key in (_TYPE, _UNCOMPRESSED, _COMPRESSED))
-    return kind, size, length + stored, _natural(data, 1)
+    return _Page(kind, size, length + stored, _natural(data, _VALUES), _natural(data, key))
 
 
 def _natural(fields: dict[int, Any], number: int, default: int = -1) -> int:
