@@ -51,6 +51,7 @@ class GmlWarning(UserWarning):
 
 
 _SHOWN = 8
+_LONG = 200
 
 
 def quote(name: str) -> str:
@@ -102,7 +103,11 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
 def _near(name: str, valid: list[str]) -> list[str]:
     import difflib
 
-    folded = {candidate.casefold(): candidate for candidate in reversed(valid)}
+    # Likeness takes time with the square of the length, and nobody mistypes a name of a page.
+    if len(name) > _LONG:
+        return []
+    short = (candidate for candidate in reversed(valid) if len(candidate) <= _LONG)
+    folded = {candidate.casefold(): candidate for candidate in short}
     near = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
     return [folded[candidate] for candidate in near]
 

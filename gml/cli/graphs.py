@@ -42,10 +42,8 @@ def columns_of(graph: Graph, path: str) -> Choice:
     """Pick the columns of the nodes; those without a node are ignored, and said once."""
 
     def used(names: Sequence[str]) -> Sequence[str]:
-        for name in graph.names:
-            if name not in names:
-                raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
-        ignored = [name for name in names if name not in graph.names]
+        nodes = _present(graph, path, names)
+        ignored = [name for name in names if name not in nodes]
         if ignored:
             reporter().warn(f"not in the graph, ignored: {listing(ignored)}")
         return graph.names
@@ -53,12 +51,19 @@ def columns_of(graph: Graph, path: str) -> Choice:
     return used
 
 
+def _present(graph: Graph, path: str, names: Sequence[str]) -> set[str]:
+    """Check that every node is one of the columns, and return the nodes."""
+    columns = set(names)
+    for name in graph.names:
+        if name not in columns:
+            raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
+    return set(graph.names)
+
+
 def require_columns(graph: Graph, path: str, names: Sequence[str]) -> None:
     """Check that the nodes of a graph are the columns used."""
-    for name in graph.names:
-        if name not in names:
-            raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
-    missing = [name for name in names if name not in graph.names]
+    nodes = _present(graph, path, names)
+    missing = [name for name in names if name not in nodes]
     if missing:
         raise GraphError(
             f"{place(path)}: no node for the columns {listing(missing)}; leave them out with "

@@ -87,12 +87,13 @@ class KnowledgeRequest:
         from gml.graph.knowledge import Knowledge
 
         told = self.from_options.renamed(_padded_names(self.from_options.names, names))
+        known = set(names)
         for name in told.names:
-            if name not in names:
+            if name not in known:
                 raise UsageError(unknown_name("column", name, names))
         from_file = Knowledge() if self.path is None else read_knowledge(self.path)
         for name in from_file.names:
-            if name not in names:
+            if name not in known:
                 raise DataError(f"{self.path}: {unknown_name('column', name, names)}")
         knowledge = told + from_file
         knowledge.require_consistent()

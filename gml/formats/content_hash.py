@@ -13,6 +13,7 @@ the bytes of files, as `sha256sum` prints them.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -42,7 +43,8 @@ def parse_document(text: str, where: str) -> Document:
     def without_twins(pairs: list[tuple[str, Any]]) -> Document:
         found = dict(pairs)
         if len(found) < len(pairs):
-            twice = next(key for k, (key, _) in enumerate(pairs) if key in dict(pairs[:k]))
+            times = Counter(key for key, _ in pairs)
+            twice = next(key for key, number in times.items() if number > 1)
             raise ValueError(f"{quote(twice)} is there twice")
         return found
 
