@@ -125,11 +125,11 @@ class _Reading:
 
     def _used(self, names: Sequence[str]) -> Sequence[str]:
         """Choose among the columns of the file."""
-        known = self.net.names
+        known, there = set(self.net.names), set(names)
         for name in self.data.options.columns or ():
-            if name not in known and name not in names:
+            if name not in known and name not in there:
                 raise UsageError(
-                    unknown_name("column", name, list(dict.fromkeys([*names, *known])))
+                    unknown_name("column", name, list(dict.fromkeys([*names, *self.net.names])))
                 )
         self.ignored.extend(name for name in names if name not in known)
         left_out = _left_out(self.data.options, self.net)

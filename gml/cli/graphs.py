@@ -42,10 +42,7 @@ def columns_of(graph: Graph, path: str) -> Choice:
     """Pick the columns of the nodes; those without a node are ignored, and said once."""
 
     def used(names: Sequence[str]) -> Sequence[str]:
-        known, nodes = set(names), set(graph.names)
-        for name in graph.names:
-            if name not in known:
-                raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
+        nodes = _present(graph, path, names)
         ignored = [name for name in names if name not in nodes]
         if ignored:
             reporter().warn(f"not in the graph, ignored: {listing(ignored)}")
@@ -54,12 +51,18 @@ def columns_of(graph: Graph, path: str) -> Choice:
     return used
 
 
+def _present(graph: Graph, path: str, names: Sequence[str]) -> set[str]:
+    """Check that every node is one of the columns, and return the nodes."""
+    columns = set(names)
+    for name in graph.names:
+        if name not in columns:
+            raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
+    return set(graph.names)
+
+
 def require_columns(graph: Graph, path: str, names: Sequence[str]) -> None:
     """Check that the nodes of a graph are the columns used."""
-    known, nodes = set(names), set(graph.names)
-    for name in graph.names:
-        if name not in known:
-            raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
+    nodes = _present(graph, path, names)
     missing = [name for name in names if name not in nodes]
     if missing:
         raise GraphError(

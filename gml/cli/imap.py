@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections import Counter as Multiset
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -126,13 +127,14 @@ def _columns_of(order: Sequence[str], columns: Sequence[str] | None) -> Choice:
     """Pick the columns of the order, as they stand in the file or in --columns."""
 
     def used(names: Sequence[str]) -> Sequence[str]:
-        twice = [name for k, name in enumerate(order) if name in order[:k]]
+        twice = [name for name, times in Multiset(order).items() if times > 1]
         if twice:
             raise UsageError(f"--order has {listing(twice)} twice")
+        known, placed = set(names), set(order)
         for name in order:
-            if name not in names:
+            if name not in known:
                 raise UsageError(f"--order: {unknown_name('column', name, names)}")
-        left = [name for name in names if name not in order]
+        left = [name for name in names if name not in placed]
         if columns is not None and left:
             raise UsageError(f"--columns has {listing(left)}, which --order does not place")
         if left:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import re
-import sys
+import io
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from gml.errors import DataError, quote
@@ -13,10 +13,11 @@ from gml.kernel.layout import BLOCK_BYTES
 from gml.kernel.layout import Source as BytesIn
 from gml.progress import reporter
 
-_LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-_MAX_HEADER = 1 << 26
+_MAX_HEADER = 1 << 24
+_MAX_NAME = 1 << 20
+_MAX_COLUMNS = 1_000_000
 
 
 class Header(NamedTuple):
@@ -28,10 +29,15 @@ class Header(NamedTuple):
 
 
 def read_header(source: BytesIn, name: str, delimiter: str) -> Header:
-    """Read the first record that is not blank."""
+    """Read the first record that is not blank.
+
+    What was not enough is looked at again when there is twice as much, so that a long header costs
+    no more than a few times its length.
+    """
     data = bytearray()
     buffer = bytearray(BLOCK_BYTES)
     final = False
+    enough = 0
     while not final:
         with memoryview(buffer) as room:
             got = source.readinto(room)
@@ -42,6 +48,9 @@ def read_header(source: BytesIn, name: str, delimiter: str) -> Header:
             del data[: len(_BOM)]
         if data.startswith(_UTF16_BOMS):
             raise DataError(f"{name}: looks like UTF-16; say --encoding utf-16")
+        if len(data) < enough and not final:
+            continue
+        enough = min(2 * len(data), _MAX_HEADER + 1)
         found = _first_record(data.decode("latin-1"), delimiter, final, name)
         if found is not None:
             record, consumed, lines = found
@@ -57,28 +66,35 @@ def _first_record(
     text: str, delimiter: str, final: bool, name: str
 ) -> tuple[list[str], int, int] | None:
     """Return the first record that is not blank, characters and lines used; None = need more."""
-    consumed = lines = 0
     exhausted = False
 
-    def pull() -> Iterator[str]:
-        nonlocal consumed, lines, exhausted
-        for match in _LINE.finditer(text):
-            ends = match[0].endswith(("\r", "\n"))
-            if not final and match.end() == len(text) and not (ends and match[0][-1] == "\n"):
-                break
-            consumed, lines = match.end(), lines + 1
-            yield match[0]
+    def end() -> Iterator[str]:
+        nonlocal exhausted
         exhausted = True
+        yield from ()
 
-    csv.field_size_limit(sys.maxsize)
-    for record in csv.reader(pull(), delimiter=delimiter):
-        if not record:
-            continue
-        if not exhausted:
-            return record, consumed, lines
-        if final:
-            raise DataError(f"{name}: line 1: a quote in the header is never closed")
-    return None
+    physical = io.StringIO(text, newline="")
+    reader = csv.reader(chain(physical, end()), delimiter=delimiter)
+    limit = csv.field_size_limit(_MAX_NAME)
+    try:
+        record = next(filter(None, reader), None)
+    except csv.Error:
+        raise DataError(
+            f"{name}: line 1: a name in the header is longer than {_MAX_NAME >> 20} MiB"
+        ) from None
+    finally:
+        csv.field_size_limit(limit)
+    if record is None or (exhausted and not final):
+        return None
+    if exhausted:
+        raise DataError(f"{name}: line 1: a quote in the header is never closed")
+    consumed = physical.tell()
+    # More may belong to the last line, or to its end.
+    if not final and consumed == len(text) and text[-1] != "\n":
+        return None
+    if len(record) > _MAX_COLUMNS:
+        raise DataError(f"{name}: line 1: {len(record)} columns; {_MAX_COLUMNS} are the most")
+    return record, consumed, reader.line_num
 
 
 def _decode(field: bytes, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gml.errors import DataError, UsageError, listing, quote
 from gml.progress import reporter
 
 _MANY_DROPPED = 0.2
+_MOST_NAMED = 100
 
 
 def count_missing(dataset: Dataset, policy: str, tokens: Collection[str]) -> dict[str, int]:
@@ -54,9 +56,12 @@ def apply_missing_policy(
     if not gaps:
         return dataset
     if policy == "error":
+        names = dataset.names
         per_column = ", ".join(
-            f"{quote(dataset.names[j])} {np.count_nonzero(mask)}" for j, mask in gaps.items()
+            f"{quote(names[j])} {np.count_nonzero(gaps[j])}" for j in islice(gaps, _MOST_NAMED)
         )
+        if len(gaps) > _MOST_NAMED:
+            per_column += f" and {len(gaps) - _MOST_NAMED} more columns"
         drop, level = "drop (complete rows only)", "level (a level of their own)"
         available = "available (rows complete in each table)"
         choices = f"{drop}, {level} or {available}" if offer_available else f"{drop} or {level}"

@@ -44,10 +44,13 @@ from gml.kernel.layout import (
 )
 from gml.kernel.number import parse_number
 from gml.ledger import note_digest
-from gml.resources import default_budget
+from gml.resources import default_budget, require_memory
 
 # Small tables are read whatever the budget, which is asked again for what is made of them.
 _ALWAYS_READ = 1 << 26
+# What a column takes before it has rows: its levels and their hash, and the objects around them.
+_COLUMN_BYTES = 3600
+_MOST_NAMED = 100
 
 Choice = Callable[[Sequence[str]], Sequence[str]]
 """Picks the columns used, given the names of those there are."""
@@ -119,21 +122,24 @@ def choose_columns(
     names: Sequence[str], options: ReadOptions, used: Choice | None, where: str
 ) -> list[int]:
     """Return the positions of the columns used, in the order asked for or of the file."""
+    # Of a name that is there twice, the first: it is refused if it is used.
+    position = {name: j for j, name in reversed(list(enumerate(names)))}
     for name in (*(options.columns or ()), *options.exclude, *options.cuts):
-        if name not in names:
+        if name not in position:
             raise UsageError(unknown_name("column", name, names))
     weights = options.weights_column
-    if weights is not None and weights not in names:
+    if weights is not None and weights not in position:
         raise UsageError(unknown_name("weights column", weights, names))
     wanted = list(options.columns) if options.columns is not None else list(names)
     dropped = {*options.exclude, *([] if weights is None else [weights])}
     wanted = [name for name in wanted if name not in dropped]
     if used is not None:
         left, wanted = wanted, list(used(wanted))
+        offered = set(left)
         for name in wanted:
-            if name not in names:
+            if name not in position:
                 raise UsageError(unknown_name("column", name, left))
-            if name not in left:
+            if name not in offered:
                 raise UsageError(f"column {quote(name)} is left out by the options")
     repeated = [name for name, times in Multiset(wanted).items() if times > 1]
     if options.columns is not None and repeated:
@@ -152,7 +158,8 @@ def choose_columns(
         )
     if not wanted:
         raise UsageError("no columns are left")
-    return [names.index(name) for name in wanted]
+    require_memory(_COLUMN_BYTES * len(wanted), None, f"reading {len(wanted)} columns")
+    return [position[name] for name in wanted]
 
 
 def _specs(
@@ -269,13 +276,15 @@ def _refuse_identifiers(
             if not declared and _numbers_to_cut(column.labels, options) is None:
                 too_many.append(name)
     if too_many:
-        record = ",".join(_csv_field(name) for name in too_many)
+        record = ",".join(_csv_field(name) for name in too_many[:_MOST_NAMED])
         one = len(too_many) == 1
+        more = " …" if len(too_many) > _MOST_NAMED else ""
         cut = "" if options.bins is not None else ", cut numbers into intervals (--bins 5)"
         raise DataError(
             f"{where}: more than {options.max_levels} levels, like "
             f"{'an identifier, in column' if one else 'identifiers, in columns'} "
-            f"{listing(too_many)}; leave {'it' if one else 'them'} out (--exclude {record!r}){cut} "
+            f"{listing(too_many)}; leave {'it' if one else 'them'} out "
+            f"(--exclude {record!r}{more}){cut} "
             "or raise --max-levels"
         )
 

@@ -27,6 +27,7 @@ many tables at once.
 
 from __future__ import annotations
 
+from collections import Counter as Multiset
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -190,21 +191,23 @@ class _Families:
 
 
 def _require_all_once(names: Sequence[str], order: Sequence[str]) -> None:
+    known, placed = set(names), Multiset(order)
     for name in order:
-        if name not in names:
+        if name not in known:
             raise UsageError(unknown_name("variable", name, names))
-    if len(set(order)) < len(order):
-        twice = next(name for k, name in enumerate(order) if name in order[:k])
+    if len(placed) < len(order):
+        twice = next(name for name, times in placed.items() if times > 1)
         raise UsageError(f"the order has {quote(twice)} twice")
     for name in names:
-        if name not in order:
+        if name not in placed:
             raise UsageError(f"the order does not have {quote(name)}")
 
 
 def _require_agreement(names: Sequence[str], order: Sequence[str], knowledge: Knowledge) -> None:
     """Refuse an order that requires or tiers contradict."""
+    known = set(names)
     for name in knowledge.names:
-        if name not in names:
+        if name not in known:
             raise UsageError(unknown_name("variable", name, names))
     knowledge.require_consistent()
     place = {name: k for k, name in enumerate(order)}

@@ -104,8 +104,9 @@ class Course:
 def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Knowledge:
     """Return the knowledge about some variables; contradictions and unknown names are errors."""
     knowledge = knowledge or Knowledge()
+    known = set(names)
     for name in knowledge.names:
-        if name not in names:
+        if name not in known:
             raise UsageError(unknown_name("variable", name, names))
     knowledge.require_consistent()
     return knowledge
