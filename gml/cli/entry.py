@@ -36,8 +36,9 @@ def _leave_on_interrupt() -> None:
 def _wait_for_interrupt() -> None:
     _signal.sigwait([_signal.SIGINT])
     try:
-        if "gml.atomic" in sys.modules:
-            sys.modules["gml.atomic"].remove_partial_files()
+        # Absent or half imported, it has made no file yet.
+        atomic = sys.modules.get("gml.atomic")
+        getattr(atomic, "remove_partial_files", list)()
         # Beside the progress bar, and whatever else holds the stream.
         os.write(2, (b"\r\x1b[K" if os.isatty(2) else b"") + b"gml: error: interrupted\n")
     finally:
