@@ -193,6 +193,8 @@ def _measure_startup(folder: Path, times: int, rng: random.Random) -> None:
             kind += ", traceback through gml" if ours else ", traceback before gml"
             if ours:
                 print(reaction.stderr.decode())
+        if reaction.code == 130 and not reaction.is_clean:
+            kind += f", {reaction.stderr!r}"
         kinds[kind] = kinds.get(kind, 0) + 1
     for kind, count in sorted(kinds.items()):
         print(f"{count:5} {kind}")
