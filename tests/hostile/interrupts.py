@@ -24,6 +24,7 @@ import numpy as np
 
 INTERRUPTED = b"gml: error: interrupted\n"
 _GUARD_SECONDS = 60
+_START_SECONDS = 20
 _HUGE = "1000000000000"
 # By name; each runs for longer than anyone waits, or for seconds where that cannot be had.
 COMMANDS = {
@@ -155,7 +156,8 @@ def _wait_until_ready(process: subprocess.Popen[bytes]) -> None:
     if not status.exists():
         time.sleep(1)
         return
-    while process.poll() is None:
+    end = time.monotonic() + _START_SECONDS
+    while process.poll() is None and time.monotonic() < end:
         blocked = int(re.search(r"SigBlk:\s*(\w+)", status.read_text())[1], 16)
         if blocked >> (signal.SIGINT - 1) & 1:
             return
@@ -191,6 +193,8 @@ def _measure_startup(folder: Path, times: int, rng: random.Random) -> None:
             kind += ", traceback through gml" if ours else ", traceback before gml"
             if ours:
                 print(reaction.stderr.decode())
+        if reaction.code == 130 and not reaction.is_clean:
+            kind += f", {reaction.stderr!r}"
         kinds[kind] = kinds.get(kind, 0) + 1
     for kind, count in sorted(kinds.items()):
         print(f"{count:5} {kind}")

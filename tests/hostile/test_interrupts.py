@@ -24,7 +24,7 @@ from gml.learn.bootstrap import learn_replicates
 from gml.progress import Deadline
 from gml.stopping import Stopped, check_stopped
 
-from .interrupts import COMMANDS, interrupt, make_inputs
+from .interrupts import COMMANDS, INTERRUPTED, interrupt, make_inputs
 
 # Left to the script, to keep the tests short.
 _LEFT_OUT = {"permutation endless", "pc permutation", "average ges", "average hc", "profile"}
@@ -56,6 +56,23 @@ def test_a_command_in_the_background_ignores_interrupts(inputs):
     out, _ = process.communicate(b"a,b\n0,1\n1,0\n", timeout=60)
     assert process.returncode == 0
     assert out.startswith(b"digraph")
+
+
+def test_an_interrupt_in_the_middle_of_an_import_says_so():
+    program = """
+import os, sys, time, types
+from gml.cli import entry
+sys.modules["gml.atomic"] = types.ModuleType("gml.atomic")
+entry._leave_on_interrupt()
+os.kill(os.getpid(), 2)
+time.sleep(60)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert (done.returncode, done.stderr) == (130, INTERRUPTED)
 
 
 # ---------------------------------------------------------------------- the library
