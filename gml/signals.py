@@ -18,6 +18,8 @@ from typing import NoReturn
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+# Below are answers, and what is found to be wrong before a run begins.
+_FAILED = 3
 
 # Those that end a process which does not handle them, and that others send on purpose.
 _NAMES = ("SIGHUP", "SIGQUIT", "SIGTERM", "SIGXCPU", "SIGALRM", "SIGUSR1", "SIGUSR2")
@@ -38,6 +40,7 @@ class Terminated(BaseException):
 class _Course:
     """How far the run is on its way to the end."""
 
+    raised: int | None = None
     stopping = False
     ended = False
 
@@ -49,6 +52,9 @@ def run_to_end(run: Callable[[], int]) -> NoReturn:
         code = run()
         # From here on a signal has nothing to stop.
         _Course.stopping = True
+        if code >= _FAILED and code != INTERRUPTED and _Course.raised is not None:
+            # Extensions take what is raised while they are imported for a failure of their own.
+            _raise(_Course.raised)
     except KeyboardInterrupt:
         _say("interrupted")
         code = INTERRUPTED
@@ -84,7 +90,11 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
         return
     if _Course.stopping:
         _end_by(number)
-    _Course.stopping = True
+    _Course.stopping, _Course.raised = True, number
+    _raise(number)
+
+
+def _raise(number: int) -> NoReturn:
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise Terminated(number)
