@@ -38,6 +38,7 @@ def test_every_kind_of_output_and_every_signal():
     done = subprocess.run(
         [sys.executable, "-m", "tests.hostile.kills", "36"], cwd=ROOT, capture_output=True
     )
+    assert done.stdout, done.stderr.decode()
     figures = json.loads(done.stdout)
     assert figures["examples"] == []
     assert figures["stopped"] > 10
@@ -106,6 +107,26 @@ def test_a_run_ends_by_the_signal_and_without_a_trace(folder, name):
         assert said == f"gml: error: stopped by {name}\n".encode()
     assert sorted(path.name for path in folder.iterdir()) == ["m.json", "out.csv"]
     assert (folder / "out.csv").read_text() == "old"
+
+
+@pytest.mark.parametrize(("name", "end"), [("SIGINT", 130), ("SIGTERM", -signal.SIGTERM)])
+def test_a_signal_that_is_taken_for_an_error_ends_the_run_all_the_same(name, end):
+    """As modules in C do that are just being imported."""
+    script = f"""
+import os, signal
+from gml.signals import run_to_end
+
+def run():
+    try:
+        os.kill(os.getpid(), signal.{name})
+    except BaseException:
+        return 70
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+run_to_end(run)
+"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True).returncode == end
 
 
 @pytest.mark.parametrize("name", ["SIGHUP", "SIGINT"])
