@@ -34,6 +34,7 @@ from gml.counts.countfile import (
 from gml.data.dataset import MAX_LEVELS
 from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, StoredFile, is_parquet
+from gml.data.schema import is_text
 from gml.data.source import open_source
 from gml.errors import DataError, UsageError, listing, quote
 from gml.resources import default_budget, require_memory
@@ -232,7 +233,7 @@ def _parse_description(
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not is_text(value):
         raise _Damaged(f"{value!r} is not text")
     return value
 

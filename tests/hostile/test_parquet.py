@@ -343,12 +343,18 @@ def test_values_that_all_differ_do_not_pile_up(watched, tmp_path):
     assert done.peak < allowed(450)
 
 
-def count_bomb(path):
+def test_counts_of_half_a_character(tmp_path):
+    path = tmp_path / "c.parquet"
+    count_bomb(path, 1, "\ud800")
+    with pytest.raises(DataError, match=r"'\\ud800' is not text"):
+        gml.read_counts(path)
+
+
+def count_bomb(path, n=4_000_000, level="x"):
     """Counts whose codes are a run: few bytes, many values."""
-    n = 4_000_000
     about = {
         "schema": "gml/1", "version": "1", "rows": 1, "dropped": 0, "missing": {}, "sets": [["A"]],
-        "columns": [{"name": "A", "levels": ["x"], "source": "data", "na": False}], "data": [],
+        "columns": [{"name": "A", "levels": [level], "source": "data", "na": False}], "data": [],
         "options": {"missing": "error", "decimal": ".", "na": [], "weights": None, "bins": None},
     }  # fmt: skip
     fields = [
