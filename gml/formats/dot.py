@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from gml.errors import GraphError, counted, quote
+from gml.errors import GraphError, quote
 from gml.formats.merging import EDGE_BYTES, MarkedEdges, decode_list, merge_edges, scalar
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
@@ -87,6 +87,7 @@ _MAX_DEPTH = 200
 # very much.
 _ATTRIBUTE_BYTES = 200
 _FEW_ATTRIBUTES = 100_000
+_FEW_EDGES = 10_000
 
 
 class _Token(NamedTuple):
@@ -346,9 +347,9 @@ def load_dot(text: str, where: str) -> Graph:
     """Read a graph from DOT."""
     parser = _Parser(text, where)
     parser.graph()
-    require_memory(
-        parser.n_edges * EDGE_BYTES, None, f"{where}: reading {counted(parser.n_edges, 'edge')}"
-    )
+    if parser.n_edges > _FEW_EDGES:
+        size = parser.n_edges * EDGE_BYTES
+        require_memory(size, None, f"{where}: reading {parser.n_edges} edges")
     kind = parser.kind
     if kind is None and not parser.directed and not parser.edges:
         kind = "undirected"

@@ -51,6 +51,7 @@ _TABLES = {
 }
 # One character beyond Latin-1 makes all others of a text as wide.
 _WIDE = 3
+_FEW_BYTES = 1 << 20
 
 
 def require_graph_text(graph: Graph, format: str) -> None:
@@ -102,4 +103,6 @@ def _label(levels: Sequence[str] | None, format: str) -> int:
 
 def _require(size: int, texts: Iterable[str], what: str) -> None:
     narrow = all(text.isascii() or max(text) <= "\xff" for text in texts)
-    require_memory(size if narrow else _WIDE * size, None, what)
+    size = size if narrow else _WIDE * size
+    if size > _FEW_BYTES:
+        require_memory(size, None, what)

@@ -21,6 +21,7 @@ from gml.resources import require_memory
 if TYPE_CHECKING:
     import networkx as nx
 
+_FEW_BYTES = 1 << 20
 KINDS = ("dag", "cpdag", "pdag", "pag", "undirected")
 
 
@@ -231,13 +232,14 @@ class Graph:
 
 
 def require_marks(n: int, matrices: int = 1) -> None:
-    """Refuse matrices of n × n bytes that would not fit."""
-    require_memory(
-        matrices * n * n,
-        None,
-        f"a graph of {n} nodes",
-        "; gml keeps a byte for each pair of nodes, so split the graph or raise it",
-    )
+    """Refuse matrices of n × n bytes that would not fit; small ones do."""
+    if matrices * n * n > _FEW_BYTES:
+        require_memory(
+            matrices * n * n,
+            None,
+            f"a graph of {n} nodes",
+            "; gml keeps a byte for each pair of nodes, so split the graph or raise it",
+        )
 
 
 def _edges_by_node(
