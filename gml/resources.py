@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 
 from gml.errors import CannotAnswer, UsageError, quote
@@ -20,7 +19,8 @@ from gml.errors import CannotAnswer, UsageError, quote
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", re.IGNORECASE)
 _FALLBACK = 1 << 30
-_limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
+# Of the process, not of a context: threads that a command starts are held to it too.
+_limit: int | None = None
 
 
 def parse_size(text: str) -> int:
@@ -58,17 +58,17 @@ def limited_to(n_bytes: int | None) -> Iterator[None]:
     ...     default_budget()
     1000
     """
-    token = _limit.set(n_bytes)
+    global _limit
+    before, _limit = _limit, n_bytes
     try:
         yield
     finally:
-        _limit.reset(token)
+        _limit = before
 
 
 def default_budget() -> int:
     """Return the budget in force: that of `limited_to`, else half of what is free now."""
-    limit = _limit.get()
-    return _half_of_free_memory() if limit is None else limit
+    return _half_of_free_memory() if _limit is None else _limit
 
 
 def _half_of_free_memory() -> int:
