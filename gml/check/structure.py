@@ -54,6 +54,7 @@ from gml.graph.graph import Graph
 from gml.independence.base import ResultArrays
 from gml.independence.calibrated import CalibratedTest
 from gml.independence.implied import implied_independences
+from gml.resources import require_memory
 
 PERMUTATION, INCREASE = "permutation", "increase"
 INFORMATION = "information"
@@ -62,6 +63,8 @@ _CONFIDENCE_SHARE = 0.05
 _ROUNDING = 1e-12
 # A permutation with more cells than this takes too long.
 _MOST_CELLS = 200_000
+# A question, its test and its place in the report.
+_PAIR_BYTES = 1300
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,13 @@ def structure_checks(
 ) -> list[Question]:
     """Ask for every pair of nodes: for its independence, or for its edge."""
     position = {variable.name: j for j, variable in enumerate(counter.variables)}
+    n_pairs = len(graph.names) * (len(graph.names) - 1) // 2
+    require_memory(
+        _PAIR_BYTES * n_pairs,
+        None,
+        f"checks of {n_pairs} pairs",
+        "; leave the structure out with --families schema,tables,fit",
+    )
     implied = [
         (u, v, given)
         for u, v, given in implied_independences(graph)

@@ -155,6 +155,7 @@ def command(
     colliders, so that one may point against a weak majority.
     """
     from gml.formats.knowledge import as_json
+    from gml.formats.reports.rows import MadeAnew
 
     pairs = _check_options(by, scoring, pc, probabilities)
     numeric = pc.testing.numeric if by == "pc" else scoring.numeric
@@ -200,7 +201,9 @@ def command(
         averaged, found = average_orders(scoring.make(counter)[0], by, sums, **limits)
     warn_of_contradictions(averaged.triples, "replicates" if by in _BY_SAMPLES else "edges")
     if pairs is not None:
-        pairs.write([pair._asdict() for pair in averaged.shares.pairs()])
+        shares = averaged.shares
+        number = len(shares.names) * (len(shares.names) - 1) // 2
+        pairs.write(MadeAnew(number, lambda: (pair._asdict() for pair in shares.pairs())))
     graph = averaged.dag if dag else averaged.graph
     levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
     out.write(dataclasses.replace(graph, levels=levels), learning | found)

@@ -46,6 +46,7 @@ _MIN_CHUNK = 16
 _FAMILIES_A_COLUMN = 4
 _TABLES_AHEAD = 256
 _FIXED_POINT_BITS = 52
+_MOMENT_BYTES = 40
 
 Part = TypeVar("Part")
 
@@ -223,7 +224,7 @@ class MemoryCounter:
         data = self._data(n_families)
         self._families_asked += n_families
         if self._families_asked >= _FAMILIES_A_COLUMN * len(self._rank_of_column):
-            data.remember_pairs()
+            self._remember_pairs(data)
 
         def chunk(start: int, stop: int) -> NDArray[np.float64]:
             first, last = int(starts[start]), int(starts[stop])
@@ -271,7 +272,7 @@ class MemoryCounter:
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         data = self._data(len(sizes))
         if len(sizes) >= self._column_of_rank.size:
-            data.remember_pairs()
+            self._remember_pairs(data)
 
         def chunk(start: int, stop: int) -> TableStatistics:
             first, last = int(starts[start]), int(starts[stop])
@@ -335,6 +336,12 @@ class MemoryCounter:
         return parts
 
     # ------------------------------------------------------------------ coded data
+
+    def _remember_pairs(self, data: Any) -> None:
+        """Keep the tables of all pairs, if a quarter of the budget holds them."""
+        n_levels = sum(self._n_levels(j) for j in range(len(self.variables)))
+        if 4 * n_levels**2 <= self._budget // 4:
+            data.remember_pairs()
 
     def _n_levels(self, j: int) -> int:
         # A column whose every cell is missing has no level; one empty level keeps shapes simple.
@@ -413,6 +420,12 @@ class MemoryCounter:
         labels = [self.variables[j].name for j in columns if not self.variables[j].is_continuous]
         if labels:
             raise UsageError(f"{listing(labels)} has labels, not numbers")
+        # Cross-products are integers of more than 64 bits.
+        require_memory(
+            _MOMENT_BYTES * len(columns) ** 2,
+            self._budget,
+            f"the moments of {len(columns)} columns",
+        )
         complete = np.ones(self.dataset.n_rows, dtype=bool)
         for j in columns:
             complete &= ~missing_mask(self.dataset.columns[j])

@@ -33,9 +33,12 @@ from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import unshielded_triples
 from gml.learn.pc import WeighedTriple, orient
+from gml.resources import require_memory
 from gml.scores.base import rounded
 
 _SURE = 1e-12
+# Marks in the order of names, and what is compared with them.
+_MARK_BYTES = 6
 
 
 class Pair(NamedTuple):
@@ -118,6 +121,11 @@ def average_graphs(
     """Average graphs over the same nodes; edges get strength, direction and undirected."""
     names = graphs[0].names
     by_name = sorted(range(len(names)), key=names.__getitem__)
+    require_memory(
+        _MARK_BYTES * len(graphs) * len(names) ** 2,
+        None,
+        f"{len(graphs)} graphs of {len(names)} columns",
+    )
     marks = np.stack([graph.marks[np.ix_(by_name, by_name)] for graph in graphs])
     adjacent, arrows = marks != Mark.NONE, marks == Mark.ARROW
     shares = Shares(

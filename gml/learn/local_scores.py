@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import FamilyArray
 from gml.graph.bits import members, positions
-from gml.resources import default_budget
+from gml.resources import default_budget, require_memory
 from gml.scores.base import RESOLUTION, Score, batch
 
 Column = NDArray[np.float64]
 Units = NDArray[np.int64]
 Wanted = tuple[int, int, int]
 """A child, its parents, and the nodes of which each is to be one more parent."""
+_Open = tuple[Column, NDArray[np.int64], NDArray[np.int32]]
+"""A column, the places in it to be filled, and the families of these."""
 
 _MOST_KEPT_BYTES = 1 << 28
 # What a dictionary takes for a key with its sets, about.
@@ -29,6 +31,11 @@ _KEY_BYTES = 250
 _MOST_UNITS = 2.0**60
 # Of the 53 bits of a score, those that sums in another order leave alone.
 _TRUSTED_BITS = 44
+# Each takes some 100 bytes until its score is known.
+_FAMILIES_AT_ONCE = 1 << 18
+# What a search holds of each pair: the score of one as the parent of the other, what that gains,
+# and whether it may.
+_SEARCH_BYTES = 50
 
 
 class LocalScores:
@@ -36,6 +43,8 @@ class LocalScores:
 
     def __init__(self, score: Score, max_memory: int | None = None) -> None:
         """Keep scores in so many bytes, and in no more than are of use."""
+        n = len(score.names)
+        require_memory(_SEARCH_BYTES * n * n, max_memory, f"a search over {n} columns")
         budget = default_budget() if max_memory is None else max_memory
         self._room = min(_MOST_KEPT_BYTES, budget)
         self.names = sorted(score.names)
@@ -97,7 +106,8 @@ class LocalScores:
     def prepare(self, wanted: Iterable[Wanted]) -> None:
         """Compute what is not known of many columns, in few batches."""
         n = len(self.names)
-        open_: dict[int, list[tuple[Column, NDArray[np.int64], NDArray[np.int32]]]] = {}
+        open_: dict[int, list[_Open]] = {}
+        waiting = 0
         for child, parents, more in wanted:
             column = self._columns.get((child, parents))
             if column is None:
@@ -112,6 +122,13 @@ class LocalScores:
             rows[:, 1:-1] = given
             rows[:, -1] = at
             open_.setdefault(len(given), []).append((column, at, rows))
+            waiting += len(rows)
+            if waiting > _FAMILIES_AT_ONCE:
+                self._fill(open_)
+                open_, waiting = {}, 0
+        self._fill(open_)
+
+    def _fill(self, open_: dict[int, list[_Open]]) -> None:
         for parts in open_.values():
             values = self._compute(np.concatenate([rows for _, _, rows in parts]))
             start = 0

@@ -39,9 +39,12 @@ from gml.independence.base import (
     verdict_of_margin,
 )
 from gml.progress import Deadline, reporter
+from gml.resources import require_memory
 
 # Tests asked at a time: enough for threads, few enough for a deadline.
 _BATCH = 1 << 15
+# The pair itself, how far it is, and the numbers of the test that separates it.
+_PAIR_BYTES = 150
 # Fewer tests than this at a time are not worth a call.
 _LEAST_BATCH = 512
 # Rows a stratum that make a function of Z more than an accident of few rows.
@@ -170,6 +173,8 @@ def learn_skeleton(
 ) -> Skeleton:
     """Run all levels; at the deadline what is not yet separated stays adjacent."""
     n = len(asker.names)
+    n_pairs = n * (n - 1) // 2
+    require_memory(_PAIR_BYTES * n_pairs, None, f"what tests say of {n_pairs} pairs")
     required = knowledge.required(asker.names)
     forbidden = knowledge.forbidden(asker.names)
     tiers = knowledge.tiers_of(asker.names)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -28,6 +29,20 @@ class Rows(Protocol):
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Row]: ...
+
+
+@dataclass(frozen=True)
+class MadeAnew:
+    """So many rows, made anew whenever they are gone through."""
+
+    number: int
+    each: Callable[[], Iterator[Row]]
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.each()
 
 
 def as_jsonl(rows: Rows) -> str:
