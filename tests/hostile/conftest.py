@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +17,7 @@ import pytest
 MIB = 1 << 20
 # Beyond any peak that a test allows: a failing test must not take the machine along.
 _ADDRESS_SPACE = 6 << 30
+_WATCH = Path(__file__).with_name("watch.py")
 
 
 class Finished(NamedTuple):
@@ -44,30 +45,33 @@ def watched(tmp_path: Path) -> Callable[..., Finished]:
         seconds: float = 60,
         address_space: int = _ADDRESS_SPACE,
     ) -> Finished:
-        def limit() -> None:
-            resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
-
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, \
-                tempfile.TemporaryFile() as err:  # fmt: skip
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
             given.write(stdin)
             given.seek(0)
-            process = subprocess.Popen(
-                [sys.executable, "-m", "gml.cli", *map(str, args)],
+            reading, writing = os.pipe()
+            watcher = subprocess.Popen(
+                [sys.executable, "-SE", _WATCH, str(writing), str(address_space)]
+                + [sys.executable, "-m", "gml.cli", *map(str, args)],
                 stdin=given,
                 stdout=out,
                 stderr=err,
                 cwd=tmp_path,
                 env={**os.environ, **(env or {})},
-                preexec_fn=limit,
+                pass_fds=[writing],
             )
-            guard = threading.Timer(seconds, process.kill)
-            guard.start()
-            _, status, usage = os.wait4(process.pid, 0)
-            guard.cancel()
-            # Popen would wait for it once more.
-            process.returncode = os.waitstatus_to_exitcode(status)
+            os.close(writing)
+            with os.fdopen(reading) as report:
+                guard = threading.Timer(seconds, os.kill, (int(report.readline()), signal.SIGKILL))
+                guard.start()
+                code, peak = map(int, report.readline().split())
+                guard.cancel()
+            watcher.wait()
             out.seek(0)
             err.seek(0)
-            return Finished(process.returncode, out.read(), err.read(), usage.ru_maxrss * 1024)
+            return Finished(code, out.read(), err.read(), peak)
 
     return run

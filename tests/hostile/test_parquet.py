@@ -6,8 +6,6 @@ import hashlib
 import json
 import os
 import random
-import resource
-from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -26,20 +24,6 @@ WORDS = [b"M\xe4nner", b"M\xf6nner"] * 50
 def save(path, columns, **options):
     pq.write_table(pa.table(columns), path, **options)
     return path
-
-
-def allowed(mebibytes):
-    """The most that a command may have taken; Linux counts from what we had when it was started."""
-    ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return max(mebibytes * MIB, ours + MIB)
-
-
-def apart(function, *args, **options):
-    """Call a function in a process of its own, so that ours stays small."""
-    process = get_context("fork").Process(target=function, args=args, kwargs=options)
-    process.start()
-    process.join()
-    assert process.exitcode == 0
 
 
 def levels(path, **options):
@@ -273,10 +257,10 @@ def test_memory_is_near_that_of_codes(watched, tmp_path):
         columns = {f"c{j}": words for j in range(5)}
         save(tmp_path / "d.parquet", columns, row_group_size=2_000_000)
 
-    apart(write)
+    write()
     done = watched("profile", "d.parquet")
     assert done.code == 0
-    assert done.peak < allowed(230)
+    assert done.peak < 230 * MIB
 
 
 def test_rows_are_asked_for_before_they_are_read(watched, tmp_path):
@@ -285,12 +269,12 @@ def test_rows_are_asked_for_before_they_are_read(watched, tmp_path):
         save(path, {"A": runs, "B": runs}, row_group_size=30_000_000)
 
     path = tmp_path / "d.parquet"
-    apart(write)
+    write()
     assert path.stat().st_size < MIB
     done = watched("profile", "d.parquet", "--max-memory", "50M")
     assert done.code == 4
     assert "the rows would take 57.2 MiB" in done.error
-    assert done.peak < allowed(150)
+    assert done.peak < 150 * MIB
 
 
 def bomb(path, values, batches, type_=None, **options):
@@ -308,21 +292,21 @@ LONG = "x" * 100_000
 
 def test_a_page_that_inflates(watched, tmp_path):
     options = {"use_dictionary": False, "data_page_size": 1 << 30, "write_batch_size": 10_000}
-    apart(bomb, tmp_path / "d.parquet", [LONG] * 2500, 1, max_rows_per_page=10_000, **options)
+    bomb(tmp_path / "d.parquet", [LONG] * 2500, 1, max_rows_per_page=10_000, **options)
     done = watched("profile", "d.parquet", "--max-memory", "200M")
     assert done.code == 4
     assert "would take" in done.error
-    assert done.peak < allowed(200)
+    assert done.peak < 200 * MIB
 
 
 def test_long_values_are_read_a_few_at_a_time(watched, tmp_path):
     shared = {"use_dictionary": False, "column_encoding": {"A": "DELTA_BYTE_ARRAY"}}
-    apart(bomb, tmp_path / "shared.parquet", [LONG] * 1000, 5, **shared)
-    apart(bomb, tmp_path / "fixed.parquet", [LONG.encode()] * 1000, 5, pa.binary(len(LONG)))
+    bomb(tmp_path / "shared.parquet", [LONG] * 1000, 5, **shared)
+    bomb(tmp_path / "fixed.parquet", [LONG.encode()] * 1000, 5, pa.binary(len(LONG)))
     for name in ("shared", "fixed"):
         done = watched("profile", f"{name}.parquet", "--max-memory", "150M")
         assert done.code == 0, done.error
-        assert done.peak < allowed(300)
+        assert done.peak < 300 * MIB
 
 
 def test_values_that_all_differ_do_not_pile_up(watched, tmp_path):
@@ -336,11 +320,11 @@ def test_values_that_all_differ_do_not_pile_up(watched, tmp_path):
                 values = [f"{k} {j} {LONG}" for j in range(100)]
                 writer.write_batch(pa.record_batch([pa.array(values)], schema=schema))
 
-    apart(write)
+    write()
     done = watched("profile", "d.parquet")
     assert done.code == 3
     assert "like an identifier" in done.error
-    assert done.peak < allowed(450)
+    assert done.peak < 450 * MIB
 
 
 def test_counts_of_half_a_character(tmp_path):
@@ -371,12 +355,12 @@ def count_bomb(path, n=4_000_000, level="x"):
 
 def test_counts_are_asked_for_before_they_are_read(watched, tmp_path):
     path = tmp_path / "c.parquet"
-    apart(count_bomb, path)
+    count_bomb(path)
     assert path.stat().st_size < 100_000
     done = watched("merge", "c.parquet", "-o", "x.parquet", "--max-memory", "60M")
     assert done.code == 4
     assert "the tables would take 68." in done.error
-    assert done.peak < allowed(150)
+    assert done.peak < 150 * MIB
     with pytest.raises(CannotAnswer):
         gml.read_counts(path, max_memory=60 * MIB)
 
