@@ -53,7 +53,7 @@ class GmlWarning(UserWarning):
 _SHOWN = 8
 # Comparing names takes the product of their lengths.
 _LONGEST_COMPARED = 100
-_MOST_COMPARED = 10_000
+_MOST_WORK = 20_000_000
 
 
 def printable(text: str) -> str:
@@ -148,8 +148,12 @@ def _near(name: str, valid: list[str]) -> list[str]:
 
     if len(name) > _LONGEST_COMPARED:
         return []
-    short = [candidate for candidate in valid if len(candidate) <= _LONGEST_COMPARED]
-    folded = {candidate.casefold(): candidate for candidate in reversed(short[:_MOST_COMPARED])}
+    work, compared = 0, []
+    for candidate in valid:
+        if len(candidate) <= _LONGEST_COMPARED and work <= _MOST_WORK:
+            work += len(name) * len(candidate)
+            compared.append(candidate)
+    folded = {candidate.casefold(): candidate for candidate in reversed(compared)}
     near = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
     return [folded[candidate] for candidate in near]
 

@@ -222,11 +222,10 @@ LINEAR = {
     "levels.bif": (f"network x {{ }}\nvariable a {{ type discrete {{ {LEVELS} }}; }}\n", 3),
     "html.dot": ("digraph { " + "<a>;" * 30_000 + "/*" + "-" * 30_000_000 + "*/ }", 0),
     "chain.dot": ("digraph {" + "->".join(f"n{i}" for i in range(12_000)) + "}", 0),
-    "family.bif": (VARIABLE + f"probability ( a | {'x, ' * HUNDRED_THOUSAND} x ) {{ }}\n", 3),
     "name.bif": (
         "network x { }\n"
-        + "".join(f"variable {'ab' * 5000}{i} {{ type discrete {{ x }}; }}\n" for i in range(200))
-        + f"probability ( {'ba' * 5000} ) {{ table 1; }}\n",
+        + "".join(f"variable {'ab' * 90}{i} {{ type discrete {{ x }}; }}\n" for i in range(20_000))
+        + f"probability ( {'ba' * 90} ) {{ table 1; }}\n",
         3,
     ),
     "subgraphs.dot": (
@@ -271,8 +270,6 @@ DEEP = {
     "braces.net": "net " + "{" * HUNDRED_THOUSAND,
     "states.net": "net { } node a { states = (" + "(" * HUNDRED_THOUSAND + "); }",
     "nodes.json": '{"nodes": ' + "[" * HUNDRED_THOUSAND,
-    "intervals.json": '{"nodes": [{"id": "a", "levels": ["x"], "cpt": [[1]], "intervals": '
-    + "[" * 900 + "]" * 900 + "}]}",
     "laughs.graphml": f'{LAUGHING}{GRAPHML}<graph edgedefault="directed"><node id="&l9;"/></graph></graphml>',
     "laughs.xmlbif": LAUGHING + BIF_NAME,
     "outside.graphml": f'{OUTSIDE}{GRAPHML}<graph edgedefault="directed"><node id="&l9;"/></graph></graphml>',
@@ -289,6 +286,12 @@ def test_depth_and_entities_are_refused(tmp_path, monkeypatch, capsys, name):
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "SECRET" not in said
+
+
+def test_intervals_are_no_deeper_than_a_table(watched, tmp_path):
+    node = '{"id": "a", "levels": ["x"], "cpt": [[1]], "intervals": ' + "[" * 900 + "]" * 900 + "}"
+    (tmp_path / "m.json").write_text(f'{{"nodes": [{node}]}}')
+    refused(watched("convert", "m.json", "o.dot"), 3, "m.json: the intervals of 'a'")
 
 
 # ---------------------------------------------------------------------- damage
