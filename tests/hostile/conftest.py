@@ -54,8 +54,10 @@ def watched(tmp_path: Path) -> Callable[..., Finished]:
             given.seek(0)
             reading, writing = os.pipe()
             watcher = subprocess.Popen(
-                [sys.executable, "-SE", _WATCH, str(writing), str(address_space)]
-                + [sys.executable, "-m", "gml.cli", *map(str, args)],
+                [
+                    *(sys.executable, "-SE", _WATCH, str(writing), str(address_space)),
+                    *(sys.executable, "-m", "gml.cli", *map(str, args)),
+                ],
                 stdin=given,
                 stdout=out,
                 stderr=err,

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gml.cli.main import main
+from gml.cli.entry import main
 
 SAMPLE_DATA = Path(__file__).resolve().parent.parent.parent / "sample_data"
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGKILL")
@@ -161,7 +161,8 @@ class Bench:
                 os.dup2(nowhere, stream)
             if stop is not None and isinstance(stop.when, Moment):
                 _signal_at(stop, stop.when)
-            main(call.split())
+            sys.argv[1:] = call.split()
+            main()
         except SystemExit as end:
             code = int(end.code or 0)
         finally:
