@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +17,18 @@ import pytest
 MIB = 1 << 20
 # Beyond any peak that a test allows: a failing test must not take the machine along.
 _ADDRESS_SPACE = 6 << 30
+# A process starts with the peak of the one it was forked from, so that this must be a small one.
+_WATCHER = """
+import os, resource, sys
+space, report, *command = sys.argv[1:]
+child = os.fork()
+if child == 0:
+    resource.setrlimit(resource.RLIMIT_AS, (int(space), int(space)))
+    os.execv(command[0], command)
+_, status, usage = os.wait4(child, 0)
+with open(report, "w") as file:
+    file.write(f"{status} {usage.ru_maxrss}")
+"""
 
 
 class Finished(NamedTuple):
@@ -44,30 +56,28 @@ def watched(tmp_path: Path) -> Callable[..., Finished]:
         seconds: float = 60,
         address_space: int = _ADDRESS_SPACE,
     ) -> Finished:
-        def limit() -> None:
-            resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
-
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, \
-                tempfile.TemporaryFile() as err:  # fmt: skip
+                tempfile.TemporaryFile() as err, tempfile.NamedTemporaryFile() as report:  # fmt: skip
             given.write(stdin)
             given.seek(0)
+            command = [sys.executable, "-m", "gml.cli", *map(str, args)]
             process = subprocess.Popen(
-                [sys.executable, "-m", "gml.cli", *map(str, args)],
+                [sys.executable, "-ISc", _WATCHER, str(address_space), report.name, *command],
                 stdin=given,
                 stdout=out,
                 stderr=err,
                 cwd=tmp_path,
                 env={**os.environ, **(env or {})},
-                preexec_fn=limit,
+                start_new_session=True,
             )
-            guard = threading.Timer(seconds, process.kill)
+            guard = threading.Timer(seconds, os.killpg, [process.pid, signal.SIGKILL])
             guard.start()
-            _, status, usage = os.wait4(process.pid, 0)
+            process.wait()
             guard.cancel()
-            # Popen would wait for it once more.
-            process.returncode = os.waitstatus_to_exitcode(status)
+            status, peak = map(int, report.read().split() or [signal.SIGKILL, 0])
             out.seek(0)
             err.seek(0)
-            return Finished(process.returncode, out.read(), err.read(), usage.ru_maxrss * 1024)
+            code = os.waitstatus_to_exitcode(status)
+            return Finished(code, out.read(), err.read(), peak * 1024)
 
     return run
