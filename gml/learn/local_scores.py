@@ -44,7 +44,7 @@ class LocalScores:
     def __init__(self, score: Score, max_memory: int | None = None) -> None:
         """Keep scores in so many bytes, and in no more than are of use."""
         n = len(score.names)
-        require_memory(_SEARCH_BYTES * n * n, max_memory, f"a search over {n} columns")
+        require_memory(_SEARCH_BYTES * n * n, None, f"a search over {n} columns")
         budget = default_budget() if max_memory is None else max_memory
         self._room = min(_MOST_KEPT_BYTES, budget)
         self.names = sorted(score.names)
