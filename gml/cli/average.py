@@ -200,13 +200,14 @@ def command(
             sums |= {**chain, "seed": seed}
         averaged, found = average_orders(scoring.make(counter)[0], by, sums, **limits)
     warn_of_contradictions(averaged.triples, "replicates" if by in _BY_SAMPLES else "edges")
+    graph = averaged.dag if dag else averaged.graph
+    levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
+    # First: a format may refuse the names, and then the shares do not appear either.
+    out.write(dataclasses.replace(graph, levels=levels), learning | found)
     if pairs is not None:
         shares = averaged.shares
         number = len(shares.names) * (len(shares.names) - 1) // 2
         pairs.write(MadeAnew(number, lambda: (pair._asdict() for pair in shares.pairs())))
-    graph = averaged.dag if dag else averaged.graph
-    levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
-    out.write(dataclasses.replace(graph, levels=levels), learning | found)
     if found.get("complete", True):
         return 0
     ready = "the orders sampled so far are averaged"

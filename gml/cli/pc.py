@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gml.data.dataset import Dataset
     from gml.graph.graph import Graph
     from gml.graph.knowledge import Knowledge
-    from gml.learn.pc import PcResult, WeighedTriple
+    from gml.learn.pc import PcResult, Sepset, WeighedTriple
     from gml.learn.skeleton import Log, TestRecord
 
 # ln 2: evidence that a coin might have given.
@@ -121,12 +121,17 @@ def command(
     if known:
         learning["knowledge"] = as_json(known)
     run = _Run(counter, data.threads, pc, known, deadline)
-    if bootstrap is not None:
-        graph, found = run.average(bootstrap, threshold, dag)
-    else:
-        graph, found = run.learn(dag, separators, test_log)
     levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
-    out.write(dataclasses.replace(graph, levels=levels), learning | found)
+    with run.logging(test_log) as log:
+        sepsets_found: Sequence[Sepset] = ()
+        if bootstrap is not None:
+            graph, found = run.average(bootstrap, threshold, dag)
+        else:
+            graph, found, sepsets_found = run.learn(dag, log)
+        # First: a format may refuse the names, and then no other file appears either.
+        out.write(dataclasses.replace(graph, levels=levels), learning | found)
+        if separators is not None:
+            separators.write(_sepset_rows(sepsets_found))
     if found.get("complete", True):
         return 0
     done = "tests are missing, so edges may be too many and arrows wrong"
@@ -171,20 +176,12 @@ class _Run:
     deadline: Deadline
 
     def learn(
-        self, dag: bool, separators: ReportOutput | None, test_log: str | None
-    ) -> tuple[Graph, dict[str, Any]]:
-        """Learn one graph; returns it with what `learning` says of the run."""
-        with ExitStack() as files:
-            writer = None
-            if test_log is not None:
-                writer = files.enter_context(self._logging(test_log))
-            result = self._pc(
-                self.counter, self.threads, log=None if writer is None else writer.test
-            )
-            if writer is not None:
-                writer.finish(result)
-            if separators is not None:
-                separators.write(_sepset_rows(result))
+        self, dag: bool, log: _LogWriter | None
+    ) -> tuple[Graph, dict[str, Any], Sequence[Sepset]]:
+        """Learn one graph; returns it with what `learning` says of the run, and what separates."""
+        result = self._pc(self.counter, self.threads, log=None if log is None else log.test)
+        if log is not None:
+            log.finish(result)
         warn_of_contradictions(result.triples, "tests")
         _warn_of_ambiguous(result.ambiguous)
         reporter().note(
@@ -198,10 +195,14 @@ class _Run:
         }
         if not result.complete:
             found["complete"] = False
-        return result.dag if dag else result.graph, found
+        return result.dag if dag else result.graph, found, result.sepsets
 
     @contextmanager
-    def _logging(self, path: str) -> Iterator[_LogWriter]:
+    def logging(self, path: str | None) -> Iterator[_LogWriter | None]:
+        """Yield what takes the tests, into a file that appears whole; None without one."""
+        if path is None:
+            yield None
+            return
         from gml.atomic import whole_file
         from gml.formats.test_log import line, run_record
 
@@ -277,7 +278,7 @@ class _LogWriter:
             self._file.write(line(record))
 
 
-def _sepset_rows(result: PcResult) -> list[dict[str, Any]]:
+def _sepset_rows(sepsets: Sequence[Sepset]) -> list[dict[str, Any]]:
     from gml.formats.reports.tests import numbers_of
 
     return [
@@ -288,5 +289,5 @@ def _sepset_rows(result: PcResult) -> list[dict[str, Any]]:
             **numbers_of(sepset.result),
             "n": sepset.result.n,
         }
-        for sepset in result.sepsets
+        for sepset in sepsets
     ]

@@ -23,7 +23,7 @@ from gml.resources import require_memory
 _SHAPES = {Mark.TAIL: "none", Mark.ARROW: "normal", Mark.CIRCLE: "odot"}
 _MARK_ATTRIBUTES = ("dir", "arrowhead", "arrowtail")
 _NUMERAL = re.compile(r"-?(\.\d+|\d+(\.\d*)?)")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 # ---------------------------------------------------------------------- writing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-_NUMBER = re.compile(rb" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *")
+_NUMBER = re.compile(rb" *[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)? *")
 
 
 def parse_number(field: bytes, decimal: str) -> float | None:

@@ -61,13 +61,18 @@ def in_order(
             # A copy for each: what limits the run limits its threads.
             waiting.append(pool.submit(copy_context().run, work, item))
             if len(waiting) > most:
-                yield _result(waiting.popleft())
+                result = _result(waiting[0])
+                waiting.popleft()
+                yield result
         while waiting:
-            yield _result(waiting.popleft())
+            result = _result(waiting[0])
+            waiting.popleft()
+            yield result
     finally:
         flag[0] = 1
         pool.shutdown(wait=False, cancel_futures=True)
-        wait(waiting, _PATIENCE_SECONDS)
+        still_at_work = wait(waiting, _PATIENCE_SECONDS).not_done
+        pool.shutdown(wait=not still_at_work)
 
 
 def _obey(flag: bytearray) -> None:
