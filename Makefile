@@ -8,7 +8,7 @@ KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml
 
 SECONDS ?= 60
 
-.PHONY: demo test fuzz lint format docs bench bench-search bench-check sanitize clean
+.PHONY: demo test hostile fuzz lint format docs bench bench-search bench-check sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -27,9 +27,13 @@ $(PEERS): $(STAMP)
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh sample_data/demo.sh
 
-## Run the tests.
+## Run the tests, but for those of hostile input.
 test: $(PEERS)
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --ignore=tests/hostile --ignore=tests/fuzz
+
+## Run the tests of hostile input: bombs, odd streams, signals at bad moments, a minute of fuzzing.
+hostile: $(STAMP)
+	$(BIN)/python -m pytest -q -n auto tests/hostile tests/fuzz
 
 ## Feed damaged input of every kind to every command: make fuzz SECONDS=3600 SEED=7 KINDS=csv,dot.
 fuzz: $(STAMP)

@@ -96,10 +96,15 @@ def _temporary_file(target: str, path: object) -> Iterator[tuple[str, int]]:
 def _new_locked_file(path: str) -> int | None:
     """Make a file; None if another process took it for a leftover before it was locked."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    # Without locks nobody can take a file for a leftover either.
-    with contextlib.suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    if _leads_to(path, descriptor):
+    taken = False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        taken = True
+    except OSError:
+        # Without locks nobody can take a file for a leftover either.
+        pass
+    if not taken and _leads_to(path, descriptor):
         return descriptor
     os.close(descriptor)
     return None

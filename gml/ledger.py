@@ -73,15 +73,15 @@ class Ledger:
             # What is not there will be said by whoever reads it.
             if found is not None and len(found) == 2:
                 self._read[found] = path
-        for path in self.planned:
-            self._require_no_input(path)
+        for path, option in self.planned.items():
+            self._require_no_input(path, option)
 
     def plan(self, path: str, option: str) -> None:
         """Note an output before anything is written; it may be neither an input nor another one.
 
         `-` is standard output. Devices can be named more than once.
         """
-        self._require_no_input(path)
+        self._require_no_input(path, option)
         other = self._rival(path)
         if other is not None:
             options = " and ".join(dict.fromkeys([self.planned[other], option]))
@@ -120,10 +120,10 @@ class Ledger:
         if found is not None:
             self._written[found] = path
 
-    def _require_no_input(self, path: str) -> None:
+    def _require_no_input(self, path: str, option: str) -> None:
         shown = "standard output" if _descriptor(path) == 1 else repr(path)
         if any(key in self._read for key in _keys(path)):
-            raise UsageError(f"{shown} is an input; write somewhere else")
+            raise UsageError(f"{shown} ({option}) is an input; write somewhere else")
         if not self._folders or _descriptor(path) is not None:
             return
         # Where a link is, and what it leads to.
@@ -132,7 +132,7 @@ class Ledger:
                 found = self._folders.get(_identity(folder) or (0, 0))
                 if found is not None:
                     raise UsageError(
-                        f"{shown} lies in {found!r}, which is an input and would have it as data "
+                        f"{shown} is inside {found!r}, an input folder, and would be read as data "
                         "next time; write somewhere else"
                     )
 

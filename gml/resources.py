@@ -24,8 +24,9 @@ from gml.errors import CannotAnswer, UsageError, quote
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", re.IGNORECASE)
 _FALLBACK = 1 << 30
-# Measured: the interpreter, NumPy and the kernel take 100 MiB, the buffer of OpenBLAS 35.
-_LEAST_SPACE = 192 << 20
+# Measured: the interpreter, NumPy and the kernel take 100 MiB, the buffer of OpenBLAS 35, what the
+# allocator sets aside for the thread that waits for signals 64.
+_LEAST_SPACE = 256 << 20
 # Measured beyond these with one thread of each kind: loading 290 MiB, a small table 110.
 _ARROW_SPACE = 448 << 20
 _SCARCE_SPACE = 4 << 30

@@ -25,6 +25,9 @@ _ENDING = (
     *("SIGALRM", "SIGUSR1", "SIGUSR2"),
 )
 
+_STACK_BYTES = 1 << 18
+_PATIENCE_SECONDS = 1
+
 partial_files: set[str] = set()
 """Files that are being written, and must be gone when the process is."""
 making = _thread.allocate_lock()
@@ -39,11 +42,13 @@ def end_on_signals() -> None:
     numbers = [getattr(_signal, name) for name in _ENDING if hasattr(_signal, name)]
     numbers = [number for number in numbers if _signal.getsignal(number) in untouched]
     _signal.pthread_sigmask(_signal.SIG_BLOCK, numbers)
+    usual = _thread.stack_size(_STACK_BYTES)
     try:
         _thread.start_new_thread(_wait_for, (numbers,))
     except RuntimeError:
         # No thread can be had: KeyboardInterrupt does what it can.
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, numbers)
+    _thread.stack_size(usual)
 
 
 def remove_partial_files() -> None:
@@ -59,13 +64,15 @@ def _wait_for(numbers: list[int]) -> None:
     number = _signal.sigwait(numbers)
     interrupted = number == _signal.SIGINT
     try:
-        # Never released: who is about to make a file waits for the end.
-        making.acquire()
+        # Never released: who is about to make a file waits for the end. But a file system that
+        # hangs must not keep the process alive.
+        making.acquire(timeout=_PATIENCE_SECONDS)
         remove_partial_files()
         text = "interrupted" if interrupted else f"stopped by {_name_of(number)}"
         # To the descriptor, as whatever the main thread does may hold the stream.
         clear = b"\r\x1b[K" if os.isatty(2) else b""
-        os.write(2, clear + f"gml: error: {text}\n".encode())
+        if _is_writable(2):
+            os.write(2, clear + f"gml: error: {text}\n".encode())
     except OSError:
         pass
     finally:
@@ -74,6 +81,13 @@ def _wait_for(numbers: list[int]) -> None:
             _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [number])
             os.kill(os.getpid(), number)
         os._exit(INTERRUPTED if interrupted else 128 + number)
+
+
+def _is_writable(descriptor: int) -> bool:
+    """Whether writing would not wait for a reader that may never come."""
+    import select
+
+    return bool(select.select([], [descriptor], [], 0)[1])
 
 
 def _name_of(number: int) -> str:

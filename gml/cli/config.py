@@ -62,7 +62,8 @@ class ConfiguredCommand(click.Command):
                 metavar="FILE",
                 expose_value=False,
                 help="Take settings from this TOML file; by default from a gml.toml, or a "
-                "pyproject.toml with a table tool.gml, here or in the root of the repository.",
+                "pyproject.toml with a table tool.gml, here or in the root of the repository, "
+                "that only you can write.",
             ),
             click.Option(
                 ["--no-config"],

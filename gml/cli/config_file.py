@@ -22,7 +22,7 @@ _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class RawFile(NamedTuple):
-    """The bytes of a file, and why it may say what the user does not mean: None if it cannot."""
+    """The bytes of a file, whether another user owns it, and whether others can write it."""
 
     content: bytes
     is_foreign: bool
@@ -55,7 +55,7 @@ def read_settings(path: str) -> RawFile:
         raise DataError(f"{place(path)}: cannot be read: {error.strerror}") from None
     if len(content) > _MOST_BYTES:
         most = format_size(_MOST_BYTES)
-        raise DataError(f"{place(path)}: more than {most}, so no file of settings")
+        raise DataError(f"{place(path)}: over {most}, too large for a file of settings")
     if not hasattr(os, "geteuid"):
         return RawFile(content, is_foreign=False, is_writable=False)
     is_writable = stat.S_ISREG(found.st_mode) and bool(found.st_mode & _WRITABLE)
@@ -64,13 +64,11 @@ def read_settings(path: str) -> RawFile:
 
 def require_trusted(path: str, raw: RawFile) -> None:
     """Refuse a file that was found, and not named, if it may be another user's."""
-    way_out = "take it by --config, or do without by --no-config"
+    way_out = "name it with --config if you trust it, or leave it out with --no-config"
     if raw.is_foreign:
-        raise DataError(f"{place(path)}: settings that another user owns are not taken; {way_out}")
+        raise DataError(f"{place(path)}: these settings belong to another user; {way_out}")
     if raw.is_writable:
-        raise DataError(
-            f"{place(path)}: settings that others can write are not taken; chmod go-w, {way_out}"
-        )
+        raise DataError(f"{place(path)}: others can write these settings; chmod go-w it, {way_out}")
 
 
 def require_below(folder: str, path: str, origin: str) -> None:

@@ -24,7 +24,7 @@ from gml.cli.options import (
     was_given,
 )
 from gml.cli.output import ModelOutput, model_output, plan_output
-from gml.errors import UsageError, listing, place
+from gml.errors import UsageError, listing, place, quote
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels", "strict")
     "--cpt-dir",
     type=OutputFile(folder=True),
     metavar="DIR",
-    help="Also write one CSV file for each node here.",
+    help="Also write a CSV file for each node here, NODE.csv.",
 )
 @safe_csv_option
 @click.option("--strict", is_flag=True, help="Exit 4 if a configuration of parents was never seen.")
@@ -160,8 +160,8 @@ def _plan_tables(graph: Graph, folder: str) -> None:
 
     # In a folder that is still to be made there is nothing to replace.
     if os.path.isdir(folder):  # noqa: PTH112
-        for path in table_paths(graph.names, folder):
-            plan_output(path, "--cpt-dir")
+        for name, path in zip(graph.names, table_paths(graph.names, folder), strict=True):
+            plan_output(path, f"--cpt-dir, the table of {quote(name)}")
 
 
 def _dag(graph: Graph, path: str) -> Graph:

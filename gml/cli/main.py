@@ -15,7 +15,7 @@ from gml import __version__
 from gml.cli.output import abandon_standard_output, write_standard_output
 from gml.errors import GmlError, printable, unknown_name
 from gml.progress import say, write_stderr
-from gml.resources import lack_behind
+from gml.resources import lack_behind, prepare_libraries
 
 COMMANDS = {
     "average": "Learn how sure each edge is: average many graphs.",
@@ -50,6 +50,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        prepare_libraries()
         module = importlib.import_module(f"gml.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command

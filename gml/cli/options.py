@@ -18,7 +18,7 @@ import click
 from gml import ledger
 from gml.errors import CannotAnswer, UsageError, listing, place
 from gml.progress import Deadline, StderrReporter, reporter, reporting_to
-from gml.resources import available_threads, limited_to, parse_size, prepare_libraries
+from gml.resources import available_threads, limited_to, parse_size
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -227,7 +227,8 @@ def common_options(function: Function) -> Function:
         is_eager=True,
         expose_value=False,
         callback=_limit_memory,
-        help="Refuse what would take more, such as 500M; half of what is free by default.",
+        help="Refuse what would take more (500M, 2G), such as large tables, before it is made; "
+        "half of what is free by default. gml itself takes some 60M.",
     )
     @click.option("-q", "--quiet", is_flag=True, help="No warnings and no progress.")
     @click.option("-v", "--verbose", is_flag=True, help="Say what is done.")
@@ -242,7 +243,6 @@ def common_options(function: Function) -> Function:
         debug: bool,
         **kwargs: Any,
     ) -> Any:
-        prepare_libraries()
         run_ledger().keeps_unchanged = if_changed
         given = click.get_current_context().params
         if given.get("output", given.get("out_path", "")) in (None, ledger.STANDARD_OUTPUT):

@@ -83,7 +83,7 @@ def plan_output(path: str, option: str, *, folder: bool = False) -> None:
 
 @dataclass(frozen=True)
 class RowOutput:
-    """Takes rows as CSV text, piece by piece."""
+    """Takes bytes, such as rows of CSV, piece by piece."""
 
     path: str | None
 
@@ -92,6 +92,7 @@ class RowOutput:
         if not goes_to_standard_output(self.path):
             from gml.atomic import streamed_file
 
+            # A pipe that was closed must not hide the answer that the exit code gives.
             with contextlib.suppress(BrokenPipeError), streamed_file(str(self.path)) as file:
                 for piece in pieces:
                     file.write(piece)
@@ -136,15 +137,7 @@ class _Output:
         return (printable_lines(lines) if self.format in _FOR_PEOPLE else lines).encode("utf-8")
 
     def _send(self, text: str) -> None:
-        content = self._encode(text)
-        if goes_to_standard_output(self.path):
-            write_standard_output(content)
-        else:
-            from gml.atomic import write_whole
-
-            # A pipe that was closed must not hide the answer that the exit code gives.
-            with contextlib.suppress(BrokenPipeError):
-                write_whole(str(self.path), content)
+        RowOutput(self.path).write([self._encode(text)])
 
 
 class ConvertedOutput(_Output):

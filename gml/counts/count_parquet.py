@@ -37,10 +37,9 @@ from gml.data.levels import NA_LEVEL
 from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, StoredFile, is_parquet
 from gml.data.source import open_source
-from gml.errors import CannotAnswer, DataError, UsageError, listing, quote
+from gml.errors import DataError, UsageError, listing, quote
 from gml.resources import (
     default_budget,
-    lack_behind,
     require_memory,
     require_space_for_arrow,
 )
@@ -180,18 +179,10 @@ class _Damaged(Exception):
 @contextmanager
 def _damage(where: str) -> Iterator[None]:
     """Turn what a damaged file leads to into an error that names it."""
-    import pyarrow as pa
-
     try:
         yield
     except (_Damaged, KeyError, TypeError, ValueError, RecursionError) as error:
         raise DataError(f"{where}: a damaged count file: {error}") from None
-    except OSError as error:
-        raise DataError(f"{where}: {error.strerror or error}") from None
-    except pa.ArrowException as error:
-        if lack := lack_behind(error):
-            raise CannotAnswer(f"{where}: {lack}") from None
-        raise DataError(f"{where}: {error}") from None
 
 
 def _parsed(about: bytes) -> dict[str, Any]:
@@ -310,7 +301,7 @@ def _assemble(
         lengths.append(np.diff(chunk.offsets.to_numpy()))
     widths = np.array([len(members) for members in sets], dtype=np.int64)
     if np.any(np.concatenate(lengths) != widths[set_of_cell]):
-        raise _Damaged("a cell has not as many codes as its set has columns")
+        raise _Damaged("a cell has fewer or more codes than its set has columns")
     codes = np.concatenate(pieces)
     starts = np.searchsorted(set_of_cell, np.arange(len(sets) + 1)).astype(np.int64)
     found = CountFile(columns, sets=sets, codes=codes, counts=counts, starts=starts, **rest)
@@ -320,5 +311,5 @@ def _assemble(
             raise _Damaged(f"a code of {listing(found.names_of(k))} is not that of a level")
     complete = found.options.missing != "available"
     if np.any(found.rows > found.n) or (complete and np.any(found.rows != found.n)):
-        raise _Damaged("a table has not as many rows as the file says")
+        raise _Damaged("a table has fewer or more rows than the file says")
     return found

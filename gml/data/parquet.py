@@ -231,7 +231,7 @@ def open_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Iterator
         ) from None
     paths = parquet_files(path)
     if not paths:
-        raise DataError(f"{place(path)}: no Parquet files any more")
+        raise DataError(f"{place(path)}: the Parquet files are gone")
     n_rows = 0
     with ExitStack() as stack:
         files: list[StoredFile] = []

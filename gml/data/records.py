@@ -15,9 +15,7 @@ from gml.data.options import ReadOptions
 from gml.data.reading import default_delimiter
 from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, counted
-
-# As the kernel's reader has it.
-_MOST_CHARACTERS = 1 << 26
+from gml.kernel.layout import FIELD_LIMIT, RECORD_LIMIT
 
 
 class Records(NamedTuple):
@@ -69,12 +67,12 @@ class _Lines:
         self._text = text
         self._where = where
         self.next_line = self._record_line = first_line
-        self._left = _MOST_CHARACTERS
+        self._left = RECORD_LIMIT
         self.ended = False
 
     def begin_record(self) -> int:
         """Note that a record begins, and return its line."""
-        self._record_line, self._left = self.next_line, _MOST_CHARACTERS
+        self._record_line, self._left = self.next_line, RECORD_LIMIT
         return self._record_line
 
     def __iter__(self) -> Iterator[str]:
@@ -89,7 +87,7 @@ class _Lines:
         if self._left < 0:
             raise DataError(
                 f"{self._where}: line {self._record_line}: a record of more than "
-                f"{_MOST_CHARACTERS >> 20} MiB; is a quote left open?"
+                f"{RECORD_LIMIT >> 20} MiB; is a quote left open?"
             )
         self.next_line += 1
         return line
@@ -116,6 +114,11 @@ def _rows(
             raise DataError(f"{where}: line {line}: a quote opens here and is never closed")
         if not fields:
             continue
+        if max(map(len, fields)) > FIELD_LIMIT:
+            raise DataError(
+                f"{where}: line {line}: a field of more than {FIELD_LIMIT >> 20} MiB; is a quote "
+                "left open?"
+            )
         if len(fields) != width:
             raise DataError(
                 f"{where}: line {line}: {counted(len(fields), 'field')}, but the "

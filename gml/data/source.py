@@ -180,7 +180,7 @@ class ByteSource:
         if len(self._decoder.getstate()[0]) > _MOST_PENDING:
             raise DataError(
                 f"{self.name}: line {self._line + self._count_lines(text)}: {self._encoding} that "
-                "goes on and on without a character; name the right --encoding"
+                "goes on without a complete character; name the right --encoding"
             )
         try:
             encoded = text.encode("utf-8")
@@ -332,8 +332,8 @@ def _zstd(stream: io.BufferedReader[_Raw], name: str) -> _Stream:
 
 def _window_too_large(name: str, window: str) -> DataError:
     return DataError(
-        f"{name}: to inflate it takes {window}more than the {_MOST_WINDOW >> 20} MiB that are "
-        "allowed; compress it with another level"
+        f"{name}: decompressing it needs {window}more than the limit of {_MOST_WINDOW >> 20} MiB; "
+        "recompress it at a lower level"
     )
 
 

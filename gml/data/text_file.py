@@ -1,4 +1,4 @@
-"""Text files that are read whole, or line by line: graphs, models, schemas, settings, logs.
+"""Text files that are read whole, or line by line: graphs, models, schemas, logs.
 
 A table is streamed, so that its size is of no concern; these are kept, and what is made of them
 takes several times their bytes. So there are limits, whatever the budget is:
@@ -51,7 +51,7 @@ def read_text(
     for block in chain(_blocks(path, hashed=hashed), (b"",)):
         size += len(block)
         if size > longest:
-            raise DataError(f"{where}: longer than the {format_size(longest)} that are read")
+            raise DataError(f"{where}: longer than the limit of {format_size(longest)}")
         if size > _ALWAYS_READ:
             require_memory(_BYTES_PER_BYTE * size, budget, f"{where}: its text")
         if decoder is None:
@@ -105,7 +105,7 @@ def _blocks(path: str | os.PathLike[str], *, hashed: bool) -> Iterator[bytes]:
             if compressed and size > max(_SMALL_INFLATED, MOST_INFLATION * stored):
                 raise DataError(
                     f"{where}: inflates to more than {MOST_INFLATION} times its size; inflate it "
-                    "first if it means no harm"
+                    "first if you trust it"
                 )
             yield bytes(buffer[:got])
         note_digest(path, source.digest())

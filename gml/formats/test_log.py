@@ -102,7 +102,7 @@ _FIELDS: dict[str, dict[str, _Field]] = {
         "given": _NAMES,
         "statistic": _or_null(_NUMBER),
         "df": _or_null(_NUMBER),
-        "log10_p": _or_null(_Field("a logarithm, 0 at most", lambda v, _: _is_number(v) and v < 1)),
+        "log10_p": _or_null(_LOGARITHM),
         "n": _COUNT,
         "verdict": _one_of("independent", "dependent", "insufficient"),
     },
@@ -233,13 +233,14 @@ def _not_a_log(where: str) -> str:
 
 def _parsed(text: bytes, where: str, number: int) -> Record:
     try:
-        found = parse_json(text.decode("utf-8"), f"line {number}")
+        found = parse_json(text.decode("utf-8"), f"{where}: line {number}")
     except UnicodeDecodeError:
         found = None
     except DataError as error:
-        raise DataError(f"{_not_a_log(where)}: not a JSON object a line: {error}") from None
+        reason = str(error).removeprefix(f"{where}: ")
+        raise DataError(f"{_not_a_log(where)}: not a JSON object per line: {reason}") from None
     if not isinstance(found, dict):
-        raise DataError(f"{_not_a_log(where)}: not a JSON object a line: line {number}")
+        raise DataError(f"{_not_a_log(where)}: not a JSON object per line: line {number}")
     return found
 
 

@@ -238,7 +238,7 @@ def require_marks(n: int, matrices: int = 1) -> None:
             matrices * n * n,
             None,
             f"a graph of {n} nodes",
-            "; gml keeps a byte for each pair of nodes, so split the graph or raise it",
+            "; gml keeps a byte for each pair of nodes: split the graph, or raise --max-memory",
         )
 
 

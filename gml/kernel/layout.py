@@ -97,6 +97,10 @@ class ColumnSpec:
     counts: bool = False
 
 
+FIELD_LIMIT, RECORD_LIMIT = 1 << 20, 1 << 26
+"""The most bytes of a field and of a record."""
+
+
 @dataclass(frozen=True)
 class CsvDialect:
     """How the file is written."""
@@ -104,8 +108,8 @@ class CsvDialect:
     delimiter: str
     decimal: str
     na: tuple[str, ...]
-    field_limit: int = 1 << 20
-    record_limit: int = 1 << 26
+    field_limit: int = FIELD_LIMIT
+    record_limit: int = RECORD_LIMIT
     cells_limit: int | None = None
     """Bytes that the cells of all columns may take."""
 

@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counter, TableStatistics, TripleArray, pair_block
 from gml.errors import CannotAnswer, UsageError, quote, unknown_name
-from gml.graph.graph import Graph
+from gml.graph.graph import Graph, require_marks
 from gml.graph.spanning import direct_away, spanning_forest
 from gml.independence.contingency import full_df
-from gml.resources import require_memory
 from gml.scores.base import rounded
 
 ESTIMATORS = ("ml", "miller-madow")
@@ -96,8 +95,8 @@ def chow_liu(
         )
     if counter.n == 0:
         raise CannotAnswer("no rows are left")
-    # The marks of the graph: refused now rather than when all pairs have been weighed.
-    require_memory(len(names) ** 2, None, f"a graph of {len(names)} columns")
+    # Refused now rather than when all pairs have been weighed.
+    require_marks(len(names))
     attributes = sorted(
         (j for j, name in enumerate(names) if name != class_variable), key=names.__getitem__
     )

@@ -291,11 +291,11 @@ def test_explain_with_knowledge_and_without_p_values(gml, wide, tmp_path):
     ("content", "message"),
     [
         ("", "does not begin with the run"),
-        ("x\n", "not a JSON object a line"),
-        ("1\n", "not a JSON object a line"),
+        ("x\n", "not a JSON object per line"),
+        ("1\n", "not a JSON object per line"),
         ('{"record": "run"}\n', "cut off"),
         ('{"record": "run"}\n{"record": "end"}\n', 'line 1 has no "alpha"'),
-        ("[" * 100000 + "\n", "not a JSON object a line"),
+        ("[" * 100000 + "\n", "not a JSON object per line"),
     ],
 )
 def test_explain_refuses_other_files(gml, tmp_path, content, message):

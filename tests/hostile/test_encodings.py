@@ -87,4 +87,4 @@ def test_a_run_without_end(watched, tmp_path):
     (tmp_path / "d.csv").write_bytes(b"A\n+" + b"ZeVnLIqe" * 4_000_000)
     done = watched("profile", "d.csv", "--encoding", "utf-7")
     assert done.code == 3
-    assert "line 2: utf-7 that goes on and on" in done.error
+    assert "line 2: utf-7 that goes on without" in done.error

@@ -291,7 +291,7 @@ def test_depth_and_entities_are_refused(tmp_path, monkeypatch, capsys, name):
 def test_intervals_are_no_deeper_than_a_table(watched, tmp_path):
     node = '{"id": "a", "levels": ["x"], "cpt": [[1]], "intervals": ' + "[" * 900 + "]" * 900 + "}"
     (tmp_path / "m.json").write_text(f'{{"nodes": [{node}]}}')
-    refused(watched("convert", "m.json", "o.dot"), 3, "m.json: the intervals of 'a'")
+    refused(watched("convert", "m.json", "o.dot"), 3, "m.json: nested too deeply")
 
 
 # ---------------------------------------------------------------------- damage

@@ -157,9 +157,18 @@ def test_tables_are_known_before_anything_is_written(watched, tmp_path, sample_d
     (tmp_path / "tub.csv").write_bytes((sample_data / "asia.dot").read_bytes())
     before = contents(tmp_path)
     for args, said in (
-        (["asia.csv", "asia.dot", "-o", "model.json"], "'asia.csv' is an input"),
-        (["./asia.csv", "asia.dot", "-o", "model.json"], "'asia.csv' is an input"),
-        (["-", "tub.csv", "-o", "model.json"], "'tub.csv' is an input"),
+        (
+            ["asia.csv", "asia.dot", "-o", "model.json"],
+            "'asia.csv' (--cpt-dir, the table of 'asia') is an input",
+        ),
+        (
+            ["./asia.csv", "asia.dot", "-o", "model.json"],
+            "'asia.csv' (--cpt-dir, the table of 'asia') is an input",
+        ),
+        (
+            ["-", "tub.csv", "-o", "model.json"],
+            "'tub.csv' (--cpt-dir, the table of 'tub') is an input",
+        ),
         (["-", "asia.dot", "-o", "lung.csv", "-f", "json"], "two outputs would go to 'lung.csv'"),
         (["-", "asia.dot", "-o", "m.json", "--depfile", "lung.csv"], "two outputs would go to"),
     ):
@@ -238,7 +247,7 @@ def test_devices_can_be_named_twice(place):
 def test_the_summary_of_a_step_is_an_output(place, capfd, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "d.csv")
     assert run(["check", "d.csv", "model.json", "-f", "github"]) == 2
-    assert "'d.csv' is an input" in capfd.readouterr().err
+    assert "'d.csv' (GITHUB_STEP_SUMMARY) is an input" in capfd.readouterr().err
 
 
 def test_names_that_turn_out_to_be_one_file(tmp_path):

@@ -217,8 +217,8 @@ def test_a_file_that_others_can_write_is_refused(place, name, mode):
     found = call()
     assert found.code == 3
     assert found.said == (
-        f"{name}: settings that others can write are not taken; chmod go-w, take it by --config, "
-        "or do without by --no-config"
+        f"{name}: others can write these settings; chmod go-w it, name it with --config if you trust it, "
+        "or leave it out with --no-config"
     )
     assert call("d", "m", "--no-config")["seed"] == 0
     named = call("d", "m", "--config", name)
@@ -246,7 +246,7 @@ def test_a_file_of_another_user_is_refused(place, monkeypatch):
     monkeypatch.setattr(os, "fstat", of_another)
     found = call()
     assert found.code == 3
-    assert "gml.toml: settings that another user owns are not taken" in found.said
+    assert "gml.toml: these settings belong to another user" in found.said
     named = call("d", "m", "--config", "gml.toml")
     assert (named["seed"], named.stderr) == (1, "")
 
@@ -485,7 +485,7 @@ def test_a_file_too_large_for_settings(place):
     found = call("d", "m", "--config", "/dev/zero")
     assert (found.code, found.said) == (
         3,
-        "/dev/zero: more than 16 MiB, so no file of settings",
+        "/dev/zero: over 16 MiB, too large for a file of settings",
     )
 
 
