@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from gml import ledger
 from gml.errors import OutputError, UsageError
-from gml.ledger import open_file
+from gml.ledger import descriptor_of
 from gml.signals import making, partial_files
 
 _BLOCK = 1 << 20
@@ -164,7 +164,7 @@ def streamed_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def is_special(path: str | os.PathLike[str]) -> bool:
     """Whether a path names a device, a pipe, a folder or an open file, which no rename can make."""
     # Opening these anew would truncate what they lead to.
-    if open_file(str(path)) is not None:
+    if descriptor_of(str(path)) is not None:
         return True
     return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
 
@@ -173,7 +173,7 @@ def is_special(path: str | os.PathLike[str]) -> bool:
 def _special_file(target: Path) -> Iterator[BinaryIO]:
     if os.path.isdir(target):  # noqa: PTH112
         raise UsageError(f"cannot write {str(target)!r}: it is a folder")
-    already_open = open_file(str(target))
+    already_open = descriptor_of(str(target))
     try:
         if already_open is not None:
             descriptor = os.dup(already_open)

@@ -160,12 +160,12 @@ class Ledger:
         return found
 
 
-def open_file(path: str) -> int | None:
+def descriptor_of(path: str) -> int | None:
     """Return the descriptor that a path means, if it means one that is open already.
 
     Examples
     --------
-    >>> open_file("/dev/stdout"), open_file("/dev/fd/3"), open_file("graph.dot")
+    >>> descriptor_of("/dev/stdout"), descriptor_of("/dev/fd/3"), descriptor_of("graph.dot")
     (1, 3, None)
     """
     found = _OPEN_FILE.fullmatch(path)
@@ -176,11 +176,11 @@ def open_file(path: str) -> int | None:
 
 def goes_to_standard_output(path: str | None) -> bool:
     """Whether what the command line names as an output (None: nothing) is standard output."""
-    return path in (None, STANDARD_OUTPUT) or open_file(str(path)) == 1
+    return path in (None, STANDARD_OUTPUT) or descriptor_of(str(path)) == 1
 
 
 def _descriptor(path: str) -> int | None:
-    return 1 if path == STANDARD_OUTPUT else open_file(path)
+    return 1 if path == STANDARD_OUTPUT else descriptor_of(path)
 
 
 def _identity(path: str | int) -> Identity | None:

@@ -74,6 +74,11 @@ def plan_output(path: str, option: str, *, folder: bool = False) -> None:
         if not folder and not target.parent.is_dir():
             raise UsageError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
         run_ledger().plan(path, option)
+    except FileNotFoundError:
+        raise UsageError(
+            f"cannot write {path!r}: the current folder is gone; change to another, or name a "
+            "whole path"
+        ) from None
     except OSError as error:
         raise UsageError(f"cannot write {path!r}: {error.strerror}") from None
     except ValueError:

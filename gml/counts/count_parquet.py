@@ -156,7 +156,7 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
             stored.hash_into(digest)
             ledger.note_digest(path, digest.hexdigest())
         stored.require_unchanged()
-        columns, sets, rest = _parse_description(_parsed(about))
+        columns, sets, rest = _parse_description(_parsed(about, where))
         return _assemble(table, columns, sets, rest)
 
 
@@ -185,11 +185,11 @@ def _damage(where: str) -> Iterator[None]:
         raise DataError(f"{where}: a damaged count file: {error}") from None
 
 
-def _parsed(about: bytes) -> dict[str, Any]:
+def _parsed(about: bytes, where: str) -> dict[str, Any]:
     try:
-        found = parse_json(about.decode("utf-8"), "its description")
+        found = parse_json(about.decode("utf-8"), f"{where}: its description")
     except DataError as error:
-        raise _Damaged(str(error)) from None
+        raise _Damaged(str(error).removeprefix(f"{where}: ")) from None
     if not isinstance(found, dict):
         raise _Damaged("its description is not an object")
     return found

@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from gml.data.json_text import parse_json
-from gml.errors import DataError, GraphError, quote
+from gml.errors import CannotAnswer, DataError, GraphError, quote
 from gml.formats.merging import decode_list, merge_edges, scalar
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
@@ -106,7 +106,7 @@ def load_graphml(text: str, where: str) -> Graph:
 def _json_object(text: Any) -> dict[str, Any]:
     try:
         value = parse_json(text, "") if isinstance(text, str) else {}
-    except DataError:
+    except (DataError, CannotAnswer):
         return {}
     return value if isinstance(value, dict) else {}
 

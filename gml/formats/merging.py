@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gml.data.json_text import parse_json
-from gml.errors import DataError
+from gml.errors import CannotAnswer, DataError
 from gml.graph.graph import Mark, oriented
 
 MarkedEdges = tuple[Sequence[str], Mark, Sequence[str], Mark, Mapping[str, Any]]
@@ -77,9 +77,9 @@ def scalar(value: Any) -> Any:
 
 
 def decode_list(text: str) -> Any:
-    """Return the list that a JSON string holds, or the text if it holds none."""
+    """Return the list that a JSON string holds, or the text if it holds none that fits."""
     try:
         value = parse_json(text, "")
-    except DataError:
+    except (DataError, CannotAnswer):
         return text
     return value if isinstance(value, list) else text

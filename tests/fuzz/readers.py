@@ -6,10 +6,10 @@ import csv
 import io
 import random
 import time
-from typing import Any
 
 from gml.kernel import reference
-from gml.kernel.layout import CODES8, NUMBERS, SKIP, ColumnSpec, CsvDialect, CsvProblem
+from gml.kernel.layout import CODES8, NUMBERS, SKIP, ColumnSpec, CsvDialect
+from tests.csv_sources import Trickle, outcome
 from tests.fuzz.mutators import NUMBERS as EDGE_NUMBERS
 from tests.fuzz.mutators import SPECIAL, TEXT, Pool
 
@@ -18,23 +18,6 @@ _CELLS = (
     "x" * 15, "y" * 16, "z" * 17, "w" * 63, "v" * 64, "u" * 65, "\U0001f333", "\x00", "1e5", "-0", ".5", "5.", "1,5", "nan", "inf",
 )  # fmt: skip
 _TOKENS = (b",", b";", b"\t", b"\n", b"\r", b"\r\n", b'"', b'""', b'","', b'"\n', b"NA", b" ")
-
-
-class _Trickle:
-    """A source that hands out its bytes in pieces; it knows its size, not at all, or wrongly."""
-
-    def __init__(self, content: bytes, sizes: list[int], size: int | None) -> None:
-        self._stream = io.BytesIO(content)
-        self._sizes = sizes
-        self._turn = 0
-        self.size = size
-
-    def readinto(self, buffer: memoryview) -> int:
-        wanted = self._sizes[self._turn % len(self._sizes)]
-        self._turn += 1
-        piece = self._stream.read(min(wanted, len(buffer)))
-        buffer[: len(piece)] = piece
-        return len(piece)
 
 
 def _table(rng: random.Random, delimiter: str, width: int) -> bytes:
@@ -69,21 +52,6 @@ def _spec(rng: random.Random) -> ColumnSpec:
     )
 
 
-def _outcome(
-    kernel: Any, source: _Trickle, start: bytes, specs: list[ColumnSpec], dialect: CsvDialect
-) -> tuple[Any, ...]:
-    try:
-        result = kernel.read_csv(source, start, 2, specs, dialect)
-    except CsvProblem as problem:
-        return ("problem", *problem.args)
-    columns = []
-    for column in result.columns:
-        cells = None if column.cells is None else column.cells.tolist()
-        dtype = None if column.cells is None else column.cells.dtype.str
-        columns.append((column.kind, column.labels, dtype, repr(cells)))
-    return ("read", result.n_rows, result.n_lines, columns)
-
-
 def difference(seed: int, index: int) -> str | None:
     """What the readers disagree on in case `index`, if they do."""
     from gml.kernel import _kernel as compiled
@@ -98,7 +66,7 @@ def difference(seed: int, index: int) -> str | None:
     specs = [_spec(rng) for _ in range(width)]
     na = rng.choice((("", "NA", "?"), (), ("1",), (" a ",)))
     dialect = CsvDialect(delimiter, rng.choice((".", ",")), na, rng.choice((4, 20, 1 << 20)))
-    expected = _outcome(reference, _Trickle(content, [1 << 20], None), b"", specs, dialect)
+    expected = outcome(reference, Trickle(content, [1 << 20]), specs, dialect, b"")
     sizes = [rng.randrange(1, 200) for _ in range(rng.randrange(1, 5))]
     cut = rng.randrange(len(content) + 1)
     best = compiled.instructions()
@@ -107,9 +75,8 @@ def difference(seed: int, index: int) -> str | None:
             compiled.limit_instructions(level)
             for given in (sizes, [1 << 20]):
                 size = rng.choice((None, len(content) - cut, 10 * len(content)))
-                found = _outcome(
-                    compiled, _Trickle(content[cut:], given, size), content[:cut], specs, dialect
-                )
+                rest = Trickle(content[cut:], given, size)
+                found = outcome(compiled, rest, specs, dialect, content[:cut])
                 if found != expected:
                     return f"{level} {given} {dialect} {specs}: {content!r}: {str(found)[:500]} is not {str(expected)[:500]}"
     finally:

@@ -145,7 +145,10 @@ def test_a_current_folder_that_is_gone(shell, tmp_path, sample_data):
     assert (done.returncode, done.stderr.count(b"\n")) == (3, 1)
     done = shell(f"{inside}; G chowliu $D -o g.json")
     assert done.returncode == 2
-    assert done.stderr == b"gml: error: cannot write 'g.json': No such file or directory\n"
+    assert done.stderr == (
+        b"gml: error: cannot write 'g.json': the current folder is gone; change to another, or "
+        b"name a whole path\n"
+    )
 
 
 # --- little memory -----------------------------------------------------------------------------

@@ -18,40 +18,16 @@ from gml.kernel.layout import (
     CsvDialect,
     CsvProblem,
 )
+from tests import csv_sources
+from tests.csv_sources import Trickle
 
 compiled = pytest.importorskip("gml.kernel._kernel")
 
 
-class Trickle:
-    """A source that hands out its bytes in pieces of given sizes."""
-
-    def __init__(self, content: bytes, sizes: list[int]) -> None:
-        self._stream = io.BytesIO(content)
-        # a hint that is right, wrong or missing
-        self.size = {0: None, 1: len(content), 2: 10 * len(content)}[len(sizes) % 3]
-        self._sizes = sizes or [1 << 20]
-        self._turn = 0
-
-    def readinto(self, buffer: memoryview) -> int:
-        size = self._sizes[self._turn % len(self._sizes)]
-        self._turn += 1
-        piece = self._stream.read(min(size, len(buffer)))
-        buffer[: len(piece)] = piece
-        return len(piece)
-
-
 def outcome(kernel, content, specs, dialect, sizes, start=b""):
-    """What a kernel makes of the content, in a form that can be compared."""
-    try:
-        result = kernel.read_csv(Trickle(content, sizes), start, 2, specs, dialect)
-    except CsvProblem as problem:
-        return ("problem", *problem.args)
-    columns = []
-    for column in result.columns:
-        cells = None if column.cells is None else column.cells.tolist()
-        dtype = None if column.cells is None else column.cells.dtype.str
-        columns.append((column.kind, column.labels, dtype, repr(cells)))
-    return ("read", result.n_rows, result.n_lines, columns)
+    """What a kernel makes of the content, with a hint of its size: right, wrong or missing."""
+    size = {0: None, 1: len(content), 2: 10 * len(content)}[len(sizes) % 3]
+    return csv_sources.outcome(kernel, Trickle(content, sizes, size), specs, dialect, start)
 
 
 HOSTILE = st.lists(
