@@ -44,8 +44,9 @@ class LocalScores:
     def __init__(self, score: Score, max_memory: int | None = None) -> None:
         """Keep scores in so many bytes, and in no more than are of use."""
         n = len(score.names)
+        # Of the budget in force: `max_memory` is for what is kept and could be computed again.
+        require_memory(_SEARCH_BYTES * n * n, None, f"a search over {n} columns")
         budget = default_budget() if max_memory is None else max_memory
-        require_memory(_SEARCH_BYTES * n * n, budget, f"a search over {n} columns")
         self._room = min(_MOST_KEPT_BYTES, budget)
         self.names = sorted(score.names)
         self.computed = 0

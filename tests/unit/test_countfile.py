@@ -179,11 +179,11 @@ def damaged(counts, **changes):
     ("changes", "what"),
     [
         ({"count": [2, 0]}, "positive"),
-        ({"count": [2, 3]}, "as many rows"),
+        ({"count": [2, 3]}, "fewer or more rows"),
         ({"set": [0, 1]}, "in order of their sets"),
         ({"set": [0, -1]}, "in order of their sets"),
         ({"codes": [[0], [2]]}, "not that of a level"),
-        ({"codes": [[0], [0, 1]]}, "as many codes"),
+        ({"codes": [[0], [0, 1]]}, "fewer or more codes"),
         ({"codes": [[0], None]}, "null"),
         ({"codes": [[0], [None]]}, "null"),
         ({"rows": -4}, "number of rows"),
