@@ -217,7 +217,7 @@ def test_long_text_and_long_lines_are_refused(monkeypatch):
     Path("x").write_bytes(b"short\n" + b"x" * (5 * MIB))
     with pytest.raises(DataError, match="x: line 2: longer than the 3 MiB that are read"):
         list(read_lines("x"))
-    with pytest.raises(DataError, match="longer than the 4 MiB that are read"):
+    with pytest.raises(DataError, match="longer than the limit of 4 MiB"):
         read_text("x", longest=4 * MIB)
     Path("x").write_bytes(b"a\n\nb" * MIB)
     assert sum(1 for _ in read_lines("x")) == 2 * MIB + 1

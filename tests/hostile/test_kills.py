@@ -179,7 +179,7 @@ def test_a_file_that_is_taken_for_a_leftover_before_its_lock_is_made_anew(tmp_pa
     lock = fcntl.flock
 
     def late(descriptor, how):
-        if how == fcntl.LOCK_EX and not removed:
+        if how & fcntl.LOCK_EX and not removed:
             (path,) = tmp_path.iterdir()
             removed.append(path)
             atomic._remove_unlocked(str(path))

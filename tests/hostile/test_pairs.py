@@ -35,7 +35,7 @@ def test_chowliu_holds_no_pairs(watched, tmp_path, options):
 def test_chowliu_refuses_a_graph_beyond_the_budget_at_once(watched, tmp_path):
     done = watched("chowliu", table(tmp_path, 6000), "--max-memory", "30M")
     assert done.code == 4
-    assert "a graph of 6000 columns would take 34.3 MiB" in done.error
+    assert "a graph of 6000 nodes would take 34.3 MiB" in done.error
     assert done.peak < _MOST
 
 
