@@ -167,10 +167,14 @@ def condition(net: BayesNet, evidence: Mapping[int, float]) -> GaussianPosterior
     hidden = [j for j in net.order() if j not in evidence]
     names = tuple(net.names[j] for j in hidden)
     plan = _plan(net, observed, hidden)
-    away = np.array([evidence[j] for j in observed]) - plan.observed_mean
-    u = plan.whiten @ away
-    log_density = plan.log_volume - 0.5 * len(observed) * math.log(2 * math.pi) - 0.5 * float(u @ u)
-    return GaussianPosterior(names, plan.mean + plan.gain @ away, plan.left, log_density)
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = np.array([evidence[j] for j in observed]) - plan.observed_mean
+        u = plan.whiten @ away
+        square = float(u @ u)
+        mean = plan.mean + plan.gain @ away
+    _require_finite(mean)
+    log_density = plan.log_volume - 0.5 * len(observed) * math.log(2 * math.pi) - 0.5 * square
+    return GaussianPosterior(names, mean, plan.left, log_density)
 
 
 def means_of_rows(
@@ -191,10 +195,17 @@ def means_of_rows(
         plan = _plan(net, [nodes[k] for k in known], hidden)
         away = values[rows][:, known] - plan.observed_mean
         # One row at a time, so that no answer depends on the others.
-        for row, part in zip(rows, away, strict=True):
-            mean[row] = plan.mean + plan.gain @ part
+        with np.errstate(over="ignore", invalid="ignore"):
+            for row, part in zip(rows, away, strict=True):
+                mean[row] = plan.mean + plan.gain @ part
         sd[rows] = [_length(errors) for errors in plan.left]
+    _require_finite(mean)
     return mean, sd
+
+
+def _require_finite(mean: NDArray[np.float64]) -> None:
+    if not np.isfinite(mean).all():
+        raise CannotAnswer("some means given the evidence are beyond 1.8e308")
 
 
 def _no_density(net: BayesNet, observed: Sequence[int]) -> CannotAnswer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 
 import mpmath
@@ -179,3 +180,33 @@ def test_what_follows_exactly_cannot_be_observed_besides():
         gaussian_posterior(net, {"x": 1.0, "y": 3.0})
     with pytest.raises(UsageError, match="observed and asked for"):
         gaussian_posterior(net, {"x": 1.0}, ["x"])
+
+
+def test_evidence_that_is_far_beyond_its_mean(tmp_path, capfd):
+    """The density of 1e200 has no logarithm that a float could hold; at 1e308 nor has the mean."""
+    from gml.cli.main import run
+
+    rows = ["X,Y", *(f"{x},{3 * x + (x % 7) / 10}" for x in range(50))]
+    (tmp_path / "d.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "g.dot").write_text("digraph { X -> Y }")
+    model = str(tmp_path / "m.json")
+    assert (
+        run(
+            [
+                "fit-params",
+                str(tmp_path / "d.csv"),
+                str(tmp_path / "g.dot"),
+                "--gaussian",
+                "-o",
+                model,
+            ]
+        )
+        == 0
+    )
+    assert run(["query", model, "--target", "Y", "--evidence", "X=1e200", "-f", "json"]) == 0
+    answer = json.loads(capfd.readouterr().out)
+    assert (answer["evidence_density"], answer["log10_evidence_density"]) == (0.0, None)
+    assert run(["query", model, "--target", "Y", "--evidence", "X=1e308"]) == 4
+    assert (
+        capfd.readouterr().err == "gml: error: some means given the evidence are beyond 1.8e308\n"
+    )

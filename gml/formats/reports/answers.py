@@ -54,14 +54,16 @@ def _exp(log_p: float) -> float | None:
     return math.exp(log_p) if log_p < 700 else None
 
 
-def _log10(log_p: float) -> float:
-    return log_p / math.log(10) + 0.0
+def _log10(log_p: float) -> float | None:
+    """None of a density whose very logarithm is beyond what a float can hold."""
+    return log_p / math.log(10) + 0.0 if math.isfinite(log_p) else None
 
 
 def _shown(log_p: float) -> str:
     if -700 < log_p < 700:
         return f"{math.exp(log_p):.6g}"
-    return f"10^{_log10(log_p):.6g}"
+    exponent = _log10(log_p)
+    return "0" if exponent is None else f"10^{exponent:.6g}"
 
 
 def _as_json(answer: Answer) -> str:
