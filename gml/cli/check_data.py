@@ -133,11 +133,11 @@ class _Reading:
                 )
         self.ignored.extend(name for name in names if name not in known)
         left_out = _left_out(self.data.options, self.net)
-        present = [name for name in known if name in names and name not in left_out]
+        present = [name for name in self.net.names if name in there and name not in left_out]
         if not present:
             raise DataError(
                 f"{place(self.data.path)}: has no column of the model; it has {listing(names)}, "
-                f"and the model {listing(known)}"
+                f"and the model {listing(self.net.names)}"
             )
         return present
 

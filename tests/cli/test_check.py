@@ -131,6 +131,14 @@ def test_same_bytes_for_any_hash_seed_and_threads(gml, folder):
     assert len(outputs) == 1
 
 
+def test_an_error_lists_the_columns_of_the_model_in_their_order(gml, folder):
+    (folder / "other.csv").write_text("x,y\n1,2\n")
+    for seed in "012":
+        done = gml("check", "other.csv", "model.json", env={"PYTHONHASHSEED": seed})
+        assert done.returncode == 3
+        assert b"and the model 'asia', 'tub', 'smoke', 'lung', 'bronc', 'either'" in done.stderr
+
+
 def test_the_reference_kernel_finds_the_same(gml, folder):
     compiled, reference = (
         report(gml("check", "bad.csv", "model.json", "-f", "json", env={"GML_KERNEL": kernel}), 1)
