@@ -163,7 +163,7 @@ def streamed_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def is_special(path: str | os.PathLike[str]) -> bool:
     """Whether a path names a device, a pipe, a folder or an open file, which no rename can make."""
-    # Opening these anew would truncate what they lead to.
+    # Opening these again would truncate what they lead to.
     if descriptor_of(str(path)) is not None:
         return True
     return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113

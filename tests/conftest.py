@@ -61,3 +61,18 @@ def gml(tmp_path: Path) -> Run:
         )
 
     return run
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Callable[[str], subprocess.CompletedProcess[bytes]]:
+    """Run a shell command in a scratch folder; G is gml."""
+
+    def run(command: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            ["bash", "-c", f'G() {{ "{sys.executable}" -m gml.cli "$@"; }}; {command}'],
+            capture_output=True,
+            cwd=tmp_path,
+            timeout=60,
+        )
+
+    return run

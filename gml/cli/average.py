@@ -11,12 +11,11 @@ from gml import __version__
 from gml.cli.averaging import average_samples, warn_of_contradictions
 from gml.cli.constraints import PcRequest, pc_options
 from gml.cli.knowledge import KnowledgeRequest, knowledge_options
+from gml.cli.numbers import RealRange, WholeRange
 from gml.cli.options import (
     OUT_OF_TIME,
     DataRequest,
     OutputFile,
-    RealRange,
-    WholeRange,
     chosen_options,
     common_options,
     data_options,

@@ -12,10 +12,10 @@ from gml.check.result import FAMILIES
 from gml.cli.acceptance import note_on_rows, read_acceptance
 from gml.cli.checking import CheckOutput, check_output
 from gml.cli.config import ConfiguredCommand, settings_file
+from gml.cli.numbers import WholeRange
 from gml.cli.options import (
     DataRequest,
     OutputFile,
-    WholeRange,
     alpha_option,
     claim_input,
     common_options,

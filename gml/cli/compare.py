@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gml.cli.options import WholeRange, claim_input, common_options
+from gml.cli.numbers import WholeRange
+from gml.cli.options import claim_input, common_options
 from gml.cli.output import ComparisonOutput, comparison_output
 from gml.errors import CannotAnswer, GraphError, UsageError, listing, place
 from gml.progress import reporter

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import WholeRange
+from gml.cli.numbers import WholeRange
 from gml.cli.testing import TestRequest, test_options
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import click
 from gml import __version__
 from gml.cli.graphs import columns_of, extended, read_graph_argument
 from gml.cli.losses import TABLES_ONLY, warn_of_loss
+from gml.cli.numbers import RealRange
 from gml.cli.options import (
     DataRequest,
     OutputFile,
-    RealRange,
     chosen_options,
     common_options,
     ess_option,

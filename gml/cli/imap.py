@@ -12,11 +12,11 @@ import click
 
 from gml import __version__
 from gml.cli.knowledge import KnowledgeRequest, knowledge_options
+from gml.cli.numbers import WholeRange
 from gml.cli.options import (
     OUT_OF_TIME,
     DataRequest,
     NameList,
-    WholeRange,
     chosen_options,
     common_options,
     data_options,

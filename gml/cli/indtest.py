@@ -202,7 +202,7 @@ def _implied(path: str) -> tuple[Callable[[Sequence[str]], _Questions], Choice]:
 
 
 class _Report:
-    """The rows of the report, made anew whenever they are gone through."""
+    """The rows of the report, made again each time they are gone through."""
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gml import ledger
+from gml.cli.numbers import Real, RealRange, Whole, WholeRange
 from gml.errors import CannotAnswer, UsageError, listing, place
 from gml.progress import Deadline, StderrReporter, reporter, reporting_to
 from gml.resources import available_threads, limited_to, parse_size
@@ -32,8 +33,6 @@ _RUNTIME_OPTIONS = {"threads", "format_", "if_changed", "quiet", "verbose", "deb
 OUT_OF_TIME = 5
 """Exit code of a learner that --max-seconds stopped."""
 
-_LARGEST = 1e300
-_LARGEST_INTEGER = (1 << 63) - 1
 _LEAST_PRIOR = 1e-100
 _MANY_LEVELS = 20
 _THREADS_PER_CORE = 4
@@ -80,43 +79,6 @@ class OutputFile(click.ParamType[str]):
             named = param.metavar if isinstance(param, click.Argument) else param.opts[-1]
             plan_output(value, str(named), folder=self._folder)
         return str(value)
-
-
-class _Finite:
-    """Refuses what no computation could go on with: NaN, infinity, and numbers next to it."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        number: float = super().convert(value, param, ctx)  # type: ignore[misc]
-        if not -_LARGEST <= number <= _LARGEST:
-            raise click.BadParameter(f"{number} is not a finite number", ctx, param)
-        # The zero that is written -0.0 is no other one.
-        return number + 0.0
-
-
-class Real(_Finite, click.types.FloatParamType):
-    """A finite number. Every option that is a number has one of these four types."""
-
-
-class RealRange(_Finite, click.FloatRange):
-    """A finite number within bounds."""
-
-
-class _Countable:
-    """Refuses integers that 64 bits cannot hold."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        number: int = super().convert(value, param, ctx)  # type: ignore[misc]
-        if not -_LARGEST_INTEGER <= number <= _LARGEST_INTEGER:
-            raise click.BadParameter("is too large: at most 2^63 - 1", ctx, param)
-        return number
-
-
-class Whole(_Countable, click.types.IntParamType):
-    """An integer."""
-
-
-class WholeRange(_Countable, click.IntRange):
-    """An integer within bounds."""
 
 
 def name_list_option(*flags: str, help_: str) -> Callable[[Function], Function]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import OutputFile, WholeRange, run_ledger, safe_csv_option
+from gml.cli.numbers import WholeRange
+from gml.cli.options import OutputFile, run_ledger, safe_csv_option
 from gml.errors import OutputError, UsageError, printable_lines
 from gml.ledger import goes_to_standard_output
 from gml.progress import reporter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import WholeRange
+from gml.cli.numbers import WholeRange
 
 if TYPE_CHECKING:
     from gml.graph.knowledge import Knowledge

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from gml.cli.models import AskedModel, ModelRequest, model_options
-from gml.cli.options import RealRange, WholeRange, common_options, seed_option, threads_option
+from gml.cli.numbers import RealRange, WholeRange
+from gml.cli.options import common_options, seed_option, threads_option
 from gml.cli.output import RowOutput, row_output
 from gml.errors import UsageError, listing
 from gml.progress import reporter

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gml.cli.graphs import columns_of, declared_levels, extended, read_graph_argument
+from gml.cli.numbers import Real, WholeRange
 from gml.cli.options import (
     DataRequest,
-    Real,
-    WholeRange,
     claim_input,
     common_options,
     fitting_data_options,

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.options import NameList, Real, ess_option, prior_rows, was_given
+from gml.cli.numbers import Real
+from gml.cli.options import (
+    NameList,
+    ess_option,
+    prior_rows,
+    was_given,
+)
 from gml.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml.cli.numbers import Real, RealRange, WholeRange
 from gml.cli.options import (
-    Real,
-    RealRange,
-    WholeRange,
     alpha_option,
     df_option,
     ess_option,

@@ -14,19 +14,10 @@ SMALL = "A,B,N\nx,y,1\nx,z,2\nw,y,3\nw,z,4\nx,y,5\n"
 
 
 @pytest.fixture
-def shell(tmp_path):
-    """Run a shell command in a scratch folder with a small table s.csv; G is gml."""
+def shell(shell, tmp_path):
+    """With a small table s.csv in the folder."""
     (tmp_path / "s.csv").write_text(SMALL)
-
-    def run(command):
-        return subprocess.run(
-            ["bash", "-c", f'G() {{ {" ".join(GML)} "$@"; }}; {command}'],
-            capture_output=True,
-            cwd=tmp_path,
-            timeout=60,
-        )
-
-    return run
+    return shell
 
 
 def test_closed_streams(shell):

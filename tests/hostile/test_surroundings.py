@@ -13,21 +13,6 @@ CONSTANT = "A,B\nx,1\nx,2\n"
 
 
 @pytest.fixture
-def shell(tmp_path):
-    """Run a shell command in a scratch folder; G is gml."""
-
-    def run(command):
-        return subprocess.run(
-            ["bash", "-c", f'G() {{ "{sys.executable}" -m gml.cli "$@"; }}; {command}'],
-            capture_output=True,
-            cwd=tmp_path,
-            timeout=60,
-        )
-
-    return run
-
-
-@pytest.fixture
 def checked(tmp_path, sample_data, watched):
     """A model that does not hold on the data new.csv; returns the arguments to check it."""
     graph, model = sample_data / "asia.dot", tmp_path / "model.json"

@@ -33,7 +33,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class MadeAnew:
-    """So many rows, made anew whenever they are gone through."""
+    """So many rows, made again each time they are gone through."""
 
     number: int
     each: Callable[[], Iterator[Row]]

@@ -1,0 +1,47 @@
+"""Types of options that are numbers: every such option has one of these four."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+_LARGEST = 1e300
+_LARGEST_INTEGER = (1 << 63) - 1
+
+
+class _Finite:
+    """Refuses what no computation could go on with: NaN, infinity, and numbers next to it."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        number: float = super().convert(value, param, ctx)  # type: ignore[misc]
+        if not -_LARGEST <= number <= _LARGEST:
+            raise click.BadParameter(f"{number} is not a finite number", ctx, param)
+        # The zero that is written -0.0 is no other one.
+        return number + 0.0
+
+
+class Real(_Finite, click.types.FloatParamType):
+    """A finite number."""
+
+
+class RealRange(_Finite, click.FloatRange):
+    """A finite number within bounds."""
+
+
+class _Countable:
+    """Refuses integers that 64 bits cannot hold."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        number: int = super().convert(value, param, ctx)  # type: ignore[misc]
+        if not -_LARGEST_INTEGER <= number <= _LARGEST_INTEGER:
+            raise click.BadParameter("is too large: at most 2^63 - 1", ctx, param)
+        return number
+
+
+class Whole(_Countable, click.types.IntParamType):
+    """An integer."""
+
+
+class WholeRange(_Countable, click.IntRange):
+    """An integer within bounds."""
