@@ -90,7 +90,7 @@ def run_gml(tool, score, dataset):
     import gml
 
     module, learner, options = OWN[tool]
-    search = getattr(importlib.import_module(f"gml.learn.{module}"), learner)
+    search = getattr(importlib.import_module(f"gml.learners.{module}"), learner)
     start = time.process_time()
     rule = gml.SCORES[score](gml.MemoryCounter(dataset, threads=1))
     result = search(rule, **options, deadline=gml.Deadline(SECONDS))

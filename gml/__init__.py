@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     import os
     from typing import Any
 
-    from gml.check.baseline import Baseline, baseline_of
-    from gml.check.result import Check, CheckReport
-    from gml.check.run import CheckSettings, check_model
     from gml.counts.count_parquet import read_counts, write_counts
     from gml.counts.counter import Counter, Counts, TableSet
     from gml.counts.countfile import CountFile, count_sets
@@ -31,6 +28,9 @@ if TYPE_CHECKING:
     from gml.formats.graphs import read_graph, write_graph
     from gml.formats.knowledge import read_knowledge
     from gml.formats.models import read_model, write_model
+    from gml.gate.baseline import Baseline, baseline_of
+    from gml.gate.result import Check, CheckReport
+    from gml.gate.run import CheckSettings, check_model
     from gml.graph.comparison import compare_graphs
     from gml.graph.graph import Graph, Mark
     from gml.graph.knowledge import Knowledge
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from gml.independence.multiplicity import adjust
     from gml.independence.oracle import OracleTest
     from gml.independence.registry import TESTS
-    from gml.learn.averaging import average_graphs, average_probabilities
-    from gml.learn.bootstrap import bootstrap_samples, half_samples, learn_replicates
-    from gml.learn.chowliu import chow_liu
-    from gml.learn.exact import exact
-    from gml.learn.ges import ges
-    from gml.learn.hillclimb import hill_climb
-    from gml.learn.imap import greedy_imap, minimal_imap
-    from gml.learn.order_mcmc import order_mcmc
-    from gml.learn.order_posterior import edge_posteriors
-    from gml.learn.pc import pc
+    from gml.learners.averaging import average_graphs, average_probabilities
+    from gml.learners.bootstrap import bootstrap_samples, half_samples, learn_replicates
+    from gml.learners.chowliu import chow_liu
+    from gml.learners.exact import exact
+    from gml.learners.ges import ges
+    from gml.learners.hillclimb import hill_climb
+    from gml.learners.imap import greedy_imap, minimal_imap
+    from gml.learners.order_mcmc import order_mcmc
+    from gml.learners.order_posterior import edge_posteriors
+    from gml.learners.pc import pc
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.compare import kl_divergence
     from gml.model.fit import fit
@@ -60,13 +60,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Baseline": "gml.check.baseline",
+    "Baseline": "gml.gate.baseline",
     "BayesNet": "gml.model.bayesnet",
     "CIResult": "gml.independence.base",
     "CPT": "gml.model.bayesnet",
-    "Check": "gml.check.result",
-    "CheckReport": "gml.check.result",
-    "CheckSettings": "gml.check.run",
+    "Check": "gml.gate.result",
+    "CheckReport": "gml.gate.result",
+    "CheckSettings": "gml.gate.run",
     "CountFile": "gml.counts.countfile",
     "CountFileCounter": "gml.counts.from_file",
     "Counter": "gml.counts.counter",
@@ -85,28 +85,28 @@ _HOMES = {
     "TableSet": "gml.counts.counter",
     "Variable": "gml.data.dataset",
     "adjust": "gml.independence.multiplicity",
-    "average_graphs": "gml.learn.averaging",
-    "average_probabilities": "gml.learn.averaging",
-    "baseline_of": "gml.check.baseline",
-    "bootstrap_samples": "gml.learn.bootstrap",
-    "check_model": "gml.check.run",
-    "chow_liu": "gml.learn.chowliu",
+    "average_graphs": "gml.learners.averaging",
+    "average_probabilities": "gml.learners.averaging",
+    "baseline_of": "gml.gate.baseline",
+    "bootstrap_samples": "gml.learners.bootstrap",
+    "check_model": "gml.gate.run",
+    "chow_liu": "gml.learners.chowliu",
     "compare_graphs": "gml.graph.comparison",
     "count_sets": "gml.counts.countfile",
-    "edge_posteriors": "gml.learn.order_posterior",
-    "exact": "gml.learn.exact",
+    "edge_posteriors": "gml.learners.order_posterior",
+    "exact": "gml.learners.exact",
     "fit": "gml.model.fit",
-    "ges": "gml.learn.ges",
-    "greedy_imap": "gml.learn.imap",
-    "half_samples": "gml.learn.bootstrap",
-    "hill_climb": "gml.learn.hillclimb",
+    "ges": "gml.learners.ges",
+    "greedy_imap": "gml.learners.imap",
+    "half_samples": "gml.learners.bootstrap",
+    "hill_climb": "gml.learners.hillclimb",
     "implied_independences": "gml.independence.implied",
     "kl_divergence": "gml.model.compare",
-    "learn_replicates": "gml.learn.bootstrap",
+    "learn_replicates": "gml.learners.bootstrap",
     "merge_counts": "gml.counts.merging",
-    "minimal_imap": "gml.learn.imap",
-    "order_mcmc": "gml.learn.order_mcmc",
-    "pc": "gml.learn.pc",
+    "minimal_imap": "gml.learners.imap",
+    "order_mcmc": "gml.learners.order_mcmc",
+    "pc": "gml.learners.pc",
     "read": "gml.data.reading",
     "read_counts": "gml.counts.count_parquet",
     "read_graph": "gml.formats.graphs",

@@ -25,13 +25,13 @@ MAY_USE = {
     "counts": {"data", "kernel"},
     "independence": {"counts", "data", "kernel", "graph"},
     "scores": {"counts", "data", "kernel", "graph"},
-    "learn": {"independence", "scores", "counts", "data", "kernel", "graph"},
+    "learners": {"independence", "scores", "counts", "data", "kernel", "graph"},
     "model": {"independence", "scores", "counts", "data", "kernel", "graph"},
-    "check": {"learn", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
-    "formats": {"check", "learn", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
-    "draw": {"formats", "check", "learn", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
+    "gate": {"learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
+    "formats": {"gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
+    "pictures": {"formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "cli": {
-        "draw", "formats", "check", "learn", "model", "independence", "scores", "counts", "data", "kernel",
+        "pictures", "formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel",
         "graph",
     },
 }  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from gml import __version__
-from gml.cli.output import abandon_standard_output, write_standard_output
+from gml.cli.shared.output import abandon_standard_output, write_standard_output
 from gml.errors import GmlError, printable, unknown_name
 from gml.progress import say, write_stderr
 from gml.resources import lack_behind, prepare_libraries
@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         prepare_libraries()
-        module = importlib.import_module(f"gml.cli.{cmd_name.replace('-', '_')}")
+        module = importlib.import_module(f"gml.cli.commands.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gml.check.baseline import Baseline
-from gml.check.structure import Reference
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
 from gml.errors import DataError, place, quote
 from gml.formats.content_hash import is_changed, recorded_hash
-from gml.formats.json_text import SCHEMA, document_text
+from gml.formats.json_document import SCHEMA, document_text
+from gml.gate.baseline import Baseline
+from gml.gate.structure import Reference
 from gml.progress import reporter
 
 KIND = "baseline"

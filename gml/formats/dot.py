@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gml.errors import GraphError, quote
-from gml.formats.merging import EDGE_BYTES, MarkedEdges, decode_list, merge_edges, scalar
+from gml.formats.foreign_edges import EDGE_BYTES, MarkedEdges, decode_list, merge_edges, scalar
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
 from gml.resources import require_memory

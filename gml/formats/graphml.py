@@ -9,7 +9,7 @@ from typing import Any
 
 from gml.data.json_text import parse_json
 from gml.errors import CannotAnswer, DataError, GraphError, quote
-from gml.formats.merging import decode_list, merge_edges, scalar
+from gml.formats.foreign_edges import decode_list, merge_edges, scalar
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
 from gml.progress import reporter

@@ -8,7 +8,7 @@ from typing import Any
 from gml.data import json_text
 from gml.errors import DataError, GraphError, quote
 from gml.formats.content_hash import is_changed
-from gml.formats.json_text import SCHEMA, document_text
+from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import Graph
 from gml.progress import reporter

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from gml.data.dataset import Variable
 from gml.errors import GraphError, quote, unknown_name
 from gml.formats.assembly import TableRoom
+from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import graph_of, node_link_text, parse_json
-from gml.formats.json_text import SCHEMA
 from gml.formats.text_room import require_graph_text, require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 

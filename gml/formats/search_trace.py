@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gml.data.safe_cells import cell
 
 if TYPE_CHECKING:
-    from gml.learn.search import Step
+    from gml.learners.search import Step
 
 HEADER = b"step,phase,move,source,target,others,gain,score\n"
 

@@ -21,12 +21,12 @@ from gml import __version__
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_lines
 from gml.errors import DataError, place
-from gml.formats.json_text import SCHEMA, encode
+from gml.formats.json_document import SCHEMA, encode
 from gml.formats.knowledge import as_json, knowledge_of
 from gml.formats.reports.tests import numbers_of
 from gml.graph.knowledge import Knowledge
-from gml.learn.pc import COLLIDER_RULES, PcResult
-from gml.learn.skeleton import TestRecord
+from gml.learners.pc import COLLIDER_RULES, PcResult
+from gml.learners.skeleton import TestRecord
 from gml.resources import default_budget, require_memory
 
 Record = dict[str, Any]

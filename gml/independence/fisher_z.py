@@ -17,7 +17,7 @@ import numpy as np
 
 from gml import kernel
 from gml.counts.counter import Counter, Moments, Triple
-from gml.counts.elimination import eliminate, require_regular
+from gml.counts.exact_algebra import eliminate, require_regular
 from gml.independence.base import CIResult, PValueTest, ResultArrays
 
 _MOST_KEPT = 1000

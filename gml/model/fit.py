@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, Moments
-from gml.counts.elimination import inverse, regression
+from gml.counts.exact_algebra import inverse, regression
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, quote
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row

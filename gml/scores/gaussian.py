@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family
-from gml.counts.elimination import eliminate, require_regular
+from gml.counts.exact_algebra import eliminate, require_regular
 from gml.errors import DataError, quote
 from gml.scores.base import Bounded, FamilyScore, edges_of
 

@@ -215,7 +215,7 @@ def test_explain_every_pair(gml, wide, tmp_path):
     assert len(tests) == learning["tests"] + learning["collider_tests"]
     assert (records[0]["record"], records[-1]["record"]) == ("run", "end")
 
-    from gml.learn.explain import explain
+    from gml.learners.explain import explain
 
     edges = {frozenset((e["source"], e["target"])): e for e in graph["edges"]}
     for a, b in itertools.permutations([node["id"] for node in graph["nodes"]], 2):
@@ -260,7 +260,7 @@ def test_explain_says_what_the_rule_looked_at(gml, wide, tmp_path, rule, words):
     gml("pc", wide, "--colliders", rule, "--test-log", "l.jsonl", "-o", "g.dot", "-q")
     records = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text().splitlines()]
 
-    from gml.learn.explain import explain
+    from gml.learners.explain import explain
 
     decided = [r for r in records if r["record"] == "triple" and r["weight"] != 0]
     assert decided
@@ -281,7 +281,7 @@ def test_explain_with_knowledge_and_without_p_values(gml, wide, tmp_path):
     records = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text().splitlines()]
     names = records[0]["names"]
 
-    from gml.learn.explain import explain
+    from gml.learners.explain import explain
 
     for a, b in itertools.combinations(names, 2):
         assert " in p" not in " ".join(explain(records, a, b).sentences)
@@ -395,8 +395,8 @@ def test_interrupt_leaves_no_file(tmp_path, wide):
 def test_the_choices_are_those_of_the_library():
     from gml.cli.main import cli
     from gml.independence.registry import TESTS
-    from gml.learn.pc import COLLIDER_RULES
-    from gml.learn.skeleton import ON_INSUFFICIENT
+    from gml.learners.pc import COLLIDER_RULES
+    from gml.learners.skeleton import ON_INSUFFICIENT
 
     for name in ("pc", "indtest"):
         options = {p.name: p.type for p in cli.get_command(None, name).params}

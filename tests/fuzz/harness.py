@@ -50,7 +50,7 @@ def prepare(kinds: Sequence[str]) -> None:
     from gml.cli.main import COMMANDS
 
     for name in COMMANDS:
-        importlib.import_module(f"gml.cli.{name.replace('-', '_')}")
+        importlib.import_module(f"gml.cli.commands.{name.replace('-', '_')}")
     seeds.adopt(_in_child(lambda: seeds.make_all()))
     for kind in kinds:
         KINDS[kind].seeds()

@@ -10,8 +10,8 @@ import pytest
 
 import gml
 from gml.graph.equivalence import equivalence_class
-from gml.learn.ges import ges
-from gml.learn.hillclimb import hill_climb
+from gml.learners.ges import ges
+from gml.learners.hillclimb import hill_climb
 from gml.scores.base import total
 
 from .test_scores import golden_counter, golden_graph, graph_of

@@ -20,7 +20,7 @@ from gml.data.dataset import Dataset, Variable
 from gml.independence.permutation import PermutationTest
 from gml.kernel import _kernel, reference
 from gml.kernel.pool import in_order
-from gml.learn.bootstrap import learn_replicates
+from gml.learners.bootstrap import learn_replicates
 from gml.progress import Deadline
 from gml.stopping import Stopped, check_stopped
 

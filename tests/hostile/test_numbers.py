@@ -8,7 +8,7 @@ import click
 import pytest
 
 from gml.cli.main import COMMANDS, cli, run
-from gml.cli.numbers import Real, RealRange, Whole, WholeRange
+from gml.cli.shared.numbers import Real, RealRange, Whole, WholeRange
 from tests.hostile.conftest import MIB
 
 _NUMBERS = (click.types.FloatParamType, click.types.IntParamType)

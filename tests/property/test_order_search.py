@@ -7,8 +7,8 @@ import pytest
 
 from gml.kernel import _kernel, reference
 from gml.kernel.layout import NEVER, NO_BOUND, SEARCH_DONE, SEARCH_FULL, SEARCH_MORE
-from gml.learn import order_search
-from gml.learn.order_search import search_order
+from gml.learners import order_search
+from gml.learners.a_star import search_order
 from gml.progress import Deadline
 
 KERNELS = [_kernel, reference]

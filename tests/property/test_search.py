@@ -13,11 +13,11 @@ from gml.graph.bits import bits_of
 from gml.graph.essential import EssentialGraph
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
-from gml.learn.ges import PHASES, _Classes, ges
-from gml.learn.ges_operators import Backward, Forward, Turning
-from gml.learn.hillclimb import hill_climb
-from gml.learn.local_scores import LocalScores
-from gml.learn.search import Limits
+from gml.learners.ges import PHASES, _Classes, ges
+from gml.learners.ges_operators import Backward, Forward, Turning
+from gml.learners.hillclimb import hill_climb
+from gml.learners.local_scores import LocalScores
+from gml.learners.search import Limits
 from gml.progress import Deadline
 from gml.scores.base import RESOLUTION, total
 from tests.graphs import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gml.cli.assignments import resolve_assignments, split_assignments
+from gml.cli.shared.assignments import resolve_assignments, split_assignments
 from gml.data.dataset import Variable
 from gml.errors import UsageError
 

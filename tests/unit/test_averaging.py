@@ -10,7 +10,7 @@ import pytest
 import gml
 from gml.graph.graph import Graph
 from gml.graph.orientation import maximally_oriented
-from gml.learn.averaging import data_driven_threshold
+from gml.learners.averaging import data_driven_threshold
 from tests.graphs import is_cpdag
 
 

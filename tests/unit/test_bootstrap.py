@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
-from gml.learn.bootstrap import distinct_rows
+from gml.learners.bootstrap import distinct_rows
 
 
 def some_data(rng, n=300, weights=None):

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import gml
-from gml.check.baseline import Baseline, baseline_of
-from gml.check.question import Question
-from gml.check.result import Check
-from gml.check.run import CheckSettings, Context, check_model, decide
-from gml.check.schema import MissingCells
-from gml.check.structure import Reference
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError, GraphError, UsageError
 from gml.formats.baseline import dump_baseline, read_baseline
+from gml.gate.baseline import Baseline, baseline_of
+from gml.gate.question import Question
+from gml.gate.result import Check
+from gml.gate.run import CheckSettings, Context, check_model, decide
+from gml.gate.schema import MissingCells
+from gml.gate.structure import Reference
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 YES_NO = ("no", "yes")

@@ -9,8 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from gml.cli.checking import check_output
-from gml.cli.options import claim_input, common_options
+from gml.cli.shared.check_reports import check_output
+from gml.cli.shared.options import claim_input, common_options
 from gml.errors import GmlError
 from tests.unit.test_check_reports import check, report
 

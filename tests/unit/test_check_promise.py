@@ -10,12 +10,12 @@ import pytest
 import scipy.stats
 
 import gml
-from gml.check.families import FamilyCounts
-from gml.check.monte_carlo import MonteCarlo
-from gml.check.selection import Selection
-from gml.check.stratified import pooled_shift
-from gml.check.structure import _concentration, _log_p_of_increase
 from gml.data.dataset import Dataset, Variable, code_type
+from gml.gate.families import FamilyCounts
+from gml.gate.monte_carlo import MonteCarlo
+from gml.gate.selection import Selection
+from gml.gate.stratified import pooled_shift
+from gml.gate.structure import _concentration, _log_p_of_increase
 from gml.graph.graph import Graph
 
 
@@ -244,7 +244,7 @@ def test_a_concentrated_dependence_needs_more_to_have_grown():
     found = gml.Check(
         "x", "structure", "independence", ("a", "b"), statistic=900.0, df=1.0, rows_new=10_000
     )
-    reference = gml.check.structure.Reference(0.1, 1.0, 1000)
+    reference = gml.gate.structure.Reference(0.1, 1.0, 1000)
     assert _log_p_of_increase(found, reference, 1e-5) < math.log(1e-5)
     assert _log_p_of_increase(found, reference, 1e-5, 6.0) > math.log(0.05)
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gml.check.result import FAMILIES, STATUSES, Check, CheckReport, UnlikelyRow
 from gml.formats.reports.checks import FORMATS
 from gml.formats.reports.checks.wording import printable
+from gml.gate.result import FAMILIES, STATUSES, Check, CheckReport, UnlikelyRow
 from tests import schemas
 
 KINDS = [

@@ -12,32 +12,32 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gml.check.families import FamilyCounts
-from gml.check.fit import _mean_terms, smoothed_logs
-from gml.check.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
-from gml.check.result import Check
-from gml.check.schema import _log_p_of_unseen
-from gml.check.structure import (
+from gml.data.dataset import Variable
+from gml.gate.families import FamilyCounts
+from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
+from gml.gate.result import Check
+from gml.gate.schema import _log_p_of_unseen
+from gml.gate.structure import (
     Reference,
     _comparable_rows,
     _information,
     _log_p_of_increase,
 )
-from gml.check.tails import (
+from gml.gate.surprise import _mean_terms, smoothed_logs
+from gml.gate.tails import (
     chi2_quantile,
     log_noncentral_tail,
     log_normal_tail,
     log_skewed_tail,
     noncentrality_bound,
 )
-from gml.check.two_sample import (
+from gml.gate.two_sample import (
     compare_rows,
     compare_shares,
     compare_with_probabilities,
     settle_rows,
     settle_with_probabilities,
 )
-from gml.data.dataset import Variable
 
 COUNTS = st.lists(st.integers(0, 12), min_size=2, max_size=4)
 

@@ -16,16 +16,16 @@ import scipy.special
 import scipy.stats
 
 import gml
-from gml.check.families import FamilyCounts
-from gml.check.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
-from gml.check.question import Question
-from gml.check.result import Check
-from gml.check.run import decide
-from gml.check.schema import ColumnCounts, schema_checks
-from gml.check.selection import Selection, weak_parents
-from gml.check.structure import Reference
-from gml.check.tables import table_checks
 from gml.data.dataset import Dataset, Variable
+from gml.gate.families import FamilyCounts
+from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
+from gml.gate.question import Question
+from gml.gate.result import Check
+from gml.gate.run import decide
+from gml.gate.schema import ColumnCounts, schema_checks
+from gml.gate.selection import Selection, weak_parents
+from gml.gate.structure import Reference
+from gml.gate.tables import table_checks
 from gml.model.bayesnet import CPT, BayesNet
 
 

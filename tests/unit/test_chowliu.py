@@ -280,5 +280,5 @@ def test_blocks_of_pairs_do_not_matter(monkeypatch, size, options):
     # Few rows make many ties.
     counter = gml.MemoryCounter(dependent_data(5, 12, [2, 3, 2, 2, 3, 2, 2, 2, 3, 2, 2, 2]))
     whole = gml.chow_liu(counter, **options)
-    monkeypatch.setattr("gml.learn.chowliu._BLOCK_PAIRS", size)
+    monkeypatch.setattr("gml.learners.chowliu._BLOCK_PAIRS", size)
     assert gml.chow_liu(counter, **options) == whole

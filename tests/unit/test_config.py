@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from gml import ledger
-from gml.cli.checking import check_output
-from gml.cli.config import ConfiguredCommand
-from gml.cli.options import alpha_option, common_options, name_list_option, was_given
+from gml.cli.shared.check_reports import check_output
+from gml.cli.shared.options import alpha_option, common_options, name_list_option, was_given
+from gml.cli.shared.settings import ConfiguredCommand
 from gml.errors import GmlError
 
 

@@ -15,9 +15,9 @@ import gml
 from gml import ledger
 from gml.errors import GmlWarning
 from gml.formats.content_hash import content_hash, is_changed, recorded_hash
+from gml.formats.json_document import SCHEMA, document_pieces, document_text
 from gml.formats.json_graph import dump_json, load_json
 from gml.formats.json_model import dump_json_model
-from gml.formats.json_text import SCHEMA, document_pieces, document_text
 from gml.formats.reports.checks.sarif import as_sarif
 from gml.graph.graph import Graph
 from tests.model_files import random_network

@@ -15,9 +15,9 @@ from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, DataError, UsageError
 from gml.graph.bits import members
 from gml.graph.equivalence import equivalence_class
-from gml.learn.exact import strong_components
-from gml.learn.hillclimb import hill_climb
-from gml.learn.parent_sets import all_parent_sets, best_parent_sets, choices_of
+from gml.learners.exact import strong_components
+from gml.learners.hillclimb import hill_climb
+from gml.learners.parent_sets import all_parent_sets, best_parent_sets, choices_of
 from gml.progress import Deadline
 from gml.scores.base import RESOLUTION, EdgePrior, batch, bounded_batch, rounded
 
@@ -462,7 +462,7 @@ def test_search_finds_what_all_sets_have(name, monkeypatch):
         told = gml.Knowledge(require=((order[7], order[0]), (order[3], order[7])))
         expected = [gml.exact(score), gml.exact(score, knowledge=told, max_parents=2)]
         with monkeypatch.context() as patch:
-            patch.setattr("gml.learn.exact._FEW", 1)
+            patch.setattr("gml.learners.exact._FEW", 1)
             found = [gml.exact(score), gml.exact(score, knowledge=told, max_parents=2)]
         for one, other in zip(found, expected, strict=True):
             assert one.complete
@@ -492,8 +492,8 @@ def test_search_gives_way_to_all_sets(monkeypatch):
     """Where the search has no room for as little as all sets would take."""
     score = Random(11)
     expected = gml.exact(score, max_parents=3)
-    monkeypatch.setattr("gml.learn.exact._FEW", 1)
-    monkeypatch.setattr("gml.learn.order_search._LEAST_STATES", 1 << 40)
+    monkeypatch.setattr("gml.learners.exact._FEW", 1)
+    monkeypatch.setattr("gml.learners.a_star._LEAST_STATES", 1 << 40)
     found = gml.exact(score, max_parents=3)
     assert found.complete
     assert np.array_equal(found.graph.marks, expected.graph.marks)

@@ -14,7 +14,7 @@ from gml.errors import DataError, UsageError
 from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 from gml.independence.base import CIResult
-from gml.learn.imap import greedy_imap, minimal_imap
+from gml.learners.imap import greedy_imap, minimal_imap
 from gml.scores.base import rounded, total
 
 from ..graphs import as_graph, d_separated, random_dag

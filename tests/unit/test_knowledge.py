@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gml
-from gml.cli.knowledge import parse_arcs, parse_groups
+from gml.cli.shared.knowledge_options import parse_arcs, parse_groups
 from gml.errors import DataError, UsageError
 from gml.graph.knowledge import Knowledge
 

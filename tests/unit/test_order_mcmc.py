@@ -10,7 +10,7 @@ import pytest
 import gml
 from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.kernel import _kernel, reference
-from gml.learn.order_mcmc import effective_size, split_r_hat
+from gml.learners.order_mcmc import effective_size, split_r_hat
 
 from .test_exact import Random, labels
 

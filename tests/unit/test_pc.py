@@ -13,8 +13,8 @@ import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError, UsageError
 from gml.independence.base import CIResult
-from gml.learn.pc import COLLIDER_RULES
-from gml.learn.skeleton import ON_INSUFFICIENT
+from gml.learners.pc import COLLIDER_RULES
+from gml.learners.skeleton import ON_INSUFFICIENT
 from tests.graphs import (
     as_graph,
     compelled,
@@ -195,8 +195,8 @@ def test_batches_do_not_change_the_result(monkeypatch):
     data = small_sample(3)
     logs = []
     for batch, least in ((1, 1), (7, 1), (1 << 15, 512)):
-        monkeypatch.setattr("gml.learn.skeleton._BATCH", batch)
-        monkeypatch.setattr("gml.learn.skeleton._LEAST_BATCH", least)
+        monkeypatch.setattr("gml.learners.skeleton._BATCH", batch)
+        monkeypatch.setattr("gml.learners.skeleton._LEAST_BATCH", least)
         log = []
         result = learn(data, alpha=0.05, log=log.append)
         logs.append((log, result.tests, result.collider_tests, result.graph))

@@ -264,7 +264,7 @@ def test_bge_is_exact_for_columns_of_any_size(size):
 
 
 def test_the_command_line_knows_every_score():
-    from gml.cli.scoring import ON_LEVELS, ON_NUMBERS
+    from gml.cli.shared.score_options import ON_LEVELS, ON_NUMBERS
 
     assert {*ON_LEVELS, *ON_NUMBERS} == set(gml.SCORES)
     assert [n for n in gml.SCORES if not gml.SCORES[n].equivalent] == OTHERS

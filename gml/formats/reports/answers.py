@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gml.errors import printable
-from gml.formats.json_text import SCHEMA, document_text
+from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.rows import as_csv, as_jsonl, as_markdown, as_text
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gml.formats.json_text import SCHEMA, document_text, encode
+from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import as_csv, as_markdown, shown
 from gml.graph.comparison import Comparison, Rates
 from gml.model.compare import Divergence

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gml.data.profile import ColumnProfile, Profile
-from gml.formats.json_text import SCHEMA, document_text
+from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
 
 _SHOWN = 8

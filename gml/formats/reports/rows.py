@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from gml.data.safe_cells import cell
 from gml.errors import printable
-from gml.formats.json_text import SCHEMA, document_pieces, encode
+from gml.formats.json_document import SCHEMA, document_pieces, encode
 from gml.independence.base import tiny_p
 
 Row = dict[str, Any]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gml.check.result import CheckReport
 from gml.formats.reports.checks.annotations import as_github
 from gml.formats.reports.checks.junit import as_junit
 from gml.formats.reports.checks.markdown import as_markdown
 from gml.formats.reports.checks.objects import as_json
 from gml.formats.reports.checks.sarif import as_sarif
 from gml.formats.reports.checks.text import as_text
+from gml.gate.result import CheckReport
 
 FORMATS: dict[str, Callable[[CheckReport], str]] = {
     "text": as_text,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gml.check.result import FAIL, WARN, CheckReport
 from gml.errors import counted, encodable, printable
 from gml.formats.reports.checks.wording import (
     comparisons,
@@ -19,6 +18,7 @@ from gml.formats.reports.checks.wording import (
     verdict_sentence,
     why_unlikely,
 )
+from gml.gate.result import FAIL, WARN, CheckReport
 
 _MOST = 10
 

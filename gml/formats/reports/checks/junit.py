@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gml.check.result import BASELINED, FAIL, FAMILIES, INSUFFICIENT, WARN, Check, CheckReport
 from gml.errors import place, printable
 from gml.formats.reports.checks.wording import (
     comparisons,
@@ -19,6 +18,7 @@ from gml.formats.reports.checks.wording import (
     sentence,
     why_unlikely,
 )
+from gml.gate.result import BASELINED, FAIL, FAMILIES, INSUFFICIENT, WARN, Check, CheckReport
 
 _TIMESTAMP = "1970-01-01T00:00:00"
 _HOSTNAME = "localhost"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gml.check.result import BASELINED, FAIL, INSUFFICIENT, WARN, Check, CheckReport
 from gml.errors import printable
 from gml.formats.reports.checks.wording import (
     comparisons,
@@ -24,6 +23,7 @@ from gml.formats.reports.checks.wording import (
     whose_settings,
     why_unlikely,
 )
+from gml.gate.result import BASELINED, FAIL, INSUFFICIENT, WARN, Check, CheckReport
 
 # Shares of the 65536 bytes; together with the headings they stay below.
 _FAILURES, _WARNINGS, _UNDECIDED, _ROWS, _NOTES = 30_000, 12_000, 6_000, 8_000, 4_000

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
-from gml.check.result import Check, CheckReport, UnlikelyRow
 from gml.errors import encodable, place
-from gml.formats.json_text import SCHEMA, document_text
+from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.tests import log10, probability
+from gml.gate.result import Check, CheckReport, UnlikelyRow
 
 
 def as_json(report: CheckReport) -> str:

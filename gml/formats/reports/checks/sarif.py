@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import quote
 
 from gml import __version__
-from gml.check.result import BASELINED, FAIL, WARN, Check, CheckReport
 from gml.errors import encodable, place, printable
-from gml.formats.json_text import indented_text
+from gml.formats.json_document import indented_text
 from gml.formats.reports.checks.objects import number_object, row_object
 from gml.formats.reports.checks.wording import sentence, verdict_sentence
+from gml.gate.result import BASELINED, FAIL, WARN, Check, CheckReport
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {FAIL: "error", WARN: "warning", BASELINED: "note"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 
-from gml.check.result import FAIL, WARN, Check, CheckReport, UnlikelyRow
 from gml.errors import printable
 from gml.formats.reports.checks.wording import (
     comparisons,
@@ -17,6 +16,7 @@ from gml.formats.reports.checks.wording import (
     whose_settings,
     why_unlikely,
 )
+from gml.gate.result import FAIL, WARN, Check, CheckReport, UnlikelyRow
 
 _WIDTH = 100
 _INDENT = " " * 6

@@ -9,7 +9,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from gml.check.result import (
+from gml.errors import counted, place, printable
+from gml.formats.reports.tests import log10
+from gml.gate.result import (
     BASELINED,
     FAIL,
     FAMILIES,
@@ -20,8 +22,6 @@ from gml.check.result import (
     Figure,
     UnlikelyRow,
 )
-from gml.errors import counted, place, printable
-from gml.formats.reports.tests import log10
 from gml.independence.base import tiny_p
 
 _SHOWN_ITEMS = 8

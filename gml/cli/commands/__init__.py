@@ -1,0 +1,1 @@
+"""One module per verb: its options, its help, and how it asks the library."""

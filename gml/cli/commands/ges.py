@@ -1,0 +1,98 @@
+"""gml ges DATA: greedy equivalence search."""
+
+from __future__ import annotations
+
+import click
+
+from gml.cli.shared.options import (
+    DataRequest,
+    NameList,
+    common_options,
+    fitting_data_options,
+    seed_option,
+    was_given,
+)
+from gml.cli.shared.output import GraphOutput, graph_output
+from gml.cli.shared.search_options import (
+    SearchRequest,
+    restart_options,
+    search_options,
+    trace_option,
+    tracing,
+)
+from gml.errors import UsageError, unknown_name
+from gml.progress import reporter
+
+
+@click.command(
+    "ges",
+    epilog="\b\nExamples:\n"
+    "  gml ges survey.csv                             # CPDAG as DOT on standard output\n"
+    "  gml ges survey.csv --restarts 50 -o graph.json\n"
+    "  gml ges survey.csv --score bdeu --ess 10 -f text\n"
+    "  gml ges survey.csv --tiers 'Age,Sex < Education < Income' -o graph.dot\n"
+    "  gml ges survey.csv --phases forward,backward --dag -o dag.json\n"
+    "  gml ges heights.csv --score bge\n"
+    "\n\b\n"
+    "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
+)
+@fitting_data_options
+@search_options
+@click.option(
+    "--phases",
+    type=NameList(),
+    default="forward,backward,turning",
+    show_default=True,
+    metavar="NAMES",
+    help="Repeated in this order until none gains.",
+)
+@restart_options
+@click.option("--dag", is_flag=True, help="Write a DAG of the equivalence class instead.")
+@seed_option
+@trace_option
+@graph_output
+@common_options
+def command(
+    data: DataRequest,
+    search: SearchRequest,
+    phases: tuple[str, ...],
+    restarts: int,
+    perturb: int | None,
+    dag: bool,
+    seed: int,
+    trace_path: str | None,
+    out: GraphOutput,
+) -> int:
+    """Learn a CPDAG from DATA by greedy search over equivalence classes (GES).
+
+    Edges are inserted, deleted and turned in whole classes of DAGs that no data tell apart, until
+    none of that raises the score. With rows enough the result is the true class; with fewer a
+    better one may be left, which --restarts or gml hc --tabu 15 --restarts 50 may find. With
+    knowledge the result is the maximally oriented PDAG.
+    """
+    from gml.learners.ges import PHASES, ges
+
+    for phase in phases:
+        if phase not in PHASES:
+            raise UsageError(unknown_name("phase", phase, PHASES))
+    if len(set(phases)) < len(phases) or not phases:
+        raise UsageError("--phases names different phases")
+    if was_given("seed") and not restarts:
+        raise UsageError("--seed is for --restarts")
+    search.require_equivalent("ges")
+    if search.max_parents is not None:
+        reporter().warn("with --max-parents GES need not find the true class, however many rows")
+    prepared = search.prepare(data, out)
+    with tracing(trace_path) as trace:
+        result = ges(
+            prepared.score,
+            phases=phases,
+            max_parents=prepared.max_parents,
+            knowledge=prepared.knowledge,
+            restarts=restarts,
+            perturb=perturb,
+            seed=seed,
+            deadline=prepared.deadline,
+            trace=trace,
+        )
+        return prepared.write(out, result.dag if dag else result.graph, result)

@@ -1,0 +1,37 @@
+"""gml profile DATA: what a table looks like, as a schema that other commands enforce."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from gml.cli.shared.options import DataRequest, common_options, profiling_data_options
+from gml.cli.shared.output import ProfileOutput, profile_output
+
+
+@click.command(
+    "profile",
+    epilog="\b\nExamples:\n"
+    "  gml profile survey.csv -f text                # a table for people\n"
+    "  gml profile survey.csv -o schema.json\n"
+    "  gml pc new.csv --levels schema.json           # a value that is not declared exits 3\n"
+    "  gml profile survey.csv --bins 4 -o schema.json   # the cut points too\n"
+    "  gml profile more.csv --levels schema.json -o schema2.json\n"
+    "  gml profile counts.csv --weights Freq -o schema.json",
+)
+@profiling_data_options
+@profile_output
+@common_options
+def command(data: DataRequest, out: ProfileOutput) -> None:
+    """Write the schema of DATA: levels in order, cut points, missing tokens and rates.
+
+    With --levels, other commands read the columns of new data exactly like this: the same levels
+    in the same order, the same intervals, the same missing tokens; a value that the schema does not
+    know is an error. Missing values are counted, never refused. The file can be edited: levels that
+    may occur but did not belong in it.
+    """
+    from gml.data.profile import profile
+
+    request = replace(data, options=replace(data.options, missing="available"))
+    out.write(profile(request.dataset(), request.options))

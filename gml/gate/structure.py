@@ -1,0 +1,386 @@
+"""Structure: do the independences that the graph implies hold, and are its edges still there?
+
+*Independences.* u ⟂ v | pa(v) for each pair without an edge (`gml.independence.implied`), by the
+calibrated test; a p-value that may decide is settled by permutation. The effect is (G − df)₊/2n in
+nats. No learned graph is quite true, so what a baseline recorded of an independence when the model
+was accepted counts: the null hypothesis is then that the dependence is no greater than it was. With
+statistic s₀ on n₀ rows at that time (one with the same p-value and the degrees of freedom of today,
+if these differ), the noncentrality is at most λ with confidence 1 − γ, where
+P(χ²(λ) ≤ s₀) = γ, and so at most λn/n₀ on n rows: p = γ + P(χ²(λn/n₀) ≥ s) (Berger & Boos 1994,
+J. Am. Stat. Assoc. 89:1012), γ a twentieth of the level that decides. Noncentral χ² is for
+dependences that are spread over the table. One that hangs on a rare cell is a sum of few large
+terms: with μ rows in it, R times as many as expected, λ is up to 2μ(1 + ln R), and a sample without
+any such row has the probability exp(−μ), not the exp(−λ/2) of χ². So what a statistic has beyond
+its degrees of freedom is divided on both sides by κ, the mean of 1 + ln O/E over the cells with
+O > E, each weighted by its O ln O/E − O + E.
+
+*Edges.* u → v is lost if the new rows have less information on v in u, given the other parents of
+v, than the model's own counts: I = Σ w H(mixture over u) − Σ w H(row) of the rows of v's table.
+Both sides weigh the rows by the model's counts, so that a shift in the parents alone is no loss,
+and rows that either side lacks are left out. The null hypothesis is that nothing changed, under
+which the rows of a configuration can be shared out to both sides anew: exact by drawing, one-sided;
+the normal tail by the delta method must agree, as rows may have changed without such a loss. An
+edge that is weak in the model's own rows (`selection`) cannot be lost.
+An edge that is not lost passes if the new rows show it, and otherwise they cannot tell. The effect
+is the difference in nats, less the bias (r−1)(1−w_u)w/2n of either side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.counts.counter import Counter, Triple, tables_of
+from gml.gate.families import FamilyCounts, label, listed
+from gml.gate.monte_carlo import MonteCarlo
+from gml.gate.question import Question
+from gml.gate.result import INSUFFICIENT, PASS, Check
+from gml.gate.selection import Selection
+from gml.gate.tails import (
+    chi2_quantile,
+    log_chi2_tail,
+    log_noncentral_tail,
+    log_normal_tail,
+    log_sum,
+    noncentrality_bound,
+)
+from gml.gate.two_sample import MOST_ROWS, TRUSTED_EXPECTED
+from gml.graph.graph import Graph
+from gml.independence.base import ResultArrays
+from gml.independence.calibrated import CalibratedTest
+from gml.independence.implied import implied_independences
+from gml.resources import require_memory
+
+PERMUTATION, INCREASE = "permutation", "increase"
+INFORMATION = "information"
+_UNIT = "nats"
+_CONFIDENCE_SHARE = 0.05
+_ROUNDING = 1e-12
+# A permutation with more cells than this takes too long.
+_MOST_CELLS = 200_000
+# A question, its test and its place in the report.
+_PAIR_BYTES = 1300
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What an independence looked like when the model was accepted."""
+
+    statistic: float
+    df: float
+    n: int
+
+
+def structure_checks(
+    graph: Graph,
+    counter: Counter,
+    families: Sequence[FamilyCounts],
+    selection: Selection,
+    *,
+    alpha: float,
+    references: Mapping[str, Reference],
+) -> list[Question]:
+    """Ask for every pair of nodes: for its independence, or for its edge."""
+    position = {variable.name: j for j, variable in enumerate(counter.variables)}
+    n_pairs = len(graph.names) * (len(graph.names) - 1) // 2
+    require_memory(
+        _PAIR_BYTES * n_pairs,
+        None,
+        f"checks of {n_pairs} pairs",
+        "; leave the structure out with --families schema,tables,fit",
+    )
+    implied = [
+        (u, v, given)
+        for u, v, given in implied_independences(graph)
+        if all(name in position for name in (u, v, *given))
+    ]
+    edges = [(family, k) for family in families if family.old is not None for k in _parents(family)]
+    triples: list[Triple] = [
+        (position[u], position[v], tuple(position[name] for name in given))
+        for u, v, given in implied
+    ]
+    for family, k in edges:
+        parents = [position[parent.name] for parent in family.parents]
+        others = (*parents[:k], *parents[k + 1 :])
+        triples.append((parents[k], position[family.variable.name], others))
+    results = CalibratedTest(counter).batch(triples)
+    questions = [
+        _independence(counter, implied[k], triples[k], results, k, references)
+        for k in range(len(implied))
+    ]
+    for at, (family, k) in enumerate(edges, start=len(implied)):
+        result = results[at]
+        shown = result.log_p is not None and result.log_p <= math.log(alpha)
+        known = k not in selection.of(family)
+        questions.append(_edge(family, k, shown=shown, known=known))
+    return questions
+
+
+def _parents(family: FamilyCounts) -> range:
+    return range(len(family.parents))
+
+
+# ---------------------------------------------------------------------- independences
+
+
+def _independence(
+    counter: Counter,
+    asked: tuple[str, str, tuple[str, ...]],
+    triple: Triple,
+    results: ResultArrays,
+    k: int,
+    references: Mapping[str, Reference],
+) -> Question:
+    u, v, given = asked
+    result = results[k]
+    first, second = sorted((u, v))
+    conditions = tuple((name, None) for name in given)
+    given_text = f"|{listed(conditions)}" if given else ""
+    # With one value only, of u or of v, there is nothing that could differ.
+    answered = result.log_p is not None and result.varies
+    mi = result.mi or 0.0
+    effect = max(0.0, mi - (result.df or 0.0) / (2 * max(1, result.n)))
+    where = f" given {', '.join(given)}" if given else ""
+    check = Check(
+        id=f"structure:{label(first)} independent of {label(second)}{given_text}",
+        family="structure",
+        kind="independence",
+        variables=(u, v),
+        given=conditions,
+        message=f"{u} and {v}{where}: the graph has no edge, and they share {mi:.3g} nats"
+        if answered
+        else f"{u} and {v}{where}: the rows cannot tell",
+        test="auto" if answered else None,
+        statistic=result.statistic if answered else None,
+        df=result.df if answered else None,
+        log_p=result.log_p if answered else None,
+        effect=effect if answered else None,
+        effect_unit=_UNIT if answered else None,
+        new={"nats": mi} if answered else {},
+        rows_new=result.n,
+        status=PASS if answered else INSUFFICIENT,
+    )
+    reference = references.get(check.id)
+    if reference is not None:
+        nats = max(0.0, reference.statistic - reference.df) / (2 * max(1, reference.n))
+        check = replace(
+            check, old={"nats": nats, "statistic": reference.statistic}, rows_old=reference.n
+        )
+    if not answered:
+        return Question(check)
+
+    def table() -> NDArray[np.int64]:
+        counts = next(iter(counter.tables(tables_of(counter.variables, [triple]))))
+        return np.ascontiguousarray(counts.table)
+
+    def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
+        if reference is None:
+            return _settled_independence(check, table(), monte_carlo)
+        counted = table()
+        # X² grows without bounds where a cell is rare, and G does not.
+        g = float(kernel.active().table_statistics_of(counted).g[0])
+        bounded = replace(check, statistic=min(check.statistic or 0.0, g))
+        increase = _log_p_of_increase(
+            bounded, reference, monte_carlo.level, _concentration(counted)
+        )
+        if increase > math.log(monte_carlo.level):
+            return increase, INCREASE
+        log_p, how = _settled_independence(check, counted, monte_carlo)
+        return max(log_p, increase), how
+
+    return Question(check, settle)
+
+
+def _settled_independence(
+    check: Check, table: NDArray[np.int64], monte_carlo: MonteCarlo
+) -> tuple[float, str]:
+    """By permutation, unless the table is too large for it, or so full that χ² is right."""
+    assert check.log_p is not None and check.test is not None and check.rows_new is not None
+    full = _least_expected(table) >= TRUSTED_EXPECTED
+    if full or table.size > _MOST_CELLS or check.rows_new > MOST_ROWS:
+        return check.log_p, check.test
+    found = kernel.active().table_statistics_of(table)
+    draws = kernel.active().permutation_draws
+    log_p, how = monte_carlo.log_p(
+        check.id,
+        lambda key, first, last: draws(table, key, first, last),
+        float(found.g[0]),
+        int(found.df_adjusted[0]) + 1,
+    )
+    return log_p, f"{PERMUTATION}:{how}"
+
+
+def _expected(table: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What the margins of each stratum let expect in its cells."""
+    rows, columns = table.sum(axis=2, keepdims=True), table.sum(axis=1, keepdims=True)
+    expected: NDArray[np.float64] = rows * (
+        columns / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    )
+    return expected
+
+
+def _least_expected(table: NDArray[np.int64]) -> float:
+    """The least expected count of a cell with rows in its margins."""
+    expected = _expected(table)
+    return float(expected[expected > 0].min(initial=np.inf))
+
+
+def _log_p_of_increase(
+    check: Check, reference: Reference, level: float, concentration: float = 1.0
+) -> float:
+    """ln of γ + P(χ²(λn/n₀) ≥ s), λ the upper bound of confidence 1 − γ at acceptance."""
+    assert check.statistic is not None and check.df is not None and check.rows_new is not None
+    share, df = _CONFIDENCE_SHARE * level, check.df
+    if reference.n <= 0 or reference.df <= 0:
+        return 0.0
+    # The calibrated test may have used X² on the one side and G on the other; p-values compare.
+    before = chi2_quantile(log_chi2_tail(reference.statistic, reference.df), df)
+    before, after = (
+        s if s <= df else df + (s - df) / concentration for s in (before, check.statistic)
+    )
+    bound = noncentrality_bound(before, df, share)
+    scaled = bound * check.rows_new / reference.n
+    return log_sum([math.log(share), log_noncentral_tail(after, df, scaled)])
+
+
+def _concentration(table: NDArray[np.int64]) -> float:
+    """κ: 1 where a dependence is spread over the table, more where it hangs on rare cells."""
+    expected = _expected(table)
+    more = table > expected
+    counts, nats = table[more], np.log(table[more] / expected[more])
+    weights = counts * nats - counts + expected[more]
+    total = float(weights.sum())
+    return 1 + float(np.sum(weights * nats)) / total if total > 0 else 1.0
+
+
+# ---------------------------------------------------------------------- edges
+
+
+@dataclass(frozen=True)
+class _Comparable:
+    """The rows of a table that both sides have, those with the same other parents side by side.
+
+    `table` is rows × (old, new) × levels.
+    """
+
+    table: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    groups: NDArray[np.int64]
+
+
+def _comparable_rows(family: FamilyCounts, k: int) -> _Comparable:
+    assert family.old is not None
+    sizes = [len(parent.levels or ()) for parent in family.parents]
+    rows = np.arange(math.prod(sizes)).reshape(sizes)
+    # The other parents vary slowest, so that rows which differ in u alone are neighbours.
+    order = np.moveaxis(rows, k, -1).reshape(-1)
+    old, new = family.old[order], family.new[order]
+    both = (old.sum(axis=1) > 0) & (new.sum(axis=1) > 0)
+    groups = np.arange(len(order)) // sizes[k]
+    levels = (old[both] + new[both]).any(axis=0)
+    table = np.stack([old[both][:, levels], new[both][:, levels]], axis=1)
+    behind = old[both].sum(axis=1)
+    weights = behind / max(1, int(behind.sum()))
+    return _Comparable(np.ascontiguousarray(table), weights, groups[both])
+
+
+def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question:
+    source, target = family.parents[k].name, family.variable.name
+    others = tuple(parent.name for parent in (*family.parents[:k], *family.parents[k + 1 :]))
+    rows = _comparable_rows(family, k)
+    repeated = np.bincount(rows.groups) if len(rows.groups) else np.zeros(0)
+    answered = bool((repeated > 1).any()) and rows.table.shape[2] > 1
+    where = f" given {', '.join(others)}" if others else ""
+    check = Check(
+        id=f"structure:{label(source)}->{label(target)}",
+        family="structure",
+        kind="edge",
+        variables=(source, target),
+        given=tuple((name, None) for name in others),
+        message=f"{source} -> {target}: not enough rows to compare",
+        status=INSUFFICIENT,
+    )
+    if not known:
+        return Question(
+            replace(
+                check,
+                message=f"{source} -> {target}: too weak in the model's own rows to be missed",
+                status=PASS if shown else INSUFFICIENT,
+            )
+        )
+    if not answered:
+        return Question(check)
+    figures = _information(rows)
+    before, after = figures.information
+    counts = rows.table.sum(axis=(0, 2))
+    check = replace(
+        check,
+        message=f"{source} -> {target}: {source} told {before:.3g} nats about {target}{where}, now "
+        f"{after:.3g}",
+        test=INFORMATION,
+        statistic=figures.loss,
+        log_p=log_normal_tail(figures.z),
+        effect=max(0.0, figures.corrected_loss),
+        effect_unit=_UNIT,
+        old={"nats": before},
+        new={"nats": after},
+        rows_old=int(counts[0]),
+        rows_new=int(counts[1]),
+        status=PASS if shown else INSUFFICIENT,
+    )
+    draws = kernel.active().information_loss_draws
+
+    def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
+        log_p, how = monte_carlo.log_p(
+            check.id,
+            lambda key, first, last: draws(rows.table, rows.weights, rows.groups, key, first, last),
+            figures.loss,
+            rows.table.shape[0] * rows.table.shape[2],
+            of_g=False,
+        )
+        # Where rows changed otherwise, as by swapped labels, those shared out anew are a mixture
+        # that says little of the spread of a loss; either side's own rows do.
+        return max(log_p, log_normal_tail(figures.z)), how
+
+    return Question(check, settle)
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """Information of either side in nats, the loss, the same without its bias, and that in sd."""
+
+    information: tuple[float, float]
+    loss: float
+    corrected_loss: float
+    z: float
+
+
+def _information(rows: _Comparable) -> _Figures:
+    """By the delta method: dI/dp = w ln(p/mixture), and the second-order term for near-ties."""
+    counts = rows.table.astype(np.float64)
+    n = counts.sum(axis=2)
+    shares = counts / n[:, :, None]
+    in_group = np.zeros((int(rows.groups[-1]) + 1, *shares.shape[1:]))
+    weight_of_group = np.bincount(rows.groups, rows.weights)
+    np.add.at(in_group, rows.groups, rows.weights[:, None, None] * shares)
+    mixture = in_group[rows.groups] / weight_of_group[rows.groups][:, None, None]
+    seen = shares > 0
+    logs = np.log(np.where(seen, shares / np.where(seen, mixture, 1.0), 1.0))
+    per_row = (shares * logs).sum(axis=2)
+    weights = rows.weights[:, None]
+    information = (weights * per_row).sum(axis=0)
+    variance = (shares * logs**2).sum(axis=2) - per_row**2
+    apart = weights * (1 - weights / weight_of_group[rows.groups][:, None])
+    freedom = np.maximum(np.count_nonzero(seen, axis=2) - 1, 0)
+    bias = (apart * freedom / (2 * n)).sum(axis=0)
+    spread = (weights**2 * variance / n + apart**2 * freedom / (2 * n**2)).sum()
+    old, new = (float(value) for value in information)
+    corrected = old - new - float(bias[0] - bias[1])
+    # Without any spread a difference is as sure as can be, and rounding is none.
+    z = corrected / math.sqrt(max(float(spread), _ROUNDING**2))
+    return _Figures((old, new), old - new, corrected, z)

@@ -1,0 +1,224 @@
+"""One graph from many, or from the probabilities of edges: how sure each edge is.
+
+`strength` of an edge is the share of graphs with the adjacency, `direction` of a → b the share of
+a → b plus half the share of a — b among those, `undirected` the share of a — b among them. The
+averaged graph has the adjacencies of strength at least a threshold; its colliders are weighed by
+their log odds and directed as in PC, so that it is always a valid graph.
+
+Over graphs, the log odds of a collider are ln (c + ½)/(m − c + ½) for c colliders in the m graphs
+in which the triple is there and unshielded. Where only the probability of each edge is known, the
+two edges x → k and y → k, given that they are there, are taken as independent: c is the product of
+their directions. No DAG in which x — k — y is no collider has both, so that their directions add up
+to 1 at most and c to ¼: if all the probability is on one equivalence class, its CPDAG comes out.
+
+The default threshold of graphs is the one of Scutari & Nagarajan (2013, Artif. Intell. Med.
+57:207): the distribution function of the strengths is compared with that of a set of pairs that
+have strength 0 or 1; the share t of the former that minimises the L1 distance is the median of the
+distribution function's values over [0, 1]; pairs above the t-quantile of the strengths are edges.
+That of probabilities is ½: the graph with the most probable answer for each pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.graph.extension import Triple
+from gml.graph.graph import Graph, Mark
+from gml.graph.knowledge import Knowledge
+from gml.graph.orientation import unshielded_triples
+from gml.learners.pc import WeighedTriple, orient
+from gml.resources import require_memory
+from gml.scores.base import rounded
+
+_SURE = 1e-12
+# Marks in the order of names, and what is compared with them.
+_MARK_BYTES = 6
+
+
+class Pair(NamedTuple):
+    """The shares of x → y, y → x and x — y; `adjacent` is their sum.
+
+    DAGs have no undirected edges: `undirected` is then None.
+    """
+
+    x: str
+    y: str
+    adjacent: float
+    forward: float
+    backward: float
+    undirected: float | None
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How much of a total has a pair adjacent, directed i → j, or undirected; in name order."""
+
+    names: tuple[str, ...]
+    adjacent: NDArray[np.float64]
+    directed: NDArray[np.float64]
+    undirected: NDArray[np.float64] | None = None
+    total: float = 1.0
+
+    @property
+    def strength(self) -> NDArray[np.float64]:
+        """The share of adjacencies."""
+        return self.adjacent / self.total
+
+    def pairs(self) -> Iterator[Pair]:
+        """All pairs, by name."""
+        for i, x in enumerate(self.names):
+            for j in range(i + 1, len(self.names)):
+                yield Pair(
+                    x,
+                    self.names[j],
+                    float(self.adjacent[i, j] / self.total),
+                    float(self.directed[i, j] / self.total),
+                    float(self.directed[j, i] / self.total),
+                    None if self.undirected is None else float(self.undirected[i, j] / self.total),
+                )
+
+    def described(self, graph: Graph) -> Graph:
+        """The graph, its edges with strength, direction and undirected."""
+        rank = {name: k for k, name in enumerate(self.names)}
+        strength = self.strength
+        attributes = {}
+        for edge in graph.edges():
+            i, j = rank[graph.names[edge.source]], rank[graph.names[edge.target]]
+            direction = self.directed[i, j] / self.adjacent[i, j]
+            shares = {"strength": float(strength[i, j]), "direction": float(direction)}
+            if self.undirected is not None:
+                line = self.undirected[i, j] / self.adjacent[i, j]
+                shares |= {"direction": float(direction + line / 2), "undirected": float(line)}
+            attributes[min(edge.source, edge.target), max(edge.source, edge.target)] = shares
+        return replace(graph, attributes=attributes)
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """The averaged graph, a consistent extension of it, and what it was made of."""
+
+    graph: Graph
+    dag: Graph
+    threshold: float
+    triples: tuple[WeighedTriple, ...]
+    shares: Shares
+
+    @property
+    def replicates(self) -> int:
+        """How many graphs were averaged."""
+        return int(self.shares.total)
+
+
+def average_graphs(
+    graphs: Sequence[Graph], *, threshold: float | None = None, knowledge: Knowledge | None = None
+) -> Averaged:
+    """Average graphs over the same nodes; edges get strength, direction and undirected."""
+    names = graphs[0].names
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    require_memory(
+        _MARK_BYTES * len(graphs) * len(names) ** 2,
+        None,
+        f"{len(graphs)} graphs of {len(names)} columns",
+    )
+    marks = np.stack([graph.marks[np.ix_(by_name, by_name)] for graph in graphs])
+    adjacent, arrows = marks != Mark.NONE, marks == Mark.ARROW
+    shares = Shares(
+        tuple(names[j] for j in by_name),
+        adjacent.sum(axis=0),
+        (arrows & ~arrows.transpose(0, 2, 1)).sum(axis=0),
+        (adjacent & ~arrows & ~arrows.transpose(0, 2, 1)).sum(axis=0),
+        len(graphs),
+    )
+    if threshold is None:
+        threshold = data_driven_threshold(shares.strength[np.triu_indices(len(names), 1)])
+    chosen = (shares.strength >= threshold) & (shares.adjacent > 0)
+    weights = {
+        (x, k, y): _log_odds(adjacent, arrows, (x, k, y)) for x, k, y in unshielded_triples(chosen)
+    }
+    return _averaged(names, shares, threshold, chosen, weights, knowledge)
+
+
+def average_probabilities(
+    names: Sequence[str],
+    probabilities: NDArray[np.float64],
+    *,
+    threshold: float = 0.5,
+    knowledge: Knowledge | None = None,
+) -> Averaged:
+    """Average DAGs of which only the probability of each edge i → j is known.
+
+    Examples
+    --------
+    >>> to_b = np.array([[0, 0.9, 0.1], [0.1, 0, 0], [0.1, 0.8, 0]])
+    >>> averaged = average_probabilities("ABC", to_b)
+    >>> [(edge.source, edge.type, edge.target) for edge in averaged.graph.edges()]
+    [(0, '-->', 1), (2, '-->', 1)]
+    """
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    directed = probabilities[np.ix_(by_name, by_name)]
+    adjacent = np.minimum(directed + directed.T, 1.0)
+    shares = Shares(tuple(names[j] for j in by_name), adjacent, directed)
+    chosen = (rounded(adjacent) >= threshold) & (adjacent > 0)
+    direction = np.divide(directed, adjacent, out=np.zeros_like(directed), where=adjacent > 0)
+    weights = {}
+    for x, k, y in unshielded_triples(chosen):
+        c = min(max(direction[x, k] * direction[y, k], _SURE), 1 - _SURE)
+        weights[x, k, y] = rounded(math.log(c / (1 - c)))
+    return _averaged(tuple(names), shares, threshold, chosen, weights, knowledge)
+
+
+def _averaged(
+    names: tuple[str, ...],
+    shares: Shares,
+    threshold: float,
+    chosen: NDArray[np.bool_],
+    weights: dict[Triple, float],
+    knowledge: Knowledge | None,
+) -> Averaged:
+    knowledge = knowledge or Knowledge()
+    oriented = orient(shares.names, chosen, weights, knowledge)
+    return Averaged(
+        shares.described(oriented.graph(names, "pdag" if knowledge else "cpdag")),
+        shares.described(oriented.extension(names)),
+        threshold,
+        oriented.triples(),
+        shares,
+    )
+
+
+def _log_odds(adjacent: NDArray[np.bool_], arrows: NDArray[np.bool_], triple: Triple) -> float:
+    x, k, y = triple
+    there = adjacent[:, x, k] & adjacent[:, y, k] & ~adjacent[:, x, y]
+    m = int(np.count_nonzero(there))
+    c = int(np.count_nonzero(there & arrows[:, x, k] & arrows[:, y, k]))
+    return rounded(math.log((c + 0.5) / (m - c + 0.5)))
+
+
+def data_driven_threshold(strengths: NDArray[np.float64]) -> float:
+    """Return the least strength of an edge by Scutari & Nagarajan.
+
+    Examples
+    --------
+    >>> data_driven_threshold(np.array([0.0, 0.0, 0.05, 0.1, 0.9, 1.0]))
+    0.9
+    """
+    if not len(strengths):
+        return 1.0
+    steps, counts = np.unique(strengths, return_counts=True)
+    share = np.cumsum(counts) / len(strengths)
+    # The distribution function over [0, 1]: its values, and how long it keeps each.
+    knots = np.concatenate([[0.0], steps, [1.0]])
+    values = np.concatenate([[0.0], share])
+    lengths = np.diff(knots)
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(lengths[order])
+    t = values[order][np.searchsorted(reached, reached[-1] / 2 * (1 - 1e-12))]
+    quantile = steps[np.searchsorted(share, t * (1 - 1e-12))] if t > 0 else 0.0
+    above = steps[steps > quantile]
+    return float(above[0]) if len(above) else 1.0

@@ -1,0 +1,73 @@
+"""Graphs learned on many samples of the rows: half-samples or the bootstrap.
+
+G on a bootstrap sample behaves like 2χ² under independence, so that learners that test use
+complementary half-samples instead: the rows are split in two at random, without replacement, and
+both halves are learned from (Shah & Samworth 2013, J. R. Stat. Soc. B 75:55). Learners by a score
+use the bootstrap: as many rows as there are, with replacement (Friedman, Goldszmidt & Wyner 1999,
+UAI). Both draw over the sorted distinct rows with their counts: the order of rows does not change
+them. `gml.learners.averaging` makes one graph of the many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
+
+import numpy as np
+
+from gml.data.dataset import Dataset
+from gml.data.resampling import distinct_rows, require_splittable, resampled
+from gml.errors import CannotAnswer
+from gml.graph.graph import Graph
+from gml.kernel.pool import in_order
+from gml.progress import Deadline, reporter
+from gml.resources import available_threads
+
+
+def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
+    """Yield half-samples, each followed by its complement."""
+    rows, counts = distinct_rows(dataset)
+    n = require_splittable(counts, 2)
+    for replicate in range(replicates):
+        # Drawn anew for the complement: it costs less than to keep it.
+        rng = _stream(seed, replicate // 2)
+        half = rng.multivariate_hypergeometric(counts, n // 2)
+        yield resampled(dataset, rows, half if replicate % 2 == 0 else counts - half)
+
+
+def bootstrap_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
+    """Yield samples of as many rows, drawn with replacement."""
+    rows, counts = distinct_rows(dataset)
+    n = int(counts.sum())
+    if n == 0:
+        raise CannotAnswer("there are no rows to draw from")
+    for replicate in range(replicates):
+        yield resampled(dataset, rows, _stream(seed, replicate).multinomial(n, counts / n))
+
+
+def _stream(seed: int, k: int) -> np.random.Generator:
+    """The k-th stream that a seed spawns, without those before it."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,)))
+
+
+def learn_replicates(
+    learn: Callable[[Dataset], Graph | None],
+    samples: Iterable[Dataset],
+    *,
+    total: int,
+    threads: int | None = None,
+    deadline: Deadline | None = None,
+) -> list[Graph]:
+    """Learn a graph from each sample, several at a time; at the deadline those that are ready.
+
+    `learn` returns None when it could not finish in time.
+    """
+    deadline = deadline or Deadline()
+    threads = threads or available_threads()
+    graphs: list[Graph] = []
+    in_time = takewhile(lambda _: not deadline.passed, samples)
+    for graph in in_order(learn, in_time, threads, ahead=threads):
+        if graph is not None:
+            graphs.append(graph)
+        reporter().advance("replicates", len(graphs), total)
+    return graphs

@@ -1,0 +1,218 @@
+"""Greedy equivalence search over CPDAGs.
+
+Chickering (2002, JMLR 3:507): from the class without edges the best valid *insertion* is made until
+none gains, then the best *deletion*; Hauser & Bühlmann (2012, JMLR 13:2409, section 4) add the best
+*turning* of an edge. The phases are repeated until none of them gains; `gml.learners.ges_operators`
+has their operators. With a score that is consistent and equivalent the limit of the first two is
+the true class.
+
+Knowledge: the search is over the classes with at least one DAG that respects it, from the class of
+the required edges; the result is the maximally oriented PDAG of such a DAG. A restart changes a few
+edges of a DAG of the best class at random and searches again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gml.errors import UsageError
+from gml.graph.bits import bits_of, members
+from gml.graph.equivalence import equivalence_class, representative
+from gml.graph.essential import EssentialGraph
+from gml.graph.extension import equivalent_with
+from gml.graph.knowledge import Knowledge
+from gml.graph.orientation import Matrix
+from gml.learners.ges_operators import (
+    Backward,
+    Forward,
+    Operator,
+    OutOfTime,
+    Phase,
+    Turning,
+)
+from gml.learners.local_scores import LocalScores
+from gml.learners.search import (
+    Course,
+    Limits,
+    SearchResult,
+    Trace,
+    dag_of,
+    perturbed,
+)
+from gml.progress import Deadline, reporter
+from gml.scores.base import Score
+
+_PHASES: dict[str, type[Phase]] = {kind.name: kind for kind in (Forward, Backward, Turning)}
+PHASES = tuple(_PHASES)
+
+
+def ges(
+    score: Score,
+    *,
+    phases: Sequence[str] = PHASES,
+    max_parents: int | None = None,
+    knowledge: Knowledge | None = None,
+    restarts: int = 0,
+    perturb: int | None = None,
+    seed: int = 0,
+    max_memory: int | None = None,
+    deadline: Deadline | None = None,
+    trace: Trace | None = None,
+) -> SearchResult:
+    """Learn a CPDAG that no insertion, deletion or turning of an edge improves.
+
+    Parameters
+    ----------
+    score : Score
+        Any object with `names` and `local(child, parents)`; it has to be score equivalent.
+    phases : sequence of {"forward", "backward", "turning"}
+        Repeated in this order until none of them gains.
+    max_parents : int, optional
+        Most parents of a node in the DAGs the search goes through; the limit is then no longer the
+        true class.
+    knowledge : Knowledge, optional
+        Required and forbidden edges, tiers; the result is then the maximally oriented PDAG.
+    restarts, perturb : int
+        How often to begin anew, after how many random changes of an edge in the best class; by
+        default a number drawn each time, up to that of the variables.
+    seed : int
+        Of the random changes.
+    max_memory : int, optional
+        Bytes of local scores that are kept, at most.
+    deadline : Deadline, optional
+        When to stop with the best class so far.
+    trace : callable, optional
+        Gets every Step; its other nodes are the clique that points to the target.
+
+    Examples
+    --------
+    >>> import gml
+    >>> score = gml.SCORES["bic"](gml.MemoryCounter(gml.read("sample_data/asia.csv")))
+    >>> result = ges(score)
+    >>> result.graph.kind, result.graph.n_edges, result.steps
+    ('cpdag', 7, 7)
+    """
+    for phase in phases:
+        if phase not in PHASES:
+            raise UsageError(f"phases are some of {', '.join(PHASES)}")
+    if min(restarts, perturb or 0) < 0:
+        raise UsageError("restarts and perturb are not negative")
+    limits = Limits.of(score, max_parents, knowledge)
+    local = LocalScores(score, max_memory)
+    classes = _Classes(limits, knows=bool(knowledge))
+    deadline = deadline or Deadline()
+    course = Course(local, deadline, trace)
+    kinds = [_PHASES[phase](local, classes, deadline) for phase in phases]
+    run = _Run(local, classes, kinds, course)
+    run.search("")
+    rng = np.random.default_rng(seed)
+    for restart in range(restarts):
+        if course.out_of_time():
+            break
+        run.perturb(rng, perturb, f"restart {restart + 1}")
+        run.search(f"restart {restart + 1}: ")
+    member = [_set(column) for column in classes.member(run.best).T]
+    dag = representative(dag_of(member, local.names, score.names), knowledge)
+    return SearchResult(
+        graph=equivalence_class(dag, knowledge),
+        dag=dag,
+        score=local.total(run.best.dag),
+        families=local.computed,
+        steps=course.steps,
+        complete=not course.stopped,
+    )
+
+
+class _Classes:
+    """The classes to search: with few enough parents, and a DAG that respects the knowledge."""
+
+    def __init__(self, limits: Limits, *, knows: bool) -> None:
+        self.limits = limits
+        self._knows = knows
+        self._decided = limits.required | limits.forbidden.T
+        never = limits.forbidden & limits.forbidden.T
+        either = limits.required | limits.required.T
+        everyone = range(len(never))
+        self.max_parents = limits.max_parents
+        self.may_be_adjacent = [_set(~never[y]) & ~(1 << y) for y in everyone]
+        self.must_be_adjacent = [_set(either[y]) for y in everyone]
+
+    def first(self) -> EssentialGraph:
+        """The class of the required edges."""
+        return EssentialGraph([_set(column) for column in self.limits.required.T])
+
+    def respected_by(self, graph: EssentialGraph) -> bool:
+        """Whether a class is one to search."""
+        return not self._knows or self._respecting(graph) is not None
+
+    def member(self, graph: EssentialGraph) -> Matrix:
+        """Return a DAG of the class that respects the knowledge."""
+        found = self._respecting(graph) if self._knows else _matrix(graph.dag)
+        assert found is not None
+        return found
+
+    def _respecting(self, graph: EssentialGraph) -> Matrix | None:
+        dag = _matrix(graph.dag)
+        if (self.limits.required & ~(dag | dag.T)).any():
+            return None
+        return equivalent_with(dag, self._decided)
+
+
+def _set(flags: Matrix) -> int:
+    return bits_of(np.flatnonzero(flags).tolist())
+
+
+def _matrix(dag: Sequence[int]) -> Matrix:
+    matrix = np.zeros((len(dag), len(dag)), dtype=bool)
+    for y, given in enumerate(dag):
+        matrix[list(members(given)), y] = True
+    return matrix
+
+
+class _Run:
+    """A search: where it is, and the best class so far."""
+
+    def __init__(
+        self, local: LocalScores, classes: _Classes, phases: Sequence[Phase], course: Course
+    ) -> None:
+        self._local = local
+        self._classes = classes
+        self._phases = phases
+        self._course = course
+        self._graph = self.best = classes.first()
+        self._best_score = self._score()
+
+    def search(self, prefix: str) -> None:
+        """Go through the phases until none of them gains."""
+        try:
+            gained = True
+            while gained:
+                gained = False
+                for phase in self._phases:
+                    while (found := phase.best(self._graph)) is not None:
+                        gained = True
+                        move = phase.move(self._graph, found[0])
+                        self._make(prefix + phase.name, move, *found)
+        except OutOfTime:
+            self._course.stopped = True
+        score = self._score()
+        if score > self._best_score:
+            self.best, self._best_score = self._graph, score
+        reporter().status(None)
+
+    def perturb(self, rng: np.random.Generator, moves: int | None, phase: str) -> None:
+        """Change random edges of a DAG of the best class."""
+        member = [_set(column) for column in self._classes.member(self.best).T]
+        self._graph = EssentialGraph(perturbed(member, rng, moves, self._classes.limits))
+        score = self._score()
+        self._course.tell_restart(phase, score - self._best_score, score)
+
+    def _score(self) -> int:
+        return self._local.unit(self._local.total(self._graph.dag))
+
+    def _make(self, phase: str, move: str, operator: Operator, graph: EssentialGraph) -> None:
+        self._graph = graph
+        edge = operator.x, operator.y
+        self._course.tell_move(phase, move, edge, operator.clique, -operator.loss, self._score())

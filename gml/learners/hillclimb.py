@@ -1,0 +1,363 @@
+"""Greedy search over DAGs: add, delete or reverse an edge, with a tabu list and restarts.
+
+From a start the move with the largest gain is made until none gains (Heckerman, Geiger & Chickering
+1995, section 7). A move touches one family, a reversal two. With `change[x, y]` what it gains to
+put x into the parents of y, or to take it out, the gain of adding or deleting x → y is
+`change[x, y]` and that of reversing it `change[x, y] + change[y, x]`; so after a move only the
+columns of the one or two children it touched are scored anew.
+
+With a tabu list (Glover 1986) the best move is made even at a loss, until `tabu` moves have found
+nothing better; the edges of the last `tabu` moves are left alone, unless that gives the best graph
+so far. A restart makes `perturb` random moves from the best graph and climbs again (iterated local
+search).
+
+With an equivalent score x → y and y → x often gain the same, and which of them comes first decides
+where the climb ends. Of the two the one is added after which another parent of its child gains
+more. Other ties go to the edge that is first by the names of source and target, then to adding
+before deleting before reversing. So names matter little, and the order of columns never.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Container, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import DataError, GraphError, UsageError, quote, unknown_name
+from gml.graph.bits import bits_of, members, positions
+from gml.graph.extension import consistent_extension, equivalent_with
+from gml.graph.graph import Graph
+from gml.graph.knowledge import Knowledge
+from gml.learners.local_scores import LocalScores, Units
+from gml.learners.search import (
+    Course,
+    Limits,
+    SearchResult,
+    Trace,
+    dag_of,
+    perturbed,
+)
+from gml.progress import Deadline, reporter
+from gml.scores.base import Score
+
+_NEVER = -(1 << 61)
+# Gains above are of legal moves; two that are not add up without overflow.
+_LEGAL = -(1 << 60)
+_ADD, _DELETE, _REVERSE = range(3)
+_MOVES = ("add", "delete", "reverse")
+
+
+class Move(NamedTuple):
+    """A change of the edge source → target, with its gain in units; the least is the best."""
+
+    loss: int
+    source: int
+    target: int
+    kind: int
+
+
+def hill_climb(
+    score: Score,
+    *,
+    max_parents: int | None = None,
+    knowledge: Knowledge | None = None,
+    start: Graph | None = None,
+    tabu: int = 0,
+    restarts: int = 0,
+    perturb: int | None = None,
+    seed: int = 0,
+    max_memory: int | None = None,
+    deadline: Deadline | None = None,
+    trace: Trace | None = None,
+) -> SearchResult:
+    """Learn a DAG that no single change of an edge improves.
+
+    Parameters
+    ----------
+    score : Score
+        Any object with `names` and `local(child, parents)`.
+    max_parents : int, optional
+        Most parents of a node.
+    knowledge : Knowledge, optional
+        Required and forbidden edges, tiers.
+    start : Graph, optional
+        Where to begin: a DAG, or a graph that stands for DAGs; by default the required edges.
+    tabu : int
+        Length of the tabu list, and how many moves may pass without a better graph.
+    restarts, perturb : int
+        How often to begin anew, after how many random moves from the best graph; by default a
+        number drawn each time, up to that of the variables.
+    seed : int
+        Of the random moves.
+    max_memory : int, optional
+        Bytes of local scores that are kept, at most.
+    deadline : Deadline, optional
+        When to stop with the best graph so far.
+    trace : callable, optional
+        Gets every Step.
+
+    Examples
+    --------
+    >>> import gml
+    >>> score = gml.SCORES["bic"](gml.MemoryCounter(gml.read("sample_data/asia.csv")))
+    >>> result = hill_climb(score)
+    >>> result.graph.kind, result.graph.n_edges, result.steps
+    ('dag', 7, 7)
+    """
+    if min(tabu, restarts, perturb or 0) < 0:
+        raise UsageError("tabu, restarts and perturb are not negative")
+    limits = Limits.of(score, max_parents, knowledge)
+    local = LocalScores(score, max_memory)
+    state = _State(local, limits, _first_parents(start, limits))
+    course = Course(local, deadline or Deadline(), trace)
+    run = _Run(state, tabu, course)
+    run.climb("climb")
+    rng = np.random.default_rng(seed)
+    for restart in range(restarts):
+        if course.out_of_time():
+            break
+        phase = f"restart {restart + 1}"
+        run.begin_from(perturbed(run.best, rng, perturb, limits), phase)
+        run.climb(phase)
+    dag = dag_of(run.best, local.names, score.names)
+    return SearchResult(
+        graph=dag,
+        dag=dag,
+        score=local.total(run.best),
+        families=local.computed,
+        steps=course.steps,
+        complete=not course.stopped,
+    )
+
+
+def _first_parents(start: Graph | None, limits: Limits) -> list[int]:
+    """Return the parents in the graph to begin with, which has to respect the limits."""
+    names = limits.names
+    n = len(names)
+    if start is None:
+        return [bits_of(np.flatnonzero(limits.required[:, j]).tolist()) for j in range(n)]
+    rank = {name: i for i, name in enumerate(names)}
+    for name in start.names:
+        if name not in rank:
+            raise GraphError(f"the graph to start with: {unknown_name('column', name, names)}")
+    extended = consistent_extension(start)
+    dag = np.zeros((n, n), dtype=bool)
+    for j, given in enumerate(extended.parent_sets()):
+        dag[[rank[extended.names[i]] for i in given], rank[extended.names[j]]] = True
+    if start.kind != "dag":
+        found = equivalent_with(dag, limits.required | limits.forbidden.T)
+        dag = dag if found is None else found
+    for what, wrong in (
+        ("has {}, which knowledge (or a column of one value) forbids", dag & limits.forbidden),
+        ("lacks {}, which knowledge requires", limits.required & ~dag),
+    ):
+        for x, y in np.argwhere(wrong).tolist():
+            arc = f"{quote(names[x])} -> {quote(names[y])}"
+            raise DataError(f"the graph to start with {what.format(arc)}")
+    for y in range(n):
+        if dag[:, y].sum() > limits.max_parents:
+            raise DataError(
+                f"the graph to start with gives {quote(names[y])} more parents than --max-parents"
+            )
+    return [bits_of(np.flatnonzero(dag[:, y]).tolist()) for y in range(n)]
+
+
+Pair = frozenset[int]
+
+
+def _pair(move: Move) -> Pair:
+    return frozenset((move.source, move.target))
+
+
+class _State:
+    """A DAG with what each change of an edge would gain."""
+
+    def __init__(self, local: LocalScores, limits: Limits, parents: list[int]) -> None:
+        self.local = local
+        self.n = len(local.names)
+        self._limits = limits
+        self._may_be_parent = [
+            bits_of(np.flatnonzero(~limits.forbidden[:, y]).tolist()) & ~(1 << y)
+            for y in range(self.n)
+        ]
+        self._change = np.full((self.n, self.n), _NEVER, dtype=np.int64)
+        self._values = np.zeros(self.n)
+        self.go_to(parents)
+
+    def go_to(self, parents: Sequence[int]) -> None:
+        """Take another DAG."""
+        self.parents = list(parents)
+        self._edge = np.zeros((self.n, self.n), dtype=bool)
+        for y, given in enumerate(self.parents):
+            for x in members(given):
+                self._edge[x, y] = True
+        self._find_ancestors()
+        self._rescore(range(self.n))
+
+    @property
+    def score(self) -> int:
+        """The score of the graph, in units."""
+        return self.local.unit(math.fsum(self._values.tolist()))
+
+    def best_move(self, barred: Container[Pair] = (), aspiration: int = 0) -> Move | None:
+        """Return the legal move with the largest gain.
+
+        An edge between a barred pair is changed only if that gains more than the aspiration.
+        """
+        add, delete, reverse, source, target = self._gains()
+        while True:
+            moves = []
+            if add.size:
+                at = int(np.argmax(add))
+                x, y = divmod(at, self.n)
+                moves.append(Move(-int(add.flat[at]), x, y, _ADD))
+            for kind, gains in ((_DELETE, delete), (_REVERSE, reverse)):
+                if len(gains):
+                    at = int(np.argmax(gains))
+                    x, y = int(source[at]), int(target[at])
+                    moves.append(Move(-int(gains[at]), x, y, kind))
+            best = min(moves, default=None)
+            if best is None or best.loss >= -_LEGAL:
+                return None
+            if -best.loss > aspiration or _pair(best) not in barred:
+                turned = best._replace(source=best.target, target=best.source)
+                if (
+                    best.kind == _ADD
+                    and add[turned.source, turned.target] == -best.loss
+                    and self._next_gain(turned) > self._next_gain(best)
+                ):
+                    return turned
+                return best
+            if best.kind == _ADD:
+                add[best.source, best.target] = _NEVER
+            else:
+                at = int(np.flatnonzero((source == best.source) & (target == best.target))[0])
+                (delete if best.kind == _DELETE else reverse)[at] = _NEVER
+
+    def _next_gain(self, move: Move) -> int:
+        """What one more parent of the child gains after an edge is added, at most."""
+        _, x, y, _ = move
+        given = self.parents[y] | 1 << x
+        below = bits_of(np.flatnonzero(self._above[:, y]).tolist())
+        more = self._may_be_parent[y] & ~given & ~below
+        if given.bit_count() >= self._limits.max_parents or not more:
+            return 0
+        # All candidates at once: if the edge is added, they are all asked for next.
+        self.local.make_room()
+        self.local.prepare([(y, given, self._may_be_parent[y] & ~given)])
+        then = self.local.with_one(y, given, positions(more, self.n))
+        return max(0, self.local.unit(float(then.max()) - self.local.value(y, given)))
+
+    def make(self, move: Move) -> None:
+        """Make a legal move."""
+        _, x, y, kind = move
+        if kind == _ADD:
+            self.parents[y] |= 1 << x
+            self._edge[x, y] = True
+            self._above[self._above[:, y]] |= self._above[x]
+            self._rescore([y])
+            return
+        self.parents[y] &= ~(1 << x)
+        self._edge[x, y] = False
+        if kind == _REVERSE:
+            self.parents[x] |= 1 << y
+            self._edge[y, x] = True
+        self._find_ancestors()
+        self._rescore([y] if kind == _DELETE else [x, y])
+
+    def _gains(self) -> tuple[Units, Units, Units, NDArray[np.int64], NDArray[np.int64]]:
+        """Gains of adding [x, y], and of deleting and reversing the edges source → target."""
+        add = np.where(self._above | self._edge, _NEVER, self._change)
+        source, target = np.nonzero(self._edge)
+        delete = self._change[source, target]
+        reverse = delete + self._change[target, source]
+        # Another path from the source to the target would become a cycle.
+        paths = (self._edge[source] & self._above[target]).sum(axis=1)
+        reverse[paths > 1] = _NEVER
+        required = self._limits.required[source, target]
+        delete[required] = _NEVER
+        reverse[required] = _NEVER
+        return add, delete, reverse, source, target
+
+    def _find_ancestors(self) -> None:
+        """above[y, x]: x is y or an ancestor of y."""
+        self._above = np.eye(self.n, dtype=bool)
+        waiting = self._edge.sum(axis=0).tolist()
+        ready = [y for y in range(self.n) if waiting[y] == 0]
+        children: list[list[int]] = [[] for _ in range(self.n)]
+        for y, given in enumerate(self.parents):
+            for x in members(given):
+                children[x].append(y)
+        while ready:
+            x = ready.pop()
+            for y in children[x]:
+                self._above[y] |= self._above[x]
+                waiting[y] -= 1
+                if waiting[y] == 0:
+                    ready.append(y)
+
+    def _rescore(self, children: Iterable[int]) -> None:
+        """What it gains to put each node into the parents of a child, or to take it out."""
+        wanted = []
+        for y in children:
+            full = self.parents[y].bit_count() >= self._limits.max_parents
+            more = 0 if full else self._may_be_parent[y] & ~self.parents[y]
+            wanted.append((y, self.parents[y], more))
+        self.local.make_room()
+        self.local.prepare(wanted)
+        for y, given, more in wanted:
+            now = self.local.value(y, given)
+            self._values[y] = now
+            column = np.full(self.n, _NEVER, dtype=np.int64)
+            at = positions(more, self.n)
+            column[at] = self.local.units(self.local.with_one(y, given, at) - now)
+            for x, value in self.local.without_one(y, given):
+                column[x] = max(_NEVER, self.local.unit(value - now))
+            self._change[:, y] = column
+
+
+class _Run:
+    """A search: where it is, and the best graph so far."""
+
+    def __init__(self, state: _State, tabu: int, course: Course) -> None:
+        self._state = state
+        self._tabu = tabu
+        self._course = course
+        self.best = list(state.parents)
+        self._best_score = state.score
+
+    def climb(self, phase: str) -> None:
+        """Make the best move until none gains, or long enough without a better graph."""
+        state = self._state
+        recent: deque[Pair] = deque(maxlen=self._tabu)
+        top, since = state.score, 0
+        while since <= self._tabu:
+            if self._course.out_of_time():
+                break
+            move = state.best_move(recent, self._best_score - state.score)
+            if move is None or (move.loss >= 0 and not self._tabu):
+                break
+            self._make(move, phase)
+            recent.append(_pair(move))
+            since += 1
+            if state.score > top:
+                top, since = state.score, 0
+        reporter().status(None)
+
+    def begin_from(self, parents: Sequence[int], phase: str) -> None:
+        """Go to another graph."""
+        self._state.go_to(parents)
+        score = self._state.score
+        self._course.tell_restart(phase, score - self._best_score, score)
+
+    def _make(self, move: Move, phase: str) -> None:
+        self._state.make(move)
+        score = self._state.score
+        if score > self._best_score:
+            self.best, self._best_score = list(self._state.parents), score
+        edge = move.source, move.target
+        self._course.tell_move(phase, _MOVES[move.kind], edge, 0, -move.loss, score)

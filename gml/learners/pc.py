@@ -1,0 +1,259 @@
+"""The PC algorithm, order-independent, with an answer that is always a CPDAG.
+
+Three steps: the skeleton (`gml.learners.skeleton`), the weights of its unshielded triples
+(`gml.learners.colliders`), and a DAG that has as much of that weight as Dor & Tarsi's algorithm can
+give it (`gml.graph.extension`). The result is the CPDAG of this DAG or, with knowledge, its
+maximally oriented PDAG. Where the tests do not contradict one another, that is what PC with Meek's
+rules has always returned; where they do, the triples that had to give way are named.
+
+Ties are broken by the order of names, in code point order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gml.errors import DataError, UsageError, quote
+from gml.graph.extension import Triple, extend
+from gml.graph.graph import Graph, Mark
+from gml.graph.knowledge import Knowledge
+from gml.graph.order import find_cycle
+from gml.graph.orientation import Matrix, Reason, Reasons, maximally_oriented
+from gml.independence.base import CIResult, CITest
+from gml.learners.colliders import weigh_triples
+from gml.learners.search import checked_knowledge
+from gml.learners.skeleton import ON_INSUFFICIENT, Asker, Log, Skeleton, learn_skeleton
+from gml.progress import Deadline
+
+COLLIDER_RULES = ("max-p", "sepset", "conservative", "majority")
+
+
+@dataclass(frozen=True)
+class Sepset:
+    """The first set that separated x and y, and the test that said so."""
+
+    x: str
+    y: str
+    given: tuple[str, ...]
+    result: CIResult
+
+
+@dataclass(frozen=True)
+class WeighedTriple:
+    """An unshielded triple x — k — y: its weight, and whether the graph has it as a collider.
+
+    `by_knowledge` says that knowledge leaves no choice.
+    """
+
+    x: str
+    k: str
+    y: str
+    weight: float
+    collider: bool
+    by_knowledge: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether the graph has it otherwise than its own tests say."""
+        return self.weight != 0 and self.collider != (self.weight > 0)
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether its own tests do not decide."""
+        return self.weight == 0
+
+
+@dataclass(frozen=True)
+class PcResult:
+    """The learned graph with its evidence.
+
+    `dag` is a consistent extension of `graph`; `tests` counts those of the skeleton by level and
+    `collider_tests` those on top for the orientation; `reasons` says why each arrow is directed;
+    `complete` is False when the time was up.
+    """
+
+    graph: Graph
+    dag: Graph
+    skeleton: Skeleton
+    triples: tuple[WeighedTriple, ...]
+    collider_tests: int
+    complete: bool = True
+    reasons: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    @property
+    def tests(self) -> tuple[int, ...]:
+        """Tests of the skeleton, by level."""
+        return tuple(self.skeleton.tests)
+
+    @property
+    def sepsets(self) -> list[Sepset]:
+        """What separated the pairs without an edge, by names."""
+        names = sorted(self.graph.names)
+        return [
+            Sepset(names[x], names[y], tuple(names[j] for j in found.given), found.result)
+            for (x, y), found in self.skeleton.separations().items()
+        ]
+
+    @property
+    def changed(self) -> list[WeighedTriple]:
+        """Triples that had to give way to others."""
+        return [triple for triple in self.triples if triple.changed]
+
+    @property
+    def ambiguous(self) -> list[WeighedTriple]:
+        """Triples whose own tests do not decide."""
+        return [triple for triple in self.triples if triple.ambiguous]
+
+
+def pc(
+    test: CITest,
+    *,
+    alpha: float = 0.01,
+    max_cond: int | None = None,
+    colliders: str = "max-p",
+    on_insufficient: str = "auto",
+    knowledge: Knowledge | None = None,
+    deadline: Deadline | None = None,
+    log: Log | None = None,
+) -> PcResult:
+    """Learn a CPDAG from independence tests.
+
+    Parameters
+    ----------
+    test : CITest
+        Any object with `names` and a call (x, y, given) that returns a CIResult.
+    alpha : float
+        Level of the tests.
+    max_cond : int, optional
+        Largest conditioning set.
+    colliders : {"max-p", "sepset", "conservative", "majority"}
+        How colliders are found.
+    on_insufficient : {"auto", "keep", "drop"}
+        Whether an edge stays when a test cannot tell; auto: only if there are rows enough to see
+        that the conditioning set determines one of the two.
+    knowledge : Knowledge, optional
+        Required and forbidden edges, tiers; the result is then the maximally oriented PDAG.
+    deadline : Deadline, optional
+        When to stop with what is there.
+    log : callable, optional
+        Gets a TestRecord for every test that counts, in an order that is always the same.
+
+    Examples
+    --------
+    >>> import gml
+    >>> data = gml.read("sample_data/asia.csv")
+    >>> result = gml.pc(gml.TESTS["auto"](gml.MemoryCounter(data)))
+    >>> result.graph.kind, result.graph.n_edges, sum(result.tests)
+    ('cpdag', 7, 108)
+    """
+    if colliders not in COLLIDER_RULES:
+        raise UsageError(f"colliders is one of {', '.join(COLLIDER_RULES)}")
+    if on_insufficient not in ON_INSUFFICIENT:
+        raise UsageError(f"on_insufficient is one of {', '.join(ON_INSUFFICIENT)}")
+    if not 0 < alpha <= 1:
+        raise UsageError(f"alpha {alpha} is not between 0 and 1")
+    if max_cond is not None and max_cond < 0:
+        raise UsageError("max_cond is not negative")
+    knowledge = checked_knowledge(knowledge, test.names)
+    deadline = deadline or Deadline()
+    asker = Asker(test, alpha=alpha, on_insufficient=on_insufficient, log=log)
+    skeleton = learn_skeleton(asker, max_cond=max_cond, knowledge=knowledge, deadline=deadline)
+    weighed = weigh_triples(
+        asker,
+        skeleton,
+        knowledge.tiers_of(asker.names),
+        rule=colliders,
+        max_cond=max_cond,
+        deadline=deadline,
+    )
+    oriented = orient(asker.names, skeleton.adjacent, weighed.weights, knowledge)
+    return PcResult(
+        graph=oriented.graph(test.names, "pdag" if knowledge else "cpdag"),
+        dag=oriented.extension(test.names),
+        skeleton=skeleton,
+        triples=oriented.triples(),
+        collider_tests=weighed.tests,
+        complete=skeleton.complete and weighed.complete,
+        reasons=oriented.named_reasons(),
+    )
+
+
+@dataclass(frozen=True)
+class Oriented:
+    """A DAG over nodes in name order, what of it is certain, and why."""
+
+    names: Sequence[str]
+    dag: Matrix
+    directed: Matrix
+    reasons: Reasons
+    weights: dict[Triple, float]
+    free: dict[Triple, float]
+
+    def graph(self, names: Sequence[str], kind: str) -> Graph:
+        """The CPDAG or maximally oriented PDAG, nodes in the order of `names`."""
+        return self._in_order(names, self.directed, kind)
+
+    def extension(self, names: Sequence[str]) -> Graph:
+        """The DAG, nodes in the order of `names`."""
+        return self._in_order(names, self.dag, "dag")
+
+    def _in_order(self, names: Sequence[str], directed: Matrix, kind: str) -> Graph:
+        adjacent = self.dag | self.dag.T
+        marks = np.where(adjacent, Mark.TAIL, Mark.NONE).astype(np.uint8)
+        marks[directed] = Mark.ARROW
+        rank = {name: i for i, name in enumerate(self.names)}
+        order = [rank[name] for name in names]
+        return Graph(tuple(names), marks[np.ix_(order, order)], kind)
+
+    def triples(self) -> tuple[WeighedTriple, ...]:
+        """The unshielded triples, by k, then x, then y."""
+        return tuple(
+            WeighedTriple(
+                self.names[x],
+                self.names[k],
+                self.names[y],
+                weight,
+                bool(self.dag[x, k] and self.dag[y, k]),
+                (x, k, y) not in self.free,
+            )
+            for (x, k, y), weight in self.weights.items()
+        )
+
+    def named_reasons(self) -> dict[tuple[str, str], tuple[str, tuple[str, ...]]]:
+        """Why each arrow is there, by names."""
+
+        def named(reason: Reason) -> tuple[str, tuple[str, ...]]:
+            return reason.rule, tuple(self.names[j] for j in reason.nodes)
+
+        return {
+            (self.names[i], self.names[j]): named(reason)
+            for (i, j), reason in sorted(self.reasons.items())
+        }
+
+
+def orient(
+    names: Sequence[str], adjacent: Matrix, weights: dict[Triple, float], knowledge: Knowledge
+) -> Oriented:
+    """Direct a skeleton by the weights of its unshielded triples and by knowledge.
+
+    Nodes are in name order; `weights` has every unshielded triple (x, k, y), x < y.
+    """
+    forced = adjacent & (knowledge.required(names) | knowledge.forbidden(names).T)
+    cycle = find_cycle(names, forced)
+    if cycle is not None:
+        shown = " -> ".join(quote(name) for name in cycle)
+        raise DataError(
+            f"contradictory knowledge: it directs edges that the data have in a cycle: {shown}"
+        )
+    free = {
+        (x, k, y): weight
+        for (x, k, y), weight in weights.items()
+        if not (forced[k, x] or forced[k, y] or (forced[x, k] and forced[y, k]))
+    }
+    dag = extend(adjacent, free, forced)
+    reasons: Reasons = {}
+    directed = maximally_oriented(dag, forced, reasons)
+    return Oriented(names, dag, directed, reasons, weights, free)

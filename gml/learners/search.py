@@ -1,0 +1,219 @@
+"""What score-based searches return, and the steps on their way.
+
+A search is a function from a decomposable score (and knowledge) to a graph. Gains of moves are
+rounded to 2⁻²⁰ nats (more for huge scores) before they are compared, so that last bits never
+decide; ties go by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from gml.errors import UsageError, quote, unknown_name
+from gml.graph.bits import members
+from gml.graph.graph import Graph, Mark
+from gml.graph.knowledge import Knowledge
+from gml.graph.orientation import Matrix
+from gml.learners.local_scores import LocalScores
+from gml.progress import Deadline, reporter
+from gml.scores.base import Score
+
+_MOST_TRIES = 100
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best graph that was found.
+
+    `graph` is what the search is over: a DAG, a CPDAG or, with knowledge, a PDAG; `dag` is a DAG of
+    it and `score` that DAG's. `families` counts the local scores that were computed, `steps` the
+    moves made; `complete` is False when the time was up.
+    """
+
+    graph: Graph
+    dag: Graph
+    score: float
+    families: int
+    steps: int = 0
+    complete: bool = True
+
+
+class Step(NamedTuple):
+    """A move: phase and kind, its edge source → target, other nodes, its gain, the score then."""
+
+    phase: str
+    move: str
+    source: str
+    target: str
+    others: tuple[str, ...]
+    gain: float
+    score: float
+
+
+Trace = Callable[[Step], None]
+
+
+class Course:
+    """How a search goes: how many moves it made, whether it has to stop, and who is told."""
+
+    def __init__(self, local: LocalScores, deadline: Deadline, trace: Trace | None) -> None:
+        self.steps = 0
+        self.stopped = False
+        self._local = local
+        self._deadline = deadline
+        self._trace = trace
+
+    def out_of_time(self) -> bool:
+        """Whether to stop."""
+        self.stopped = self.stopped or self._deadline.passed
+        return self.stopped
+
+    def tell_move(
+        self, phase: str, move: str, edge: tuple[int, int], others: int, gain: int, score: int
+    ) -> None:
+        """Tell of a move of an edge; gain and score in units."""
+        self.steps += 1
+        source, target = (self._local.names[node] for node in edge)
+        clique = tuple(self._local.names[node] for node in members(others))
+        self._tell(phase, move, source, target, clique, gain, score)
+
+    def tell_restart(self, phase: str, gain: int, score: int) -> None:
+        """Tell of random moves, all together."""
+        self._tell(phase, "perturb", "", "", (), gain, score)
+
+    def _tell(
+        self,
+        phase: str,
+        move: str,
+        source: str,
+        target: str,
+        others: tuple[str, ...],
+        gain: int,
+        score: int,
+    ) -> None:
+        unit = self._local.resolution
+        if self._trace is not None:
+            self._trace(Step(phase, move, source, target, others, gain * unit, score * unit))
+        reporter().status(f"{phase}: {self.steps} steps, score {score * unit:.2f}")
+
+
+def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Knowledge:
+    """Return the knowledge about some variables; contradictions and unknown names are errors."""
+    knowledge = knowledge or Knowledge()
+    known = set(names)
+    for name in knowledge.names:
+        if name not in known:
+            raise UsageError(unknown_name("variable", name, names))
+    knowledge.require_consistent()
+    return knowledge
+
+
+def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -> Graph:
+    """Return the DAG of parent sets over `names`, its nodes in another order."""
+    at = {name: i for i, name in enumerate(order)}
+    marks = np.zeros((len(names), len(names)), dtype=np.uint8)
+    for child, given in enumerate(parents):
+        for parent in members(given):
+            i, j = at[names[parent]], at[names[child]]
+            marks[i, j], marks[j, i] = Mark.ARROW, Mark.TAIL
+    return Graph(tuple(order), marks, "dag")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a DAG may be: no forbidden edge, every required one, not too many parents of a node.
+
+    Nodes are in name order. A column of one value has no edges but required ones: a score may give
+    it one for nothing.
+    """
+
+    names: tuple[str, ...]
+    forbidden: Matrix
+    required: Matrix
+    max_parents: int
+
+    @classmethod
+    def of(cls, score: Score, max_parents: int | None, knowledge: Knowledge | None) -> Limits:
+        """Read what is known of the variables of a score."""
+        knowledge = checked_knowledge(knowledge, score.names)
+        names = tuple(sorted(score.names))
+        required, forbidden = knowledge.required(names), knowledge.forbidden(names)
+        most = len(names) if max_parents is None else max_parents
+        if most < 0:
+            raise UsageError("max_parents is not negative")
+        for j, name in enumerate(names):
+            needed = int(required[:, j].sum())
+            if needed > most:
+                raise UsageError(
+                    f"{needed} parents are required of {quote(name)}, and --max-parents is {most}"
+                )
+        constant = (
+            {score.names[j] for j in score.constants()} if hasattr(score, "constants") else ()
+        )
+        alone = np.array([name in constant for name in names], dtype=bool)
+        forbidden = forbidden | ((alone[:, None] | alone[None, :]) & ~required)
+        return cls(names, forbidden, required, most)
+
+    def allow(self, dag: Sequence[int], x: int, y: int) -> bool:
+        """Whether x → y may come into a DAG."""
+        full = dag[y].bit_count() >= self.max_parents
+        return not (full or self.forbidden[x, y] or _is_above(dag, y, x))
+
+
+def perturbed(
+    dag: Sequence[int], rng: np.random.Generator, moves: int | None, limits: Limits
+) -> list[int]:
+    """Make random moves in a DAG: to add, delete or reverse an edge, each kind as likely.
+
+    By default their number is drawn too, from two to the number of nodes: small changes lead to
+    graphs nearby, large ones far away, and which of them are needed is not known.
+    """
+    n = len(dag)
+    dag = list(dag)
+    if moves is None:
+        moves = int(rng.integers(2, max(3, n + 1)))
+    for _ in range(moves if n > 1 else 0):
+        for _ in range(_MOST_TRIES):
+            if _move_at_random(dag, rng, limits):
+                break
+    return dag
+
+
+def _move_at_random(dag: list[int], rng: np.random.Generator, limits: Limits) -> bool:
+    """Try one random move; returns whether it was legal and made."""
+    kind = ("add", "delete", "reverse")[rng.integers(3)]
+    if kind == "add":
+        x, y = rng.choice(len(dag), 2, replace=False).tolist()
+        if dag[x] >> y & 1 or dag[y] >> x & 1 or not limits.allow(dag, x, y):
+            return False
+        dag[y] |= 1 << x
+        return True
+    edges = [(x, y) for y, given in enumerate(dag) for x in members(given)]
+    if not edges:
+        return False
+    x, y = edges[rng.integers(len(edges))]
+    if limits.required[x, y]:
+        return False
+    dag[y] &= ~(1 << x)
+    if kind == "reverse":
+        if not limits.allow(dag, y, x):
+            dag[y] |= 1 << x
+            return False
+        dag[x] |= 1 << y
+    return True
+
+
+def _is_above(dag: Sequence[int], x: int, y: int) -> bool:
+    """Whether x is an ancestor of y."""
+    seen, new = 0, dag[y]
+    while new:
+        seen |= new
+        above = 0
+        for node in members(new):
+            above |= dag[node]
+        new = above & ~seen
+    return bool(seen >> x & 1)
