@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 
@@ -101,6 +102,35 @@ def quote(name: str) -> str:
     """Quote a name for a one-line message."""
     shown = name if len(name) <= 60 else name[:57] + "..."
     return repr(shown)
+
+
+def parameter(name: str, value: object = None) -> str:
+    """Name a parameter in a message, or one with a value; the command line writes it as a flag.
+
+    Examples
+    --------
+    >>> parameter("max_levels"), parameter("missing", "drop")
+    ('`max_levels`', "`missing='drop'`")
+    >>> with_flags("choose `missing='drop'` or raise `max_levels`")
+    'choose --missing drop or raise --max-levels'
+    """
+    return f"`{name}`" if value is None else f"`{name}={value!r}`"
+
+
+_PARAMETER = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
+
+
+def with_flags(message: str) -> str:
+    """Write the parameters that a message names as the flags of the command line."""
+    return _PARAMETER.sub(lambda found: _flag(found[1], found[2]), message)
+
+
+def _flag(name: str, value: str | None) -> str:
+    flag = "--" + name.rstrip("_").replace("_", "-")
+    if value is None:
+        return flag
+    is_plain = value[:1] in ("'", '"') and value[1:-1].replace("-", "").isalnum()
+    return f"{flag} {value[1:-1] if is_plain else value}"
 
 
 def place(path: object) -> str:

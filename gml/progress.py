@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from gml.errors import GmlWarning, printable
+from gml.errors import GmlWarning, printable, with_flags
 from gml.stopping import check_stopped
 
 _QUIET_SECONDS = 1.0
@@ -36,8 +36,11 @@ def write_stderr(text: str = "") -> None:
 
 
 def say(kind: str, message: str) -> None:
-    """Write a line `gml: …` to standard error; what a message quotes cannot break out of it."""
-    write_stderr(f"gml: {kind}{printable(message)}\n")
+    """Write a line `gml: …` to standard error; what a message quotes cannot break out of it.
+
+    Parameters that the library names are flags there.
+    """
+    write_stderr(f"gml: {kind}{printable(with_flags(message))}\n")
 
 
 class Reporter:
