@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import os
     from typing import Any
 
+    import pydot
+
     from gml.counts.count_parquet import read_counts, write_counts
     from gml.counts.counter import Counter, Counts, TableSet
     from gml.counts.countfile import CountFile, count_sets
@@ -184,30 +186,49 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     found = getattr(importlib.import_module(_HOMES[name]), name)
-    if _HOMES[name].startswith(("gml.model.", "gml.formats.models")):
-        _give_files(importlib.import_module("gml.model.bayesnet").BayesNet)
+    _give_files()
     return found
 
 
-def _give_files(net_type: Any) -> None:
-    """Let models read and write files, of which the room of models itself knows nothing."""
-    if hasattr(net_type, "from_file"):
-        return
+def _give_files() -> None:
+    """Let graphs and models read and write files, of which their own rooms know nothing."""
+    import sys
 
-    def from_file(path: str | os.PathLike[str]) -> BayesNet:
-        """Read a model file; its content tells the format."""
-        from gml.formats.models import read_model
+    graphs, models = (sys.modules.get(f"gml.{room}") for room in ("graph.graph", "model.bayesnet"))
+    if graphs is not None and not hasattr(graphs.Graph, "to_pydot"):
+        graphs.Graph.to_pydot = _to_pydot
+        graphs.Graph.from_pydot = staticmethod(_from_pydot)
+    if models is not None and not hasattr(models.BayesNet, "to_file"):
+        models.BayesNet.to_file = _to_file
+        models.BayesNet.from_file = staticmethod(_from_file)
 
-        return read_model(path)
 
-    def to_file(self: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Write a model file; the suffix picks the format."""
-        from gml.formats.models import write_model
+def _to_pydot(self: Graph) -> pydot.Dot:
+    """Return a graph of pydot, for Graphviz."""
+    from gml.formats.pydot_graph import to_pydot
 
-        write_model(self, path, format)
+    return to_pydot(self)
 
-    net_type.from_file = staticmethod(from_file)
-    net_type.to_file = to_file
+
+def _from_pydot(graph: pydot.Dot) -> Graph:
+    """Take a graph of pydot."""
+    from gml.formats.pydot_graph import from_pydot
+
+    return from_pydot(graph)
+
+
+def _from_file(path: str | os.PathLike[str]) -> BayesNet:
+    """Read a model file; its content tells the format."""
+    from gml.formats.models import read_model
+
+    return read_model(path)
+
+
+def _to_file(self: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:
+    """Write a model file; the suffix picks the format."""
+    from gml.formats.models import write_model
+
+    write_model(self, path, format)
 
 
 def __dir__() -> list[str]:

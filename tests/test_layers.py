@@ -43,7 +43,7 @@ HEAVY = {
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/source.py"},
     "scipy": {"model/fit.py"},
-    "pydot": set(),
+    "pydot": {"formats/pydot_graph.py"},
 }
 
 

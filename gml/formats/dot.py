@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from gml.errors import GraphError, quote
 from gml.formats.foreign_edges import EDGE_BYTES, MarkedEdges, decode_list, merge_edges, scalar
 from gml.formats.text_room import require_graph_text
-from gml.graph.graph import EDGE_TYPES, Graph, Mark
+from gml.graph.graph import EDGE_TYPES, Edge, Graph, Mark
 from gml.resources import require_memory
 
 _SHAPES = {Mark.TAIL: "none", Mark.ARROW: "normal", Mark.CIRCLE: "odot"}
@@ -33,42 +33,46 @@ def dump_dot(graph: Graph) -> str:
     """Return DOT text."""
     require_graph_text(graph, "DOT")
     lines = ["digraph {", f'  graph [kind="{graph.kind}"];']
-    lines += [f"  {_quoted(name)};" for name in graph.names]
+    lines += [f"  {quoted(name)};" for name in graph.names]
     for edge in graph.edges():
-        attributes = _mark_attributes(edge.type) + [
-            f"{_identifier(key)}={_value(value)}"
-            for key, value in edge.attributes.items()
-            if value is not None
-        ]
-        shown = f" [{', '.join(attributes)}]" if attributes else ""
+        items = [f"{identifier(key)}={text}" for key, text in edge_attributes(edge).items()]
+        shown = f" [{', '.join(items)}]" if items else ""
         source, target = graph.names[edge.source], graph.names[edge.target]
-        lines.append(f"  {_quoted(source)} -> {_quoted(target)}{shown};")
+        lines.append(f"  {quoted(source)} -> {quoted(target)}{shown};")
     lines.append("}")
     return "\n".join(lines) + "\n"
 
 
-def _quoted(name: str) -> str:
+def edge_attributes(edge: Edge) -> dict[str, str]:
+    """Return how an edge is drawn, and what else is known of it, as DOT writes the values."""
+    others = {key: _value(value) for key, value in edge.attributes.items() if value is not None}
+    return _mark_attributes(edge.type) | others
+
+
+def quoted(name: str) -> str:
+    """Return a name in quotes."""
     if "\0" in name:
         raise GraphError(f"DOT cannot hold the null character in {quote(name)}; write JSON instead")
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _identifier(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII) else _quoted(key)
+def identifier(key: str) -> str:
+    """Return the name of an attribute, in quotes where it needs them."""
+    return key if re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII) else quoted(key)
 
 
 def _value(value: Any) -> str:
     text = repr(value) if isinstance(value, float) else str(scalar(value))
-    return text if _NUMERAL.fullmatch(text) else _quoted(text)
+    return text if _NUMERAL.fullmatch(text) else quoted(text)
 
 
-def _mark_attributes(type_: str) -> list[str]:
+def _mark_attributes(type_: str) -> dict[str, str]:
     tail, head = EDGE_TYPES[type_]
     if type_ == "-->":
-        return []
+        return {}
     if type_ == "---":
-        return ["dir=none"]
-    return ["dir=both", f"arrowtail={_SHAPES[tail]}", f"arrowhead={_SHAPES[head]}"]
+        return {"dir": "none"}
+    return {"dir": "both", "arrowtail": _SHAPES[tail], "arrowhead": _SHAPES[head]}
 
 
 # ---------------------------------------------------------------------- reading

@@ -12,6 +12,7 @@ from gml.errors import CannotAnswer, DataError, GraphError, quote
 from gml.formats.foreign_edges import decode_list, merge_edges, scalar
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
+from gml.graph.provenance import Provenance
 from gml.progress import reporter
 
 _MARK_NAMES = {Mark.TAIL: "tail", Mark.ARROW: "arrow", Mark.CIRCLE: "circle"}
@@ -34,7 +35,7 @@ def dump_graphml(graph: Graph) -> str:
     result.graph["schema"] = "gml/1"
     result.graph["kind"] = graph.kind
     if graph.learning:
-        result.graph["learning"] = json.dumps(dict(graph.learning))
+        result.graph["learning"] = json.dumps(graph.learning.written())
     for name in graph.names:
         extra = {"levels": json.dumps(list(graph.levels[name]))} if name in graph.levels else {}
         result.add_node(name, **extra)
@@ -97,7 +98,7 @@ def load_graphml(text: str, where: str) -> Graph:
             edges,
             kind=kind,
             levels=levels,
-            learning=learning,
+            learning=Provenance.read(learning),
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None

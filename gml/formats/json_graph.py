@@ -11,6 +11,7 @@ from gml.formats.content_hash import is_changed
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import Graph
+from gml.graph.provenance import Provenance
 from gml.progress import reporter
 
 
@@ -19,7 +20,7 @@ def dump_json(graph: Graph) -> str:
     require_graph_text(graph, "JSON")
     about: dict[str, Any] = {"schema": SCHEMA, "kind": graph.kind}
     if graph.learning:
-        about["learning"] = dict(graph.learning)
+        about["learning"] = graph.learning.written()
     nodes = [
         {"id": name} | ({"levels": list(graph.levels[name])} if name in graph.levels else {})
         for name in graph.names
@@ -79,14 +80,13 @@ def graph_of(content: dict[str, Any], where: str) -> Graph:
         raise GraphError(f'{where}: "kind" is not a string')
     if kind is None and not content.get("directed", True):
         kind = "undirected"
-    learning = about.get("learning", {})
     try:
         return Graph.from_edges(
             names,
             edges,
             kind=kind,
             levels=levels,
-            learning=learning if isinstance(learning, dict) else {},
+            learning=Provenance.read(about.get("learning")),
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None

@@ -34,7 +34,7 @@ def dump_json_model(net: BayesNet) -> str:
     require_graph_text(net.graph, "JSON")
     about: dict[str, Any] = {"schema": SCHEMA, "kind": "dag"}
     if net.learning:
-        about["learning"] = dict(net.learning)
+        about["learning"] = net.learning.written()
     position = {name: i for i, name in enumerate(net.names)}
     nodes = [
         _gaussian_node(cpd, position)

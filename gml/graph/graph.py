@@ -10,18 +10,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import GraphError, quote, unknown_name
+from gml.errors import GraphError, parameter, printable, quote, unknown_name
+from gml.graph.provenance import Provenance
 from gml.resources import require_memory
 
 if TYPE_CHECKING:
     import networkx as nx
+    import pydot
 
 _FEW_BYTES = 1 << 20
+_EDGES_SHOWN = 8
 KINDS = ("dag", "cpdag", "pdag", "pag", "undirected")
 
 
@@ -74,7 +78,7 @@ class Edge:
     attributes: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
     """Names, marks, kind; levels of the nodes and attributes of the edges where known.
 
@@ -92,7 +96,13 @@ class Graph:
     kind: str
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     attributes: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
-    learning: Mapping[str, Any] = field(default_factory=dict)
+    learning: Provenance = field(default_factory=Provenance)
+
+    if TYPE_CHECKING:
+        # The package gives the class these: formats are above this room.
+        def to_pydot(self) -> pydot.Dot: ...
+        @staticmethod
+        def from_pydot(graph: pydot.Dot) -> Graph: ...
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -107,7 +117,7 @@ class Graph:
         *,
         kind: str | None = None,
         levels: Mapping[str, tuple[str, ...]] | None = None,
-        learning: Mapping[str, Any] | None = None,
+        learning: Provenance | None = None,
     ) -> Graph:
         """Build a graph from (source, type, target[, attributes]); the kind follows from the edges.
 
@@ -148,7 +158,7 @@ class Graph:
         implied = implied_kind(names, marks)
         if kind is None:
             kind = implied
-        graph = cls(names, marks, kind, levels or {}, attributes, learning or {})
+        graph = cls(names, marks, kind, levels or {}, attributes, learning or Provenance())
         _check_kind(graph, implied)
         return graph
 
@@ -199,7 +209,17 @@ class Graph:
         return bool(self.marks[i, j])
 
     def to_networkx(self) -> nx.DiGraph | nx.Graph:
-        """Return a networkx graph with the marks and attributes on its edges."""
+        """Return a networkx graph with the type and attributes of each edge.
+
+        A graph without arrows becomes an undirected one. In a directed one, an edge that has the
+        same mark at both ends goes both ways.
+
+        Examples
+        --------
+        >>> graph = Graph.from_edges("ABC", [("A", "---", "B"), ("B", "-->", "C")])
+        >>> list(graph.to_networkx().edges)
+        [('A', 'B'), ('B', 'A'), ('B', 'C')]
+        """
         import networkx as nx
 
         result = nx.Graph() if self.kind == "undirected" else nx.DiGraph()
@@ -207,13 +227,24 @@ class Graph:
             extra = {"levels": list(self.levels[name])} if name in self.levels else {}
             result.add_node(name, **extra)
         for edge in self.edges():
-            result.add_edge(
-                self.names[edge.source],
-                self.names[edge.target],
-                type=edge.type,
-                **edge.attributes,
-            )
+            ends = self.names[edge.source], self.names[edge.target]
+            result.add_edge(*ends, type=edge.type, **edge.attributes)
+            tail, head = EDGE_TYPES[edge.type]
+            if tail == head and result.is_directed():
+                result.add_edge(*reversed(ends), type=edge.type, **edge.attributes)
         return result
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{self.names[edge.source]} {edge.type} {self.names[edge.target]}"
+            for edge in islice(self.edges(), _EDGES_SHOWN)
+        ]
+        if self.n_edges > _EDGES_SHOWN:
+            shown.append("…")
+        edges = f": {', '.join(shown)}" if shown else ""
+        return printable(
+            f"<Graph: {self.kind}, {len(self.names)} nodes, {self.n_edges} edges{edges}>"
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
@@ -225,7 +256,7 @@ class Graph:
             and dict(self.levels) == dict(other.levels)
             and {k: dict(v) for k, v in self.attributes.items()}
             == {k: dict(v) for k, v in other.attributes.items()}
-            and dict(self.learning) == dict(other.learning)
+            and self.learning.written() == other.learning.written()
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -238,7 +269,8 @@ def require_marks(n: int, matrices: int = 1) -> None:
             matrices * n * n,
             None,
             f"a graph of {n} nodes",
-            "; gml keeps a byte for each pair of nodes: split the graph, or raise --max-memory",
+            "; gml keeps a byte for each pair of nodes: split the graph, or raise "
+            + parameter("max_memory"),
         )
 
 

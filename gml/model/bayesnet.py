@@ -19,6 +19,7 @@ from gml.data.dataset import MAX_LEVELS, Variable
 from gml.errors import GraphError, listing, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.order import topological_order
+from gml.graph.provenance import Provenance
 
 if TYPE_CHECKING:
     import os
@@ -176,7 +177,7 @@ class BayesNet:
     """
 
     cpds: tuple[CPT | LinearGaussian, ...]
-    learning: Mapping[str, Any] = field(default_factory=dict)
+    learning: Provenance = field(default_factory=Provenance)
     graph: Graph = field(init=False, repr=False, compare=False)
 
     if TYPE_CHECKING:

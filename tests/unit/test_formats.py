@@ -7,19 +7,23 @@ import itertools
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gml
 from gml.errors import GraphError, UsageError
 from gml.formats.dot import dump_dot, load_dot
 from gml.formats.graphml import dump_graphml, load_graphml
 from gml.formats.graphs import parse_graph, read_graph, write_graph
 from gml.formats.json_graph import dump_json, load_json
+from gml.formats.pydot_graph import from_pydot, to_pydot
 from gml.formats.text_graph import dump_text
 from gml.graph.graph import EDGE_TYPES, Graph
+from gml.graph.provenance import Provenance
 
 NASTY = [
     'a"b', "a:b", "<b>", "", "two\nlines", "é日🌳", "x" * 10_000, "back\\slash", "ends\\", '\\"', "a,b",
@@ -45,7 +49,7 @@ def random_graph(rng, names):
     if not edges:
         kind = "dag"
     levels = {name: (name, "other") for name in names if rng.random() < 0.5}
-    learning = (
+    learning = Provenance(
         {"command": "test", "rows": 5, "options": {"root": names[0]}} if rng.random() < 0.5 else {}
     )
     return Graph.from_edges(names, edges, kind=str(kind), levels=levels, learning=learning)
@@ -91,6 +95,22 @@ def test_graphml_identity(seed, names):
         assert any(ord(c) < 32 or c in "\ufffe\uffff" for name in names for c in name)
         return
     assert parse_graph(text, "t") == graph
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1), NAMES)
+def test_pydot_identity(seed, names):
+    graph = random_graph(np.random.default_rng(seed), names)
+    if any("\0" in name for name in names):
+        with pytest.raises(GraphError, match="null character"):
+            to_pydot(graph)
+        return
+    assert from_pydot(to_pydot(graph)) == replace(graph, levels={}, learning=Provenance())
+
+
+def test_graphs_of_the_package_have_pydot():
+    graph = gml.Graph.from_edges("AB", [("A", "-->", "B")])
+    assert gml.Graph.from_pydot(graph.to_pydot()) == graph
 
 
 def test_nasty_names_all_at_once(tmp_path):

@@ -159,6 +159,21 @@ def test_to_networkx():
     assert not Graph.from_edges("AB", [("A", "---", "B")]).to_networkx().is_directed()
 
 
+def test_to_networkx_keeps_undirected_edges_undirected():
+    edges = [("A", "---", "B", {"mi": 0.5}), ("B", "-->", "C"), ("C", "<->", "A")]
+    other = Graph.from_edges("ABC", edges).to_networkx()
+    assert set(other.edges) == {("A", "B"), ("B", "A"), ("B", "C"), ("C", "A"), ("A", "C")}
+    assert other.edges["B", "A"] == other.edges["A", "B"] == {"type": "---", "mi": 0.5}
+
+
+def test_a_repr_fits_on_a_screen():
+    names = [f"n{i}" for i in range(200)]
+    graph = Graph.from_edges(names, [(a, "-->", b) for a, b in itertools.pairwise(names)])
+    assert repr(graph).startswith("<Graph: dag, 200 nodes, 199 edges: n0 --> n1, ")
+    assert len(repr(graph)) < 200
+    assert repr(Graph.from_edges(["a\nb"], [])) == "<Graph: dag, 1 nodes, 0 edges>"
+
+
 def test_equality_sees_marks_and_attributes():
     one = Graph.from_edges("AB", [("A", "-->", "B", {"mi": 0.5})])
     assert one == Graph.from_edges("AB", [("A", "-->", "B", {"mi": 0.5})])

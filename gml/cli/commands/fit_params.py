@@ -99,6 +99,7 @@ def command(
     those of one of its DAGs.
     """
     from gml.counts.counter import rows_counted
+    from gml.graph.provenance import Provenance
     from gml.model.fit import fit, require_all_seen
 
     _check(method, prior, gaussian)
@@ -127,7 +128,7 @@ def command(
         "data": counter.digest,
     }
     learning |= _missing_cells(counter, data.options.missing)
-    net = replace(net, learning=learning)
+    net = replace(net, learning=Provenance(learning))
     # A model that the format cannot hold is refused before anything is written.
     text = out.text_of(net)
     if cpt_dir is not None:

@@ -160,8 +160,9 @@ class GraphOutput(_Output):
     def write(self, graph: Graph, learning: dict[str, Any]) -> None:
         """Write a learned graph."""
         from gml.formats.graphs import WRITERS
+        from gml.graph.provenance import Provenance
 
-        self._send(WRITERS[self.format](replace(graph, learning=learning)))
+        self._send(WRITERS[self.format](replace(graph, learning=Provenance(learning))))
 
 
 class ModelOutput(_Output):

@@ -1,0 +1,135 @@
+"""How a graph or a model was learned: what its file has as `learning`.
+
+The entries keep the order in which they were said, and those that a file has and gml knows nothing
+of stay, so that a file that is read and written again says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gml import __version__
+
+_POLICIES = ("drop", "level", "available")
+
+
+@dataclass(frozen=True)
+class MissingCells:
+    """How missing values were treated, in how many rows, and the missing cells by column."""
+
+    policy: str
+    rows: int | float
+    columns: Mapping[str, int | float]
+
+
+@dataclass(frozen=True)
+class Provenance(Mapping[str, Any]):
+    """The entries of `learning`: a mapping whose common entries have a type.
+
+    Examples
+    --------
+    >>> found = Provenance.of("chowliu", options={}, rows=5000, total_mi=0.67)
+    >>> found.command, found.rows, found["total_mi"]
+    ('chowliu', 5000, 0.67)
+    >>> bool(Provenance())
+    False
+    """
+
+    entries: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        command: str,
+        *,
+        options: Mapping[str, Any],
+        settings: Mapping[str, Any] | None = None,
+        rows: int | float,
+        **found: Any,
+    ) -> Provenance:
+        """Say how something is learned by this version: the settings, and what was found."""
+        entries: dict[str, Any] = {"command": command, "options": dict(options)}
+        if settings is not None:
+            entries["settings"] = dict(settings)
+        return cls({**entries, "version": __version__, "rows": rows, **found})
+
+    @classmethod
+    def read(cls, content: Any) -> Provenance:
+        """Take the entries of a file; anything but an object says nothing."""
+        return cls(content) if isinstance(content, dict) else cls()
+
+    def written(self) -> dict[str, Any]:
+        """Return the entries as a file has them."""
+        return dict(self.entries)
+
+    def also(self, **found: Any) -> Provenance:
+        """Say more of the same run; an entry that is there keeps its place."""
+        return Provenance({**self.entries, **found})
+
+    def __getitem__(self, key: str) -> Any:
+        return self.entries[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @property
+    def command(self) -> str | None:
+        """The command that learned it."""
+        return self._text("command")
+
+    @property
+    def data(self) -> str | None:
+        """SHA-256 of the data, where it was asked for."""
+        return self._text("data")
+
+    @property
+    def rows(self) -> int | float | None:
+        """The rows that it was learned from, with their weights."""
+        return _number(self.entries.get("rows"))
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What was asked for, by the names of the options."""
+        found = self.entries.get("options")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def na(self) -> tuple[str, ...] | None:
+        """The tokens that meant missing, if they were chosen."""
+        found = self.options.get("na")
+        if isinstance(found, list) and found and all(isinstance(token, str) for token in found):
+            return tuple(found)
+        return None
+
+    @property
+    def missing(self) -> MissingCells | None:
+        """How missing values were treated, if there is a word on that."""
+        found = self.entries.get("missing")
+        if not isinstance(found, dict) or found.get("policy") not in _POLICIES:
+            return None
+        rows, columns = _number(found.get("rows")), found.get("columns")
+        if rows is None or not isinstance(columns, dict):
+            return None
+        cells = {name: _number(number) for name, number in columns.items()}
+        return MissingCells(
+            found["policy"], rows, {name: n for name, n in cells.items() if n is not None}
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the learner was not stopped for want of time."""
+        return self.entries.get("complete") is not False
+
+    def _text(self, key: str) -> str | None:
+        found = self.entries.get(key)
+        return found if isinstance(found, str) else None
+
+
+def _number(value: Any) -> int | float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else None
