@@ -74,7 +74,7 @@ def naive():
     """What was not done."""
     columns = {
         "exact": "tables as exact",
-        "difference": "fit by posterior draws, less that of the old rows",
+        "difference": "fit by posterior draws, relative to the old rows",
         "new rows": "fit by posterior draws",
         "fit": "fit by gml",
     }
