@@ -74,7 +74,7 @@ def naive():
     """What was not done."""
     columns = {
         "exact": "tables as exact",
-        "difference": "fit by posterior draws, less that of the old rows",
+        "difference": "fit by posterior draws, relative to the old rows",
         "new rows": "fit by posterior draws",
         "fit": "fit by gml",
     }
@@ -109,9 +109,9 @@ def power():
         rows.append(f"| {network} | {fault} | {about} | " + " | ".join(shown) + " |")
     yield "\n".join(rows)
     rows = [
-        "| fault | runs | alarm | of these: right check fails | named at all | of these: "
-        "surest is right | surest speaks of the variable | runs with a wrong accusation | "
-        "wrong checks a run |",
+        "| fault | runs | alarms | right check fails, of the alarms | named at all | "
+        "surest is right, of the named | surest is about the variable | "
+        "runs with a wrong accusation | wrong checks per run |",
         "|---" * 9 + "|",
     ]
     for kind in dict.fromkeys(line["kind"] for line in lines):
@@ -140,7 +140,7 @@ def real():
     yield "## Real data"
     rows = [
         "| data | rows | edges | accepted | alarms on the other half | shuffled column | alarms | "
-        "surest speaks of it | all columns: alarms |",
+        "surest is about it | all columns: alarms |",
         "|---" * 9 + "|",
     ]
     for name in dict.fromkeys(line["data"] for line in lines):

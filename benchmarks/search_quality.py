@@ -239,7 +239,7 @@ def report():
         show = functools.partial(print_table, table, over, tools, cells)
         print(f"\n## Search by {score}: mean (least to most) over renamings; the best in bold")
         show(
-            f"{score} less that of the true DAG, nats",
+            f"{score} minus that of the true DAG, nats",
             functools.partial(mean_and_range, f"{score}_gap", "{:+.0f}"),
             functools.partial(mean, f"{score}_gap", sign=-1),
         )

@@ -237,7 +237,7 @@ def report():
         shown = [profile_of(table[network, rows, tool]) for tool in (DEFAULT, *PEERS)]
         seeds = len(table[network, rows, DEFAULT])
         print(f"| {network} | {rows} | {seeds} | " + " | ".join(shown) + " |")
-    print("\nDefault less the best single peer, paired by seed, with its 95 % interval\n")
+    print("\nDefault minus the best single peer, paired by seed, with its 95 % interval\n")
     for group in (("pybnesian", "causallearn"), PEERS):
         print("| network | rows | best of " + ", ".join(group) + " | difference |")
         print("|---|---|---|---|")

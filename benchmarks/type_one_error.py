@@ -48,7 +48,7 @@ def sample(rng, shape, n, skewed):
 def main() -> None:
     """Simulate and print."""
     samples = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    print("| margins | table | rows a cell | " + " | ".join(TESTS) + " |")
+    print("| margins | table | rows per cell | " + " | ".join(TESTS) + " |")
     print("|---|---|---|" + "---|" * len(TESTS))
     rng = np.random.default_rng(0)
     for skewed in (False, True):
