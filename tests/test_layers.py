@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "gml"
 
 # Each room with the rooms it may use, itself and the floor aside.
-FLOOR = {"errors", "ledger", "signals", "atomic", "progress", "resources", "stopping"}
+FLOOR = {"errors", "ledger", "signals", "atomic", "progress", "resources", "stopping", "name_order"}
 MAY_USE = {
     "errors": set(),
     "ledger": {"errors"},
@@ -19,6 +19,7 @@ MAY_USE = {
     "progress": {"errors", "stopping"},
     "resources": {"errors"},
     "stopping": set(),
+    "name_order": set(),
     "kernel": set(),
     "graph": set(),
     "data": {"kernel"},

@@ -1,16 +1,44 @@
-"""What an engine promises: the types of its answers, and the Counter protocol."""
+"""What an engine promises, and what follows from its tables.
+
+An engine is a subclass of `Counter` that gives `variables`, `n` and `tables`. Everything else has a
+default: statistics of tests and values of families are computed from tables by the kernel, number
+for number as the engine over data in memory has them. An engine overrides what it can do faster.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+import functools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.dataset import Variable
-from gml.kernel.layout import FamilyRule, TableStatistics
+from gml import kernel
+from gml.counts.answers import (
+    Counts,
+    MissingTreatment,
+    Moments,
+    StratifiedMoments,
+    every_configuration,
+)
+from gml.counts.questions import (
+    Family,
+    FamilyArray,
+    TableSet,
+    Triple,
+    TripleArray,
+    family_sets,
+    pair_block,
+    tables_of,
+)
+from gml.data.dataset import Dataset, Variable
+from gml.errors import CannotAnswer, listing, quote
+from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
+from gml.name_order import NameOrder
+from gml.resources import default_budget, require_memory
 
 __all__ = [
     "Counter",
@@ -18,175 +46,237 @@ __all__ = [
     "Family",
     "FamilyArray",
     "FamilyRule",
+    "FamilyWorths",
+    "MissingTreatment",
     "Moments",
+    "StratifiedMoments",
     "TableSet",
     "TableStatistics",
     "Triple",
     "TripleArray",
+    "pair_block",
+    "rows_counted",
+    "tables_of",
 ]
 
 
-class TableSet(NamedTuple):
-    """A table to count: one or two axes, given a conditioning set (column positions)."""
-
-    axes: tuple[int, ...]
-    given: tuple[int, ...] = ()
-
-
-Family = tuple[int, tuple[int, ...]]
-"""A child and its parents."""
-
-Triple = tuple[int, int, tuple[int, ...]]
-"""x, y and the conditioning set of a test."""
-
-
-class TripleArray(Sequence[Triple]):
-    """Triples with conditioning sets of one size, as rows (x, y, *Z) of an integer matrix."""
-
-    def __init__(self, rows: NDArray[np.int32]) -> None:
-        self.rows = rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, slice):
-            return TripleArray(self.rows[k])
-        x, y, *given = self.rows[k].tolist()
-        return x, y, tuple(given)
-
-
-class FamilyArray(Sequence[Family]):
-    """Families with as many parents each, as rows (child, *parents) of an integer matrix."""
-
-    def __init__(self, rows: NDArray[np.int32]) -> None:
-        self.rows = rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, slice):
-            return FamilyArray(self.rows[k])
-        child, *parents = self.rows[k].tolist()
-        return child, tuple(parents)
-
-
-def pair_block(n_nodes: int, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return i and j of some of all pairs i < j of nodes, which are ordered by i and then by j.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in pair_block(4, 2, 5)]
-    [[0, 1, 1], [3, 2, 3]]
-    """
-    # Pairs before those of i: i·(2n − i − 1)/2.
-    i = np.arange(n_nodes, dtype=np.int64)
-    firsts = i * (2 * n_nodes - i - 1) // 2
-    places = np.arange(start, stop, dtype=np.int64)
-    rows = np.searchsorted(firsts, places, side="right") - 1
-    return rows, places - firsts[rows] + rows + 1
-
-
-def tables_of(variables: Sequence[Variable], triples: Sequence[Triple]) -> list[TableSet]:
-    """Return the tables of tests, x and y and Z in order of their names."""
-
-    def by_name(members: Iterable[int]) -> tuple[int, ...]:
-        return tuple(sorted(members, key=lambda j: variables[j].name))
-
-    return [TableSet(by_name((x, y)), by_name(given)) for x, y, given in triples]
-
-
-@dataclass(frozen=True)
-class Counts:
-    """A contingency table whose conditioning set is collapsed into one axis.
-
-    `table` has shape (observed configurations, levels of the first axis, …); row s of `configs`
-    holds the level codes of configuration s, in lexicographic order; `n_configs` counts the
-    possible configurations, observed or not.
-    """
-
-    table: NDArray[np.int64]
-    configs: NDArray[np.int64]
-    n_configs: int
-    n: int
-
-
-def every_configuration(counts: Counts, n_levels: Sequence[int]) -> NDArray[np.int64]:
-    """Return a table of one axis with a row for every configuration; its own levels come last."""
-    cells = np.zeros((counts.n_configs, n_levels[-1]), dtype=np.int64)
-    rows = np.zeros(len(counts.configs), dtype=np.int64)
-    for codes, size in zip(counts.configs.T, n_levels[:-1], strict=True):
-        rows = rows * size + codes
-    cells[rows] = counts.table
-    return cells
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Means and exact cross-products about the mean of numeric columns.
-
-    `cross[i][j]` is the integer n·Σ(qᵢ−q̄ᵢ)(qⱼ−q̄ⱼ) of the fixed-point columns qᵢ = xᵢ·2^scale[i]
-    (less a centre), exact.
-    """
-
-    n: int
-    means: tuple[float, ...]
-    cross: tuple[tuple[int, ...], ...]
-    scales: tuple[int, ...]
-
-
-def rows_counted(counter: Counter) -> int | float:
-    """Return the number of rows with their weights, a whole number unless these are fractions."""
-    return counter.n if counter.unit == 1 else counter.n * counter.unit
-
-
-class Counter(Protocol):
+class Counter(ABC):
     """The engine: what scans rows."""
 
+    kind = "this engine"
+    """What the engine is, for messages."""
+
+    # ------------------------------------------------------------------ what an engine must give
+
     @property
+    @abstractmethod
     def variables(self) -> tuple[Variable, ...]:
         """The columns that can be counted."""
 
     @property
+    @abstractmethod
     def n(self) -> int:
         """Rows counted with their weights."""
+
+    @abstractmethod
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        """Count a batch of tables; answers come in the order of the questions."""
+
+    # ------------------------------------------------------------------ what it may know besides
 
     @property
     def unit(self) -> float:
         """What one of the counts stands for; 1 unless rows have fractional weights."""
+        return 1.0
 
     @property
     def missing(self) -> bool:
         """Whether some tables leave rows out because a value is missing."""
+        return False
 
     @property
     def digest(self) -> str | None:
         """SHA-256 of the input, if it was asked for."""
+        return None
 
-    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
-        """Count a batch of tables; answers come in the order of the questions."""
+    @property
+    def missing_treatment(self) -> MissingTreatment | None:
+        """How missing values were treated when the input was read, if that is known."""
+        return None
+
+    @property
+    def decimal(self) -> str | None:
+        """The decimal mark of numbers among the labels, if the input says so itself."""
+        return None
+
+    @property
+    def where(self) -> str:
+        """Where the counts come from, for messages."""
+        return "the counts"
+
+    @property
+    def budget(self) -> int:
+        """Bytes that a table may take."""
+        return default_budget()
+
+    def rows(self) -> Dataset | None:
+        """Return the rows that are counted; None where the engine holds none."""
+        return None
+
+    @overload
+    def moments(self, columns: Sequence[int], given: tuple[()] = ()) -> Moments: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def moments(self, columns: Sequence[int], given: Sequence[int]) -> StratifiedMoments: ...
+
+    def moments(
+        self, columns: Sequence[int], given: Sequence[int] = ()
+    ) -> Moments | StratifiedMoments:
+        """Moments of numeric columns over the rows complete in all of them.
+
+        With label columns `given`, those within each of their configurations that rows have.
+        """
+        names = [self.variables[j].name for j in (*columns, *given)]
+        raise CannotAnswer(f"{self.where}: {self.kind} has no numbers, so none of {listing(names)}")
+
+    # ------------------------------------------------------------------ what follows
+
+    @functools.cached_property
+    def order(self) -> NameOrder:
+        """The order of the names of the columns."""
+        return NameOrder([variable.name for variable in self.variables])
+
+    @functools.cached_property
+    def n_levels(self) -> tuple[int, ...]:
+        """How many levels each column has; 1 where it has none, which keeps shapes simple."""
+        return tuple(max(1, len(variable.levels or ())) for variable in self.variables)
+
+    def in_rows(self, units: int) -> int | float:
+        """Return a count as a number of rows, whole unless these have fractional weights."""
+        return units if self.unit == 1 else units * self.unit
+
+    def require_rows(self, what: str) -> Dataset:
+        """Return the rows that are counted, which `what` needs."""
+        rows = self.rows()
+        if rows is None:
+            raise CannotAnswer(f"{self.where}: {what} needs rows, which {self.kind} does not have")
+        return rows
+
+    def with_levels(self, levels: Mapping[str, tuple[str, ...]]) -> Counter:
+        """Give columns other levels, which include their own."""
+        return _Relevelled(self, levels) if levels else self
 
     def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
         """Count each child given its parents, a row for every configuration, seen or not."""
+        for child, parents in families:
+            shape = [self.n_levels[j] for j in (*parents, child)]
+            self._require(8 * math.prod(shape), (*parents, child))
+            for counts in self.tables([TableSet((child,), tuple(parents))]):
+                yield every_configuration(counts, shape)
 
     def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
         """What each child is worth given its parents (`FamilyRule`)."""
+        value, rule = kernel.active().family_value, rule._replace(unit=self.unit)
+        found = [value(table, cells, rule) for table, cells in self._worth_tables(families)]
+        return np.array(found, dtype=np.float64)
 
     def family_ceilings(
         self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> FamilyWorths:
         """The same, and what each would be worth were every cell a configuration of its own.
 
-        That is for DIRICHLET, the prior of these configurations being `cell_prior` a cell; with 0
+        That is for DIRICHLET, the prior of these configurations being `cell_prior` per cell; with 0
         each is worth −ln r, its limit.
         """
+        ceiling, rule = kernel.active().family_ceiling, rule._replace(unit=self.unit)
+        found = [
+            ceiling(table, cells, rule, cell_prior) for table, cells in self._worth_tables(families)
+        ]
+        return FamilyWorths(
+            np.array([worth.value for worth in found], dtype=np.float64),
+            np.array([worth.ceiling for worth in found], dtype=np.float64),
+        )
 
     def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
         """Count a batch of tests and return their statistics without handing out the tables."""
+        sets = tables_of(self.order, triples)
+        return TableStatistics.concatenate([statistics_of(counts) for counts in self.tables(sets)])
 
     def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
         """Statistics of many pairs (pairs × 2 column positions)."""
+        return self.statistics(TripleArray(np.asarray(pairs, dtype=np.int32).reshape(-1, 2)))
 
-    def moments(self, columns: Sequence[int]) -> Moments:
-        """Moments of numeric columns over the rows complete in all of them."""
+    def _worth_tables(
+        self, families: Sequence[Family]
+    ) -> Iterator[tuple[NDArray[np.int64], float]]:
+        """The table of each family, and how many cells it has with all its configurations."""
+        sets = family_sets(self.order, families)
+        for wanted, counts in zip(sets, self.tables(sets), strict=True):
+            yield np.ascontiguousarray(counts.table), self._cells(wanted)
+
+    def _cells(self, wanted: TableSet) -> float:
+        """How many cells a table has, rounded as the kernel does it where these are very many."""
+        return math.prod(float(self.n_levels[j]) for j in (*wanted.given, *wanted.axes))
+
+    def _require(self, n_bytes: int, members: Iterable[int]) -> None:
+        """Refuse a table that would take more memory than there is for it."""
+        budget = self.budget
+        if n_bytes > budget:
+            names = ", ".join(quote(self.variables[j].name) for j in members)
+            require_memory(n_bytes, budget, f"the table of {names}")
+
+
+def statistics_of(counts: Counts) -> TableStatistics:
+    """Return the statistics of the table of one test."""
+    found = kernel.active().table_statistics_of(np.ascontiguousarray(counts.table))
+    found.seen_z[0] = counts.levels_seen
+    return found
+
+
+def rows_counted(counter: Counter) -> int | float:
+    """Return the number of rows with their weights, a whole number unless these are fractions."""
+    return counter.in_rows(counter.n)
+
+
+class _Relevelled(Counter):
+    """An engine whose columns have more levels, or the same in another order."""
+
+    def __init__(self, counter: Counter, levels: Mapping[str, tuple[str, ...]]) -> None:
+        self._counter = counter
+        self._variables = tuple(
+            Variable(v.name, levels.get(v.name, v.levels)) for v in counter.variables
+        )
+        self._codes = [
+            np.array([(new.levels or ()).index(level) for level in old.levels or ()] or [0])
+            for old, new in zip(counter.variables, self._variables, strict=True)
+        ]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return self._variables
+
+    @property
+    def n(self) -> int:
+        return self._counter.n
+
+    @property
+    def unit(self) -> float:
+        return self._counter.unit
+
+    @property
+    def missing(self) -> bool:
+        return self._counter.missing
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        sets = list(sets)
+        for wanted, counts in zip(sets, self._counter.tables(sets), strict=True):
+            configs = counts.configs.copy()
+            for i, j in enumerate(wanted.given):
+                configs[:, i] = self._codes[j][configs[:, i]]
+            by_config = np.lexsort(configs.T[::-1]) if wanted.given else slice(None)
+            shape = [len(configs), *(self.n_levels[j] for j in wanted.axes)]
+            table = np.zeros(shape, dtype=np.int64)
+            axes = [self._codes[j] for j in wanted.axes]
+            table[np.ix_(np.arange(len(configs)), *axes)] = counts.table[by_config]
+            n_configs = math.prod(self.n_levels[j] for j in wanted.given)
+            yield Counts(table, configs[by_config], n_configs, counts.n)

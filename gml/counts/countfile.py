@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import TableSet
-from gml.counts.memory import MemoryCounter
+from gml.counts.counter import Counter, TableSet
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.resampling import distinct_rows
-from gml.errors import CannotAnswer, UsageError, listing
+from gml.errors import CannotAnswer, UsageError, listing, unknown_name
 from gml.kernel.layout import DENSE_CELLS
 from gml.progress import reporter
 from gml.resources import default_budget, require_memory
@@ -126,7 +125,7 @@ class CountFile:
 
 
 def count_sets(
-    counter: MemoryCounter,
+    counter: Counter,
     sets: Iterable[Sequence[str]],
     *,
     options: CountOptions | None = None,
@@ -139,22 +138,21 @@ def count_sets(
     Columns that are counted on the rows they have (`missing` is "available") are also counted each
     for itself, as no other table has the same rows.
     """
-    dataset = counter.dataset
-    if dataset.unit != 1:
+    if counter.unit != 1:
         raise UsageError("count files hold whole rows; fractional weights do not go with them")
-    if dataset.n >= MOST_ROWS:
-        raise CannotAnswer(f"{dataset.n} rows are more than a count file can hold")
-    numbers = [variable.name for variable in dataset.variables if variable.is_continuous]
+    if counter.n >= MOST_ROWS:
+        raise CannotAnswer(f"{counter.n} rows are more than a count file can hold")
+    numbers = [variable.name for variable in counter.variables if variable.is_continuous]
     if numbers:
         raise UsageError(f"{listing(numbers)} has numbers, which cannot be counted")
     if options is None:
-        options = CountOptions(missing="available" if dataset.missing else "error")
-    names = dataset.names
-    wanted = {frozenset(map(dataset.index, members)) for members in sets}
+        options = CountOptions(missing="available" if counter.missing else "error")
+    names = [variable.name for variable in counter.variables]
+    wanted = _positions(names, sets)
     if options.missing == "available":
         wanted |= {frozenset([j]) for members in wanted for j in members}
-    rank = {j: k for k, j in enumerate(sorted(range(len(names)), key=names.__getitem__))}
-    by_name = [tuple(sorted(members, key=rank.__getitem__)) for members in wanted]
+    rank = counter.order.rank
+    by_name = [counter.order.sorted(members) for members in wanted]
     ordered = sorted(by_name, key=lambda members: (len(members), [rank[j] for j in members]))
     known = columns or {}
     budget = default_budget() if max_memory is None else max_memory
@@ -168,18 +166,30 @@ def count_sets(
         parts.append((codes.reshape(-1), counts))
         starts.append(starts[-1] + len(counts))
         reporter().advance("counting", len(parts), len(ordered))
+    treated = counter.missing_treatment
     return CountFile(
-        tuple(known.get(v.name, CountedColumn(v.name, v.levels or ())) for v in dataset.variables),
+        tuple(known.get(v.name, CountedColumn(v.name, v.levels or ())) for v in counter.variables),
         options,
-        dataset.n,
+        counter.n,
         tuple(ordered),
         np.concatenate([np.empty(0, dtype=np.uint16), *(codes for codes, _ in parts)]),
         np.concatenate([np.empty(0, dtype=np.int64), *(counts for _, counts in parts)]),
         np.array(starts, dtype=np.int64),
         dropped,
-        () if dataset.digest is None else (dataset.digest,),
-        {} if dataset.origin is None else dict(dataset.origin.missing),
+        () if counter.digest is None else (counter.digest,),
+        {} if treated is None else dict(treated.cells),
     )
+
+
+def _positions(names: Sequence[str], sets: Iterable[Sequence[str]]) -> set[frozenset[int]]:
+    position = {name: j for j, name in enumerate(names)}
+    wanted = set()
+    for members in sets:
+        for name in members:
+            if name not in position:
+                raise UsageError(unknown_name("column", name, names))
+        wanted.add(frozenset(position[name] for name in members))
+    return wanted
 
 
 def _names(dataset: Dataset, members: Iterable[int]) -> list[str]:
@@ -187,21 +197,23 @@ def _names(dataset: Dataset, members: Iterable[int]) -> list[str]:
 
 
 def _cells(
-    counter: MemoryCounter, sets: Sequence[tuple[int, ...]], budget: int
+    counter: Counter, sets: Sequence[tuple[int, ...]], budget: int
 ) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.int64]]]:
     """Yield the non-empty cells of each set, in order of their codes."""
-    dataset = counter.dataset
-    sizes = [max(1, len(variable.levels or ())) for variable in dataset.variables]
-    # Small ones are counted with all their cells; of the others, the rows are sorted.
-    small = [_product(sizes[j] for j in members) <= DENSE_CELLS for members in sets]
+    rows = counter.rows()
+    # Small ones are counted with all their cells; of the others, the rows are sorted if there are.
+    small = [
+        rows is None or _product(counter.n_levels[j] for j in members) <= DENSE_CELLS
+        for members in sets
+    ]
     tables = counter.tables(
         TableSet(members[-1:], members[:-1])
         for members, is_small in zip(sets, small, strict=True)
         if is_small
     )
     for members, is_small in zip(sets, small, strict=True):
-        if not is_small:
-            yield _distinct_cells(dataset, members, budget)
+        if rows is not None and not is_small:
+            yield _distinct_cells(rows, members, budget)
             continue
         found = next(tables)
         config, last = np.nonzero(found.table)

@@ -18,20 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import (
-    Counts,
-    Family,
-    FamilyArray,
-    Moments,
-    TableSet,
-    Triple,
-    TripleArray,
-)
+from gml.counts.answers import Counts, MissingTreatment
+from gml.counts.counter import Counter
 from gml.counts.countfile import CountFile
 from gml.counts.memory import MemoryCounter
+from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray
 from gml.data.dataset import Dataset, Variable, code_type
-from gml.errors import CannotAnswer, MissingTable, UsageError, listing, quote, unknown_name
-from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
+from gml.errors import MissingTable, UsageError, quote, unknown_name
+from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, TableStatistics
 from gml.resources import available_threads, default_budget
 
 _ENGINES = 4096
@@ -42,7 +36,7 @@ Recoding = tuple[tuple[str, ...], NDArray[np.int64]]
 """Levels of a column in place of those in the file, and the new code for each of the latter."""
 
 
-class CountFileCounter:
+class CountFileCounter(Counter):
     """Answers from the tables of a count file.
 
     Examples
@@ -54,6 +48,8 @@ class CountFileCounter:
     >>> [counts.table.tolist() for counts in same.tables([TableSet((0, 1))])]
     [[[[2475, 26], [2268, 231]]]]
     """
+
+    kind = "a count file"
 
     def __init__(
         self,
@@ -67,7 +63,7 @@ class CountFileCounter:
         max_memory: int | None = None,
     ) -> None:
         self._file = counts
-        self.where = where
+        self._where = where
         self._digest = digest
         self._threads = threads or available_threads()
         self._budget = default_budget() if max_memory is None else max_memory
@@ -103,11 +99,6 @@ class CountFileCounter:
         return self._file.n
 
     @property
-    def unit(self) -> float:
-        """What one of the counts stands for."""
-        return 1.0
-
-    @property
     def missing(self) -> bool:
         """Whether some tables leave rows out because a value is missing."""
         alone = [self._set_of.get(frozenset([j])) for j in self._chosen]
@@ -119,16 +110,27 @@ class CountFileCounter:
         return self._digest
 
     @property
-    def treated_missing(self) -> tuple[str, int, dict[str, int]]:
-        """How missing values were treated, in how many rows, and the missing cells by column."""
+    def missing_treatment(self) -> MissingTreatment:
+        """How missing values were treated when the file was counted, as far as columns are used."""
         used = {variable.name for variable in self.variables}
         cells = {name: n for name, n in self._file.missing.items() if name in used}
-        return self._file.options.missing, self._file.n + self._file.dropped, cells
+        rows = self._file.n + self._file.dropped
+        return MissingTreatment(self._file.options.missing, rows, cells)
 
     @property
     def decimal(self) -> str:
-        """The decimal mark of the labels."""
+        """The decimal mark of numbers among the labels."""
         return self._file.options.decimal
+
+    @property
+    def where(self) -> str:
+        """Where the count file is."""
+        return self._where
+
+    @property
+    def budget(self) -> int:
+        """Bytes that a table may take."""
+        return self._budget
 
     def with_levels(self, levels: Mapping[str, tuple[str, ...]]) -> CountFileCounter:
         """Give columns other levels, which include their own."""
@@ -147,7 +149,7 @@ class CountFileCounter:
             self._file,
             columns=names,
             recodings=recodings,
-            where=self.where,
+            where=self._where,
             digest=self._digest,
             threads=self._threads,
             max_memory=self._budget,
@@ -242,12 +244,6 @@ class CountFileCounter:
             there = TableSet(tuple(place[j] for j in axes), tuple(place[j] for j in given))
             yield from engine.tables([there])
 
-    def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
-        """Count each child given its parents, a row for every configuration, seen or not."""
-        for child, parents in families:
-            engine, place = self._engine(self._set_for((child, *parents)))
-            yield from engine.family_tables([(place[child], tuple(place[j] for j in parents))])
-
     # ------------------------------------------------------------------ families
 
     def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
@@ -262,7 +258,7 @@ class CountFileCounter:
 
     def family_ceilings(
         self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> FamilyWorths:
         """The same, and what each would be worth were every cell a configuration of its own."""
         values, ceilings = np.empty(len(families)), np.empty(len(families))
 
@@ -270,7 +266,7 @@ class CountFileCounter:
             values[places], ceilings[places] = engine.family_ceilings(asked, rule, cell_prior)
 
         self._ask_of_families(families, ask)
-        return values, ceilings
+        return FamilyWorths(values, ceilings)
 
     def _ask_of_families(
         self,
@@ -319,7 +315,7 @@ class CountFileCounter:
             return None
         table = np.zeros((1, *shape), dtype=np.int64)
         np.add.at(table[0], tuple(self._recoded(codes, k)), counts)
-        found: TableStatistics = kernel.active().table_statistics_of(table)
+        found = kernel.active().table_statistics_of(table)
         found.seen_z[:] = 1.0
         return found
 
@@ -329,19 +325,6 @@ class CountFileCounter:
             codes[:, i] if j not in self._recodings else self._recodings[j][1][codes[:, i]]
             for i, j in enumerate(self._file.sets[k])
         ]
-
-    def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
-        """Statistics of many pairs (pairs × 2 column positions)."""
-        return self.statistics(TripleArray(np.asarray(pairs, dtype=np.int32).reshape(-1, 2)))
-
-    # ------------------------------------------------------------------ moments
-
-    def moments(self, columns: Sequence[int]) -> Moments:
-        """Refuse: there are no numbers in a count file."""
-        names = [self._variables[j].name for j in columns]
-        raise CannotAnswer(
-            f"{self.where}: a count file has no numbers, so none of {listing(names)}"
-        )
 
 
 Places = slice | NDArray[np.int64]

@@ -70,6 +70,8 @@ class Origin:
     n: int
     missing: Mapping[str, int]
     cuts: Mapping[str, tuple[float, ...]]
+    policy: str = "error"
+    """What became of missing values: error, drop, level or available."""
 
 
 @dataclass(frozen=True)

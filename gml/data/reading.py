@@ -241,7 +241,8 @@ def _build(
     dataset = Dataset(tuple(variables), tuple(coded), weights, digest, unit)
     if weights is not None and not weights.all():
         dataset = dataset.rows(weights > 0)
-    origin = Origin(dataset.n, count_missing(dataset, options.missing, options.na_tokens), cuts)
+    missing = count_missing(dataset, options.missing, options.na_tokens)
+    origin = Origin(dataset.n, missing, cuts, options.missing)
     dataset = replace(dataset, origin=origin)
     return apply_missing_policy(
         dataset,

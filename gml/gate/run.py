@@ -119,7 +119,7 @@ def check_model(
     settings, context = settings or CheckSettings(), context or Context()
     baseline = baseline or Baseline()
     counter = _counter(net, data, settings)
-    rows = counter.dataset if isinstance(counter, MemoryCounter) else None
+    rows = counter.rows()
     # The schema asks for single columns only, and a count file may have no more.
     families = family_counts(net, counter) if set(settings.families) - {"schema"} else []
     selection = weak_parents(families, len(net.names), settings.alpha)

@@ -175,7 +175,7 @@ def _independence(
         return Question(check)
 
     def table() -> NDArray[np.int64]:
-        counts = next(iter(counter.tables(tables_of(counter.variables, [triple]))))
+        counts = next(iter(counter.tables(tables_of(counter.order, [triple]))))
         return np.ascontiguousarray(counts.table)
 
     def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:

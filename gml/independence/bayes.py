@@ -50,7 +50,7 @@ class BayesFactorTest(CounterTest):
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests; the statistic is ln BF."""
         found = self._counter.statistics(triples)
-        tables = self._counter.tables(tables_of(self._counter.variables, triples))
+        tables = self._counter.tables(tables_of(self._counter.order, triples))
         log_bf = np.zeros(len(triples))
         for k, counts in enumerate(tables):
             seen_x, seen_y = int(found.seen_x[k]), int(found.seen_y[k])

@@ -60,7 +60,7 @@ class PermutationTest(PValueTest):
                 f"{found.n.max()} rows are too many to permute, and enough for --test g"
             )
         sufficient = is_sufficient(found, self._min_per_cell)
-        sets = tables_of(self._counter.variables, triples)
+        sets = tables_of(self._counter.order, triples)
         log_p = np.zeros(len(triples))
         for k, counts in enumerate(self._counter.tables(sets)):
             if sufficient[k] and found.df_adjusted[k] > 0:

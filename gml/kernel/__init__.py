@@ -8,14 +8,23 @@ from __future__ import annotations
 import importlib
 import os
 from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from gml.kernel.interface import Kernel
 
 __all__ = ["active", "description"]
+
 
 _loaded: ModuleType | None = None
 
 
-def active() -> ModuleType:
-    """Return the kernel in use: `_kernel` or `reference`, which have the same functions."""
+def active() -> Kernel:
+    """Return the kernel in use: `_kernel` or `reference`."""
+    return cast("Kernel", _module())
+
+
+def _module() -> ModuleType:
     global _loaded
     if _loaded is None:
         _loaded = _load(os.environ.get("GML_KERNEL", ""))
@@ -36,7 +45,7 @@ def _load(wanted: str) -> ModuleType:
 
 def description() -> str:
     """Name the kernel in use, for `gml --version`."""
-    kernel = active()
-    if kernel.__name__.endswith("reference"):
+    module = _module()
+    if module.__name__.endswith("reference"):
         return "NumPy (no compiled kernel: install a C compiler and reinstall for speed)"
-    return f"compiled, {kernel.instructions()}"
+    return f"compiled, {module.instructions()}"

@@ -23,6 +23,9 @@ from gml.kernel.layout import (
     CsvColumn,
     CsvProblem,
     CsvResult,
+    FamilyWorth,
+    FamilyWorths,
+    RowGroups,
     TableStatistics,
 )
 from gml.stopping import Stopped
@@ -544,11 +547,12 @@ cdef class CodedData:
 
     def family_ceilings(self, const int32_t[::1] members, const int64_t[::1] starts, rule,
                         double cell_prior):
-        """Rows of a value and a ceiling, were every cell a stratum; as family_values."""
+        """Values and ceilings, were every cell a stratum; as family_values."""
         cdef family_rule c_rule = _family_rule(rule)
         c_rule.with_ceiling = 1
         c_rule.ceiling_prior = cell_prior
-        return self._family_worths(members, starts, c_rule)
+        worths = self._family_worths(members, starts, c_rule)
+        return FamilyWorths(worths[:, 0], worths[:, 1])
 
     cdef object _family_worths(self, const int32_t[::1] members, const int64_t[::1] starts,
                                family_rule rule):
@@ -579,7 +583,7 @@ cdef family_rule _family_rule(rule):
 
 def family_value(const int64_t[:, ::1] table, double cells, rule):
     """Value of table[stratum, level], which has all seen strata; `cells` of the whole table."""
-    return _worth_of_table(table, cells, _family_rule(rule))[0]
+    return _worth_of_table(table, cells, _family_rule(rule)).value
 
 
 def family_ceiling(const int64_t[:, ::1] table, double cells, rule, double cell_prior):
@@ -590,13 +594,13 @@ def family_ceiling(const int64_t[:, ::1] table, double cells, rule, double cell_
     return _worth_of_table(table, cells, c_rule)
 
 
-cdef tuple _worth_of_table(const int64_t[:, ::1] table, double cells, family_rule rule):
+cdef object _worth_of_table(const int64_t[:, ::1] table, double cells, family_rule rule):
     cdef family_worth worth
     if table.shape[0] == 0:
-        return 0.0, 0.0
+        return FamilyWorth(0.0, 0.0)
     with nogil:
         worth = c_family_value(&table[0, 0], table.shape[0], table.shape[1], cells, &rule)
-    return worth.value, worth.ceiling
+    return FamilyWorth(worth.value, worth.ceiling)
 
 
 def log_regret(double n, double levels):
@@ -738,21 +742,21 @@ def exact_dot(const int64_t[::1] x, const int64_t[::1] y, weights=None):
 
 
 def group_rows(const uint8_t[:, ::1] rows, int64_t limit):
-    """(group of each row, first row of each group), or None with more than `limit` groups."""
+    """The groups of equal rows, or None with more than `limit` of them."""
     group = np.empty(rows.shape[0], dtype=np.int32)
     firsts = np.empty(max(limit, 1), dtype=np.int64)
     cdef int32_t[::1] group_view = group
     cdef int64_t[::1] firsts_view = firsts
     cdef int64_t found
     if rows.shape[0] == 0:
-        return group, firsts[:0]
+        return RowGroups(group, firsts[:0])
     with nogil:
         found = c_group_rows(&rows[0, 0], rows.shape[0], rows.shape[1], limit, &group_view[0],
                              &firsts_view[0])
     check_stopped()
     if found == -2:
         raise MemoryError
-    return None if found < 0 else (group, firsts[:found].copy())
+    return None if found < 0 else RowGroups(group, firsts[:found].copy())
 
 
 # ---------------------------------------------------------------------- conditioning sets

@@ -1,5 +1,7 @@
 # Sets of parents, and dynamic programming over sets of variables: a part of _kernel.pyx.
 
+from gml.kernel.layout import GrownSets
+
 cdef extern from "subsets.h":
     int64_t c_grow_sets "grow_sets"(
         const uint64_t *, const int64_t *, size_t, uint64_t, uint64_t *, int64_t *) nogil
@@ -26,7 +28,7 @@ def grow_sets(const uint64_t[::1] sets, const int64_t[::1] best, uint64_t candid
         check_stopped()
     if found < 0:
         raise MemoryError
-    return grown[:found].copy(), values[:found].copy()
+    return GrownSets(grown[:found].copy(), values[:found].copy())
 
 
 def best_sinks(const uint64_t[::1] masks, const int64_t[::1] units, const int64_t[::1] starts,

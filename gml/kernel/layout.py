@@ -57,6 +57,34 @@ class FamilyRule(NamedTuple):
     """What one of the counts stands for."""
 
 
+class FamilyWorth(NamedTuple):
+    """What a family is worth, and what it would be worth were every cell a stratum of its own."""
+
+    value: float
+    ceiling: float
+
+
+class FamilyWorths(NamedTuple):
+    """What many families are worth, and what each would be were every cell a stratum."""
+
+    values: NDArray[np.float64]
+    ceilings: NDArray[np.float64]
+
+
+class RowGroups(NamedTuple):
+    """Which of the distinct rows each row is, numbered as they first appear, and where that is."""
+
+    of_row: NDArray[np.int32]
+    firsts: NDArray[np.int64]
+
+
+class GrownSets(NamedTuple):
+    """Sets of variables as bits, and the best score, in units, of the subsets of each."""
+
+    sets: NDArray[np.uint64]
+    best: NDArray[np.int64]
+
+
 # What an elimination step does with its variable (elimination.h).
 STEP_SUM, STEP_MAX, STEP_KEEP = range(3)
 

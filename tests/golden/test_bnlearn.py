@@ -35,7 +35,7 @@ def label(case):
 @pytest.mark.parametrize("case", GOLDEN["ci_tests"], ids=label)
 def test_independence(case, rule):
     engine = counter(case["data"])
-    at = engine.dataset.index
+    at = engine.rows().index
     statistic, df = RULES[rule]
     test = ChiSquaredTest(engine, statistic=statistic, df=df)
     found = test(at(case["x"]), at(case["y"]), tuple(map(at, case["z"])))

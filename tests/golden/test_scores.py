@@ -30,7 +30,7 @@ def golden_counter(name):
 
 def golden_graph(name):
     arcs = GOLDEN["arcs"][name.split("_")[0]]
-    names = golden_counter(name).dataset.names
+    names = golden_counter(name).rows().names
     return gml.Graph.from_edges(names, [(a, "-->", b) for a, b in arcs])
 
 
@@ -297,7 +297,7 @@ def test_marks_butterfly(shared):
 def test_reinis(shared):
     """Deviances of two published graphical models of the Reinis table, as DAGs without colliders."""
     counter = table(shared / "data/real/reinis.csv")
-    names = counter.dataset.names
+    names = counter.rows().names
     saturated = [(names[i], "-->", names[j]) for i, j in itertools.combinations(range(6), 2)]
     full = score(counter, gml.Graph.from_edges(names, saturated), "loglik")
     model = graph_of(

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gml.counts.counter import TableSet
 from gml.counts.memory import MemoryCounter
+from gml.counts.sparse_tables import sparse_table
 from gml.data.dataset import Dataset, Variable, code_type
 from gml.kernel import reference
 
@@ -134,7 +135,7 @@ def test_tables_agree_with_their_margins_and_with_sparse_counting(case, n_given)
     given_columns = tuple(range(1, len(columns)))[:n_given]
     wanted = TableSet((0,), given_columns)
     (counts,) = counter.tables([wanted])
-    sparse = counter._sparse_table(wanted, [n_levels[j] for j in given_columns], [n_levels[0]])
+    sparse = sparse_table(counter.rows(), wanted, n_levels, lambda n_bytes: None)
     assert_array_equal(counts.table, sparse.table)
     assert_array_equal(counts.configs, sparse.configs)
     assert counts.n_configs == sparse.n_configs == np.prod([n_levels[j] for j in given_columns])
@@ -159,9 +160,9 @@ def test_distinct_rows_count_as_all_rows(weighted):
     counter = MemoryCounter(Dataset(variables, tuple(columns), weights), threads=1)
     pairs = np.array([(i, j) for i in range(13) for j in range(i + 1, 13)], dtype=np.int32)
     plain = counter.pair_statistics(pairs[:10])
-    assert counter._compressed is None
+    assert not counter.coded.compressed
     everything = counter.pair_statistics(pairs)
-    assert counter._compressed
+    assert counter.coded.compressed
     by_name = np.array([sorted(p, key=lambda j: f"v{j}") for p in pairs], dtype=np.int32)
     expected = reference.CodedData(columns, n_levels, weights, 0).pair_statistics(by_name)
     assert_array_equal(everything.ints, expected.ints)

@@ -20,7 +20,6 @@ from gml.cli.shared.options import (
     common_options,
     data_options,
     max_seconds_option,
-    rows_of,
     safe_csv_option,
     seed_option,
     was_given,
@@ -309,7 +308,7 @@ def _over_samples(
     by = "pc" if isinstance(learner, PcRequest) else learner.by
     return average_samples(
         learn,
-        draw(rows_of(counter, f"--by {by}"), replicates, seed=seed),
+        draw(counter.require_rows(f"--by {by}"), replicates, seed=seed),
         replicates,
         threshold=threshold,
         knowledge=knowledge,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +126,7 @@ def command(
         "rows": rows_counted(counter),
         "data": counter.digest,
     }
-    learning |= _missing_cells(counter, data.options.missing)
+    learning |= _missing_cells(counter)
     net = replace(net, learning=Provenance(learning))
     # A model that the format cannot hold is refused before anything is written.
     text = out.text_of(net)
@@ -174,24 +173,14 @@ def _dag(graph: Graph, path: str) -> Graph:
     return dag
 
 
-def _missing_cells(counter: Counter, policy: str) -> dict[str, Any]:
+def _missing_cells(counter: Counter) -> dict[str, Any]:
     """How missing values were treated, and how many there were: what a check of new data needs."""
-    from gml.counts.from_file import CountFileCounter
-    from gml.counts.memory import MemoryCounter
-
-    rows: int | float
-    cells: Mapping[str, int | float]
-    if isinstance(counter, CountFileCounter):
-        policy, rows, cells = counter.treated_missing
-    elif isinstance(counter, MemoryCounter) and counter.dataset.origin is not None:
-        data, origin = counter.dataset, counter.dataset.origin
-        rows = data.in_rows(origin.n)
-        cells = {name: data.in_rows(units) for name, units in origin.missing.items()}
-    else:
+    treated = counter.missing_treatment
+    if treated is None or treated.policy == "error":
         return {}
-    if policy == "error":
-        return {}
-    return {"missing": {"policy": policy, "rows": rows, "columns": cells}}
+    cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
+    rows = counter.in_rows(treated.rows)
+    return {"missing": {"policy": treated.policy, "rows": rows, "columns": cells}}
 
 
 def _warn_of_unseen(net: BayesNet) -> None:

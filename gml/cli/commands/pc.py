@@ -21,7 +21,6 @@ from gml.cli.shared.options import (
     common_options,
     data_options,
     max_seconds_option,
-    rows_of,
 )
 from gml.cli.shared.output import GraphOutput, ReportOutput, graph_output
 from gml.cli.shared.pc_options import PcRequest, pc_options
@@ -225,7 +224,7 @@ class _Run:
         seed = self.pc.testing.options["seed"]
         averaged, found = average_samples(
             learn,
-            half_samples(rows_of(self.counter, "--bootstrap"), replicates, seed=seed),
+            half_samples(self.counter.require_rows("--bootstrap"), replicates, seed=seed),
             replicates,
             threshold=threshold,
             knowledge=self.knowledge,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ from gml.cli.shared.options import (
     claim_input,
     common_options,
     fitting_data_options,
-    rows_of,
     seed_option,
     was_given,
 )
@@ -234,13 +233,12 @@ def _splits(
     graph: Graph,
 ) -> Callable[[], Iterable[tuple[Dataset | Counter, Dataset | Counter]]]:
     """What to fit on and what to predict, made anew for each graph rather than kept."""
-    from gml.counts.from_file import CountFileCounter
     from gml.data.alignment import common_levels
     from gml.data.discretize import cuts_of_levels
     from gml.data.resampling import folds
 
     if k is not None:
-        rows = rows_of(counter, "--folds")
+        rows = counter.require_rows("--folds")
         return lambda: folds(rows, k, seed=seed)
     assert holdout is not None
     # Intervals that were chosen on DATA hold for the other file too.
@@ -260,20 +258,10 @@ def _splits(
         numeric=counter.variables[0].is_continuous,
         offer_available=False,
     )
-    decimal = counter.decimal if isinstance(counter, CountFileCounter) else data.options.decimal
+    decimal = counter.decimal or data.options.decimal
     levels = common_levels(counter.variables, predicted.variables, decimal=decimal)
-    split = _relevelled(counter, levels), _relevelled(predicted, levels)
+    split = counter.with_levels(levels), predicted.with_levels(levels)
     return lambda: [split]
-
-
-def _relevelled(counter: Counter, levels: Mapping[str, tuple[str, ...]]) -> Dataset | Counter:
-    """Give columns other levels, which include their own."""
-    from gml.counts.from_file import CountFileCounter
-    from gml.data.alignment import with_levels
-
-    if isinstance(counter, CountFileCounter):
-        return counter.with_levels(levels)
-    return with_levels(rows_of(counter, "--holdout"), levels)
 
 
 def _with_loss(

@@ -91,10 +91,10 @@ class _Reading:
             replace(self.data, options=options), used=self._used, numeric=False
         )
         _require_rows(counter.n, self.data.path)
-        _, rows, missing = counter.treated_missing
+        treated = counter.missing_treatment
         # What --levels declares is not all that the model has, nor in its order.
         counter = counter.with_levels(levels_first(counter.variables, self.levels))
-        return CheckedData(counter, self._context(rows, missing))
+        return CheckedData(counter, self._context(treated.rows, treated.cells))
 
     def rows(self) -> CheckedData:
         """Read rows, for the columns of the model."""

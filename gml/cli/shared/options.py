@@ -307,17 +307,6 @@ def _warn_of_levels(counter: Counter) -> None:
         )
 
 
-def rows_of(counter: Counter, what: str) -> Dataset:
-    """Return the rows behind an engine, which `what` needs; a count file has none."""
-    from gml.counts.from_file import CountFileCounter
-    from gml.counts.memory import MemoryCounter
-
-    if isinstance(counter, CountFileCounter):
-        raise CannotAnswer(f"{counter.where}: {what} needs rows, which a count file does not have")
-    assert isinstance(counter, MemoryCounter)
-    return counter.dataset
-
-
 _DELIMITER = click.option(
     "-d", "--delimiter", help="Field delimiter; comma, or tab for .tsv files."
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
+from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, RowGroups, TableStatistics
 from gml.kernel.reference.families import family_ceiling
 from gml.kernel.reference.statistics import statistics_of_strata
 from gml.stopping import check_stopped
@@ -77,7 +77,7 @@ class CodedData:
 
         NaN for a child of over DENSE_CELLS levels, or a table of over 2**63 cells.
         """
-        return np.ascontiguousarray(self.family_ceilings(members, starts, rule, 0.0)[:, 0])
+        return self.family_ceilings(members, starts, rule, 0.0).values
 
     def family_ceilings(
         self,
@@ -85,10 +85,10 @@ class CodedData:
         starts: NDArray[np.int64],
         rule: FamilyRule,
         cell_prior: float,
-    ) -> NDArray[np.float64]:
-        """Rows of a value and a ceiling, were every cell a stratum; as family_values."""
-        worths = np.full((len(starts) - 1, 2), np.nan)
-        for k in range(len(worths)):
+    ) -> FamilyWorths:
+        """Values and ceilings, were every cell a stratum; as family_values."""
+        worths = FamilyWorths(*np.full((2, len(starts) - 1), np.nan))
+        for k in range(len(starts) - 1):
             check_stopped()
             family = members[starts[k] : starts[k + 1]]
             shape = [self.n_levels[j] for j in family]
@@ -98,7 +98,10 @@ class CodedData:
             strata, of_cell = np.unique(cells // shape[-1], return_inverse=True)
             table = np.zeros((len(strata), shape[-1]), dtype=np.int64)
             table[of_cell.reshape(-1), cells % shape[-1]] = counts
-            worths[k] = family_ceiling(table, math.prod(map(float, shape)), rule, cell_prior)
+            cells_in_all = math.prod(map(float, shape))
+            worths.values[k], worths.ceilings[k] = family_ceiling(
+                table, cells_in_all, rule, cell_prior
+            )
         return worths
 
     def _statistics(
@@ -162,16 +165,14 @@ def exact_dot(
     return int(products.sum()) if len(products) else 0
 
 
-def group_rows(
-    rows: NDArray[np.uint8], limit: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
-    """(group of each row, first row of each group), or None with more than `limit` groups."""
+def group_rows(rows: NDArray[np.uint8], limit: int) -> RowGroups | None:
+    """The groups of equal rows, or None with more than `limit` of them."""
     if len(rows) == 0:
-        return np.empty(0, np.int32), np.empty(0, np.int64)
+        return RowGroups(np.empty(0, np.int32), np.empty(0, np.int64))
     _, firsts, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     if len(firsts) > limit:
         return None
     by_appearance = np.argsort(firsts)
     rank = np.empty(len(firsts), dtype=np.int32)
     rank[by_appearance] = np.arange(len(firsts), dtype=np.int32)
-    return rank[inverse.reshape(-1)], firsts[by_appearance].astype(np.int64)
+    return RowGroups(rank[inverse.reshape(-1)], firsts[by_appearance].astype(np.int64))

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.kernel.layout import DIRICHLET, JOINT, LIKELIHOOD, OF_CELL, OF_TABLE, FamilyRule
+from gml.kernel.layout import (
+    DIRICHLET,
+    JOINT,
+    LIKELIHOOD,
+    OF_CELL,
+    OF_TABLE,
+    FamilyRule,
+    FamilyWorth,
+)
 from gml.kernel.reference.tail import stirling_error
 
 _NEGLIGIBLE = 2.0**-60
@@ -53,17 +61,17 @@ def family_value(table: NDArray[np.int64], cells: float, rule: FamilyRule) -> fl
 
 def family_ceiling(
     table: NDArray[np.int64], cells: float, rule: FamilyRule, cell_prior: float
-) -> tuple[float, float]:
+) -> FamilyWorth:
     """The same with its ceiling, were every cell a stratum; −ln r each without a prior."""
     value = family_value(table, cells, rule)
     counts, r = table[table > 0], table.shape[1]
     if rule.kind == JOINT:
-        return value, float(len(counts))
+        return FamilyWorth(value, float(len(counts)))
     if cell_prior == 0:
-        return value, -math.log(r) * len(counts)
+        return FamilyWorth(value, -math.log(r) * len(counts))
     alone = np.zeros((len(counts), r), dtype=np.int64)
     alone[:, 0] = counts
-    return value, _marginal_likelihood(alone, counts, cell_prior, rule.unit)
+    return FamilyWorth(value, _marginal_likelihood(alone, counts, cell_prior, rule.unit))
 
 
 def _log_share(part: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:

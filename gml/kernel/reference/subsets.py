@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.kernel.layout import NEVER
+from gml.kernel.layout import NEVER, GrownSets
 from gml.stopping import check_stopped
 
 Sets = NDArray[np.uint64]
 Units = NDArray[np.int64]
 
 
-def grow_sets(sets: Sets, best: Units, candidates: int, room: int) -> tuple[Sets, Units]:
+def grow_sets(sets: Sets, best: Units, candidates: int, room: int) -> GrownSets:
     """Sets of one more member, all of whose subsets of this size are there, and the best of these.
 
     `room` is an upper limit of how many there are.
@@ -35,7 +35,7 @@ def grow_sets(sets: Sets, best: Units, candidates: int, room: int) -> tuple[Sets
         whole &= sets[place] == subset
         values = np.maximum(values, best[place])
         left = left ^ lowest
-    return grown[whole], values[whole]
+    return GrownSets(grown[whole], values[whole])
 
 
 def best_sinks(

@@ -1,0 +1,80 @@
+"""What an engine answers: tables without the configurations that no row has, and moments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A contingency table whose conditioning set is collapsed into one axis.
+
+    `table` has shape (observed configurations, levels of the first axis, …); row s of `configs`
+    holds the level codes of configuration s, in lexicographic order; `n_configs` counts the
+    possible configurations, observed or not.
+    """
+
+    table: NDArray[np.int64]
+    configs: NDArray[np.int64]
+    n_configs: int
+    n: int
+
+    @property
+    def levels_seen(self) -> float:
+        """The product, over the columns of the conditioning set, of the levels that rows have."""
+        return math.prod(float(len(set(column.tolist()))) for column in self.configs.T)
+
+
+def every_configuration(counts: Counts, n_levels: Sequence[int]) -> NDArray[np.int64]:
+    """Return a table of one axis with a row for every configuration; its own levels come last."""
+    cells = np.zeros((counts.n_configs, n_levels[-1]), dtype=np.int64)
+    rows = np.zeros(len(counts.configs), dtype=np.int64)
+    for codes, size in zip(counts.configs.T, n_levels[:-1], strict=True):
+        rows = rows * size + codes
+    cells[rows] = counts.table
+    return cells
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Means and exact cross-products about the mean of numeric columns.
+
+    `cross[i][j]` is the integer n·Σ(qᵢ−q̄ᵢ)(qⱼ−q̄ⱼ) of the fixed-point columns qᵢ = xᵢ·2^scale[i]
+    (less a centre), exact.
+    """
+
+    n: int
+    means: tuple[float, ...]
+    cross: tuple[tuple[int, ...], ...]
+    scales: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StratifiedMoments:
+    """Moments within each configuration of label columns that rows have.
+
+    Row s of `configs` holds the level codes of configuration s, in lexicographic order, and
+    `moments[s]` are those of its rows alone; `n_configs` counts the possible configurations.
+    """
+
+    moments: tuple[Moments, ...]
+    configs: NDArray[np.int64]
+    n_configs: int
+
+
+class MissingTreatment(NamedTuple):
+    """How missing values were treated when rows were read or counted.
+
+    `rows` counts all rows, those that were dropped too, and `cells` the missing cells of columns
+    that had some, both with their weights (in units of the engine).
+    """
+
+    policy: str
+    rows: int
+    cells: Mapping[str, int]

@@ -1,0 +1,123 @@
+"""The rows of a dataset as the kernel counts them: as they stand, or the distinct ones.
+
+Where many rows are equal, a large batch is counted over the distinct rows with their weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.data.dataset import Dataset
+from gml.kernel.interface import CodedData
+
+_MASK_LEVELS = 32
+_COMPRESS_SETS = 64
+_COMPRESS_ROWS = 4096
+_COMPRESS_SHARE = 8
+_SAMPLE_ROWS = 2048
+_GROUP_BLOCK = 1 << 16
+
+
+class CodedRows:
+    """Codes the rows of a dataset when they are first asked for, and keeps them."""
+
+    def __init__(self, dataset: Dataset, n_levels: Sequence[int], budget: int) -> None:
+        self._dataset = dataset
+        self._n_levels = n_levels
+        self._budget = budget
+        self._plain: CodedData | None = None
+        self._distinct: CodedData | None = None
+        self._compared = False
+
+    @property
+    def compressed(self) -> bool:
+        """Whether batches are counted over the distinct rows."""
+        return self._distinct is not None
+
+    def for_batch(self, n_sets: int) -> CodedData:
+        """Return the rows: the distinct ones if that pays for a batch of so many tables."""
+        large = n_sets >= _COMPRESS_SETS and self._dataset.n_rows >= _COMPRESS_ROWS
+        if large and not self._compared:
+            self._distinct = self._compress()
+            self._compared = True
+        if self._distinct is not None:
+            return self._distinct
+        if self._plain is None:
+            self._plain = self._coded(list(self._dataset.columns), self._dataset.weights)
+        return self._plain
+
+    def remember_pairs(self, data: CodedData) -> None:
+        """Keep the tables of all pairs, if a quarter of the budget holds them."""
+        if 4 * sum(self._n_levels) ** 2 <= self._budget // 4:
+            data.remember_pairs()
+
+    def _coded(self, columns: list[NDArray[Any]], weights: NDArray[np.int64] | None) -> CodedData:
+        columns = [
+            np.empty(len(column), dtype=np.uint8) if column.dtype.kind == "f" else column
+            for column in columns
+        ]
+        masked = sum(levels for levels in self._n_levels if levels <= _MASK_LEVELS)
+        mask_bytes = masked * self._dataset.n_rows // 8
+        mask_levels = _MASK_LEVELS if mask_bytes < self._budget // 2 else 0
+        return kernel.active().CodedData(
+            [np.ascontiguousarray(column) for column in columns],
+            list(self._n_levels),
+            weights,
+            mask_levels,
+        )
+
+    def _compress(self) -> CodedData | None:
+        """Return the distinct rows with their weights, or None where most rows differ."""
+        columns = [column for column in self._dataset.columns if column.dtype.kind != "f"]
+        if len(columns) != len(self._dataset.columns):
+            return None
+        n = self._dataset.n_rows
+        step = max(1, n // _SAMPLE_ROWS)
+        sample = _row_bytes([column[::step] for column in columns])
+        group_rows = kernel.active().group_rows
+        if group_rows(sample, len(sample) // _COMPRESS_SHARE) is None:
+            return None
+        chosen: list[NDArray[np.int64]] = []
+        counts: list[NDArray[np.int64]] = []
+        weights = self._dataset.weights
+        for start in range(0, n, _GROUP_BLOCK):
+            stop = min(start + _GROUP_BLOCK, n)
+            groups = group_rows(_row_bytes([c[start:stop] for c in columns]), stop - start)
+            assert groups is not None
+            of_block = None if weights is None else weights[start:stop]
+            chosen.append(groups.firsts + start)
+            counts.append(_group_sums(groups.of_row, len(groups.firsts), of_block))
+        firsts, total = np.concatenate(chosen), np.concatenate(counts)
+        groups = group_rows(_row_bytes([c[firsts] for c in columns]), n // _COMPRESS_SHARE)
+        if groups is None:
+            return None
+        merged = firsts[groups.firsts]
+        sums = _group_sums(groups.of_row, len(merged), total)
+        return self._coded([c[merged] for c in columns], sums)
+
+
+def _row_bytes(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8]:
+    """Rows as bytes, one row after the other."""
+    width = sum(column.dtype.itemsize for column in columns)
+    rows = np.empty((len(columns[0]) if columns else 0, width), dtype=np.uint8)
+    at = 0
+    for column in columns:
+        size = column.dtype.itemsize
+        rows[:, at : at + size] = np.ascontiguousarray(column).view(np.uint8).reshape(-1, size)
+        at += size
+    return rows
+
+
+def _group_sums(
+    group: NDArray[np.int32], n_groups: int, weights: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    if weights is None:
+        return np.bincount(group, minlength=n_groups).astype(np.int64)
+    sums = np.zeros(n_groups, dtype=np.int64)
+    np.add.at(sums, group, weights)
+    return sums

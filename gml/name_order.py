@@ -1,0 +1,44 @@
+"""The order of names, in which everything is summed, so that no order of columns shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class NameOrder:
+    """The permutation that puts positions in the order of their names.
+
+    Examples
+    --------
+    >>> order = NameOrder(["smoke", "asia", "lung"])
+    >>> order.positions.tolist(), order.ranks.tolist()
+    ([1, 2, 0], [2, 0, 1])
+    >>> order.sorted((0, 2))
+    (2, 0)
+    >>> order.rows(np.array([[0, 1], [2, 0]])).tolist()
+    [[1, 0], [2, 0]]
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        by_name = sorted(range(len(names)), key=names.__getitem__)
+        self.positions: NDArray[np.int32] = np.array(by_name, dtype=np.int32)
+        """The positions, that of the first name first."""
+        self.ranks: NDArray[np.int32] = np.argsort(self.positions).astype(np.int32)
+        """For each position, how many names come before its own."""
+        self.rank: list[int] = self.ranks.tolist()
+        """The same as a list, whose items are found faster one by one."""
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+    def sorted(self, members: Iterable[int]) -> tuple[int, ...]:
+        """Return some positions in order of their names."""
+        return tuple(sorted(members, key=self.rank.__getitem__))
+
+    def rows(self, rows: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return a matrix of positions, each row in order of the names."""
+        ordered: NDArray[np.int32] = self.positions[np.sort(self.ranks[rows], axis=1)]
+        return ordered

@@ -1,0 +1,337 @@
+"""An engine that gives tables only has the numbers of the engine over data in memory, bit for bit.
+
+The engine is the one that docs/engines.md shows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gml
+from gml.counts.counter import FamilyArray, TableSet, TripleArray
+from gml.counts.countfile import count_sets
+from gml.counts.memory import MemoryCounter
+from gml.data.dataset import Dataset, Variable, code_type
+from gml.errors import CannotAnswer, UsageError
+from gml.gate.run import check_model
+from gml.graph.graph import Graph
+from gml.independence.registry import TESTS
+from gml.kernel.layout import DIRICHLET, JOINT, LIKELIHOOD, OF_SEEN, OF_TABLE, REGRET, FamilyRule
+from gml.learners.chowliu import chow_liu
+from gml.learners.exact import exact
+from gml.learners.ges import ges
+from gml.learners.hillclimb import hill_climb
+from gml.learners.imap import greedy_imap, minimal_imap
+from gml.learners.order_posterior import edge_posteriors
+from gml.learners.pc import pc
+from gml.model.fit import fit
+from gml.model.heldout import held_out_loss, log_likelihood
+from gml.scores.base import bounded_batch, total
+from gml.scores.registry import SCORES
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "engines.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+TABLE_TESTS = [name for name in TESTS if name != "fisher-z"]
+TABLE_SCORES = [name for name in SCORES if not name.endswith("-g") and name != "bge"]
+
+
+def namespace_of_the_page():
+    namespace = {}
+    for block in BLOCKS:
+        exec(compile(block, "docs/engines.md", "exec"), namespace)
+    return namespace
+
+
+ListCounter = namespace_of_the_page()["ListCounter"]
+
+
+def as_list(data):
+    """The engine of the page over the same rows."""
+    labels = [
+        [variable.levels[code] for code in column.tolist()]
+        for variable, column in zip(data.variables, data.columns, strict=True)
+    ]
+    return ListCounter(data.variables, list(zip(*labels, strict=True)))
+
+
+def content(value):
+    """Whatever a result holds, so that == means the same bits."""
+    if isinstance(value, np.ndarray):
+        return (value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, Graph):
+        return (value.names, value.kind, content(np.asarray(value.marks)))
+    if dataclasses.is_dataclass(value):
+        return {f.name: content(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {key: content(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [content(item) for item in value]
+    return value.hex() if isinstance(value, float) else value
+
+
+def random_data(seed, n, n_levels):
+    """Columns that depend on each other, some levels without rows, names out of order."""
+    rng = np.random.default_rng(seed)
+    names = rng.permutation([f"v{j}" for j in range(len(n_levels))]).tolist()
+    columns = []
+    for j, levels in enumerate(n_levels):
+        codes = rng.integers(0, levels, n)
+        if j and levels > 1:
+            copied = rng.random(n) < 0.5
+            codes = np.where(copied, columns[j - 1].astype(np.int64) % levels, codes)
+        if levels == 3:
+            codes[codes == 1] = 2
+        columns.append(codes.astype(code_type(levels)))
+    variables = tuple(
+        Variable(name, tuple("abcd"[:levels])) for name, levels in zip(names, n_levels, strict=True)
+    )
+    return Dataset(variables, tuple(columns))
+
+
+DATA = random_data(1, 300, [2, 3, 2, 1, 3, 2])
+ASIA = gml.read("sample_data/asia.csv")
+SOME_OF_ASIA = ASIA.rows(np.arange(ASIA.n_rows) < 400)
+
+
+@pytest.fixture(params=["random", "asia"])
+def engines(request):
+    data = DATA if request.param == "random" else SOME_OF_ASIA
+    return MemoryCounter(data), as_list(data)
+
+
+def test_the_engine_of_the_page_is_short():
+    (code,) = [block for block in BLOCKS if "class ListCounter" in block]
+    assert len([line for line in code.splitlines() if line.strip()]) < 30
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"estimator": "miller-madow"},
+        {"prune": "bic"},
+        {"prune": "g", "df": "adjusted"},
+        {"directed": False},
+    ],
+    ids=str,
+)
+def test_chow_liu(engines, options):
+    mine, theirs = (content(chow_liu(engine, **options)) for engine in engines)
+    assert mine == theirs
+
+
+def test_chow_liu_around_a_class(engines):
+    name = engines[0].variables[0].name
+    mine, theirs = (content(chow_liu(engine, class_variable=name)) for engine in engines)
+    assert mine == theirs
+
+
+@pytest.mark.parametrize("name", TABLE_TESTS)
+def test_pc(engines, name):
+    options = {"permutations": 200} if name == "permutation" else {}
+    mine, theirs = (content(pc(TESTS[name](engine, **options), alpha=0.05)) for engine in engines)
+    assert mine == theirs
+
+
+@pytest.mark.parametrize("name", TABLE_TESTS)
+def test_results_of_tests(engines, name):
+    options = {"permutations": 200} if name == "permutation" else {}
+    triples = [
+        (x, y, z)
+        for x, y in itertools.permutations(range(5), 2)
+        for z in [(), *((k,) for k in range(5) if k not in (x, y))]
+    ]
+    triples += [(0, 4, (1, 2, 3)), (1, 4, (5, 3, 0, 2))]
+    mine, theirs = (
+        content(list(TESTS[name](engine, **options).batch(triples))) for engine in engines
+    )
+    assert mine == theirs
+
+
+@pytest.mark.parametrize("name", TABLE_SCORES)
+@pytest.mark.parametrize("learner", [hill_climb, ges, exact])
+def test_search(engines, learner, name):
+    mine, theirs = (content(learner(SCORES[name](engine), max_parents=3)) for engine in engines)
+    assert mine == theirs
+
+
+@pytest.mark.parametrize("name", ["bic", "bdeu", "fnml"])
+def test_order_posterior(engines, name):
+    mine, theirs = (
+        content(edge_posteriors(SCORES[name](engine), max_parents=2)) for engine in engines
+    )
+    assert mine == theirs
+
+
+@pytest.mark.parametrize("name", ["g", "auto", "bic", "k2", "bdeu"])
+def test_imap(engines, name):
+    order = sorted(variable.name for variable in engines[0].variables)
+    learn, how = (minimal_imap, TESTS) if name in TESTS else (greedy_imap, SCORES)
+    mine, theirs = (content(learn(how[name](engine), order)) for engine in engines)
+    assert mine == theirs
+
+
+def test_fit_and_likelihood(engines):
+    graph = chow_liu(engines[0]).graph
+    nets = [
+        fit(graph, engine, method=method, intervals=0.9)
+        for engine in engines
+        for method in ("mle", "bayes")
+    ]
+    assert content(nets[:2]) == content(nets[2:])
+    mine, theirs = (log_likelihood(nets[1], engine).hex() for engine in engines)
+    assert mine == theirs
+    mine, theirs = (held_out_loss(graph, [(engine, engine)]).hex() for engine in engines)
+    assert mine == theirs
+
+
+@pytest.mark.parametrize("name", TABLE_SCORES)
+def test_totals(engines, name):
+    graph = chow_liu(engines[0]).graph
+    mine, theirs = (total(SCORES[name](engine), graph).hex() for engine in engines)
+    assert mine == theirs
+
+
+def test_count_files(engines):
+    names = [variable.name for variable in engines[0].variables]
+    sets = [names[:2], names[1:4], names]
+    mine, theirs = (content(count_sets(engine, sets)) for engine in engines)
+    assert mine == theirs
+
+
+def test_check():
+    net = fit(chow_liu(MemoryCounter(SOME_OF_ASIA)).graph, MemoryCounter(ASIA))
+    report = check_model(net, as_list(SOME_OF_ASIA))
+    expected = check_model(net, MemoryCounter(SOME_OF_ASIA))
+    tables = [check for check in expected.checks if check.family in ("tables", "structure")]
+    assert tables
+    assert [c for c in report.checks if c.family in ("tables", "structure")] == tables
+
+
+CASES = st.tuples(
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 80),
+    st.lists(st.integers(1, 4), min_size=3, max_size=6),
+)
+
+
+@settings(max_examples=60)
+@given(CASES)
+def test_everything_that_follows_from_tables(case):
+    seed, n, n_levels = case
+    data = random_data(seed, n, n_levels)
+    mine, theirs = MemoryCounter(data, threads=1), as_list(data)
+    size = len(n_levels)
+    sets = [
+        TableSet(axes, given)
+        for axes in itertools.chain(itertools.permutations(range(size), 2), [(0,), (1,)])
+        for given in [(), *((k,) for k in range(size) if k not in axes)]
+    ]
+    assert content(list(mine.tables(sets))) == content(list(theirs.tables(sets)))
+    triples = [(*s.axes, s.given) for s in sets if len(s.axes) == 2]
+    assert content(mine.statistics(triples)) == content(theirs.statistics(triples))
+    rows = TripleArray(np.array([(0, 1, 2), (2, 0, 1), (1, 2, 0)], dtype=np.int32))
+    assert content(mine.statistics(rows)) == content(theirs.statistics(rows))
+    pairs = np.array(list(itertools.permutations(range(size), 2)), dtype=np.int32)
+    assert content(mine.pair_statistics(pairs)) == content(theirs.pair_statistics(pairs))
+    families = [
+        (child, parents)
+        for child in range(size)
+        for k in range(3)
+        for parents in itertools.permutations([j for j in range(size) if j != child], k)
+    ]
+    array = FamilyArray(np.array([(0, 1, 2), (2, 0, 1), (1, 2, 0)], dtype=np.int32))
+    tables = [list(engine.family_tables(families)) for engine in (mine, theirs)]
+    assert content(tables[0]) == content(tables[1])
+    for asked in (families, array):
+        for rule in (
+            FamilyRule(LIKELIHOOD),
+            FamilyRule(REGRET),
+            FamilyRule(DIRICHLET, prior=0.5),
+            FamilyRule(DIRICHLET, OF_TABLE, 10.0),
+            FamilyRule(DIRICHLET, OF_SEEN, 1.0),
+            FamilyRule(JOINT, OF_TABLE, 3.0),
+        ):
+            for ask in ("family_values", "family_ceilings"):
+                more = () if ask == "family_values" else (0.25,)
+                found = [getattr(engine, ask)(asked, rule, *more) for engine in (mine, theirs)]
+                assert content(found[0]) == content(found[1]), (rule, ask)
+    for name in TABLE_SCORES:
+        found = [bounded_batch(SCORES[name](engine), array) for engine in (mine, theirs)]
+        assert content(found[0]) == content(found[1])
+
+
+@settings(max_examples=40)
+@given(CASES)
+def test_other_levels(case):
+    seed, n, n_levels = case
+    data = random_data(seed, n, n_levels)
+    levels = {
+        data.names[0]: ("z", *reversed(data.variables[0].levels)),
+        data.names[2]: (*data.variables[2].levels, "y"),
+    }
+    mine, theirs = (engine.with_levels(levels) for engine in (MemoryCounter(data), as_list(data)))
+    assert mine.variables == theirs.variables
+    sets = [TableSet((1,), (0, 2)), TableSet((0, 2), (1,)), TableSet((2, 1), (0,)), TableSet((0,))]
+    assert content(list(mine.tables(sets))) == content(list(theirs.tables(sets)))
+    assert theirs.n == n
+
+
+def test_what_tables_cannot_answer():
+    engine = as_list(DATA)
+    assert engine.rows() is None
+    assert (engine.unit, engine.missing, engine.digest) == (1.0, False, None)
+    assert engine.missing_treatment is None
+    with pytest.raises(CannotAnswer, match=r"the counts: this engine has no numbers.*v"):
+        engine.moments([0], given=[1])
+    with pytest.raises(CannotAnswer, match="a bootstrap needs rows, which this engine does not"):
+        engine.require_rows("a bootstrap")
+    with pytest.raises(TypeError, match="abstract"):
+        gml.Counter()
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.booleans(), st.booleans())
+def test_moments_within_configurations(seed, n, weighted, missing):
+    rng = np.random.default_rng(seed)
+    numbers = [rng.normal(size=n) * 1e3 for _ in range(2)]
+    labels = [rng.integers(0, levels, n).astype(np.uint8) for levels in (3, 2)]
+    if missing:
+        numbers[0][rng.random(n) < 0.2] = np.nan
+        labels[1][rng.random(n) < 0.2] = 255
+    weights = rng.integers(0, 3, n) if weighted else None
+    variables = (
+        *(Variable(name, None) for name in "ab"),
+        Variable("c", ("x", "y", "z")),
+        Variable("d", ("x", "y")),
+    )
+    data = Dataset(variables, (*numbers, *labels), weights)
+    counter = MemoryCounter(data)
+    assert content(counter.moments([0, 1], given=())) == content(counter.moments([0, 1]))
+    found = counter.moments([0, 1], given=[2, 3])
+    assert found.n_configs == 6
+    seen = iter(zip(found.configs.tolist(), found.moments, strict=True))
+    for config in itertools.product(range(3), range(2)):
+        rows = (data.columns[2] == config[0]) & (data.columns[3] == config[1])
+        alone = MemoryCounter(data.rows(rows)).moments([0, 1])
+        if alone.n:
+            codes, moments = next(seen)
+            assert tuple(codes) == config
+            assert content(moments) == content(alone)
+    assert next(seen, None) is None
+
+
+def test_moments_are_within_labels():
+    data = Dataset(
+        (Variable("a", None), Variable("b", ("x",))), (np.zeros(2), np.zeros(2, dtype=np.uint8))
+    )
+    with pytest.raises(UsageError, match="'a' has numbers"):
+        MemoryCounter(data).moments([0], given=[0])
