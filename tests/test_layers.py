@@ -31,8 +31,12 @@ MAY_USE = {
     "gate": {"learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "formats": {"gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "pictures": {"formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
-    "cli": {
+    "verbs": {
         "pictures", "formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel",
+        "graph",
+    },
+    "cli": {
+        "verbs", "pictures", "formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel",
         "graph",
     },
 }  # fmt: skip
@@ -42,7 +46,7 @@ HEAVY = {
     "pandas": {"data/dataset.py", "model/bayesnet.py"},
     "networkx": {"formats/graphml.py", "graph/graph.py"},
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
-    "zstandard": {"data/source.py"},
+    "zstandard": {"data/decompression.py"},
     "scipy": {"model/fit.py"},
     "pydot": {"formats/pydot_graph.py"},
 }

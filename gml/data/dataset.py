@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import DataError, UsageError, quote, unknown_name
+from gml.errors import DataError, UsageError, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from gml.data.options import ReadingKeywords
 
 MAX_LEVELS = 65535
 """Codes are at most two bytes, and one code means missing."""
@@ -176,44 +178,24 @@ class Dataset:
             )
 
     @classmethod
-    def from_frame(
-        cls, frame: pd.DataFrame, *, weights: str | None = None, numeric: Sequence[str] = ()
-    ) -> Dataset:
-        """Code a pandas DataFrame: every value is a label, except in the `numeric` columns.
+    def from_frame(cls, frame: pd.DataFrame, **reading: Unpack[ReadingKeywords]) -> Dataset:
+        """Code a pandas DataFrame, as if it were written to a CSV file and read from there.
 
-        Missing cells are what pandas calls missing. Levels of a categorical column are declared;
-        other columns have the levels that occur, ordered as in a file.
+        Keyword arguments are those of `gml.read`. A missing cell is an error unless `missing` says
+        otherwise. Categories are declared levels.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"A": ["x", None, "y"], "B": [0.5, 1.5, 2.5]})
+        >>> data = Dataset.from_frame(frame, missing="level", numeric="B")
+        >>> data.variables[0].levels, data.columns[1]
+        (('x', 'y', 'NA'), array([0.5, 1.5, 2.5]))
         """
-        from gml.data.levels import order_levels
+        from gml.data.frames import read_frame
+        from gml.data.options import reading_options
 
-        variables: list[Variable] = []
-        columns: list[NDArray[Any]] = []
-        for name in frame.columns:
-            if name == weights:
-                continue
-            series = frame[name]
-            if name in numeric:
-                variables.append(Variable(str(name), None))
-                columns.append(series.to_numpy(dtype=np.float64, na_value=np.nan).copy())
-                continue
-            categories = getattr(series.dtype, "categories", None)
-            if categories is not None:
-                levels = tuple(str(category) for category in categories)
-                raw = series.cat.codes.to_numpy()
-            else:
-                raw, found = series.factorize(use_na_sentinel=True)
-                labels = [str(label) for label in found]
-                levels = order_levels(labels)
-                rank = {label: code for code, label in enumerate(levels)}
-                raw = np.array([*(rank[label] for label in labels), -1], dtype=np.int64)[raw]
-            if len(set(levels)) != len(levels):
-                raise DataError(f"column {quote(str(name))}: two values have the same label")
-            if len(levels) > MAX_LEVELS:
-                raise DataError(f"column {quote(str(name))}: more than {MAX_LEVELS} levels")
-            variables.append(Variable(str(name), levels))
-            columns.append(raw.astype(code_type(len(levels))))
-        row_weights = None if weights is None else integer_weights(frame[weights].to_numpy())
-        return cls(tuple(variables), tuple(columns), row_weights)
+        return read_frame(frame, reading_options(**reading))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame of categorical (and float) columns; weights are left out."""
@@ -243,7 +225,7 @@ def fractional_weights(
     if bad.any():
         row = int(np.argmax(bad))
         shown = "missing" if np.isnan(numbers[row]) else f"{numbers[row]:g}"
-        raise DataError(f"{where}: weights are not negative: data row {row + 1} has {shown}")
+        raise DataError(f"{where}: weights must not be negative: data row {row + 1} has {shown}")
     total = math.fsum(numbers)
     if not math.isfinite(total) or 0 < total < 1e-290:
         raise DataError(f"{where}: the weights add up to {total:g}")

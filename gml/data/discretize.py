@@ -22,6 +22,9 @@ from gml.data.levels import NA_LEVEL
 from gml.errors import UsageError
 from gml.kernel.number import parse_number
 
+METHODS = ("quantile", "width")
+"""How the number of intervals says where to cut."""
+
 _NUMBER = r"-?(?:inf|\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 _INTERVAL = re.compile(rf"\[({_NUMBER}),({_NUMBER})\)")
 
@@ -64,7 +67,7 @@ def parse_binning(text: str) -> Binning:
     try:
         if colon:
             bins = int(number)
-            if method not in ("quantile", "width") or not 2 <= bins <= MAX_LEVELS:
+            if method not in METHODS or not 2 <= bins <= MAX_LEVELS:
                 raise ValueError
             return Binning(method, bins)
         cuts = tuple(float(cut) for cut in text.split(","))

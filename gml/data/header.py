@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from gml.errors import DataError, quote
+from gml.errors import DataError, parameter, quote
 from gml.kernel.layout import BLOCK_BYTES
 from gml.kernel.layout import Source as BytesIn
 from gml.progress import reporter
@@ -47,7 +47,8 @@ def read_header(source: BytesIn, name: str, delimiter: str) -> Header:
         if first and data.startswith(_BOM):
             del data[: len(_BOM)]
         if data.startswith(_UTF16_BOMS):
-            raise DataError(f"{name}: looks like UTF-16; say --encoding utf-16")
+            say = parameter("encoding", "utf-16")
+            raise DataError(f"{name}: looks like UTF-16; say {say}")
         if len(data) < enough and not final:
             continue
         enough = min(2 * len(data), _MAX_HEADER + 1)
@@ -104,16 +105,17 @@ def _decode(field: bytes, name: str) -> str:
         byte = field[error.start]
         raise DataError(
             f"{name}: line 1: byte 0x{byte:02x} in the header is not UTF-8; "
-            "try --encoding cp1252 or latin-1"
+            f"try {parameter('encoding', 'cp1252')} or latin-1"
         ) from None
 
 
 def _hint_at_delimiter(names: list[str], delimiter: str) -> None:
     if len(names) != 1:
         return
-    for other, option in ((";", "';'"), ("\t", "tab"), (",", ",")):
+    for other, option in ((";", ";"), ("\t", "tab"), (",", ",")):
         if other != delimiter and other in names[0]:
             reporter().warn(
-                f"the header is one column, {quote(names[0])}; did you mean --delimiter {option}?"
+                f"the header is one column, {quote(names[0])}; did you mean "
+                f"{parameter('delimiter', option)}?"
             )
             return

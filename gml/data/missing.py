@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, has_missing, missing_mask
 from gml.data.levels import NA_LEVEL
-from gml.errors import DataError, UsageError, listing, quote
+from gml.errors import DataError, UsageError, listing, parameter, quote
 from gml.progress import reporter
 
 _MANY_DROPPED = 0.2
@@ -62,15 +62,20 @@ def apply_missing_policy(
         )
         if len(gaps) > _MOST_NAMED:
             per_column += f" and {len(gaps) - _MOST_NAMED} more columns"
-        drop, level = "drop (complete rows only)", "level (a level of their own)"
+        drop = f"{parameter('missing', 'drop')} (complete rows only)"
+        level = "level (a level of their own)"
         available = "available (rows complete in each table)"
         choices = f"{drop}, {level} or {available}" if offer_available else f"{drop} or {level}"
-        raise DataError(f"{where}: missing values: {per_column}; choose --missing {choices}")
+        raise DataError(f"{where}: missing values: {per_column}; choose {choices}")
     if policy == "drop":
         return _complete_rows(dataset, gaps)
-    numbers = [variable.name for variable in dataset.variables if variable.is_continuous]
+    numbers = [dataset.names[j] for j in gaps if dataset.variables[j].is_continuous]
     if numbers:
-        raise UsageError(f"--missing level: {listing(numbers)} has numbers, not levels")
+        has = "has numbers" if len(numbers) == 1 else "have numbers"
+        raise UsageError(
+            f"{parameter('missing', 'level')}: {listing(numbers)} {has}, not levels, and missing "
+            f"values among them; choose {parameter('missing', 'drop')}"
+        )
     variables, columns = list(dataset.variables), list(dataset.columns)
     for j, mask in gaps.items():
         known = variables[j].name in declared
@@ -102,8 +107,8 @@ def _as_level(
         return variable, codes
     if NA_LEVEL in variable.levels:
         raise DataError(
-            f"column {quote(variable.name)}: --missing level would add {NA_LEVEL!r}, which is a "
-            "label already"
+            f"column {quote(variable.name)}: {parameter('missing', 'level')} would add "
+            f"{NA_LEVEL!r}, which is a label already"
         )
     levels = (*variable.levels, NA_LEVEL)
     codes = column.astype(code_type(len(levels)))

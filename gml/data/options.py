@@ -1,22 +1,56 @@
-"""What a caller may ask of the reader."""
+"""What a caller may ask of the reader: keywords as people write them, and what they come to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict, Unpack
 
 from gml.data.dataset import MAX_LEVELS
-from gml.data.discretize import Binning
-from gml.data.schema import Schema, is_text
-from gml.errors import UsageError
+from gml.data.discretize import METHODS, Binning, parse_binning
+from gml.data.schema import NUMERIC, Schema, declared_by, is_text, read_schema
+from gml.errors import UsageError, listing, nearest_name, parameter, quote
 
 DEFAULT_NA = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 MISSING_POLICIES = ("error", "drop", "level", "available")
 
+Undeclared = Literal["labels", "numbers"]
+"""What the cells of columns are of which neither a schema nor an option says the type."""
+
+Names = str | Iterable[str]
+"""Names of columns; a plain string is one name."""
+
+Cut = str | Sequence[float] | Binning
+"""How to cut a column: quantile:5, width:4, cut points as text or as numbers."""
+
+
+class ReadingKeywords(TypedDict, total=False):
+    """The data options of the command line as keywords; None is like a keyword not given."""
+
+    columns: Names | None
+    exclude: Names | None
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    na: Names | None
+    missing: str | None
+    weights: str | None
+    weights_fractional: str | None
+    bins: int | None
+    discretize: str | None
+    cut: Mapping[str, Cut] | None
+    levels: str | os.PathLike[str] | Schema | Mapping[str, Sequence[str]] | None
+    numeric: Names | None
+    max_levels: int | None
+
+
+KEYWORDS = tuple(ReadingKeywords.__annotations__)
+
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The data options of the command line, as values."""
+    """How to read a table, checked; `reading_options` makes one of keywords."""
 
     columns: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
@@ -29,33 +63,47 @@ class ReadOptions:
     weights_fractional: str | None = None
     bins: int | None = None
     discretize: str = "quantile"
-    cuts: Mapping[str, Binning] = field(default_factory=dict)
-    schema: Schema = field(default_factory=Schema)
+    cut: Mapping[str, Binning] = field(default_factory=dict)
+    levels: Schema = field(default_factory=Schema)
+    numeric: tuple[str, ...] = ()
     max_levels: int = 255
+    undeclared: Undeclared = "labels"
     digest: bool = False
     offer_available: bool = True
     """Whether the message on missing values names `available` among the choices."""
 
     def __post_init__(self) -> None:
-        if self.missing not in MISSING_POLICIES:
-            raise UsageError(f"missing is one of {', '.join(MISSING_POLICIES)}")
+        _require_one_of("missing", self.missing, MISSING_POLICIES)
+        _require_one_of("discretize", self.discretize, METHODS)
+        _require_one_of("undeclared", self.undeclared, ("labels", "numbers"))
         if self.delimiter is not None and (
             len(self.delimiter) != 1
             or not self.delimiter.isascii()
             or self.delimiter in '"\r\n'
             or (not self.delimiter.isprintable() and self.delimiter != "\t")
         ):
-            raise UsageError("the delimiter is one ASCII character, not a quote or a line end")
+            raise UsageError(
+                f"{parameter('delimiter')} must be one ASCII character, not a quote or a line end"
+            )
         if self.weights is not None and self.weights_fractional is not None:
-            raise UsageError("--weights and --weights-fractional exclude one another")
+            raise UsageError(
+                f"{parameter('weights')} and {parameter('weights_fractional')} exclude one another"
+            )
         if self.decimal not in (".", ","):
-            raise UsageError("the decimal mark is '.' or ','")
-        if self.bins is not None and not 2 <= self.bins <= MAX_LEVELS:
-            raise UsageError(f"--bins is between 2 and {MAX_LEVELS}")
+            raise UsageError(f"{parameter('decimal')}: the decimal mark must be '.' or ','")
+        for name, value, least in (("bins", self.bins, 2), ("max_levels", self.max_levels, 1)):
+            if value is not None and not least <= value <= MAX_LEVELS:
+                raise UsageError(
+                    f"{parameter(name)} must be between {least} and {MAX_LEVELS}, not {value}"
+                )
         if any(not is_text(token) for token in self.na or ()):
             raise UsageError("a missing token is not valid text")
-        if not 1 <= self.max_levels <= MAX_LEVELS:
-            raise UsageError(f"--max-levels is between 1 and {MAX_LEVELS}")
+        cut_numbers = [name for name in self.numeric if name in self.cut]
+        if cut_numbers:
+            raise UsageError(
+                f"{parameter('numeric')} keeps the numbers of {listing(cut_numbers)}, which "
+                f"{parameter('cut')} makes intervals of; leave out one of them"
+            )
 
     @property
     def weights_column(self) -> str | None:
@@ -67,24 +115,99 @@ class ReadOptions:
         """The tokens that mean missing."""
         if self.na is not None:
             return self.na
-        return DEFAULT_NA if self.schema.na is None else self.schema.na
+        return DEFAULT_NA if self.levels.na is None else self.levels.na
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether a column holds numbers, not labels; an option outdoes the schema."""
+        if name in self.numeric:
+            return True
+        kind = self.levels.kinds.get(name)
+        if self.undeclared == "numbers":
+            return kind in (None, NUMERIC)
+        return kind == NUMERIC and name not in self.cut
 
     def declared_levels(self, name: str) -> tuple[str, ...] | None:
         """The levels of a column that the schema declares, unless the column is to be cut."""
-        return None if name in self.cuts else self.schema.levels.get(name)
+        return None if name in self.cut else self.levels.levels.get(name)
 
     def declared_intervals(self, name: str) -> tuple[str, ...] | None:
         """The intervals of a column that a graph or model declares."""
-        return None if name in self.cuts else self.schema.intervals.get(name)
+        return None if name in self.cut else self.levels.intervals.get(name)
 
     def expected_levels(self, name: str) -> tuple[str, ...]:
         """The levels of a column that come first, before others that it may have."""
-        return self.schema.expected.get(name, ())
+        return self.levels.expected.get(name, ())
 
     def binning(self, name: str) -> Binning | None:
         """How a column is to be cut, if it is asked for by name."""
-        if name in self.cuts:
-            return self.cuts[name]
-        if name in self.schema.cuts:
-            return Binning("cuts", cuts=self.schema.cuts[name])
+        if name in self.cut:
+            return self.cut[name]
+        if name in self.levels.cuts:
+            return Binning("cuts", cuts=self.levels.cuts[name])
         return None
+
+
+def given_keywords(reading: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the names of the keywords that were given, which must be reading keywords."""
+    for name in reading:
+        if name not in KEYWORDS:
+            near = nearest_name(name, KEYWORDS)
+            hint = f"; did you mean {near}?" if near else ""
+            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
+    return tuple(name for name in KEYWORDS if reading.get(name) is not None)
+
+
+def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
+    """Return the options that reading keywords come to.
+
+    Examples
+    --------
+    >>> options = reading_options(columns="age", cut={"age": [18, 65]}, missing="drop")
+    >>> options.columns, options.cut["age"].cuts
+    (('age',), (18.0, 65.0))
+    """
+    found: dict[str, Any] = {name: reading[name] for name in given_keywords(reading)}  # type: ignore[literal-required]
+    for name in ("columns", "exclude", "na", "numeric"):
+        if name in found:
+            found[name] = _names(name, found[name])
+    if "delimiter" in found:
+        found["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(found["delimiter"], found["delimiter"])
+    if "cut" in found:
+        found["cut"] = {name: _binning(name, how) for name, how in found["cut"].items()}
+    if "levels" in found:
+        found["levels"] = _schema(found["levels"])
+    return ReadOptions(**found)
+
+
+def _require_one_of(name: str, value: object, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise UsageError(f"{parameter(name)} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def _names(keyword: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    names = tuple(value) if isinstance(value, Iterable) else (value,)
+    if not all(isinstance(name, str) for name in names):
+        raise UsageError(f"{parameter(keyword)} must be a name or a list of names, not {value!r}")
+    return names
+
+
+def _binning(name: str, how: Any) -> Binning:
+    if isinstance(how, Binning):
+        return how
+    if isinstance(how, str):
+        return parse_binning(how)
+    try:
+        return parse_binning(",".join(repr(float(point)) for point in how))
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"{parameter('cut')}: column {quote(name)}: {how!r} is not a way to cut: quantile:5, "
+            "width:4, or increasing cut points"
+        ) from None
+
+
+def _schema(levels: Any) -> Schema:
+    if isinstance(levels, Schema):
+        return levels
+    return declared_by(levels) if isinstance(levels, Mapping) else read_schema(levels)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import code_type
 from gml.data.problems import undeclared
-from gml.errors import DataError, quote
+from gml.errors import DataError, parameter, quote
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
 from gml.resources import default_budget, require_memory
 
@@ -33,7 +33,10 @@ class Room:
         """Refuse what is beyond the budget; a negative number gives back."""
         self._taken += n_bytes
         require_memory(
-            self._taken, self.budget, self._what, "; choose fewer columns with --columns"
+            self._taken,
+            self.budget,
+            self._what,
+            f"; choose fewer columns with {parameter('columns')}",
         )
 
 
@@ -202,10 +205,11 @@ class ColumnBuilder:
             if self._kind == TEXT:
                 raise _Refused(
                     f"{shown} is not UTF-8, which strings in Parquet are; store it as binary and "
-                    "name the --encoding"
+                    f"name the {parameter('encoding')}"
                 ) from None
             name = "UTF-8" if encoding == "utf-8" else encoding
-            raise _Refused(f"{shown} is not {name}; name the right --encoding") from None
+            right = parameter("encoding")
+            raise _Refused(f"{shown} is not {name}; name the right {right}") from None
         return text
 
     def _number(self, value: Any) -> float:

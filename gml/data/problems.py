@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gml.errors import CannotAnswer, DataError, counted, quote, unknown_name
+from gml.errors import CannotAnswer, DataError, counted, parameter, quote, unknown_name
 from gml.kernel.layout import (
     BAD_UTF8,
     FIELD_TOO_LONG,
@@ -40,7 +40,7 @@ def explain_problem(
     if problem.status == BAD_UTF8:
         return DataError(
             f"{cell}: byte 0x{_bad_byte(problem.value):02x} in {value} is not UTF-8; "
-            "try --encoding cp1252 or latin-1"
+            f"try {parameter('encoding', 'cp1252')} or latin-1"
         )
     if problem.status == UNTERMINATED:
         return DataError(f"{cell}: a quote opens here and is never closed")
@@ -50,15 +50,17 @@ def explain_problem(
         return DataError(f"{place}: a record of more than 64 MiB; is a quote left open?")
     if problem.status == TOO_MANY_ROWS:
         return CannotAnswer(
-            f"{place}: the {problem.fields} rows up to here take more than --max-memory allows; "
-            "choose fewer columns with --columns, or allow more"
+            f"{place}: the {problem.fields} rows up to here take more than "
+            f"{parameter('max_memory')} allows; choose fewer columns with {parameter('columns')}, "
+            "or allow more"
         )
     if problem.status == UNDECLARED:
         declared = specs[problem.column].declared or ()
         bad = problem.value.decode("utf-8", "replace")
         return DataError(f"{place}: column {quote(column)}: {undeclared(bad, declared)}")
     if problem.status == NOT_A_NUMBER:
-        hint = "; say --decimal , for a decimal comma" if b"," in problem.value else ""
+        say = f"; say {parameter('decimal', ',')} for a decimal comma"
+        hint = say if b"," in problem.value else ""
         return DataError(f"{cell}: {value} is not a number{hint}")
     if problem.status == NOT_A_COUNT:
         return DataError(f"{cell}: {value}, but weights are counts: non-negative integers")

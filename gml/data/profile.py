@@ -11,6 +11,7 @@ from gml.data.dataset import Dataset, Variable, missing_code, missing_mask
 from gml.data.discretize import interval_levels
 from gml.data.levels import is_numeric
 from gml.data.options import ReadOptions
+from gml.data.schema import NUMERIC
 
 Number = int | float
 
@@ -19,12 +20,13 @@ Number = int | float
 class ColumnProfile:
     """A column: its levels, or the cut points that make them, and the rows of each.
 
-    `levels` are given where a schema needs them to read the same levels again: not where the cut
-    points say it all, and not where every cell is missing. `order` is numeric, codepoint or
-    declared.
+    `type` is numeric, or what a schema declared. `levels` are given where a schema needs them to
+    read the same levels again: not where the cut points say it all, and not where every cell is
+    missing. `order` is numeric, codepoint or declared.
     """
 
     name: str
+    type: str | None
     levels: tuple[str, ...] | None
     cuts: tuple[float, ...] | None
     order: str | None
@@ -66,7 +68,9 @@ def _column(
 ) -> ColumnProfile:
     name, levels = variable.name, variable.levels or ()
     gaps = dataset.count(missing_mask(column))
-    counts = tuple(map(dataset.in_rows, _counts(dataset, column, len(levels))))
+    counts: tuple[Number, ...] = ()
+    if not variable.is_continuous:
+        counts = tuple(map(dataset.in_rows, _counts(dataset, column, len(levels))))
     cuts = dataset.origin.cuts.get(name) if dataset.origin is not None else None
     order = None
     if cuts and interval_levels(cuts) == levels:
@@ -80,6 +84,7 @@ def _column(
         order = "numeric" if is_numeric(levels, decimal=options.decimal) else "codepoint"
     return ColumnProfile(
         name=name,
+        type=NUMERIC if variable.is_continuous else options.levels.kinds.get(name),
         levels=levels or None,
         cuts=cuts,
         order=order if levels else None,

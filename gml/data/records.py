@@ -14,7 +14,7 @@ from gml.data.header import read_header
 from gml.data.options import ReadOptions
 from gml.data.reading import default_delimiter
 from gml.data.source import ByteSource, open_source
-from gml.errors import DataError, counted
+from gml.errors import DataError, counted, parameter
 from gml.kernel.layout import FIELD_LIMIT, RECORD_LIMIT
 
 
@@ -105,7 +105,8 @@ def _rows(
             fields = next(reader, None)
         except UnicodeDecodeError:
             raise DataError(
-                f"{where}: about line {line}: not UTF-8; try --encoding cp1252 or latin-1"
+                f"{where}: about line {line}: not UTF-8; try {parameter('encoding', 'cp1252')} or "
+                "latin-1"
             ) from None
         if fields is None:
             return

@@ -1,8 +1,9 @@
-"""The schema sidecar (`--levels`, `gml profile`): levels and cut points by column, missing tokens.
+"""The schema sidecar (`levels`, `gml profile`): type, levels, cut points by column, missing tokens.
 
-Levels that are all intervals are taken as such: a column may have them by name, or numbers that lie
-in them. What else a profile says (counts, rates, the order of levels) is for people, and is not
-enforced.
+A column of type `numeric` holds numbers; `nominal` and `ordinal` mean labels, in the order of their
+levels if these are declared, otherwise in the usual one. Levels that are all intervals are taken as
+such: a column may have them by name, or numbers that lie in them. What else a profile says (counts,
+rates, the order of levels) is for people, and is not enforced.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,9 +19,11 @@ from gml.data.dataset import MAX_LEVELS
 from gml.data.discretize import cuts_of_levels
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
-from gml.errors import DataError, place, quote, unknown_name
+from gml.errors import DataError, parameter, place, quote, unknown_name
 
 _KEYS = ("schema", "columns", "na", "rows", "hash")
+NUMERIC, NOMINAL, ORDINAL = KINDS = ("numeric", "nominal", "ordinal")
+"""The types of columns that can be declared: numbers, and labels without and with an order."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Schema:
     """Rows of the table that was profiled."""
     missing: dict[str, int | float] = field(default_factory=dict)
     """Missing cells of its columns, where known."""
+    kinds: dict[str, str] = field(default_factory=dict)
+    """The types of columns, one of `KINDS`, where declared."""
 
 
 def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema:
@@ -48,6 +53,25 @@ def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema
             kind = new_levels if cuts_of_levels(declared) is None else intervals
             kind[name] = declared
     return replace(schema, levels=new_levels, intervals=intervals)
+
+
+def declared_by(levels: Mapping[str, Sequence[str]]) -> Schema:
+    """Return the schema that declares the levels of columns, and nothing else.
+
+    Examples
+    --------
+    >>> declared_by({"size": ["small", "large"]}).levels
+    {'size': ('small', 'large')}
+    """
+    where = parameter("levels")
+    declared = {
+        name: _levels(
+            list(found) if isinstance(found, Sequence) and not isinstance(found, str) else found,
+            f"{where}: column {quote(name)}",
+        )
+        for name, found in levels.items()
+    }
+    return with_levels(Schema(), declared)
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
@@ -69,6 +93,7 @@ def parse_schema(content: Any, where: str) -> Schema:
     levels: dict[str, tuple[str, ...]] = {}
     cuts: dict[str, tuple[float, ...]] = {}
     missing: dict[str, int | float] = {}
+    kinds: dict[str, str] = {}
     rows = None if "rows" not in content else _count(content["rows"], f'{where}: "rows"')
     for name, declared in columns.items():
         if not isinstance(declared, dict):
@@ -79,6 +104,8 @@ def parse_schema(content: Any, where: str) -> Schema:
             cuts[name] = _cuts(declared["cuts"], f"{where}: column {quote(name)}")
         if "levels" in declared and "cuts" in declared:
             raise DataError(f"{where}: column {quote(name)} has both levels and cuts")
+        if "type" in declared:
+            kinds[name] = _kind(declared, f"{where}: column {quote(name)}")
         if "missing" in declared:
             what = f'{where}: column {quote(name)}: "missing"'
             missing[name] = _count(declared["missing"], what)
@@ -90,7 +117,7 @@ def parse_schema(content: Any, where: str) -> Schema:
     intervals = {name: found for name, found in levels.items() if cuts_of_levels(found) is not None}
     labels = {name: found for name, found in levels.items() if name not in intervals}
     tokens = None if na is None else tuple(na)
-    return Schema(labels, intervals, cuts=cuts, na=tokens, rows=rows, missing=missing)
+    return Schema(labels, intervals, cuts=cuts, na=tokens, rows=rows, missing=missing, kinds=kinds)
 
 
 def _count(value: Any, what: str) -> int | float:
@@ -98,6 +125,20 @@ def _count(value: Any, what: str) -> int | float:
     if not number or not 0 <= value < math.inf:
         raise DataError(f"{what} is not a count")
     found: int | float = value
+    return found
+
+
+def _kind(declared: Mapping[str, Any], where: str) -> str:
+    kind = declared["type"]
+    if kind not in KINDS:
+        raise DataError(f'{where}: "type" must be one of {", ".join(KINDS)}, not {kind!r}')
+    made = [key for key in ("levels", "cuts") if key in declared]
+    if kind == NUMERIC and made:
+        raise DataError(
+            f"{where}: has {made[0]}, which make labels, but its type is numeric; leave out one of "
+            "them"
+        )
+    found: str = kind
     return found
 
 

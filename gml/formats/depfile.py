@@ -6,9 +6,12 @@ makefile takes for something else is escaped; what it has no way to hold is refu
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 
+from gml.atomic import is_special
+from gml.data.parquet import parquet_files
 from gml.errors import UsageError, quote
 
 # Tried with GNU Make 4: no quoting helps in the name of a target.
@@ -51,3 +54,16 @@ def _escaped(path: str) -> str:
     require_make_name(path)
     text = _BACKSLASHED.sub(r"\1\1\\\2", path.replace("$", "$$"))
     return _BY_EXPANSION.sub(lambda match: f"$(if ,,{match[0]})", text)
+
+
+def require_holdable(path: str) -> None:
+    """Refuse an input whose name no makefile can hold, before the work."""
+    for name in input_files(path):
+        require_make_name(name)
+
+
+def input_files(path: str) -> list[str]:
+    """The files behind an input: those of a folder; none for what is read once and gone."""
+    if path == "-" or (is_special(path) and not os.path.isdir(path)):  # noqa: PTH112
+        return []
+    return parquet_files(path)

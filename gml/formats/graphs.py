@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 
 from gml.atomic import write_whole
+from gml.data.text_file import read_text
 from gml.errors import place
 from gml.formats.dot import dump_dot, load_dot
-from gml.formats.file_text import read_text
 from gml.formats.graphml import dump_graphml, load_graphml
 from gml.formats.json_graph import dump_json, load_json
 from gml.formats.recognition import MODEL_FORMATS, recognise

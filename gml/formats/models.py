@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gml.atomic import write_whole
+from gml.data.text_file import read_text
 from gml.errors import GraphError, OutputError, UsageError, place
 from gml.formats.bif import dump_bif, load_bif
 from gml.formats.cpt_table import dump_table, dump_text
-from gml.formats.file_text import read_text
 from gml.formats.graphs import parse_graph
 from gml.formats.json_graph import graph_of, parse_json
 from gml.formats.json_model import dump_json_model, has_tables, load_json_model, model_of

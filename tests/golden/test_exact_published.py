@@ -106,7 +106,7 @@ def test_gobnilp_constraints(shared, published):
 
 
 def test_gobnilp_gaussian(shared, published):
-    counter = data_of(shared, "gaussian.test", numeric=True)
+    counter = data_of(shared, "gaussian.test", undeclared="numbers")
     bge = gml.SCORES["bge"](counter)
     expected = published["gauss-bge"]
     found = gml.exact(bge)

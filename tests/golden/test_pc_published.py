@@ -32,7 +32,7 @@ def test_learning_test(shared):
 
 def test_gaussian_eight(shared):
     """pcalg's gmG8 by Fisher's z at 0.01: exactly the true skeleton."""
-    data = gml.read(shared / "data/simulated/gmG8.csv", numeric=True)
+    data = gml.read(shared / "data/simulated/gmG8.csv", undeclared="numbers")
     found = gml.pc(gml.TESTS["fisher-z"](gml.MemoryCounter(data)), alpha=0.01).graph
     assert skeleton_of(found) == {
         frozenset(pair.split("-"))

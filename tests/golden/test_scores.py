@@ -175,8 +175,8 @@ def published(shared, wanted):
 
 
 @functools.cache
-def table(path, numeric=False):
-    return gml.MemoryCounter(gml.read(path, numeric=numeric))
+def table(path, undeclared="labels"):
+    return gml.MemoryCounter(gml.read(path, undeclared=undeclared))
 
 
 def test_learning_test(shared):
@@ -270,14 +270,14 @@ def test_asia_and_alarm(shared):
 
 def test_gaussian(shared):
     """BGe as GOBNILP has it, and BIC with SSE/n (pygobnilp); bnlearn divides SSE otherwise."""
-    counter = table(shared / "data/simulated/gaussian.test.csv", numeric=True)
+    counter = table(shared / "data/simulated/gaussian.test.csv", undeclared="numbers")
     graph = graph_of("[A][B][E][G][C|A:B][D|B][F|A:D:E:G]")
     assert score(counter, graph, "bge") == pytest.approx(
         published(shared, "gauss-bge")["score"], rel=1e-13
     )
     expected = published(shared, "gauss-bic")["pygobnilp GaussianBIC (residual sd counted)"]
     assert score(counter, graph, "bic-g") == pytest.approx(expected, rel=1e-12)
-    marks = table(shared / "data/real/marks.csv", numeric=True)
+    marks = table(shared / "data/real/marks.csv", undeclared="numbers")
     learned = published(shared, "marks-hc")
     assert score(marks, graph_of(learned["bge model"]), "bge") == pytest.approx(
         learned["bge"], abs=5e-11 * 1800
@@ -286,7 +286,7 @@ def test_gaussian(shared):
 
 def test_marks_butterfly(shared):
     """The deviance of the butterfly graph is twice a difference of likelihoods (Whittaker 1990)."""
-    marks = table(shared / "data/real/marks.csv", numeric=True)
+    marks = table(shared / "data/real/marks.csv", undeclared="numbers")
     butterfly = graph_of("[ALG][MECH|ALG][VECT|ALG:MECH][ANL|ALG][STAT|ALG:ANL]")
     full = graph_of("[ALG][MECH|ALG][VECT|ALG:MECH][ANL|ALG:MECH:VECT][STAT|ALG:ANL:MECH:VECT]")
     deviance = 2 * (score(marks, full, "loglik-g") - score(marks, butterfly, "loglik-g"))

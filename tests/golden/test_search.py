@@ -19,7 +19,11 @@ from .test_scores import golden_counter, golden_graph, graph_of
 
 @functools.cache
 def _score(path, name, **options):
-    data = gml.read(path) if name != "bic-g" and name != "bge" else gml.read(path, numeric=True)
+    data = (
+        gml.read(path)
+        if name != "bic-g" and name != "bge"
+        else gml.read(path, undeclared="numbers")
+    )
     return gml.SCORES[name](gml.MemoryCounter(data), **options)
 
 

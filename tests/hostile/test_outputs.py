@@ -13,7 +13,7 @@ import pytest
 from gml import ledger
 from gml.atomic import write_whole
 from gml.cli.main import COMMANDS, cli, run
-from gml.cli.shared.options import OutputFile
+from gml.cli.shared.parameter_types import OutputFile
 from gml.errors import OutputError
 
 # Each command with all that it can read, by its name in the folder, and the options that write.

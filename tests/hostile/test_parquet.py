@@ -140,7 +140,7 @@ def test_levels_that_come_late(tmp_path):
     assert names[codes].tolist() == values
     numbers = np.concatenate([np.zeros(50_000), np.arange(200_000) / 7])
     path = save(tmp_path / "n.parquet", {"A": numbers})
-    expected = gml.read(path, cuts={"A": gml.data.discretize.Binning("width", 4)})
+    expected = gml.read(path, cut={"A": gml.data.discretize.Binning("width", 4)})
     found = gml.read(path, bins=4, discretize="width")
     assert np.array_equal(found.columns[0], expected.columns[0])
 
@@ -164,7 +164,7 @@ def test_a_folder_of_more_files_than_can_be_open(watched, tmp_path):
     first = save(folder / "0000.parquet", {"A": ["x", "y"]}).read_bytes()
     for k in range(1, 300):
         (folder / f"{k:04}.parquet").write_bytes(first)
-    from gml.data.source import input_digest
+    from gml.data.digests import input_digest
 
     data = gml.read(folder, digest=True)
     assert data.n == 600

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from gml.cli.shared.check_reports import check_output
-from gml.cli.shared.options import claim_input, common_options
+from gml.cli.shared.common_options import common_options
+from gml.cli.shared.run import claim_input
 from gml.errors import GmlError
 from tests.unit.test_check_reports import check, report
 

@@ -14,7 +14,9 @@ from click.testing import CliRunner
 
 from gml import ledger
 from gml.cli.shared.check_reports import check_output
-from gml.cli.shared.options import alpha_option, common_options, name_list_option, was_given
+from gml.cli.shared.common_options import alpha_option, common_options
+from gml.cli.shared.parameter_types import name_list_option
+from gml.cli.shared.run import was_given
 from gml.cli.shared.settings import ConfiguredCommand
 from gml.errors import GmlError
 

@@ -295,7 +295,7 @@ def test_declared_recodings():
     )
 
     def new(**schema):
-        found = declared_recoding(file, "A", ReadOptions(schema=Schema(**schema)), "c.parquet")
+        found = declared_recoding(file, "A", ReadOptions(levels=Schema(**schema)), "c.parquet")
         return None if found is None else (found[0], found[1].tolist())
 
     assert new() is None
@@ -314,7 +314,7 @@ def test_declared_recodings():
 def test_levels_without_rows_need_no_declaration():
     file = made_of(CountedColumn("A", ("a", "b", "c"), DECLARED), (0, 1), (2, 1))
     schema = with_levels(Schema(), {"A": ("c", "a")})
-    found = declared_recoding(file, "A", ReadOptions(schema=schema), "c.parquet")
+    found = declared_recoding(file, "A", ReadOptions(levels=schema), "c.parquet")
     assert found is not None
     counter = CountFileCounter(file, recodings={"A": found})
     (counts,) = counter.tables([TableSet((0,))])

@@ -39,9 +39,9 @@ OPTIONS = st.sampled_from(
         {"weights": "w"},
         {"weights_fractional": "w", "bins": 3},
         {"weights": "w", "bins": 3},
-        {"cuts": {"n": gml.data.discretize.Binning("width", 6)}},
-        {"cuts": {"n": gml.data.discretize.Binning("quantile", 4)}},
-        {"cuts": {"n": gml.data.discretize.Binning("cuts", cuts=(-0.5, 0.0, 1e-7, 7.0))}},
+        {"cut": {"n": gml.data.discretize.Binning("width", 6)}},
+        {"cut": {"n": gml.data.discretize.Binning("quantile", 4)}},
+        {"cut": {"n": gml.data.discretize.Binning("cuts", cuts=(-0.5, 0.0, 1e-7, 7.0))}},
         {"na": ("a", "?", "", "nan", "NA")},
     ]
 )
@@ -77,7 +77,7 @@ def test_read_again_by_its_own_profile(tmp_path_factory, rows, options):
     assert not is_changed(document)
     schema = parse_schema(document, "s")
     same = {key: options[key] for key in options if key.startswith("weights")}
-    again = read_dataset(path, ReadOptions(missing="available", schema=schema, **same))
+    again = read_dataset(path, ReadOptions(missing="available", levels=schema, **same))
     assert again.variables == data.variables
     for a, b in zip(again.columns, data.columns, strict=True):
         assert a.dtype == b.dtype
@@ -89,7 +89,7 @@ def test_read_again_by_its_own_profile(tmp_path_factory, rows, options):
         assert schema.missing[variable.name] == column.missing
         assert column.rate == pytest.approx(column.missing / found.rows)
     assert schema.rows == found.rows
-    _, twice = profiled(path, schema=schema, **same)
+    _, twice = profiled(path, levels=schema, **same)
     assert [(c.cuts, c.levels, c.counts) for c in twice.columns] == [
         (c.cuts, c.levels, c.counts) for c in found.columns
     ]
@@ -99,7 +99,7 @@ def test_read_again_by_its_own_profile(tmp_path_factory, rows, options):
 def test_what_a_profile_says(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text("A,B,C,D\nb,10,1.5,\na,9,2.5,\n,9,3.5,?\nb,x,7,\n")
-    options = {"cuts": {"C": gml.data.discretize.Binning("quantile", 2)}}
+    options = {"cut": {"C": gml.data.discretize.Binning("quantile", 2)}}
     _, found = profiled(path, **options)
     assert json.loads(FORMATS["json"](found))["columns"] == {
         "A": {"levels": ["a", "b"], "order": "codepoint", "counts": [1, 2], "missing": 1, "rate": 0.25},
@@ -121,7 +121,7 @@ def test_declared_levels_stay_and_new_ones_are_refused(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text("A,B\nlow,1\nhigh,2\n")
     content = {"schema": "gml/1", "columns": {"A": {"levels": ["low", "mid", "high"]}}, "na": ["-"]}
-    _, found = profiled(path, schema=parse_schema(content, "s"))
+    _, found = profiled(path, levels=parse_schema(content, "s"))
     assert found.columns[0].levels == ("low", "mid", "high")
     assert found.columns[0].order == "declared"
     assert found.columns[0].counts == (1, 0, 1)
@@ -130,7 +130,7 @@ def test_declared_levels_stay_and_new_ones_are_refused(tmp_path):
     schema = parse_schema(json.loads(FORMATS["json"](found)), "s")
     (tmp_path / "e.csv").write_text("A,B\nlow,1\nhigh,3\n")
     with pytest.raises(DataError, match="declared level '3' not found"):
-        read_dataset(tmp_path / "e.csv", ReadOptions(schema=schema))
+        read_dataset(tmp_path / "e.csv", ReadOptions(levels=schema))
 
 
 def test_intervals_without_rows_stay_away(tmp_path):
@@ -144,12 +144,12 @@ def test_intervals_without_rows_stay_away(tmp_path):
     assert schema.intervals == {"A": column.levels}
     new = tmp_path / "new.csv"
     new.write_text('A\n-1\n9\n"[7.5,inf)"\n')
-    data = read_dataset(new, ReadOptions(schema=schema))
+    data = read_dataset(new, ReadOptions(levels=schema))
     assert data.variables[0].levels == column.levels
     assert data.columns[0].tolist() == [0, 1, 1]
     new.write_text("A\n3\n")
     with pytest.raises(DataError, match="'3' not found"):
-        read_dataset(new, ReadOptions(schema=schema))
+        read_dataset(new, ReadOptions(levels=schema))
 
 
 @pytest.mark.parametrize(

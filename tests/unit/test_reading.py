@@ -78,9 +78,9 @@ def test_tsv_by_suffix_and_delimiter_by_option(table):
 
 
 def test_wrong_delimiter_earns_a_hint(table):
-    with pytest.warns(GmlWarning, match=r"did you mean --delimiter ';'"):
+    with pytest.warns(GmlWarning, match=r"did you mean `delimiter=';'`"):
         table("A;B\nx;y\n")
-    with pytest.warns(GmlWarning, match="did you mean --delimiter tab"):
+    with pytest.warns(GmlWarning, match="did you mean `delimiter='tab'`"):
         table("A\tB\nx\ty\n")
 
 
@@ -190,7 +190,7 @@ def test_labels_keep_their_spaces(table):
 
 
 def test_missing_error_counts_by_column(table):
-    with pytest.raises(DataError, match="'A' 2, 'C' 1; choose --missing drop"):
+    with pytest.raises(DataError, match="'A' 2, 'C' 1; choose `missing='drop'`"):
         table("A,B,C\n,x,1\nNA,x,?\n")
 
 
@@ -244,7 +244,7 @@ def test_max_levels(table):
     wide = table(text, max_levels=300)
     assert wide.columns[0].dtype == np.uint16
     assert wide.variables[0].levels[:3] == ("0", "1", "2")
-    with pytest.raises(UsageError, match="max-levels"):
+    with pytest.raises(UsageError, match="max_levels"):
         table(text, max_levels=70_000)
 
 
@@ -279,14 +279,14 @@ def test_bins_on_many_distinct_numbers(table):
 
 def test_cut_by_column(table):
     text = "A,B\n" + "".join(f"{i},{i}\n" for i in range(6))
-    data = table(text, cuts={"A": parse_binning("2,4"), "B": parse_binning("quantile:3")})
+    data = table(text, cut={"A": parse_binning("2,4"), "B": parse_binning("quantile:3")})
     assert data.variables[0].levels == ("[-inf,2)", "[2,4)", "[4,inf)")
     assert data.columns[0].tolist() == [0, 0, 1, 1, 2, 2]
     assert data.columns[1].tolist() == [0, 0, 1, 1, 2, 2]
     # declared cuts keep intervals without a value
-    assert len(table(text, cuts={"A": parse_binning("2,4,100,200")}).variables[0].levels) == 5
+    assert len(table(text, cut={"A": parse_binning("2,4,100,200")}).variables[0].levels) == 5
     with pytest.raises(DataError, match="line 2: column 'A': 'x' is not a number"):
-        table("A\nx\n1\n", cuts={"A": parse_binning("2")})
+        table("A\nx\n1\n", cut={"A": parse_binning("2")})
     for bad in ("3,2", "quantile:1", "thirds:3", "a,b", "nan"):
         with pytest.raises(UsageError):
             parse_binning(bad)
@@ -310,20 +310,20 @@ def schema(**columns):
 
 def test_declared_levels(table):
     declared = schema(A={"levels": ["low", "high", "NA", "never"]})
-    data = table("A,B\nhigh,1\nNA,2\nlow,1\n", schema=declared)
+    data = table("A,B\nhigh,1\nNA,2\nlow,1\n", levels=declared)
     assert data.variables[0].levels == ("low", "high", "NA", "never")
     assert data.columns[0].tolist() == [1, 2, 0]
     with pytest.raises(
         DataError, match="line 3: column 'A': declared level 'mid' not found; .*'low'"
     ):
-        table("A\nlow\nmid\n", schema=declared)
+        table("A\nlow\nmid\n", levels=declared)
 
 
 def test_declared_cuts_and_missing_tokens(table):
     declared = parse_schema(
         {"schema": "gml/1", "columns": {"A": {"cuts": [0, 10]}}, "na": ["-"]}, "schema"
     )
-    data = table("A\n-5\n5\n-\n15\n", schema=declared, missing="available")
+    data = table("A\n-5\n5\n-\n15\n", levels=declared, missing="available")
     assert labels(data) == ["[-inf,0)", "[0,10)", None, "[10,inf)"]
 
 
@@ -349,15 +349,15 @@ def test_bad_schemas(content):
 def test_numeric_reading(tmp_path):
     path = tmp_path / "n.csv"
     path.write_text("A,B\n1.5,2\n NA,3\n-1e3,.5\n")
-    data = read_dataset(path, ReadOptions(missing="available"), numeric=True)
+    data = read_dataset(path, ReadOptions(missing="available", undeclared="numbers"))
     assert data.variables[0].is_continuous
     np.testing.assert_array_equal(data.columns[0], [1.5, np.nan, -1000.0])
     path.write_text("A,B\n1.5,2\nx,3\n")
     with pytest.raises(DataError, match="line 3: column 'A': 'x' is not a number"):
-        read_dataset(path, ReadOptions(), numeric=True)
+        read_dataset(path, ReadOptions(undeclared="numbers"))
     path.write_text('A,B\n"1,5",2\n')
-    with pytest.raises(DataError, match="--decimal ,"):
-        read_dataset(path, ReadOptions(), numeric=True)
+    with pytest.raises(DataError, match="`decimal=','`"):
+        read_dataset(path, ReadOptions(undeclared="numbers"))
 
 
 def test_parquet(tmp_path):
@@ -407,7 +407,7 @@ def test_frames(tmp_path):
             "f": [0.5, np.nan, 1.0, 2.0],
         }
     )
-    data = gml.Dataset.from_frame(frame, weights="w", numeric=["f"])
+    data = gml.Dataset.from_frame(frame, weights="w", numeric=["f"], missing="available")
     assert data.variables[0].levels == ("9", "10")
     assert labels(data) == ["10", "9", None, "10"]
     assert data.variables[1].levels == ("y", "x", "z")
@@ -416,7 +416,7 @@ def test_frames(tmp_path):
     assert back["A"].tolist()[:2] == ["10", "9"]
     assert back["A"].isna().tolist() == [False, False, True, False]
     assert list(back["B"].cat.categories) == ["y", "x", "z"]
-    again = gml.Dataset.from_frame(back, numeric=["f"])
+    again = gml.Dataset.from_frame(back, numeric=["f"], missing="available")
     assert again.variables == data.variables
     for one, other in zip(again.columns, data.columns, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -492,10 +492,10 @@ def test_expected_levels_come_first_and_others_may_follow(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a,b\nNA,10\nz,9\nq,?\n")
     schema = Schema(expected={"a": ("z", "NA", "y"), "b": ("9",)})
-    data = gml.read(path, schema=schema, missing="available")
+    data = gml.read(path, levels=schema, missing="available")
     assert data.variables[0].levels == ("z", "NA", "y", "q")
     assert data.columns[0].tolist() == [1, 0, 3]
     assert data.variables[1].levels == ("9", "10")
     assert data.columns[1].tolist() == [1, 0, 255]
     with pytest.raises(DataError, match="more than 1 levels"):
-        gml.read(path, schema=Schema(expected={"a": ("z",)}), max_levels=1, missing="available")
+        gml.read(path, levels=Schema(expected={"a": ("z",)}), max_levels=1, missing="available")

@@ -344,7 +344,7 @@ def test_width_of_an_enormous_range(tmp_path):
 
     path = tmp_path / "d.csv"
     path.write_text("A\n-1e308\n0\n1e308\n")
-    data = gml.read(path, cuts={"A": parse_binning("width:3")})
+    data = gml.read(path, cut={"A": parse_binning("width:3")})
     assert len(data.variables[0].levels) == 3
     with pytest.raises(UsageError):
         parse_binning("width:100000000")
@@ -363,7 +363,7 @@ def test_schema_and_cut_of_one_column(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text("N\n1\n5\n")
     schema = parse_schema({"schema": "gml/1", "columns": {"N": {"levels": ["1", "5"]}}}, "s")
-    data = gml.read(path, schema=schema, cuts={"N": parse_binning("3")})
+    data = gml.read(path, levels=schema, cut={"N": parse_binning("3")})
     assert data.variables[0].levels == ("[-inf,3)", "[3,inf)")
 
 
@@ -387,7 +387,7 @@ def test_schema_levels_are_text():
 def test_wrong_encodings(tmp_path, encoding):
     path = tmp_path / "d.csv"
     path.write_bytes(b"A,B\nx,\xffy\n" * 3)
-    with pytest.raises(DataError, match="name the right --encoding"):
+    with pytest.raises(DataError, match="name the right `encoding`"):
         gml.read(path, encoding=encoding)
 
 
@@ -412,12 +412,12 @@ def test_parquet_numbers_and_missing_tokens(tmp_path):
     from gml.data.reading import read_dataset
 
     path = parquet(tmp_path, pa.table({"x": [1.5, -999.0, 2.0, None]}))
-    options = ReadOptions(na=("-999.0",), missing="available")
-    column = read_dataset(path, options, numeric=True).columns[0]
+    options = ReadOptions(na=("-999.0",), missing="available", undeclared="numbers")
+    column = read_dataset(path, options).columns[0]
     np.testing.assert_array_equal(column, [1.5, np.nan, 2.0, np.nan])
     path = parquet(tmp_path, pa.table({"x": [1.5, math.inf]}))
     with pytest.raises(DataError, match="'inf' is not a number"):
-        read_dataset(path, ReadOptions(), numeric=True)
+        read_dataset(path, ReadOptions(undeclared="numbers"))
 
 
 def test_parquet_categories_that_nobody_has(tmp_path):

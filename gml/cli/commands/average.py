@@ -10,22 +10,21 @@ import click
 from gml import __version__
 from gml.cli.shared.averaging import average_samples, warn_of_contradictions
 from gml.cli.shared.chain_options import CHAIN_OPTIONS, MOST_PARENTS, average_orders, chain_options
-from gml.cli.shared.knowledge_options import KnowledgeRequest, knowledge_options
-from gml.cli.shared.numbers import RealRange, WholeRange
-from gml.cli.shared.options import (
+from gml.cli.shared.common_options import (
     OUT_OF_TIME,
-    DataRequest,
-    OutputFile,
     chosen_options,
     common_options,
-    data_options,
     max_seconds_option,
     safe_csv_option,
     seed_option,
-    was_given,
 )
+from gml.cli.shared.data_options import DataRequest, data_options
+from gml.cli.shared.knowledge_options import KnowledgeRequest, knowledge_options
+from gml.cli.shared.numbers import RealRange, WholeRange
 from gml.cli.shared.output import GraphOutput, ReportOutput, graph_output
+from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.pc_options import PcRequest, pc_options
+from gml.cli.shared.run import was_given
 from gml.cli.shared.score_options import ScoreRequest, score_options
 from gml.cli.shared.search_options import restart_options, tabu_option
 from gml.errors import UsageError
@@ -157,7 +156,9 @@ def command(
 
     pairs = _check_options(by, scoring, pc, probabilities)
     numeric = pc.testing.numeric if by == "pc" else scoring.numeric
-    counter = data.counter(numeric=numeric, offer_available=by not in _BY_SCORE)
+    counter = data.open(
+        undeclared="numbers" if numeric else "labels", offer_available=by not in _BY_SCORE
+    )
     known = knowledge.resolve([variable.name for variable in counter.variables])
     if by == "order-mcmc" and max_parents is None:
         max_parents = MOST_PARENTS

@@ -10,18 +10,11 @@ import click
 
 from gml.cli.shared.acceptance import note_on_rows, read_acceptance
 from gml.cli.shared.check_reports import CheckOutput, check_output
+from gml.cli.shared.common_options import alpha_option, common_options, seed_option
+from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.numbers import WholeRange
-from gml.cli.shared.options import (
-    DataRequest,
-    OutputFile,
-    alpha_option,
-    claim_input,
-    common_options,
-    data_options,
-    name_list_option,
-    run_ledger,
-    seed_option,
-)
+from gml.cli.shared.parameter_types import OutputFile, name_list_option
+from gml.cli.shared.run import claim_input, run_ledger
 from gml.cli.shared.settings import ConfiguredCommand, settings_file
 from gml.errors import CannotAnswer, MissingTable, UsageError, place, unknown_name
 from gml.gate.result import FAMILIES

@@ -5,16 +5,10 @@ from __future__ import annotations
 import click
 
 from gml import __version__
-from gml.cli.shared.options import (
-    DataRequest,
-    alpha_option,
-    chosen_options,
-    common_options,
-    data_options,
-    df_option,
-    was_given,
-)
+from gml.cli.shared.common_options import alpha_option, chosen_options, common_options, df_option
+from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.output import GraphOutput, graph_output
+from gml.cli.shared.run import was_given
 from gml.errors import UsageError
 
 
@@ -81,7 +75,7 @@ def command(
             "--missing available: pairs counted on different rows cannot be compared; use drop or "
             "level"
         )
-    counter = data.counter(offer_available=False)
+    counter = data.open(offer_available=False)
     result = chow_liu(
         counter,
         root=root,

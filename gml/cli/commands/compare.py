@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gml.cli.shared.common_options import common_options
 from gml.cli.shared.numbers import WholeRange
-from gml.cli.shared.options import claim_input, common_options
 from gml.cli.shared.output import ComparisonOutput, comparison_output
+from gml.cli.shared.run import claim_input
 from gml.errors import CannotAnswer, GraphError, UsageError, listing, place
 from gml.progress import reporter
 
@@ -92,7 +93,7 @@ class _Argument:
 
 
 def _read(path: str) -> _Argument:
-    from gml.formats.file_text import read_text
+    from gml.data.text_file import read_text
     from gml.formats.models import parse_any
     from gml.model.bayesnet import BayesNet
 

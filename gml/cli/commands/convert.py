@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gml.cli.shared.common_options import common_options
 from gml.cli.shared.format_losses import TABLES_ONLY, TITLES, beside_tables, warn_of_loss
-from gml.cli.shared.options import OutputFile, claim_input, common_options, run_ledger
 from gml.cli.shared.output import ConvertedOutput
+from gml.cli.shared.parameter_types import OutputFile
+from gml.cli.shared.run import claim_input, run_ledger
 from gml.errors import GraphError, UsageError, place
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def command(in_path: str, out_path: str, format_: str | None) -> None:
     for XMLBIF of a model and GraphML of a graph. JSON holds everything; what another format does
     not hold is named in a warning. A format of models needs tables (gml fit-params).
     """
-    from gml.formats.file_text import read_text
+    from gml.data.text_file import read_text
     from gml.formats.models import MODEL_WRITERS, parse_any
     from gml.model.bayesnet import BayesNet
 

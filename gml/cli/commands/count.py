@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gml.cli.shared.common_options import common_options
+from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.graph_arguments import declared_levels, extended, read_graph_argument
-from gml.cli.shared.options import DataRequest, claim_input, common_options, data_options
 from gml.cli.shared.output import CountFileOutput, count_file_output
+from gml.cli.shared.run import claim_input
 from gml.errors import DataError, UsageError, place, unknown_name
 from gml.progress import reporter
 
@@ -190,7 +192,7 @@ def _read(data: DataRequest, wanted: _Wanted) -> tuple[Dataset, dict[str, Counte
     # Missing cells are looked at before they are gone.
     options = replace(data.options, missing="available", digest=True)
     raw = read_dataset(data.path, options, used=wanted.columns)
-    schema = options.schema
+    schema = options.levels
     dataset = apply_missing_policy(
         raw,
         data.options.missing,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gml.cli.shared.common_options import OUT_OF_TIME, common_options
+from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.graph_arguments import extended, read_graph_argument, require_columns
-from gml.cli.shared.options import OUT_OF_TIME, DataRequest, common_options, fitting_data_options
 from gml.cli.shared.output import GraphOrReport, graph_or_report_output
 from gml.cli.shared.search_options import PreparedSearch, SearchRequest, search_options
 from gml.errors import UsageError, place

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from gml.cli.shared.options import claim_input, common_options
+from gml.cli.shared.common_options import common_options
 from gml.cli.shared.output import TextOutput, text_output
+from gml.cli.shared.run import claim_input
 from gml.errors import printable
 
 

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gml import __version__
-from gml.cli.shared.format_losses import TABLES_ONLY, warn_of_loss
-from gml.cli.shared.graph_arguments import columns_of, extended, read_graph_argument
-from gml.cli.shared.numbers import RealRange
-from gml.cli.shared.options import (
-    DataRequest,
-    OutputFile,
+from gml.cli.shared.common_options import (
     chosen_options,
     common_options,
     ess_option,
-    fitting_data_options,
     safe_csv_option,
-    was_given,
 )
-from gml.cli.shared.output import ModelOutput, model_output, plan_output
+from gml.cli.shared.data_options import DataRequest, fitting_data_options
+from gml.cli.shared.format_losses import TABLES_ONLY, warn_of_loss
+from gml.cli.shared.graph_arguments import columns_of, extended, read_graph_argument
+from gml.cli.shared.numbers import RealRange
+from gml.cli.shared.output import ModelOutput, model_output
+from gml.cli.shared.parameter_types import OutputFile
+from gml.cli.shared.run import plan_output, was_given
 from gml.errors import UsageError, listing, place, quote
 from gml.progress import reporter
 
@@ -107,7 +106,9 @@ def command(
         _plan_tables(graph, cpt_dir)
     dag = _dag(graph, graph_path)
     data = data.declaring(graph.levels)
-    counter = data.counter(used=columns_of(graph, graph_path), numeric=gaussian)
+    counter = data.open(
+        used=columns_of(graph, graph_path), undeclared="numbers" if gaussian else "labels"
+    )
     net = fit(
         dag,
         counter,

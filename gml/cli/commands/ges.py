@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import click
 
-from gml.cli.shared.options import (
-    DataRequest,
-    NameList,
-    common_options,
-    fitting_data_options,
-    seed_option,
-    was_given,
-)
+from gml.cli.shared.common_options import common_options, seed_option
+from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.output import GraphOutput, graph_output
+from gml.cli.shared.parameter_types import NameList
+from gml.cli.shared.run import was_given
 from gml.cli.shared.search_options import (
     SearchRequest,
     restart_options,

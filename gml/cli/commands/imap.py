@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gml import __version__
-from gml.cli.shared.knowledge_options import KnowledgeRequest, knowledge_options
-from gml.cli.shared.numbers import WholeRange
-from gml.cli.shared.options import (
+from gml.cli.shared.common_options import (
     OUT_OF_TIME,
-    DataRequest,
-    NameList,
     chosen_options,
     common_options,
-    data_options,
     max_seconds_option,
 )
+from gml.cli.shared.data_options import DataRequest, data_options
+from gml.cli.shared.knowledge_options import KnowledgeRequest, knowledge_options
+from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.output import GraphOutput, graph_output
+from gml.cli.shared.parameter_types import NameList
 from gml.cli.shared.score_options import ScoreRequest, score_instead_options
 from gml.cli.shared.test_options import TestRequest, test_options
 from gml.errors import UsageError, listing, unknown_name
@@ -30,7 +29,7 @@ from gml.progress import Deadline, reporter
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
-    from gml.data.reading import Choice
+    from gml.data.columns import Choice
     from gml.graph.knowledge import Knowledge
     from gml.learners.imap import ImapResult
     from gml.scores.base import EdgePrior, FamilyScore
@@ -88,9 +87,10 @@ def command(
         raise UsageError(
             "--missing available: families on different rows cannot be compared; use drop or level"
         )
-    counter = data.counter(
+    numeric = testing.numeric if scoring is None else scoring.numeric
+    counter = data.open(
         used=_columns_of(order, data.options.columns),
-        numeric=testing.numeric if scoring is None else scoring.numeric,
+        undeclared="numbers" if numeric else "labels",
         offer_available=scoring is None,
     )
     names = [variable.name for variable in counter.variables]

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from gml.cli.shared.common_options import common_options
+from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.graph_arguments import columns_of, read_graph_argument
-from gml.cli.shared.options import DataRequest, common_options, data_options, name_list_option
 from gml.cli.shared.output import ReportOutput, report_output
+from gml.cli.shared.parameter_types import name_list_option
 from gml.cli.shared.test_options import TestRequest, test_options
 from gml.errors import UsageError, unknown_name
 from gml.progress import reporter
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gml.counts.counter import Triple
-    from gml.data.reading import Choice
+    from gml.data.columns import Choice
     from gml.independence.base import CITest, ResultArrays
 
 Question = tuple[str, str, tuple[str, ...]]
@@ -85,7 +87,7 @@ def command(
     """
     testing.check()
     ask, used = _questioner(x, y, given, all_pairs, implied)
-    counter = data.counter(used=used, numeric=testing.numeric)
+    counter = data.open(used=used, undeclared="numbers" if testing.numeric else "labels")
     questions = ask([variable.name for variable in counter.variables])
     test = testing.make(counter, data.threads)
     results = _results(questions, test, adjust)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gml.cli.shared.options import claim_input, common_options
+from gml.cli.shared.common_options import common_options
 from gml.cli.shared.output import CountFileOutput, count_file_output
+from gml.cli.shared.run import claim_input
 from gml.errors import UsageError
 from gml.progress import reporter
 

@@ -11,18 +11,17 @@ import click
 
 from gml import __version__
 from gml.cli.shared.averaging import average_samples, shown_collider, warn_of_contradictions
-from gml.cli.shared.knowledge_options import KnowledgeRequest, knowledge_options
-from gml.cli.shared.numbers import RealRange, WholeRange
-from gml.cli.shared.options import (
+from gml.cli.shared.common_options import (
     OUT_OF_TIME,
-    DataRequest,
-    OutputFile,
     chosen_options,
     common_options,
-    data_options,
     max_seconds_option,
 )
+from gml.cli.shared.data_options import DataRequest, data_options
+from gml.cli.shared.knowledge_options import KnowledgeRequest, knowledge_options
+from gml.cli.shared.numbers import RealRange, WholeRange
 from gml.cli.shared.output import GraphOutput, ReportOutput, graph_output
+from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.pc_options import PcRequest, pc_options
 from gml.errors import UsageError
 from gml.progress import Deadline, reporter
@@ -106,7 +105,7 @@ def command(
     pc.testing.check(seeded=bootstrap is not None)
     pc.testing.require_reachable_level()
     separators = _check_options(bootstrap, threshold, sepsets, test_log)
-    counter = data.counter(numeric=pc.testing.numeric)
+    counter = data.open(undeclared="numbers" if pc.testing.numeric else "labels")
     known = knowledge.resolve([variable.name for variable in counter.variables])
     learning: dict[str, Any] = {
         "command": "pc",

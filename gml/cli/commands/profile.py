@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
-from gml.cli.shared.options import DataRequest, common_options, profiling_data_options
+from gml.cli.shared.common_options import common_options
+from gml.cli.shared.data_options import DataRequest, profiling_data_options
 from gml.cli.shared.output import ProfileOutput, profile_output
 
 
@@ -32,6 +31,7 @@ def command(data: DataRequest, out: ProfileOutput) -> None:
     may occur but did not belong in it.
     """
     from gml.data.profile import profile
+    from gml.verbs.opening import read_rows
 
-    request = replace(data, options=replace(data.options, missing="available"))
-    out.write(profile(request.dataset(), request.options))
+    request = data.saying(missing="available")
+    out.write(profile(read_rows(request.path, **request.reading), request.options))

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gml.cli.shared.common_options import common_options
+from gml.cli.shared.data_options import row_reading_options
 from gml.cli.shared.model_arguments import AskedModel, ModelRequest, model_options
-from gml.cli.shared.options import (
-    claim_input,
-    common_options,
-    name_list_option,
-    row_reading_options,
-    was_given,
-)
 from gml.cli.shared.output import AnswerOutput, RowOutput, answer_output
+from gml.cli.shared.parameter_types import name_list_option
+from gml.cli.shared.run import claim_input, was_given
 from gml.errors import UsageError
 
 if TYPE_CHECKING:

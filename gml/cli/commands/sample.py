@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from gml.cli.shared.common_options import common_options, seed_option, threads_option
 from gml.cli.shared.model_arguments import AskedModel, ModelRequest, model_options
 from gml.cli.shared.numbers import RealRange, WholeRange
-from gml.cli.shared.options import common_options, seed_option, threads_option
 from gml.cli.shared.output import RowOutput, row_output
 from gml.errors import UsageError, listing
 from gml.progress import reporter

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gml.cli.shared.common_options import common_options, seed_option
+from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.graph_arguments import (
     columns_of,
     declared_levels,
@@ -16,15 +18,8 @@ from gml.cli.shared.graph_arguments import (
     read_graph_argument,
 )
 from gml.cli.shared.numbers import Real, WholeRange
-from gml.cli.shared.options import (
-    DataRequest,
-    claim_input,
-    common_options,
-    fitting_data_options,
-    seed_option,
-    was_given,
-)
 from gml.cli.shared.output import ScoreOutput, score_output
+from gml.cli.shared.run import claim_input, was_given
 from gml.cli.shared.score_options import ScoreRequest, score_options
 from gml.errors import GraphError, UsageError, listing, place
 
@@ -104,7 +99,11 @@ def command(
     data = data.declaring(declared_levels((a.path, a.graph) for a in graphs))
     first = graphs[0]
     used = columns_of(first.graph, first.path)
-    counter = data.counter(used=used, numeric=scoring.numeric, offer_available=False)
+    counter = data.open(
+        used=used,
+        undeclared="numbers" if scoring.numeric else "labels",
+        offer_available=False,
+    )
     scored = _score(graphs, counter, scoring, per_node=per_node or explain, explain=explain)
     if holdout is not None or folds is not None:
         splits = _splits(data, counter, holdout, folds, seed, first.graph)
@@ -247,15 +246,14 @@ def _splits(
         variable.name: variable.levels
         for variable in counter.variables
         if variable.levels is not None
-        and (options.bins is not None or variable.name in options.cuts)
+        and (options.bins is not None or variable.name in options.cut)
         and cuts_of_levels(variable.levels) is not None
     }
-    others = {name: how for name, how in options.cuts.items() if name not in cut}
-    same = replace(options, bins=None, cuts=others)
-    other = replace(data, path=holdout, options=same).declaring(cut)
-    predicted = other.counter(
+    others = {name: how for name, how in options.cut.items() if name not in cut}
+    other = replace(data, path=holdout).saying(bins=None, cut=others or None).declaring(cut)
+    predicted = other.open(
         used=columns_of(graph, holdout),
-        numeric=counter.variables[0].is_continuous,
+        undeclared="numbers" if counter.variables[0].is_continuous else "labels",
         offer_available=False,
     )
     decimal = counter.decimal or data.options.decimal

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from gml.cli.shared.options import claim_input, common_options
+from gml.cli.shared.common_options import common_options
 from gml.cli.shared.output import ReportOutput, report_output
+from gml.cli.shared.run import claim_input
 from gml.errors import DataError, counted, place
 from gml.ledger import note_digest
 
@@ -43,7 +44,7 @@ def command(paths: tuple[str, ...], inputs: tuple[str, ...], out: ReportOutput) 
     keys do not matter), other inputs (one of --input is not among those recorded), no hash, or
     unreadable, with the reason. `inputs` names what was recorded: data, graph, levels and so on.
     """
-    from gml.data.source import input_digest
+    from gml.data.digests import input_digest
 
     for path in paths:
         claim_input(path, "file", several=True)
@@ -64,8 +65,8 @@ def command(paths: tuple[str, ...], inputs: tuple[str, ...], out: ReportOutput) 
 
 def _row(path: str, digests: Mapping[str, str]) -> dict[str, Any]:
     """The verdict on a file; a file that is rejected has a reason."""
+    from gml.data.text_file import read_text
     from gml.formats.content_hash import is_changed, parse_document, recorded_hash
-    from gml.formats.file_text import read_text
 
     where = place(path)
     row: dict[str, Any] = {"file": where, "verdict": "unreadable"}

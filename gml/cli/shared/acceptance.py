@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gml.cli.shared.options import claim_input, run_ledger
+from gml.cli.shared.run import claim_input, run_ledger
 from gml.errors import UsageError, counted
 from gml.progress import reporter
 

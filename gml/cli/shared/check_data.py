@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.cli.shared.options import DataRequest, run_ledger, was_given
+from gml.cli.shared.data_options import DataRequest
+from gml.cli.shared.run import run_ledger, was_given
 from gml.errors import CannotAnswer, DataError, UsageError, counted, listing, place, unknown_name
 from gml.progress import reporter
 
@@ -72,7 +73,7 @@ class _Reading:
         asked = self.data.options
         return replace(
             asked,
-            schema=_lenient(asked.schema, self.net),
+            levels=_lenient(asked.levels, self.net),
             na=asked.na if was_given("na") else _tokens(self.net) or asked.na,
             columns=None,
             exclude=tuple(name for name in asked.exclude if name not in self.net.names),
@@ -82,13 +83,17 @@ class _Reading:
 
     def counts(self) -> CheckedData:
         """Open a count file, for the columns of the model."""
-        from gml.cli.shared.count_files import open_count_file
         from gml.data.alignment import levels_first
+        from gml.verbs.opening import open_count_file
 
         # Missing values were treated when counting: what was asked for is compared with that.
         options = replace(self.options, missing=self.data.options.missing)
         counter = open_count_file(
-            replace(self.data, options=options), used=self._used, numeric=False
+            self.data.path,
+            options,
+            given=self.data.reading,
+            used=self._used,
+            threads=self.data.threads,
         )
         _require_rows(counter.n, self.data.path)
         treated = counter.missing_treatment
@@ -144,7 +149,7 @@ class _Reading:
     def _context(self, rows: int, missing: Mapping[str, int], notes: Sequence[str] = ()) -> Context:
         from gml.gate.run import Context
 
-        schema = self.data.options.schema
+        schema = self.data.options.levels
         ignored = [f"not in the model, ignored: {listing(self.ignored)}"] if self.ignored else []
         return Context(
             data=self.data.path,

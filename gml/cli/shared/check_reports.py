@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.shared.options import run_ledger
-from gml.cli.shared.output import CheckReportOutput, check_report_output, plan_output
+from gml.cli.shared.output import CheckReportOutput, check_report_output
+from gml.cli.shared.run import plan_output, run_ledger
 from gml.errors import GmlError, unknown_name
 from gml.ledger import STANDARD_OUTPUT
 from gml.progress import reporter

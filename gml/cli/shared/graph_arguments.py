@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from gml.cli.shared.options import claim_input
+from gml.cli.shared.run import claim_input
 from gml.errors import GraphError, listing, place, quote, unknown_name
 from gml.progress import reporter
 
 if TYPE_CHECKING:
-    from gml.data.reading import Choice
+    from gml.data.columns import Choice
     from gml.graph.graph import Graph
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.shared.options import claim_input
+from gml.cli.shared.run import claim_input
 from gml.errors import DataError, UsageError, unknown_name
 
 if TYPE_CHECKING:

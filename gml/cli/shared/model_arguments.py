@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gml.cli.shared.assignments import assignments_option, resolve_assignments
-from gml.cli.shared.options import claim_input
+from gml.cli.shared.run import claim_input
 from gml.errors import UsageError, quote
 
 if TYPE_CHECKING:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml.cli.shared.common_options import safe_csv_option
 from gml.cli.shared.numbers import WholeRange
-from gml.cli.shared.options import OutputFile, run_ledger, safe_csv_option
+from gml.cli.shared.parameter_types import OutputFile
+from gml.cli.shared.run import run_ledger
 from gml.errors import OutputError, UsageError, printable_lines
 from gml.ledger import goes_to_standard_output
 from gml.progress import reporter
@@ -57,34 +59,6 @@ def stream_to_standard_output(pieces: Iterable[bytes | memoryview]) -> None:
 def abandon_standard_output() -> None:
     """Let what Python still holds for a broken stream go nowhere, without a complaint at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def plan_output(path: str, option: str, *, folder: bool = False) -> None:
-    """Refuse, before any work, what cannot be written, is an input or another output.
-
-    A `folder` to write into may exist, and nothing else may have its name.
-    """
-    from pathlib import Path
-
-    target = Path(path)
-    try:
-        if target.is_dir() and not folder:
-            raise UsageError(f"cannot write {path!r}: it is a folder")
-        if folder and target.exists() and not target.is_dir():
-            raise UsageError(f"cannot write into {path!r}: it is not a folder")
-        if not folder and not target.parent.is_dir():
-            raise UsageError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
-        run_ledger().plan(path, option)
-    except FileNotFoundError:
-        raise UsageError(
-            f"cannot write {path!r}: the current folder is gone; change to another, or name a "
-            "whole path"
-        ) from None
-    except OSError as error:
-        raise UsageError(f"cannot write {path!r}: {error.strerror}") from None
-    except ValueError:
-        # A null character, which only a file of settings can have.
-        raise UsageError(f"cannot write {path!r}: no file can have this name") from None
 
 
 @dataclass(frozen=True)

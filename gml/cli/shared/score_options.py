@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml.cli.shared.common_options import ess_option, prior_rows
 from gml.cli.shared.numbers import Real
-from gml.cli.shared.options import (
-    NameList,
-    ess_option,
-    prior_rows,
-    was_given,
-)
+from gml.cli.shared.parameter_types import NameList
+from gml.cli.shared.run import was_given
 from gml.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gml import __version__
-from gml.cli.shared.knowledge_options import KnowledgeRequest, knowledge_options
-from gml.cli.shared.numbers import WholeRange
-from gml.cli.shared.options import (
+from gml.cli.shared.common_options import (
     OUT_OF_TIME,
-    DataRequest,
-    OutputFile,
     chosen_options,
     max_seconds_option,
     safe_csv_option,
 )
+from gml.cli.shared.data_options import DataRequest
+from gml.cli.shared.knowledge_options import KnowledgeRequest, knowledge_options
+from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.output import GraphOutput
+from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.score_options import ScoreRequest, score_options
 from gml.errors import UsageError
 from gml.progress import Deadline, reporter
@@ -92,8 +92,8 @@ class SearchRequest:
                 "fitting (use drop or level)"
             )
         context = click.get_current_context()
-        counter = data.counter(
-            numeric=self.scoring.numeric,
+        counter = data.open(
+            undeclared="numbers" if self.scoring.numeric else "labels",
             offer_available=False,
         )
         knowledge = self.knowledge.resolve([variable.name for variable in counter.variables])

@@ -31,7 +31,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from gml.cli.shared.options import NameList, OutputFile, claim_input, parse_list
+from gml.cli.shared.parameter_types import NameList, OutputFile, parse_list
+from gml.cli.shared.run import claim_input
 from gml.cli.shared.settings_file import folders, read_settings, require_below, require_trusted
 from gml.errors import DataError, UsageError, listing, place, quote, unknown_name
 from gml.ledger import note_digest

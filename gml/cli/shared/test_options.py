@@ -10,14 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml.cli.shared.common_options import alpha_option, df_option, ess_option, seed_option
 from gml.cli.shared.numbers import Real, RealRange, WholeRange
-from gml.cli.shared.options import (
-    alpha_option,
-    df_option,
-    ess_option,
-    seed_option,
-    was_given,
-)
+from gml.cli.shared.run import was_given
 from gml.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gml.data.profile import ColumnProfile, Profile
+from gml.data.schema import NUMERIC
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
 
@@ -24,6 +25,8 @@ def as_document(profile: Profile) -> dict[str, Any]:
 
 def _as_object(column: ColumnProfile) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    if column.type is not None:
+        found["type"] = column.type
     if column.levels is not None:
         found |= {"levels": list(column.levels), "order": column.order}
     if column.cuts is not None:
@@ -42,15 +45,17 @@ def _shortest(cut: float) -> int | float:
 def _rows(profile: Profile, most: int | None = None) -> list[dict[str, Any]]:
     rows = []
     for column in profile.columns:
-        kind = "cuts" if column.cuts is not None else "levels"
+        kind: str | None = "cuts" if column.cuts is not None else "levels"
         values: list[Any] = list(column.levels or column.cuts or ())
+        if not values:
+            kind = "numbers" if column.type == NUMERIC else None
         left = 0 if most is None else len(values) - most
         if left > 0:
             values[most:] = [f"{left} more"]
         rows.append(
             {
                 "column": column.name,
-                "kind": kind if values else None,
+                "kind": kind,
                 "order": column.order,
                 "values": values,
                 "missing": column.missing,

@@ -1,0 +1,194 @@
+"""Options that mean the same in every command that has them.
+
+Each decorator declares options, consumes their raw values and injects one object, so that commands
+get `out`, `deadline` and the like instead of a dozen strings.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from gml import ledger
+from gml.cli.shared.depfile import writing_depfile
+from gml.cli.shared.numbers import Real, RealRange, WholeRange
+from gml.cli.shared.parameter_types import OutputFile
+from gml.cli.shared.run import run_ledger, was_given
+from gml.progress import Deadline, StderrReporter, reporting_to
+from gml.resources import available_threads, limited_to, parse_size
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_RUNTIME_OPTIONS = {"threads", "format_", "if_changed", "quiet", "verbose", "debug"}
+OUT_OF_TIME = 5
+"""Exit code of a learner that --max-seconds stopped."""
+
+_LEAST_PRIOR = 1e-100
+_THREADS_PER_CORE = 4
+_PATHS = {"data_path", "graph_path", "levels", "implied", "knowledge", "start", "against"}
+
+
+def chosen_options() -> dict[str, Any]:
+    """Return the options that were given and affect the result, for `learning` in the output."""
+    context = click.get_current_context()
+    outputs = {
+        parameter.name
+        for parameter in context.command.params
+        if isinstance(parameter.type, OutputFile)
+    }
+    return {
+        name.rstrip("_"): list(value) if isinstance(value, tuple) else value
+        for name, value in sorted(context.params.items())
+        if name not in _RUNTIME_OPTIONS | _PATHS | outputs and was_given(name)
+    }
+
+
+def _limit_memory(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Put the budget in force for the whole run, before any other option is looked at."""
+    if value is not None and not ctx.resilient_parsing:
+        ctx.with_resource(limited_to(parse_size(value)))
+
+
+def _make_cells_safe(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from gml.data.safe_cells import writing_safe_cells
+
+        ctx.with_resource(writing_safe_cells())
+
+
+safe_csv_option = click.option(
+    "--safe-csv",
+    is_flag=True,
+    expose_value=False,
+    callback=_make_cells_safe,
+    help="In CSV, put ' before a text that a spreadsheet would run as a formula.",
+)
+
+
+def common_options(function: Function) -> Function:
+    """The options of every command; runs it with a reporter on standard error.
+
+    --if-changed and --depfile are about all files that are written, whichever option names them.
+    """
+
+    @click.option(
+        "--if-changed",
+        is_flag=True,
+        help="Leave a file, and its time stamp, alone if its content would not change.",
+    )
+    @click.option(
+        "--depfile",
+        type=OutputFile(),
+        metavar="FILE",
+        help="Write which files were read to make which, for Make to include.",
+    )
+    @click.option(
+        "--max-memory",
+        metavar="SIZE",
+        is_eager=True,
+        expose_value=False,
+        callback=_limit_memory,
+        help="Refuse what would take more (500M, 2G), such as large tables, before it is made; "
+        "half of what is free by default. gml itself takes some 60M.",
+    )
+    @click.option("-q", "--quiet", is_flag=True, help="No warnings and no progress.")
+    @click.option("-v", "--verbose", is_flag=True, help="Say what is done.")
+    @click.option("--debug", is_flag=True, help="Show a traceback with an error.")
+    @functools.wraps(function)
+    def wrapper(
+        *args: Any,
+        if_changed: bool,
+        depfile: str | None,
+        quiet: bool,
+        verbose: bool,
+        debug: bool,
+        **kwargs: Any,
+    ) -> Any:
+        run_ledger().keeps_unchanged = if_changed
+        given = click.get_current_context().params
+        if given.get("output", given.get("out_path", "")) in (None, ledger.STANDARD_OUTPUT):
+            run_ledger().plan(ledger.STANDARD_OUTPUT, "the result")
+        with reporting_to(StderrReporter(quiet=quiet, verbose=verbose)):
+            if depfile is None:
+                return function(*args, **kwargs)
+            with writing_depfile(depfile):
+                return function(*args, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def _usable(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    # Each has buffers of its own, and more than a few on every core only wait for one another.
+    return None if value is None else min(value, _THREADS_PER_CORE * available_threads())
+
+
+threads_option = click.option(
+    "--threads", type=WholeRange(min=1), callback=_usable, help="Threads; all cores by default."
+)
+
+
+def probability(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """Check that an option is a probability above 0."""
+    if value is not None and not 0 < value <= 1:
+        raise click.BadParameter(f"{value} is not between 0 and 1", ctx, param)
+    return value
+
+
+def prior_rows(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """Check that the rows of a prior are so many that logarithms of gamma functions make sense."""
+    if value > 0 and not _LEAST_PRIOR <= value <= 1 / _LEAST_PRIOR:
+        raise click.BadParameter(f"{value} is not between 1e-100 and 1e100", ctx, param)
+    return value
+
+
+def alpha_option(help_: str, default: float = 0.05) -> Callable[[Function], Function]:
+    """--alpha P."""
+    return click.option(
+        "--alpha", type=Real(), default=default, show_default=True, callback=probability, help=help_
+    )
+
+
+def df_option(help_: str, default: str = "full") -> Callable[[Function], Function]:
+    """--df full|adjusted."""
+    return click.option(
+        "--df",
+        type=click.Choice(["full", "adjusted"]),
+        default=default,
+        show_default=True,
+        help=help_,
+    )
+
+
+def ess_option(help_: str) -> Callable[[Function], Function]:
+    """--ess S, an equivalent sample size."""
+    return click.option(
+        "--ess", type=Real(), default=1.0, show_default=True, callback=prior_rows, help=help_
+    )
+
+
+def max_seconds_option(function: Function) -> Function:
+    """--max-seconds S, injected as `deadline`."""
+
+    @click.option(
+        "--max-seconds",
+        type=RealRange(min=0),
+        help="Stop after this time with the best so far, and exit 5.",
+    )
+    @functools.wraps(function)
+    def wrapper(*args: Any, max_seconds: float | None, **kwargs: Any) -> Any:
+        return function(*args, deadline=Deadline(max_seconds), **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+seed_option = click.option(
+    "--seed",
+    # Any integer seeds a generator, however large.
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of the random numbers.",
+)

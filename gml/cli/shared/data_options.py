@@ -1,0 +1,229 @@
+"""DATA and the options that say how to read it, injected as one object."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+
+import click
+
+from gml.cli.shared.common_options import threads_option
+from gml.cli.shared.numbers import Whole
+from gml.cli.shared.parameter_types import name_list_option
+from gml.cli.shared.run import claim_input, was_given
+from gml.errors import UsageError
+
+if TYPE_CHECKING:
+    from gml.counts.counter import Counter
+    from gml.data.columns import Choice
+    from gml.data.options import ReadingKeywords, ReadOptions, Undeclared
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class DataRequest:
+    """DATA, and what the command line says of how to read and count it."""
+
+    path: str
+    reading: ReadingKeywords
+    """The data options that were given, as keywords."""
+    threads: int | None
+
+    @functools.cached_property
+    def options(self) -> ReadOptions:
+        """The data options, those too that were not given."""
+        from gml.data.options import reading_options
+
+        return reading_options(**self.reading)
+
+    def saying(self, **reading: Unpack[ReadingKeywords]) -> DataRequest:
+        """The same request with other data options."""
+        return replace(self, reading={**self.reading, **reading})
+
+    def declaring(self, levels: Mapping[str, tuple[str, ...]]) -> DataRequest:
+        """The same request for columns with declared levels, where no option says otherwise."""
+        from gml.verbs.opening import declaring
+
+        return replace(self, reading=declaring(self.reading, levels))
+
+    def open(
+        self,
+        *,
+        used: Choice | None = None,
+        undeclared: Undeclared = "labels",
+        offer_available: bool = True,
+    ) -> Counter:
+        """Return the engine over the columns used; see `gml.verbs.opening.open_data`."""
+        from gml.verbs.opening import open_data
+
+        return open_data(
+            self.path,
+            used=used,
+            undeclared=undeclared,
+            offer_available=offer_available,
+            threads=self.threads,
+            **self.reading,
+        )
+
+
+_DELIMITER = click.option(
+    "-d", "--delimiter", help="Field delimiter; comma, or tab for .tsv files."
+)
+_DECIMAL = click.option("--decimal", default=".", show_default=True, help="Decimal mark: . or ,")
+_ENCODING = click.option("--encoding", help="Text encoding; UTF-8 by default.")
+_NA = click.option(
+    "--na",
+    multiple=True,
+    metavar="TOKEN",
+    help="Means missing (repeatable; replaces: empty NA N/A NaN nan null NULL ?).",
+)
+
+_MISSING = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "level", "available"]),
+    default="error",
+    show_default=True,
+    help="Missing values: refuse, drop rows, own level, or (tests) rows complete per table.",
+)
+
+_DATA_OPTIONS = [
+    click.argument("data_path", metavar="DATA"),
+    name_list_option(
+        "-c", "--columns", help_='Use these columns only: A,B (a name with a comma in "quotes").'
+    ),
+    name_list_option("--exclude", help_="Leave these columns out: A,B."),
+    name_list_option("--numeric", help_="Keep these columns as numbers, not labels: A,B."),
+    _DELIMITER,
+    _DECIMAL,
+    _ENCODING,
+    _NA,
+    _MISSING,
+    click.option(
+        "--weights", metavar="COLUMN", help="Column with the number of times that a row counts."
+    ),
+    click.option(
+        "--bins", type=Whole(), metavar="K", help="Cut numeric columns with more than K values."
+    ),
+    click.option(
+        "--discretize",
+        type=click.Choice(["quantile", "width"]),
+        default="quantile",
+        show_default=True,
+        help="How --bins cuts.",
+    ),
+    click.option(
+        "--cut",
+        multiple=True,
+        metavar="COLUMN=HOW",
+        help="Cut one column: quantile:5, width:4 or 0,10,20 (repeatable).",
+    ),
+    click.option(
+        "--levels",
+        metavar="SCHEMA.json",
+        help="Declared types, levels and cuts by column; gml profile writes it.",
+    ),
+    click.option(
+        "--max-levels", type=Whole(), default=255, show_default=True, help="Refuse ID-like columns."
+    ),
+    threads_option,
+]
+
+
+_WEIGHTS_FRACTIONAL = click.option(
+    "--weights-fractional",
+    metavar="COLUMN",
+    help="Column with how much a row counts, fractions allowed.",
+)
+
+
+def data_options(function: Function) -> Function:
+    """DATA and its options, injected as `data`."""
+    return _data_options(function, _DATA_OPTIONS)
+
+
+def fitting_data_options(function: Function) -> Function:
+    """DATA and its options for scores and fitting, where rows may count in part."""
+    return _data_options(function, [*_DATA_OPTIONS, _WEIGHTS_FRACTIONAL])
+
+
+def profiling_data_options(function: Function) -> Function:
+    """DATA and its options for a profile, which counts what is missing and makes no tables."""
+    left_out = (_MISSING, threads_option)
+    options = [option for option in _DATA_OPTIONS if option not in left_out]
+    return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
+
+
+def _data_options(function: Function, options: list[Callable[[Any], Any]]) -> Function:
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        raw = {name: kwargs.pop(name) for name in names}
+        given = {name: value for name, value in raw.items() if was_given(name) and value != ()}
+        return function(*args, data=_data_request(raw["data_path"], given), **kwargs)
+
+    before = len(getattr(wrapper, "__click_params__", ()))
+    for option in reversed(options):
+        wrapper = option(wrapper)
+    declared: list[click.Parameter] = wrapper.__click_params__  # type: ignore[attr-defined]
+    names = [parameter.name for parameter in declared[before:]]
+    return wrapper  # type: ignore[return-value]
+
+
+def row_reading_options(function: Function) -> Function:
+    """How to read a file of rows that are no data to count, injected as `reading`."""
+
+    @_DELIMITER
+    @_DECIMAL
+    @_ENCODING
+    @_NA
+    @functools.wraps(function)
+    def wrapper(
+        *args: Any,
+        delimiter: str | None,
+        decimal: str,
+        encoding: str | None,
+        na: tuple[str, ...],
+        **kwargs: Any,
+    ) -> Any:
+        from gml.data.options import reading_options
+
+        reading = reading_options(
+            delimiter=delimiter, decimal=decimal, encoding=encoding, na=na or None
+        )
+        return function(*args, reading=reading, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def _data_request(path: str, given: dict[str, Any]) -> DataRequest:
+    from gml.data.discretize import parse_binning
+    from gml.data.schema import read_schema
+
+    claim_input(path, "data")
+    if "levels" in given:
+        claim_input(given["levels"], "levels")
+    if "cut" in given:
+        given["cut"] = {column: parse_binning(how) for column, how in _cuts(given["cut"]).items()}
+    if "levels" in given:
+        given["levels"] = read_schema(given["levels"])
+    threads = given.pop("threads", None)
+    given.pop("data_path", None)
+    request = DataRequest(path, given, threads)  # type: ignore[arg-type]
+    # What is wrong with the options is said before anything is read.
+    _ = request.options
+    return request
+
+
+def _cuts(items: tuple[str, ...]) -> dict[str, str]:
+    cuts: dict[str, str] = {}
+    for item in items:
+        column, equals, how = item.rpartition("=")
+        if not equals:
+            raise UsageError(f"--cut {item!r}: write COLUMN=quantile:5, =width:4 or =0,10,20")
+        if column in cuts:
+            raise UsageError(f"--cut names {column!r} twice")
+        cuts[column] = how
+    return cuts

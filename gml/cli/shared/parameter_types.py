@@ -1,0 +1,63 @@
+"""Types of parameters that click does not have: lists of names, files to be written."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from gml.cli.shared.run import plan_output
+from gml.errors import UsageError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def parse_list(text: str) -> tuple[str, ...]:
+    """Read names from one CSV record.
+
+    Examples
+    --------
+    >>> parse_list('A,"b,c"')
+    ('A', 'b,c')
+    """
+    try:
+        records = list(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise UsageError(f"{text!r} is not a list of names: {error}") from None
+    return tuple(records[0]) if records else ()
+
+
+class NameList(click.ParamType[tuple[str, ...]]):
+    """A list of names, as one CSV record."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
+        return value if isinstance(value, tuple) else parse_list(value)
+
+
+class OutputFile(click.ParamType[str]):
+    """A file (or a folder of files) that the command writes, which must be fit for that."""
+
+    name = "file"
+
+    def __init__(self, *, folder: bool = False) -> None:
+        self._folder = folder
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        # Whether it can be standard output, each command decides.
+        if value != "-" and param is not None and not (ctx is None or ctx.resilient_parsing):
+            named = param.metavar if isinstance(param, click.Argument) else param.opts[-1]
+            plan_output(value, str(named), folder=self._folder)
+        return str(value)
+
+
+def name_list_option(*flags: str, help_: str) -> Callable[[Function], Function]:
+    """An option that takes names as one CSV record; given again, it adds to them."""
+
+    def joined(ctx: click.Context, param: click.Parameter, value: Any) -> tuple[str, ...]:
+        return tuple(name for names in value for name in names)
+
+    return click.option(*flags, type=NameList(), multiple=True, callback=joined, help=help_)

@@ -1,0 +1,77 @@
+"""What a run knows of itself: the options that were given, the files that it reads and writes."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from gml import ledger
+from gml.errors import UsageError
+
+
+def was_given(name: str) -> bool:
+    """Whether an option was given: on the command line, in the environment or in a file."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source in (
+        click.core.ParameterSource.COMMANDLINE,
+        click.core.ParameterSource.ENVIRONMENT,
+        click.core.ParameterSource.DEFAULT_MAP,
+    )
+
+
+def run_ledger() -> ledger.Ledger:
+    """Return the ledger of the run, which is kept as long as the outermost context."""
+    context = click.get_current_context(silent=True)
+    if context is not None and not ledger.is_kept():
+        context.find_root().with_resource(ledger.keeping())
+    return ledger.current()
+
+
+def claim_input(path: str, role: str, *, several: bool = False) -> None:
+    """Note an input, which no output may replace, and let only one argument be `-`.
+
+    `role` is the name of the argument or option, under which a JSON output has its hash: a list of
+    them where `several` can be named.
+    """
+    kept = run_ledger()
+    if path == "-" and any(other.path == "-" for other in kept.inputs):
+        raise UsageError("only one argument can be - (standard input)")
+    if click.get_current_context().params.get("depfile") is not None:
+        from gml.formats.depfile import require_holdable
+
+        require_holdable(path)
+    files: list[str] = []
+    if os.path.isdir(path):  # noqa: PTH112
+        from gml.data.parquet import parquet_files
+
+        files = parquet_files(path)
+    kept.claim(ledger.Input(role, path, several), files)
+
+
+def plan_output(path: str, option: str, *, folder: bool = False) -> None:
+    """Refuse, before any work, what cannot be written, is an input or another output.
+
+    A `folder` to write into may exist, and nothing else may have its name.
+    """
+    from pathlib import Path
+
+    target = Path(path)
+    try:
+        if target.is_dir() and not folder:
+            raise UsageError(f"cannot write {path!r}: it is a folder")
+        if folder and target.exists() and not target.is_dir():
+            raise UsageError(f"cannot write into {path!r}: it is not a folder")
+        if not folder and not target.parent.is_dir():
+            raise UsageError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
+        run_ledger().plan(path, option)
+    except FileNotFoundError:
+        raise UsageError(
+            f"cannot write {path!r}: the current folder is gone; change to another, or name a "
+            "whole path"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"cannot write {path!r}: {error.strerror}") from None
+    except ValueError:
+        # A null character, which only a file of settings can have.
+        raise UsageError(f"cannot write {path!r}: no file can have this name") from None

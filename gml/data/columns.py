@@ -1,0 +1,95 @@
+"""Which columns of a table are read, and as what."""
+
+from __future__ import annotations
+
+from collections import Counter as Multiset
+from collections.abc import Callable, Sequence
+
+from gml.data.dataset import MAX_LEVELS
+from gml.data.levels import NA_LEVEL
+from gml.data.options import ReadOptions
+from gml.errors import DataError, UsageError, listing, parameter, quote, unknown_name
+from gml.kernel.layout import CODES8, NUMBERS, SKIP, ColumnSpec
+from gml.resources import require_memory
+
+# What a column takes before it has rows: its levels and their hash, and the objects around them.
+_COLUMN_BYTES = 3600
+# Of as many nobody asks: the interpreter itself takes ten times more.
+_FEW_COLUMNS = 1000
+
+Choice = Callable[[Sequence[str]], Sequence[str]]
+"""Picks the columns used, given the names of those there are."""
+
+
+def choose_columns(
+    names: Sequence[str], options: ReadOptions, used: Choice | None, where: str
+) -> list[int]:
+    """Return the positions of the columns used, in the order asked for or of the file."""
+    # Of a name that is there twice, the first: it is refused if it is used.
+    position = {name: j for j, name in reversed(list(enumerate(names)))}
+    for name in (*(options.columns or ()), *options.exclude, *options.cut, *options.numeric):
+        if name not in position:
+            raise UsageError(unknown_name("column", name, names))
+    weights = options.weights_column
+    if weights is not None and weights not in position:
+        raise UsageError(unknown_name("weights column", weights, names))
+    wanted = list(options.columns) if options.columns is not None else list(names)
+    dropped = {*options.exclude, *([] if weights is None else [weights])}
+    wanted = [name for name in wanted if name not in dropped]
+    if used is not None:
+        left, wanted = wanted, list(used(wanted))
+        offered = set(left)
+        for name in wanted:
+            if name not in position:
+                raise UsageError(unknown_name("column", name, left))
+            if name not in offered:
+                raise UsageError(f"column {quote(name)} is left out by the options")
+    repeated = [name for name, times in Multiset(wanted).items() if times > 1]
+    if options.columns is not None and repeated:
+        raise UsageError(f"{parameter('columns')} lists {listing(repeated)} twice")
+    read = {*wanted, *([] if weights is None else [weights])}
+    if "" in read:
+        raise DataError(
+            f"{where}: a column without a name is in use; choose others with "
+            f"{parameter('columns')} or {parameter('exclude')} '\"\"'"
+        )
+    twice = [name for name, times in Multiset(names).items() if times > 1 and name in read]
+    if twice:
+        raise DataError(
+            f"{where}: the header has {listing(twice)} more than once; choose other columns with "
+            f"{parameter('columns')}"
+        )
+    if not wanted:
+        raise UsageError("no columns are left")
+    if len(wanted) > _FEW_COLUMNS:
+        require_memory(_COLUMN_BYTES * len(wanted), None, f"reading {len(wanted)} columns")
+    return [position[name] for name in wanted]
+
+
+def column_specs(
+    names: Sequence[str], chosen: Sequence[int], options: ReadOptions
+) -> list[ColumnSpec]:
+    """Return what is to be made of each column: labels, numbers, nothing."""
+    specs = [ColumnSpec(SKIP)] * len(names)
+    for j in chosen:
+        name = names[j]
+        if options.is_numeric(name):
+            specs[j] = ColumnSpec(NUMBERS)
+        elif (declared := options.declared_levels(name)) is not None:
+            specs[j] = ColumnSpec(CODES8, MAX_LEVELS, declared)
+        elif (intervals := options.declared_intervals(name)) is not None:
+            known = (NA_LEVEL,) if NA_LEVEL in intervals else ()
+            specs[j] = ColumnSpec(CODES8, MAX_LEVELS, known=known, numbers_on_overflow=True)
+        elif options.binning(name) is not None:
+            specs[j] = ColumnSpec(NUMBERS)
+        elif expected := options.expected_levels(name):
+            most = max(options.max_levels, len(expected))
+            specs[j] = ColumnSpec(CODES8, most, known=expected)
+        elif options.bins is not None:
+            specs[j] = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
+        else:
+            specs[j] = ColumnSpec(CODES8, options.max_levels)
+    if options.weights_column is not None:
+        counts = options.weights is not None
+        specs[names.index(options.weights_column)] = ColumnSpec(NUMBERS, counts=counts)
+    return specs

@@ -1,0 +1,182 @@
+"""pandas DataFrames to datasets, as if they were written to CSV files and read from there.
+
+Cells are text as pandas writes it: 1, 1.0, True; a missing cell, whatever pandas takes for one, is
+an empty field. Categories are declared levels, in their order, of a nominal or ordinal column.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.coding import build_dataset
+from gml.data.columns import Choice, choose_columns, column_specs
+from gml.data.dataset import MAX_LEVELS, Dataset, code_type
+from gml.data.options import ReadOptions
+from gml.data.problems import undeclared
+from gml.data.schema import NOMINAL, ORDINAL, Schema, is_text, with_levels
+from gml.errors import DataError, UsageError, parameter, quote
+from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
+from gml.kernel.number import parse_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WHERE = "the frame"
+_SKIPPED = CsvColumn(SKIP, [], None)
+
+
+def is_frame(data: object) -> TypeGuard[pd.DataFrame]:
+    """Whether something is a pandas DataFrame; nothing is where pandas was never imported."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(data, pandas.DataFrame)
+
+
+def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None = None) -> Dataset:
+    """Code the columns of a frame that `used` picks out of those that the options leave."""
+    for name in ("delimiter", "encoding"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"{parameter(name)} is about text files, and this is a frame")
+    if options.decimal != ".":
+        raise UsageError(f"{parameter('decimal')} is about text files, and this is a frame")
+    names = [str(name) for name in frame.columns]
+    series = [frame.iloc[:, j] for j in range(len(names))]
+    options = replace(options, levels=_with_categories(options.levels, names, series))
+    chosen = choose_columns(names, options, used, WHERE)
+    na = frozenset(token.strip(" ") for token in options.na_tokens)
+    columns = [
+        _SKIPPED if spec.kind == SKIP else _Column(name, found, spec, na).read()
+        for name, found, spec in zip(
+            names, series, column_specs(names, chosen, options), strict=True
+        )
+    ]
+    return build_dataset(columns, names, chosen, options, WHERE, None)
+
+
+def _with_categories(
+    schema: Schema, names: Sequence[str], series: Sequence[pd.Series[Any]]
+) -> Schema:
+    """Declare the categories of columns that a schema says nothing of."""
+    levels, kinds = {}, dict(schema.kinds)
+    for name, column in zip(names, series, strict=True):
+        categories = getattr(column.dtype, "categories", None)
+        if categories is None:
+            continue
+        levels[name] = tuple(_texts(categories))
+        if len(set(levels[name])) < len(levels[name]):
+            raise DataError(f"{WHERE}: column {quote(name)}: two categories have the same label")
+        if len(levels[name]) > MAX_LEVELS:
+            raise DataError(f"{WHERE}: column {quote(name)}: more than {MAX_LEVELS} categories")
+        kinds.setdefault(name, ORDINAL if column.cat.ordered else NOMINAL)
+    return replace(with_levels(schema, levels), kinds=kinds)
+
+
+class _Column:
+    """A column of a frame, and what is to be made of it."""
+
+    def __init__(
+        self, name: str, series: pd.Series[Any], spec: ColumnSpec, na: frozenset[str]
+    ) -> None:
+        self._name = name
+        self._series = series
+        self._spec = spec
+        self._na = na
+
+    def read(self) -> CsvColumn:
+        """Return the column in the kernel's form."""
+        if self._spec.kind == NUMBERS:
+            plain = self._plain_numbers()
+            if plain is not None:
+                return CsvColumn(NUMBERS, [], plain)
+        texts, at = _distinct(self._series)
+        return self._numbers(texts, at) if self._spec.kind == NUMBERS else self._codes(texts, at)
+
+    def _plain_numbers(self) -> NDArray[np.float64] | None:
+        """Numbers as they stand, unless one has to be looked at as text: infinite, or a token."""
+        if not isinstance(self._series.dtype, np.dtype) or self._series.dtype.kind not in "iuf":
+            return None
+        found: NDArray[np.float64] = self._series.to_numpy().astype(np.float64)
+        tokens = [parse_number(token.encode(), ".") for token in self._na]
+        if np.isinf(found).any() or any((found == token).any() for token in tokens):
+            return None
+        return found
+
+    def _numbers(self, texts: Sequence[str], at: NDArray[np.int64]) -> CsvColumn:
+        lookup = np.full(len(texts) + 1, np.nan)
+        for k, text in enumerate(texts):
+            if text.strip(" ") in self._na:
+                continue
+            number = parse_number(text.encode("utf-8", "replace"), ".")
+            if number is None:
+                raise self._refused(at == k, f"{quote(text)} is not a number")
+            lookup[k] = number
+        return CsvColumn(NUMBERS, [], lookup[at])
+
+    def _codes(self, texts: Sequence[str], at: NDArray[np.int64]) -> CsvColumn:
+        declared = self._spec.declared
+        codes = {label: code for code, label in enumerate(declared or self._spec.known)}
+        lookup = np.full(len(texts) + 1, -1, dtype=np.int64)
+        for k, text in enumerate(texts):
+            if text not in codes:
+                if text.strip(" ") in self._na:
+                    continue
+                if declared is not None:
+                    raise self._refused(at == k, undeclared(text, declared))
+                if not is_text(text):
+                    raise self._refused(at == k, f"{quote(text)} is not valid text")
+                codes[text] = len(codes)
+            lookup[k] = codes[text]
+        labels = list(codes)
+        if declared is None and len(labels) > self._spec.max_levels:
+            spell = [parse_number(label.encode(), ".") for label in labels]
+            if self._spec.numbers_on_overflow and None not in spell:
+                numbers = np.array([*spell, np.nan], dtype=np.float64)
+                return CsvColumn(NUMBERS, labels, numbers[lookup[at]])
+            return CsvColumn(OVERFLOW, labels, None)
+        narrow = code_type(len(labels))
+        kind = CODES8 if narrow is np.uint8 else CODES16
+        # −1 becomes the largest code, which means missing.
+        return CsvColumn(kind, labels, lookup[at].astype(narrow))
+
+    def _refused(self, rows: NDArray[np.bool_], why: str) -> DataError:
+        row = int(np.argmax(rows)) + 1
+        return DataError(f"{WHERE}: data row {row}: column {quote(self._name)}: {why}")
+
+
+def _distinct(series: pd.Series[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the different values of a column as text, and which of them each cell has, or −1."""
+    if hasattr(series.dtype, "categories"):
+        texts, codes = _texts(series.dtype.categories), series.cat.codes.to_numpy()
+        # Categories without a row are not among the values.
+        seen, at = np.unique(codes[codes >= 0], return_inverse=True)
+        return [texts[k] for k in seen], _placed(codes < 0, at)
+    gaps = series.isna().to_numpy()
+    kept = series[~gaps]
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind == "f":
+        # By their bits, as −0.0 and 0.0 are written differently.
+        values = kept.to_numpy()
+        bits, at = np.unique(values.view(f"u{values.dtype.itemsize}"), return_inverse=True)
+        return _texts(bits.view(values.dtype)), _placed(gaps, at)
+    if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "iubM"):
+        # 1, 1.0 and True are equal, but written differently.
+        kept = kept.astype(object).map(str)
+    at, found = kept.factorize()
+    return _texts(found), _placed(gaps, at)
+
+
+def _placed(gaps: NDArray[np.bool_], at: NDArray[Any]) -> NDArray[np.int64]:
+    places = np.full(len(gaps), -1, dtype=np.int64)
+    places[~gaps] = at.reshape(-1)
+    return places
+
+
+def _texts(values: Any) -> list[str]:
+    """Return values as they stand in a CSV file that pandas writes."""
+    if values.dtype.kind == "M":
+        values = values.astype(str)
+    return [str(value) for value in values]

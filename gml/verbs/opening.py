@@ -1,0 +1,279 @@
+"""What every verb takes as its data: a path, a frame, a dataset or an engine, opened for counting.
+
+Paths and frames are read as reading keywords say; a count file is opened for its tables. What was
+read before stays as it is, so reading keywords are refused with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
+
+from gml import ledger
+from gml.counts.counter import Counter
+from gml.data.columns import Choice, choose_columns
+from gml.data.dataset import Dataset
+from gml.data.discretize import cuts_of_levels
+from gml.data.frames import WHERE, is_frame
+from gml.data.options import (
+    ReadingKeywords,
+    ReadOptions,
+    Undeclared,
+    given_keywords,
+    reading_options,
+)
+from gml.data.parquet import is_count_file
+from gml.data.reading import read_dataset
+from gml.data.schema import with_levels
+from gml.errors import CannotAnswer, UsageError, listing, parameter, place
+from gml.progress import reporter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gml.counts.countfile import CountFile
+    from gml.counts.from_file import CountFileCounter
+
+Rows: TypeAlias = "str | os.PathLike[str] | pd.DataFrame"
+"""What is read: a path (`-` is standard input) or a frame."""
+
+Data: TypeAlias = "Rows | Dataset | Counter"
+"""What can be counted."""
+
+_MANY_LEVELS = 20
+_ABOUT_ROWS = (
+    *("delimiter", "decimal", "encoding", "na", "weights", "weights_fractional"),
+    *("bins", "discretize", "cut", "numeric", "max_levels"),
+)
+
+
+def open_data(
+    data: Data,
+    *,
+    used: Choice | None = None,
+    declared: Mapping[str, tuple[str, ...]] | None = None,
+    undeclared: Undeclared = "labels",
+    offer_available: bool = True,
+    threads: int | None = None,
+    **reading: Unpack[ReadingKeywords],
+) -> Counter:
+    """Return an engine over data, whichever way they are given.
+
+    Parameters
+    ----------
+    data
+        A path (CSV, Parquet, a count file, `-` for standard input), a pandas DataFrame, a Dataset
+        or a Counter.
+    used
+        Picks the columns used out of those that the reading keywords leave; all by default.
+    declared
+        Levels by column that a graph has, for columns of a path or frame of which no reading
+        keyword says otherwise.
+    undeclared
+        Whether columns of a path or frame hold labels or numbers where neither `numeric` nor a
+        schema says so.
+    offer_available
+        Whether a message on missing values offers to count the rows complete in each table.
+    threads
+        All cores by default.
+    **reading
+        How to read a path or frame, as `gml.read` takes it.
+
+    Examples
+    --------
+    >>> import gml
+    >>> counter = open_data("sample_data/asia.csv", columns=["smoke", "lung"])
+    >>> [variable.name for variable in counter.variables], counter.n
+    (['smoke', 'lung'], 5000)
+    >>> open_data(gml.read("sample_data/asia.csv"), bins=4)
+    Traceback (most recent call last):
+    gml.errors.UsageError: `bins` is about reading, and the data is a Dataset, which is read already
+    """
+    given = given_keywords(reading)
+    if isinstance(data, Dataset):
+        _refuse_reading(given, "a Dataset")
+        from gml.counts.memory import MemoryCounter
+
+        chosen = data if used is None else data.select(used(data.names))
+        counter: Counter = MemoryCounter(chosen, threads=threads)
+    elif _is_counter(data):
+        _refuse_reading(given, "a Counter")
+        counter = data
+    else:
+        if declared:
+            reading = declaring(reading, declared)
+        counter = _read(data, used, undeclared, offer_available, threads, reading)
+    _note_size(counter.n, len(counter.variables), data)
+    _warn_of_levels(counter)
+    return counter
+
+
+def read_rows(
+    data: Rows,
+    *,
+    used: Choice | None = None,
+    undeclared: Undeclared = "labels",
+    offer_available: bool = True,
+    **reading: Unpack[ReadingKeywords],
+) -> Dataset:
+    """Return the rows of a path or frame, for what needs no tables; see `open_data`.
+
+    Examples
+    --------
+    >>> read_rows("sample_data/asia.csv", columns="smoke").n
+    5000
+    """
+    dataset = _dataset(data, used, undeclared, offer_available, reading)
+    _note_size(dataset.n, len(dataset.names), data)
+    return dataset
+
+
+def declaring(reading: ReadingKeywords, levels: Mapping[str, tuple[str, ...]]) -> ReadingKeywords:
+    """Return the keywords that declare the levels of columns where they say nothing else."""
+    options = reading_options(**reading)
+    free = {name: found for name, found in levels.items() if name not in options.cut}
+    if options.bins is not None and any(cuts_of_levels(found) for found in free.values()):
+        bins = parameter("bins")
+        reporter().note(f"the intervals of the graph are used, not those of {bins}")
+    return {**reading, "levels": with_levels(options.levels, free)}
+
+
+def open_count_file(
+    path: str,
+    options: ReadOptions,
+    *,
+    given: Collection[str] = (),
+    used: Choice | None = None,
+    threads: int | None = None,
+) -> CountFileCounter:
+    """Return the engine over the tables of a count file, for the columns used.
+
+    `given` names the reading keywords that were given: those about rows are refused.
+    """
+    from gml.counts.count_parquet import read_counts
+    from gml.counts.from_file import CountFileCounter
+    from gml.counts.recoding import declared_recoding
+
+    if options.undeclared == "numbers":
+        raise CannotAnswer(f"{path}: a count file has no numbers; give the rows themselves")
+    for name in _ABOUT_ROWS:
+        if name in given:
+            raise UsageError(f"{parameter(name)} is about rows, and {path} is a count file")
+    counts = read_counts(path)
+    if "missing" in given and options.missing != counts.options.missing:
+        raise UsageError(
+            f"{parameter('missing', options.missing)}: {path} was counted with "
+            f"{parameter('missing', counts.options.missing)}"
+        )
+    chosen = [counts.names[j] for j in choose_columns(counts.names, options, used, path)]
+    numbers = [name for name in chosen if options.is_numeric(name)]
+    if numbers:
+        raise CannotAnswer(
+            f"{path}: a count file has no numbers, but the schema declares {listing(numbers)} "
+            "numeric; give the rows themselves"
+        )
+    _warn_of_dropped_rows(counts, chosen)
+    recodings = {
+        name: new
+        for name in chosen
+        if (new := declared_recoding(counts, name, options, path)) is not None
+    }
+    return CountFileCounter(
+        counts,
+        columns=chosen,
+        recodings=recodings,
+        where=path,
+        digest=ledger.current().digests.get(path),
+        threads=threads,
+    )
+
+
+def _read(
+    data: Rows,
+    used: Choice | None,
+    undeclared: Undeclared,
+    offer_available: bool,
+    threads: int | None,
+    reading: ReadingKeywords,
+) -> Counter:
+    from gml.counts.memory import MemoryCounter
+
+    if isinstance(data, str | os.PathLike) and os.fspath(data) != "-" and is_count_file(data):
+        options = replace(reading_options(**reading), undeclared=undeclared)
+        given = given_keywords(reading)
+        return open_count_file(os.fspath(data), options, given=given, used=used, threads=threads)
+    dataset = _dataset(data, used, undeclared, offer_available, reading)
+    return MemoryCounter(dataset, threads=threads)
+
+
+def _dataset(
+    data: Rows,
+    used: Choice | None,
+    undeclared: Undeclared,
+    offer_available: bool,
+    reading: ReadingKeywords,
+) -> Dataset:
+    if not isinstance(data, str | os.PathLike) and not is_frame(data):
+        kind = type(data).__name__
+        article = "an" if kind[0].lower() in "aeiou" else "a"
+        raise UsageError(
+            f"data must be a path, a DataFrame, a Dataset or a Counter, not {article} {kind}"
+        )
+    options = replace(
+        reading_options(**reading),
+        undeclared=undeclared,
+        offer_available=offer_available,
+        digest=ledger.current().wants_digests,
+    )
+    return read_dataset(data, options, used=used)
+
+
+def _is_counter(data: Any) -> TypeGuard[Counter]:
+    """Whether something counts; any engine will do, whatever its class."""
+    return all(hasattr(data, member) for member in ("variables", "n", "tables"))
+
+
+def _refuse_reading(given: Collection[str], kind: str) -> None:
+    if given:
+        are = "is" if len(given) == 1 else "are"
+        raise UsageError(
+            f"{', '.join(map(parameter, given))} {are} about reading, and the data is {kind}, "
+            "which is read already"
+        )
+
+
+def _note_size(rows: int, columns: int, data: Data) -> None:
+    reporter().note(f"{rows} rows, {columns} columns used")
+    if rows == 0:
+        where = place(data) if isinstance(data, str | os.PathLike) else "the data"
+        raise CannotAnswer(f"{WHERE if is_frame(data) else where}: no rows are left to count")
+
+
+def _warn_of_levels(counter: Counter) -> None:
+    """Warn of columns with too many values, and with one only."""
+    many = [
+        f"{v.name!r} ({len(v.levels)})"
+        for v in counter.variables
+        if v.levels is not None and len(v.levels) > max(_MANY_LEVELS, counter.n / 5)
+    ]
+    if many:
+        reporter().warn(
+            f"too many values for {counter.n} rows to say much: {', '.join(sorted(many)[:8])}; "
+            f"cut numbers with {parameter('bins')}, or take them as numbers "
+            f"({parameter('test', 'fisher-z')}, {parameter('score', 'bic-g')})"
+        )
+    constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
+    if constant:
+        reporter().warn(
+            f"one value only, so independent of everything: {listing(sorted(constant))}"
+        )
+
+
+def _warn_of_dropped_rows(counts: CountFile, chosen: list[str]) -> None:
+    if counts.dropped and len(chosen) < len(counts.columns):
+        reporter().warn(
+            f"{counts.dropped} rows were dropped when counting, for missing values in any of "
+            f"{len(counts.columns)} columns, of which {len(chosen)} are used here"
+        )
