@@ -37,7 +37,7 @@ class BayesFactorTest(CounterTest):
     summary = "the Bayes factor of dependence"
     statistic = "ln BF"
     formula = "ln BF = BDeu(x | y,Z) − BDeu(x | Z)"
-    rule = "ln BF > `--log-bf`"
+    rule = "ln BF > `log_bf`"
     options = (ESS, _LOG_BF, MIN_PER_CELL)
 
     @property

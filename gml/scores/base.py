@@ -108,9 +108,9 @@ def as_score(score: Score) -> DecomposableScore:
     >>> class FewParents:
     ...     names = ("a", "b")
     ...     def local(self, child, parents):
-    ...         return -float(len(parents))
+    ...         return 1.0 - len(parents)
     >>> as_score(FewParents()).batch([(0, ()), (0, (1,))]).tolist()
-    [0.0, -1.0]
+    [1.0, 0.0]
     """
     return score if isinstance(score, DecomposableScore) else _AdaptedScore(score)
 

@@ -98,7 +98,7 @@ class Bd(DirichletScore):
 
     name = "bd"
     summary = "marginal likelihood, prior rows per cell as given"
-    formula = "bdeu with α = `--prior-count`"
+    formula = "bdeu with α = `prior_count`"
     options = (prior_rows("prior_count", "Prior rows per cell"),)
 
     def _prior_rows(self) -> float:
