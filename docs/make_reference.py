@@ -1,17 +1,27 @@
-"""Write docs/commands.md: the command reference, from what --help prints.
+"""Write what the documentation has from the code itself.
+
+docs/commands.md is what --help prints; the tables of tests and scores in docs/methods.md are what
+these say of themselves.
 
 python docs/make_reference.py          # or: make docs
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from click.testing import CliRunner
 
 from gml.cli.main import COMMANDS, cli
+from gml.errors import parameter, with_flags
+from gml.independence.registry import TESTS
+from gml.parameters import Option
+from gml.scores.registry import SCORES
 
 TARGET = Path(__file__).with_name("commands.md")
+METHODS = Path(__file__).with_name("methods.md")
 
 
 def help_of(*args: str) -> str:
@@ -38,5 +48,64 @@ def reference() -> str:
     return "\n".join(parts) + "\n"
 
 
+def tests_table() -> str:
+    """Return the table of the independence tests."""
+    return _table(
+        (parameter("test"), "", "statistic", "dependent iff", "for", "options"),
+        (
+            (
+                name,
+                test.summary,
+                test.formula,
+                test.rule,
+                " and ".join(test.columns),
+                _names(test.options),
+            )
+            for name, test in TESTS.items()
+        ),
+    )
+
+
+def scores_table() -> str:
+    """Return the table of the scores."""
+    return _table(
+        (parameter("score"), "", "a node's part", "equivalent", "for", "options"),
+        (
+            (
+                name,
+                score.summary,
+                score.formula,
+                "yes" if score.equivalent else "no",
+                " and ".join(score.columns),
+                _names(score.options),
+            )
+            for name, score in SCORES.items()
+        ),
+    )
+
+
+def _names(options: Iterable[Option]) -> str:
+    return ", ".join(parameter(option.name) for option in options)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    cells = [[_cell(cell) for cell in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def _cell(text: str) -> str:
+    return with_flags(text).replace("|", "\\|")
+
+
+def with_tables(page: str) -> str:
+    """Return a page with the tables between its marks made anew."""
+    for name, table in (("tests", tests_table()), ("scores", scores_table())):
+        marked = re.compile(f"(<!-- table of {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        page = marked.sub(lambda found, table=table: f"{found[1]}{table}{found[2]}", page)
+    return page
+
+
 if __name__ == "__main__":
     TARGET.write_text(reference(), encoding="utf-8")
+    METHODS.write_text(with_tables(METHODS.read_text(encoding="utf-8")), encoding="utf-8")

@@ -48,6 +48,12 @@ def test_reference_is_current():
     assert (ROOT / "docs/commands.md").read_text() == expected, "run make docs"
 
 
+def test_tables_of_tests_and_scores_are_current():
+    page = (ROOT / "docs/methods.md").read_text()
+    assert script("make_reference").with_tables(page) == page, "run make docs"
+    assert all(f"\n| {name} |" in page for name in (*gml.TESTS, *gml.SCORES))
+
+
 def test_every_command_has_help_and_examples():
     import click
 

@@ -10,10 +10,14 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "gml"
 
 # Each room with the rooms it may use, itself and the floor aside.
-FLOOR = {"errors", "ledger", "signals", "atomic", "progress", "resources", "stopping", "name_order"}
+FLOOR = {
+    *("errors", "ledger", "signals", "atomic", "progress", "resources", "stopping", "name_order"),
+    "parameters",
+}
 MAY_USE = {
     "errors": set(),
     "ledger": {"errors"},
+    "parameters": {"errors"},
     "signals": set(),
     "atomic": {"errors", "ledger", "signals"},
     "progress": {"errors", "stopping"},

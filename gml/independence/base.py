@@ -1,4 +1,4 @@
-"""What a test of x ⟂ y | Z is: a result, a verdict, and the CITest protocol.
+"""What a test of x ⟂ y | Z is: a result, a verdict, and what a test must have.
 
 Beside its verdict every test has a *margin*: how far a result speaks for independence, in nats.
 Independent means a margin of at least 0, an insufficient result has none (NaN). For tests with a
@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Triple
+from gml.data.column_kinds import require_kinds
+from gml.parameters import LABELS, Option, values_of
+from gml.resources import available_threads
 
 INDEPENDENT = "independent"
 DEPENDENT = "dependent"
@@ -84,6 +87,24 @@ class ResultArrays(Sequence[CIResult]):
         return (self[k] for k in range(len(self)))
 
     @classmethod
+    def of(cls, results: Sequence[CIResult]) -> ResultArrays:
+        """The columns of results that were found one by one."""
+        strata = [result.strata for result in results]
+        return cls(
+            statistic=np.array([result.statistic for result in results], dtype=np.float64),
+            n=np.array([result.n for result in results], dtype=np.int64),
+            sufficient=np.array([result.sufficient for result in results], dtype=bool),
+            varies=np.array([result.varies for result in results], dtype=bool),
+            strata=None
+            if all(number is None for number in strata)
+            else np.array([number or 0 for number in strata], dtype=np.int64),
+            df=_column([result.df for result in results]),
+            log_p=_column([result.log_p for result in results]),
+            mi=_column([result.mi for result in results]),
+            cramers_v=_column([result.cramers_v for result in results]),
+        )
+
+    @classmethod
     def room(cls, n: int, like: ResultArrays) -> ResultArrays:
         """Room for n results with the columns of others; the strata, which none reports, aside."""
         columns: dict[str, Any] = {
@@ -106,18 +127,22 @@ class ResultArrays(Sequence[CIResult]):
         return ResultArrays(**columns)
 
 
+def _column(values: Sequence[float | None]) -> NDArray[np.float64] | None:
+    if all(value is None for value in values):
+        return None
+    return np.array([math.nan if v is None else v for v in values], dtype=np.float64)
+
+
 def _value(column: NDArray[np.float64] | None, k: int) -> float | None:
     return None if column is None or math.isnan(column[k]) else float(column[k])
 
 
 class CITest(Protocol):
-    """A conditional independence test of named variables.
+    """A conditional independence test of named variables: all that a learner asks of one.
 
-    A test written by a user needs `names` and the call; it may have a `verdict` (else p ≤ α means
-    dependent) and a `batch` (else it is called for one test at a time).
+    Such an object may also have a `verdict` (`Judging`; else p ≤ α means dependent) and a `batch`
+    (`Batching`; else it is called for one test at a time).
     """
-
-    name: str
 
     @property
     def names(self) -> Sequence[str]:
@@ -126,41 +151,138 @@ class CITest(Protocol):
     def __call__(self, x: int, y: int, given: Sequence[int] = ()) -> CIResult:
         """Test x ⟂ y given a set of columns (positions)."""
 
-    def batch(self, triples: Sequence[Triple]) -> Sequence[CIResult]:
-        """Run many tests."""
+
+@runtime_checkable
+class Judging(Protocol):
+    """A test with a rule of its own for when x and y are dependent."""
 
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
         """Judge a result; `log_p` replaces the result's own p-value (for adjusted ones)."""
 
 
-class SingleTest(ABC):
-    """One test is a batch of one."""
+@runtime_checkable
+class Batching(Protocol):
+    """A test that is quicker with many questions at a time."""
 
-    name = ""
-
-    def __call__(self, x: int, y: int, given: Sequence[int] = ()) -> CIResult:
-        """Test x ⟂ y given a set of columns (positions)."""
-        return self.batch([(x, y, tuple(given))])[0]
-
-    @abstractmethod
-    def batch(self, triples: Sequence[Triple]) -> Sequence[CIResult]:
+    def batch(self, triples: Sequence[Triple]) -> Iterable[CIResult]:
         """Run many tests."""
 
 
-class CounterTest(SingleTest):
-    """A test over the columns of a counter."""
+class IndependenceTest(ABC):
+    """A test as all of gml uses it; who writes one needs `names` and `batch`."""
 
-    def __init__(self, counter: Counter) -> None:
+    name: str = ""
+    names: Sequence[str]
+    df_rule: str | None = None
+    """How degrees of freedom are counted, where there are any."""
+
+    def __call__(self, x: int, y: int, given: Sequence[int] = ()) -> CIResult:
+        """Test x ⟂ y given a set of columns (positions)."""
+        result: CIResult = self.batch([(x, y, tuple(given))])[0]
+        return result
+
+    @abstractmethod
+    def batch(self, triples: Sequence[Triple]) -> ResultArrays:
+        """Run many tests."""
+
+    def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
+        """Judge a result; `log_p` replaces the result's own p-value (for adjusted ones)."""
+        return verdict_by_p(result, alpha, log_p)
+
+    def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
+        """How far each result speaks for independence: at least 0 independent, NaN insufficient.
+
+        By the verdict; a p-value, if there is one, says how far.
+        """
+        return np.array([self._margin(result, alpha) for result in results], dtype=np.float64)
+
+    def _margin(self, result: CIResult, alpha: float) -> float:
+        verdict = self.verdict(result, alpha)
+        if verdict == INSUFFICIENT:
+            return math.nan
+        margin = 0.0 if result.log_p is None else result.log_p - math.log(alpha)
+        return max(margin, 0.0) if verdict == INDEPENDENT else min(margin, -_TIE)
+
+
+def as_test(test: CITest) -> IndependenceTest:
+    """Return any test as one that has all that gml uses.
+
+    Examples
+    --------
+    >>> class Guess:
+    ...     names = ("a", "b")
+    ...     def __call__(self, x, y, given=()):
+    ...         return CIResult(1.0, None, math.log(0.3), None, 10)
+    >>> test = as_test(Guess())
+    >>> test.name, test.verdict(test(0, 1), 0.05)
+    ('Guess', 'independent')
+    """
+    return test if isinstance(test, IndependenceTest) else _AdaptedTest(test)
+
+
+class _AdaptedTest(IndependenceTest):
+    """A test that somebody wrote with no more than it needs."""
+
+    def __init__(self, test: CITest) -> None:
+        self.name = type(test).__name__
+        self.names = test.names
+        self._test = test
+        self._judge = test.verdict if isinstance(test, Judging) else verdict_by_p
+
+    def batch(self, triples: Sequence[Triple]) -> ResultArrays:
+        """Run many tests, one by one if need be."""
+        if isinstance(self._test, Batching):
+            return ResultArrays.of(list(self._test.batch(triples)))
+        return ResultArrays.of([self._test(*triple) for triple in triples])
+
+    def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
+        """Judge by the rule of the test, or by p."""
+        return self._judge(result, alpha, log_p)
+
+
+class CounterTest(IndependenceTest):
+    """A test over the columns of a counter, which describes itself.
+
+    What a class declares here is all that the command line, the checks of options and the
+    documentation know of the test.
+    """
+
+    summary: ClassVar[str] = ""
+    """What it is, in a few words."""
+    statistic: ClassVar[str] = "statistic"
+    """What the statistic is called."""
+    formula: ClassVar[str] = ""
+    """The statistic as a formula."""
+    rule: ClassVar[str] = "p ≤ α"
+    """When x and y are dependent."""
+    columns: ClassVar[tuple[str, ...]] = (LABELS,)
+    """The kinds of columns that it can use."""
+    p_value: ClassVar[bool] = False
+    """Whether it has a p-value, and so a level α."""
+    options: ClassVar[tuple[Option, ...]] = ()
+
+    def __init__(self, counter: Counter, *, threads: int | None = None, **options: Any) -> None:
+        """Take the options that the class declares; `threads` are for what is not counting."""
+        self._options = values_of(self.name, self.options, options)
+        require_kinds(self.name, self.columns, counter.variables)
         self._counter = counter
+        self._threads = threads or available_threads()
         self.names = tuple(variable.name for variable in counter.variables)
+
+    @classmethod
+    def statistic_at(cls, df: float | None) -> str:
+        """What the statistic of a result with so many degrees of freedom is called."""
+        return cls.statistic
+
+    @classmethod
+    def require_level(cls, alpha: float, options: Mapping[str, Any]) -> None:
+        """Refuse options with which the test could never reject at a level."""
 
 
 class PValueTest(CounterTest):
     """Judges by the p-value."""
 
-    def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
-        """Dependent iff p ≤ α."""
-        return verdict_by_p(result, alpha, log_p)
+    p_value = True
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
         """ln p − ln α of each result."""
@@ -200,29 +322,3 @@ def tiny_p(log10_p: float, digits: int) -> str:
     """
     exponent = math.floor(log10_p)
     return f"{10 ** (log10_p - exponent):.{digits}g}e{exponent}"
-
-
-def run(test: CITest, triples: Sequence[Triple]) -> Sequence[CIResult]:
-    """Run many tests, one by one if the test has no `batch`."""
-    if not hasattr(test, "batch"):
-        return [test(*triple) for triple in triples]
-    results = test.batch(triples)
-    return results if isinstance(results, Sequence) else list(results)
-
-
-def margins_of(test: CITest, results: Sequence[CIResult], alpha: float) -> NDArray[np.float64]:
-    """How far each result speaks for independence: at least 0 independent, NaN insufficient."""
-    if isinstance(results, ResultArrays) and hasattr(test, "margins"):
-        margins: NDArray[np.float64] = test.margins(results, alpha)
-        return margins
-    return np.array([_margin(test, result, alpha) for result in results], dtype=np.float64)
-
-
-def _margin(test: CITest, result: CIResult, alpha: float) -> float:
-    """By the verdict; a p-value, if there is one, says how far."""
-    judge = getattr(test, "verdict", verdict_by_p)
-    verdict = judge(result, alpha)
-    if verdict == INSUFFICIENT:
-        return math.nan
-    margin = 0.0 if result.log_p is None else result.log_p - math.log(alpha)
-    return max(margin, 0.0) if verdict == INDEPENDENT else min(margin, -_TIE)

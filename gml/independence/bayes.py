@@ -1,6 +1,6 @@
 """The Bayes factor of dependence: ln BF = BDeu(x | y, Z) − BDeu(x | Z).
 
-With prior count α = ess/(r_x·r_y·q) a cell (levels seen, q = ∏r_Z) and R(n, α) = ln Γ(n+α)/Γ(α),
+With prior count α = ess/(r_x·r_y·q) per cell (levels seen, q = ∏r_Z) and R(n, α) = ln Γ(n+α)/Γ(α),
 the scores differ by Σₛ [Σ R(n_xy, α) − Σ R(n_x, αr_y) − Σ R(n_y, αr_x) + R(n, αr_xr_y)], which is
 symmetric in x and y (Heckerman, Geiger & Chickering 1995). Dependent iff ln BF exceeds a threshold,
 0 by default.
@@ -8,15 +8,13 @@ symmetric in x and y (Heckerman, Geiger & Chickering 1995). Dependent iff ln BF 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import Counter, Triple, tables_of
-from gml.errors import UsageError
+from gml.counts.counter import Triple, tables_of
 from gml.independence.base import (
     INDEPENDENT,
     INSUFFICIENT,
@@ -26,26 +24,26 @@ from gml.independence.base import (
     settle_ties,
     verdict_of_margin,
 )
-from gml.independence.contingency import describe, is_sufficient
+from gml.independence.contingency import MIN_PER_CELL, describe, is_sufficient
+from gml.parameters import ESS, Option
+
+_LOG_BF = Option("log_bf", "real", 0.0, "Dependent if ln of the Bayes factor is above this")
 
 
 class BayesFactorTest(CounterTest):
     """Compares the two scores of x with and without y among its parents."""
 
     name = "bayes"
-    df_rule = None
+    summary = "the Bayes factor of dependence"
+    statistic = "ln BF"
+    formula = "ln BF = BDeu(x | y,Z) − BDeu(x | Z)"
+    rule = "ln BF > `log_bf`"
+    options = (ESS, _LOG_BF, MIN_PER_CELL)
 
-    def __init__(
-        self, counter: Counter, *, ess: float = 1.0, log_bf: float = 0.0, min_per_cell: float = 0
-    ) -> None:
-        if not 0 < ess < math.inf:
-            raise UsageError("--ess is positive and finite")
-        if not math.isfinite(log_bf):
-            raise UsageError("--log-bf is a finite number")
-        super().__init__(counter)
-        self._ess = ess
-        self._threshold = log_bf
-        self._min_per_cell = min_per_cell
+    @property
+    def _threshold(self) -> float:
+        threshold: float = self._options["log_bf"]
+        return threshold
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests; the statistic is ln BF."""
@@ -55,9 +53,9 @@ class BayesFactorTest(CounterTest):
         for k, counts in enumerate(tables):
             seen_x, seen_y = int(found.seen_x[k]), int(found.seen_y[k])
             if seen_x > 1 and seen_y > 1:
-                alpha = self._ess / (float(seen_x) * seen_y * float(found.seen_z[k]))
+                alpha = self._options["ess"] / (float(seen_x) * seen_y * float(found.seen_z[k]))
                 log_bf[k] = kernel.active().log_bayes_factor(_seen_levels(counts.table), alpha)
-        sufficient = is_sufficient(found, self._min_per_cell)
+        sufficient = is_sufficient(found, self._options["min_per_cell"])
         return describe(found, sufficient=sufficient, statistic=log_bf)
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ even margins, S strata and r, c non-empty rows and columns in each, it is off by
 
 (Williams 1976, Biometrika 63:33; uneven margins are rather less of a danger to G than his formula
 for them says, so means over the strata serve for r and c). Where the table is sparser G is misled:
-of 3×3×81 cells with two rows a cell it rejects a true independence four times in five at level
+of 3×3×81 cells with two rows per cell it rejects a true independence four times in five at level
 0.01. So X² is used instead, with the exact mean M and variance V that it has under independence
 over all tables with the margins of every stratum fixed (Haldane 1940, Biometrika 31:346; Lewis,
 Saunders & Westcott 1984, J. R. Stat. Soc. C 33:282):
@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import Counter, TableStatistics, Triple
+from gml.counts.counter import TableStatistics, Triple
 from gml.independence.base import PValueTest, ResultArrays
-from gml.independence.contingency import describe, is_sufficient
+from gml.independence.contingency import MIN_PER_CELL, describe, is_sufficient
 
 # Of the standard deviation of G that its mean may be off.
 _DENSE = 0.1
@@ -44,11 +44,17 @@ class CalibratedTest(PValueTest):
     """G² on dense tables, X² with its exact moments on sparse ones."""
 
     name = "auto"
+    summary = "G on dense tables, X² by its exact moments on sparse ones"
+    statistic = "G or scaled X²"
+    formula = "G with adjusted df, or X²·2M/V"
+    rule = "p ≤ α, χ² distribution"
+    options = (MIN_PER_CELL,)
     df_rule = "auto"
 
-    def __init__(self, counter: Counter, *, min_per_cell: float = 0) -> None:
-        super().__init__(counter)
-        self._min_per_cell = min_per_cell
+    @classmethod
+    def statistic_at(cls, df: float | None) -> str:
+        """G has whole degrees of freedom."""
+        return "G" if df is not None and float(df).is_integer() else "scaled X²"
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
@@ -64,7 +70,8 @@ class CalibratedTest(PValueTest):
         varies = (found.seen_x > 1) & (found.seen_y > 1)
         return describe(
             found,
-            sufficient=is_sufficient(found, self._min_per_cell) & (dense | spread | ~varies),
+            sufficient=is_sufficient(found, self._options["min_per_cell"])
+            & (dense | spread | ~varies),
             statistic=statistic,
             df=df,
             log_p=kernel.active().log_chi2_upper(statistic, df),

@@ -12,14 +12,15 @@ vary; and, if asked for, when n < K·cells.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Counter, TableStatistics, Triple
-from gml.errors import UsageError
 from gml.independence.base import (
     INSUFFICIENT,
     CIResult,
@@ -29,9 +30,18 @@ from gml.independence.base import (
     settle_ties,
     verdict_of_margin,
 )
+from gml.parameters import Option
 
-DF_RULES = ("full", "adjusted")
-STATISTICS = ("g", "chi2")
+MIN_PER_CELL = Option(
+    "min_per_cell", "real", 0.0, "Insufficient with fewer rows than this per cell; 0: off", least=0
+)
+DF = Option(
+    "df",
+    "choice",
+    "full",
+    "Degrees of freedom: all seen levels, or non-empty rows and columns",
+    choices=("full", "adjusted"),
+)
 
 
 def full_df(found: TableStatistics) -> NDArray[np.float64]:
@@ -83,50 +93,74 @@ def describe(
 
 
 class ChiSquaredTest(PValueTest):
-    """G² or X² against the χ² distribution."""
+    """A statistic against the χ² distribution."""
 
-    def __init__(
-        self, counter: Counter, *, statistic: str = "g", df: str = "full", min_per_cell: float = 0
-    ) -> None:
-        super().__init__(counter)
-        if df not in DF_RULES:
-            raise UsageError(f"df is one of {', '.join(DF_RULES)}")
-        if statistic not in STATISTICS:
-            raise UsageError(f"the statistic is one of {', '.join(STATISTICS)}")
-        self.name = statistic
-        self.df_rule = df
-        self._min_per_cell = min_per_cell
+    rule = "p ≤ α, χ² distribution"
+    options = (DF, MIN_PER_CELL)
+
+    def __init__(self, counter: Counter, *, threads: int | None = None, **options: Any) -> None:
+        super().__init__(counter, threads=threads, **options)
+        self.df_rule = self._options["df"]
+
+    @abstractmethod
+    def _statistic(self, found: TableStatistics) -> NDArray[np.float64]:
+        """The statistic of each table."""
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
         found = self._counter.statistics(triples)
         df = full_df(found) if self.df_rule == "full" else found.df_adjusted.astype(np.float64)
-        statistic = np.ascontiguousarray(found.g if self.name == "g" else found.x2)
+        statistic = np.ascontiguousarray(self._statistic(found))
         return describe(
             found,
-            sufficient=is_sufficient(found, self._min_per_cell),
+            sufficient=is_sufficient(found, self._options["min_per_cell"]),
             statistic=statistic,
             df=df,
             log_p=kernel.active().log_chi2_upper(statistic, df),
         )
 
 
+class GTest(ChiSquaredTest):
+    """G², the likelihood ratio."""
+
+    name = "g"
+    summary = "the likelihood ratio G"
+    statistic = "G"
+    formula = "G"
+
+    def _statistic(self, found: TableStatistics) -> NDArray[np.float64]:
+        return found.g
+
+
+class PearsonTest(ChiSquaredTest):
+    """Pearson's X²."""
+
+    name = "chi2"
+    summary = "Pearson's X²"
+    statistic = "X²"
+    formula = "X²"
+
+    def _statistic(self, found: TableStatistics) -> NDArray[np.float64]:
+        return found.x2
+
+
 class ThresholdTest(CounterTest):
     """Mutual information against the BIC threshold."""
 
     name = "mi-threshold"
+    summary = "mutual information against the threshold of BIC"
+    statistic = "I"
+    formula = "I"
+    rule = "I > df·ln n/2n, full df: the edge raises BIC"
+    options = (MIN_PER_CELL,)
     df_rule = "full"
-
-    def __init__(self, counter: Counter, *, min_per_cell: float = 0) -> None:
-        super().__init__(counter)
-        self._min_per_cell = min_per_cell
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests; the statistic is I in nats."""
         found = self._counter.statistics(triples)
         return describe(
             found,
-            sufficient=is_sufficient(found, self._min_per_cell),
+            sufficient=is_sufficient(found, self._options["min_per_cell"]),
             statistic=found.g / (2 * np.maximum(found.n, 1)),
             df=full_df(found),
         )

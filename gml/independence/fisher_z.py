@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from gml import kernel
 from gml.counts.counter import Counter, Moments, Triple
 from gml.counts.exact_algebra import eliminate, require_regular
 from gml.independence.base import CIResult, PValueTest, ResultArrays
+from gml.parameters import NUMBERS
 
 _MOST_KEPT = 1000
 
@@ -27,13 +28,16 @@ class FisherZTest(PValueTest):
     """Partial correlation of numeric columns."""
 
     name = "fisher-z"
-    df_rule = None
+    summary = "the partial correlation of numbers"
+    statistic = "z"
+    formula = "√(n−|Z|−3)·atanh r, r the partial correlation"
+    rule = "two-sided normal p ≤ α"
+    columns = (NUMBERS,)
 
-    def __init__(self, counter: Counter) -> None:
-        super().__init__(counter)
+    def __init__(self, counter: Counter, *, threads: int | None = None, **options: Any) -> None:
+        super().__init__(counter, threads=threads, **options)
         self._known: Moments | None = None
         self._keeps = len(self.names) <= _MOST_KEPT and not counter.missing
-        self._position: dict[int, int] = {}
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
@@ -69,16 +73,12 @@ class FisherZTest(PValueTest):
 
     def _products(self, columns: Sequence[int]) -> tuple[int, Sequence[Sequence[int]]]:
         """n and the cross-products of some columns; those of all are kept if all have all rows."""
-        variables = self._counter.variables
-        if not self._keeps or not all(variables[j].is_continuous for j in columns):
+        if not self._keeps:
             moments = self._counter.moments(columns)
             return moments.n, moments.cross
         if self._known is None:
-            numeric = [j for j, variable in enumerate(variables) if variable.is_continuous]
-            self._known = self._counter.moments(numeric)
-            self._position = {j: k for k, j in enumerate(numeric)}
-        chosen = [self._position[j] for j in columns]
-        return self._known.n, [[self._known.cross[i][j] for j in chosen] for i in chosen]
+            self._known = self._counter.moments(range(len(self.names)))
+        return self._known.n, [[self._known.cross[i][j] for j in columns] for i in columns]
 
 
 def _or_nan(value: float | None) -> float:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from gml.counts.counter import Triple
 from gml.graph.graph import Graph
 from gml.graph.separation import Separation
-from gml.independence.base import CIResult, SingleTest, verdict_by_p
+from gml.independence.base import CIResult, IndependenceTest, ResultArrays
 
 
-class OracleTest(SingleTest):
+class OracleTest(IndependenceTest):
     """Independent (p = 1) iff d-separated, else dependent (p = 0).
 
     Examples
@@ -28,16 +28,12 @@ class OracleTest(SingleTest):
         self.names = dag.names
         self._separation = Separation(dag)
 
-    def batch(self, triples: Sequence[Triple]) -> list[CIResult]:
+    def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Answer many queries."""
-        return [self._test(*triple) for triple in triples]
+        return ResultArrays.of([self._test(*triple) for triple in triples])
 
     def _test(self, x: int, y: int, given: tuple[int, ...]) -> CIResult:
         separated = self._separation.separated(x, y, given)
         return CIResult(
             0.0 if separated else math.inf, None, 0.0 if separated else -math.inf, None, 0
         )
-
-    def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
-        """Dependent iff d-connected."""
-        return verdict_by_p(result, alpha, log_p)

@@ -10,56 +10,60 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import Counter, Triple, tables_of
-from gml.errors import CannotAnswer, UsageError
+from gml.counts.counter import Triple, tables_of
+from gml.errors import CannotAnswer, UsageError, parameter
 from gml.independence.base import INSUFFICIENT, CIResult, PValueTest, ResultArrays
-from gml.independence.contingency import describe, is_sufficient
+from gml.independence.contingency import MIN_PER_CELL, describe, is_sufficient
 from gml.kernel.pool import in_order
+from gml.parameters import Option
 from gml.progress import reporter
-from gml.resources import available_threads
 
 _SLACK = 1e-9
 _CHUNK = 250
 _MOST_ROWS = 1 << 32
+
+_PERMUTATIONS = Option(
+    "permutations", "whole", 5000, "Tables to draw", least=1, most=10**9, metavar="B"
+)
+_SEED = Option("seed", "seed", 0, "Of the random numbers")
 
 
 class PermutationTest(PValueTest):
     """G against its permutation distribution."""
 
     name = "permutation"
-    df_rule = None
+    summary = "G against its permutation distribution"
+    statistic = "G"
+    formula = "G"
+    rule = "p = (1 + #{G* ≥ G − 10⁻⁹})/(B+1) ≤ α"
+    options = (_PERMUTATIONS, _SEED, MIN_PER_CELL)
 
-    def __init__(
-        self,
-        counter: Counter,
-        *,
-        permutations: int = 5000,
-        seed: int = 0,
-        threads: int | None = None,
-        min_per_cell: float = 0,
-    ) -> None:
-        if permutations < 1:
-            raise UsageError("--permutations is at least 1")
-        super().__init__(counter)
-        self._permutations = permutations
-        self._seed = seed
-        self._threads = threads or available_threads()
-        self._min_per_cell = min_per_cell
+    @classmethod
+    def require_level(cls, alpha: float, options: Mapping[str, Any]) -> None:
+        """Refuse so few permutations that even the smallest p possible is above α."""
+        permutations = options.get("permutations", _PERMUTATIONS.default)
+        if 1 / (permutations + 1) > alpha:
+            raise UsageError(
+                f"{parameter('permutations', permutations)} cannot reach "
+                f"{parameter('alpha', alpha)}; use {math.ceil(1 / alpha) - 1} or more"
+            )
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
         found = self._counter.statistics(triples)
         if len(found.n) and found.n.max() > _MOST_ROWS:
             raise CannotAnswer(
-                f"{found.n.max()} rows are too many to permute, and enough for --test g"
+                f"{found.n.max()} rows are too many to permute, and enough for "
+                f"{parameter('test', 'g')}"
             )
-        sufficient = is_sufficient(found, self._min_per_cell)
+        sufficient = is_sufficient(found, self._options["min_per_cell"])
         sets = tables_of(self._counter.order, triples)
         log_p = np.zeros(len(triples))
         for k, counts in enumerate(self._counter.tables(sets)):
@@ -72,7 +76,7 @@ class PermutationTest(PValueTest):
 
     def _log_p(self, table: NDArray[np.int64], g: float, key: tuple[int, int]) -> float:
         draw = kernel.active().permutation_draws
-        total = self._permutations
+        total = self._options["permutations"]
         starts = range(0, total, _CHUNK)
 
         def chunk(start: int) -> int:
@@ -87,18 +91,18 @@ class PermutationTest(PValueTest):
 
     def _key(self, names: Sequence[str]) -> tuple[int, int]:
         # Lengths keep ("a", "bc") and ("ab", "c") apart.
-        parts = [str(self._seed), *(f"{len(name)}:{name}" for name in names)]
+        parts = [str(self._options["seed"]), *(f"{len(name)}:{name}" for name in names)]
         digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
 
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
         """Dependent iff p ≤ α; no verdict when even the smallest p possible is above α."""
-        if 1 / (self._permutations + 1) > alpha:
+        if 1 / (self._options["permutations"] + 1) > alpha:
             return INSUFFICIENT
         return super().verdict(result, alpha, log_p)
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
         """ln p − ln α of each result; none when even the smallest p possible is above α."""
-        if 1 / (self._permutations + 1) > alpha:
+        if 1 / (self._options["permutations"] + 1) > alpha:
             return np.full(len(results), np.nan)
         return super().margins(results, alpha)

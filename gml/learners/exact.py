@@ -51,7 +51,7 @@ from gml.learners.parent_sets import (
 from gml.learners.search import SearchResult
 from gml.progress import Deadline, reporter
 from gml.resources import default_budget, format_size
-from gml.scores.base import Score, total
+from gml.scores.base import Score, as_score, total
 
 # The climb when the time was up.
 _TABU, _RESTARTS = 15, 5
@@ -109,8 +109,9 @@ def exact(
     """
     deadline = deadline or Deadline()
     budget = default_budget() if max_memory is None else max_memory
-    choices = choices_of(score, max_parents=max_parents, knowledge=knowledge)
-    found = best_parent_sets(score, choices, max_memory=budget, deadline=deadline)
+    full = as_score(score)
+    choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
+    found = best_parent_sets(full, choices, max_memory=budget, deadline=deadline)
     solver = _Solver(found, budget, deadline)
     names = choices.names
     parents = solver.solve()
@@ -122,7 +123,7 @@ def exact(
         limits: dict[str, Any] = {"max_parents": max_parents, "knowledge": knowledge}
         climbed = hill_climb(score, **limits, tabu=_TABU, restarts=_RESTARTS)
         dag = climbed.dag if climbed.score > total(score, dag) else dag
-    if getattr(score, "equivalent", False):
+    if full.equivalent:
         dag = representative(dag, knowledge)
     return ExactResult(
         graph=dag,

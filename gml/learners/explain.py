@@ -13,6 +13,7 @@ from typing import Any
 
 from gml.errors import UsageError, counted, unknown_name
 from gml.independence.base import tiny_p
+from gml.independence.registry import TESTS
 
 Record = dict[str, Any]
 
@@ -21,17 +22,6 @@ _RULES = {
     "rule 2": "otherwise {x} -> {a} -> {y} -> {x} would be a cycle",
     "rule 3": "with {y} -> {x}, {a} and {d} would both have to point at {x}: no collider is there",
     "rule 4": "with {y} -> {x}, {a} -> {d} -> {y} -> {x} would make {a} -> {x} <- {y} a collider",
-}
-
-
-# What the statistic of each test is called.
-_STATISTICS = {
-    "g": "G",
-    "chi2": "X²",
-    "permutation": "G",
-    "mi-threshold": "I",
-    "bayes": "ln BF",
-    "fisher-z": "z",
 }
 
 
@@ -191,9 +181,8 @@ class _Explainer:
         return ", ".join(parts)
 
     def _statistic(self, test: Record) -> str:
-        if self._run["test"] == "auto":
-            return "G" if isinstance(test["df"], int) else "scaled X²"
-        return _STATISTICS.get(self._run["test"], "statistic")
+        named = TESTS.get(self._run["test"])
+        return "statistic" if named is None else named.statistic_at(test["df"])
 
     def _level(self) -> str:
         alpha = self._run["alpha"]

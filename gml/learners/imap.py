@@ -38,9 +38,9 @@ from gml.counts.counter import Family, Triple
 from gml.errors import UsageError, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.knowledge import NO_TIER, Knowledge
-from gml.independence.base import CIResult, CITest, ResultArrays, margins_of, run
+from gml.independence.base import CITest, IndependenceTest, ResultArrays, as_test
 from gml.progress import Deadline, reporter
-from gml.scores.base import Score, add_up, batch, rounded
+from gml.scores.base import DecomposableScore, Score, add_up, as_score, rounded
 
 # Questions asked at a time: enough for threads, few enough for a deadline.
 _BATCH = 1 << 13
@@ -96,7 +96,7 @@ def minimal_imap(
     if not 0 < alpha <= 1:
         raise UsageError(f"alpha {alpha} is not between 0 and 1")
     families = _Families(test.names, order, knowledge or Knowledge(), max_parents)
-    search = _Tests(test, alpha, families, deadline or Deadline())
+    search = _Tests(as_test(test), alpha, families, deadline or Deadline())
     complete = search.grow() and search.shrink()
     return ImapResult(families.graph(), search.asked, complete)
 
@@ -124,7 +124,7 @@ def greedy_imap(
     (9, -11181.138)
     """
     families = _Families(score.names, order, knowledge or Knowledge(), max_parents)
-    search = _Scores(score, families, deadline or Deadline())
+    search = _Scores(as_score(score), families, deadline or Deadline())
     complete = search.climb()
     return ImapResult(families.graph(), search.asked, complete, search.total())
 
@@ -234,7 +234,9 @@ def _require_agreement(names: Sequence[str], order: Sequence[str], knowledge: Kn
 class _Tests:
     """Growing and shrinking, a step of all variables at a time."""
 
-    def __init__(self, test: CITest, alpha: float, families: _Families, deadline: Deadline) -> None:
+    def __init__(
+        self, test: IndependenceTest, alpha: float, families: _Families, deadline: Deadline
+    ) -> None:
         self._test = test
         self._alpha = alpha
         self._families = families
@@ -297,9 +299,9 @@ class _Tests:
             if self._deadline.passed:
                 return None
             some = questions[start : start + _BATCH]
-            results = run(self._test, some)
+            results = self._test.batch(some)
             self.asked += len(some)
-            parts.append((margins_of(self._test, results, self._alpha), _effects(results)))
+            parts.append((self._test.margins(results, self._alpha), _effects(results)))
         margins, effects = (
             np.concatenate([np.empty(0), *(part[k] for part in parts)]) for k in (0, 1)
         )
@@ -316,14 +318,11 @@ class _Evidence:
         self.effect = rounded(effects).tolist()
 
 
-def _effects(results: Sequence[CIResult]) -> NDArray[np.float64]:
+def _effects(results: ResultArrays) -> NDArray[np.float64]:
     """n·I, or the size of the statistic of tests that have no I; 0 where there is neither."""
-    if isinstance(results, ResultArrays):
-        sizes = np.abs(results.statistic) if results.mi is None else results.mi * results.n
-    else:
-        sizes = np.array(
-            [abs(r.statistic) if r.mi is None else r.mi * r.n for r in results], dtype=np.float64
-        )
+    sizes = np.abs(results.statistic)
+    if results.mi is not None:
+        sizes = np.where(np.isnan(results.mi), sizes, results.mi * results.n)
     return np.nan_to_num(sizes, nan=0.0, posinf=np.inf)
 
 
@@ -333,13 +332,13 @@ def _effects(results: Sequence[CIResult]) -> NDArray[np.float64]:
 class _Scores:
     """Climbing, a step of all variables at a time."""
 
-    def __init__(self, score: Score, families: _Families, deadline: Deadline) -> None:
+    def __init__(self, score: DecomposableScore, families: _Families, deadline: Deadline) -> None:
         self._score = score
         self._families = families
         self._deadline = deadline
         self.asked = 0
         start: list[Family] = [(x, tuple(families.parents[x])) for x in families.nodes]
-        self._values = dict(zip(families.nodes, batch(score, start).tolist(), strict=True))
+        self._values = dict(zip(families.nodes, score.batch(start).tolist(), strict=True))
         self.asked += len(start)
 
     def climb(self) -> bool:
@@ -391,7 +390,7 @@ class _Scores:
             if self._deadline.passed:
                 return None
             some = questions[start : start + _BATCH]
-            parts.append(batch(self._score, some))
+            parts.append(self._score.batch(some))
             self.asked += len(some)
         return np.concatenate(parts)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import FamilyArray
 from gml.graph.bits import members, positions
 from gml.resources import default_budget, require_memory
-from gml.scores.base import RESOLUTION, Score, batch
+from gml.scores.base import RESOLUTION, DecomposableScore
 
 Column = NDArray[np.float64]
 Units = NDArray[np.int64]
@@ -41,7 +41,7 @@ _SEARCH_BYTES = 50
 class LocalScores:
     """The local scores of a score, over nodes in name order."""
 
-    def __init__(self, score: Score, max_memory: int | None = None) -> None:
+    def __init__(self, score: DecomposableScore, max_memory: int | None = None) -> None:
         """Keep scores in so many bytes, and in no more than are of use."""
         n = len(score.names)
         # Of the budget in force: `max_memory` is for what is kept and could be computed again.
@@ -149,7 +149,7 @@ class LocalScores:
 
     def _compute(self, rows: NDArray[np.int32]) -> Column:
         self.computed += len(rows)
-        return batch(self._score, FamilyArray(self._column_of[rows]))
+        return self._score.batch(FamilyArray(self._column_of[rows]))
 
     def make_room(self) -> None:
         """Forget all if it is more than is to be kept; columns have to be prepared anew then."""

@@ -44,7 +44,7 @@ from gml.learners.parent_sets import (
 )
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads, default_budget, require_memory
-from gml.scores.base import Score, batch, rounded
+from gml.scores.base import DecomposableScore, Score, as_score, rounded
 
 MOST_CANDIDATES = 63
 _CANDIDATES = 16
@@ -139,11 +139,12 @@ def order_mcmc(
         raise UsageError(f"iterations are at least {_BATCHES} times thin, which is at least 1")
     if candidates is not None and not 0 <= candidates <= MOST_CANDIDATES:
         raise UsageError(f"candidates are at most {MOST_CANDIDATES}")
-    choices = choices_of(score, max_parents=max_parents, knowledge=knowledge)
+    full = as_score(score)
+    choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
     n = len(choices.names)
     limit = _CANDIDATES if candidates is None and n > _CANDIDATES + 1 else candidates
     budget = default_budget() if max_memory is None else max_memory
-    model = _Model(score, choices, limit, budget, chains, deadline)
+    model = _Model(full, choices, limit, budget, chains, deadline)
     runs = [
         _Run(model, random, thin, a_batch) for random in np.random.SeedSequence(seed).spawn(chains)
     ]
@@ -178,7 +179,7 @@ class _Model:
 
     def __init__(
         self,
-        score: Score,
+        score: DecomposableScore,
         choices: Choices,
         limit: int | None,
         budget: int,
@@ -218,7 +219,7 @@ class _Model:
             raise CannotAnswer("--max-seconds was over before the sets of parents were scored")
         self.families += len(rows)
         reporter().status(f"scoring sets of parents: {self.families:,}")
-        return batch(self._score, FamilyArray(self._choices.order[rows]))
+        return self._score.batch(FamilyArray(self._choices.order[rows]))
 
     def _candidates(self, x: int, limit: int | None) -> list[int]:
         """The free candidates of x, in order of names: those that tell most by themselves."""

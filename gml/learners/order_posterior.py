@@ -36,7 +36,7 @@ from gml.kernel.pool import in_order
 from gml.learners.parent_sets import Sets, all_parent_sets, choices_of
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads, default_budget, require_memory
-from gml.scores.base import Score
+from gml.scores.base import Score, as_score
 
 _HINT = "; use fewer columns, or average by order-mcmc"
 
@@ -104,13 +104,14 @@ def edge_posteriors(
     """
     deadline = deadline or Deadline()
     budget = default_budget() if max_memory is None else max_memory
-    choices = choices_of(score, max_parents=max_parents, knowledge=knowledge)
+    full = as_score(score)
+    choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
     n = len(choices.names)
     threads = threads or available_threads()
     # Of every set of variables two sums, and for each thread of the half of them what it works on.
     need = 8 * (n * 2 ** (n - 1) + 2 * 2**n + 4 * threads * 2 ** (n - 1)) + 48 * choices.n_sets
     require_memory(need, budget, f"the sums over all orders of {n} variables", _HINT)
-    sets, values = all_parent_sets(score, choices, max_memory=budget, deadline=deadline)
+    sets, values = all_parent_sets(full, choices, max_memory=budget, deadline=deadline)
     best = [float(of_child.max()) for of_child in values]
     if any(math.isinf(value) or math.isnan(value) for value in best):
         raise CannotAnswer("the score of a variable is no finite number, whatever its parents")

@@ -7,7 +7,7 @@ small ones of all.
 For a search of the optimum most sets need not even be scored. A set need not be the parents in an
 optimal DAG unless it scores more than each of its subsets, as a subset never makes a cycle where
 the set does not (Teyssier & Koller 2005, UAI). And where a score has ceilings
-(`gml.scores.base.bounded_batch`: nothing that contains the set scores more), a set whose ceiling is
+(`bounded_batch`: nothing that contains the set scores more), a set whose ceiling is
 no more than the best of its subsets has no superset that is worth a look (de Campos & Ji 2011, JMLR
 12:663). Sets grow from those only all of whose subsets are open in this way.
 
@@ -36,7 +36,7 @@ from gml.kernel.layout import NEVER
 from gml.learners.search import Limits
 from gml.progress import Deadline, reporter
 from gml.resources import default_budget, require_memory
-from gml.scores.base import RESOLUTION, Score, batch, bounded_batch
+from gml.scores.base import RESOLUTION, DecomposableScore
 
 MOST_VARIABLES = 64
 _CHUNK = 1 << 14
@@ -99,7 +99,7 @@ class ParentSets:
 
 
 def choices_of(
-    score: Score, *, max_parents: int | None = None, knowledge: Knowledge | None = None
+    score: DecomposableScore, *, max_parents: int | None = None, knowledge: Knowledge | None = None
 ) -> Choices:
     """Return the parents that each variable may have; a constant column has and is none."""
     limits = Limits.of(score, max_parents, knowledge)
@@ -118,7 +118,7 @@ def choices_of(
 
 
 def best_parent_sets(
-    score: Score,
+    score: DecomposableScore,
     choices: Choices,
     *,
     max_memory: int | None = None,
@@ -137,7 +137,7 @@ def best_parent_sets(
     budget = default_budget() if max_memory is None else max_memory
     deadline = deadline or Deadline()
     none = np.zeros(1, dtype=np.uint64)
-    first = [bounded_batch(score, families(choices, x, none)) for x in range(n)]
+    first = [score.bounded_batch(families(choices, x, none)) for x in range(n)]
     unit = _unit_for(np.concatenate([values for values, _ in first]))
     growing = [_Growing(score, choices, x, unit, *first[x]) for x in range(n)]
     if any(one.unbounded for one in growing):
@@ -146,7 +146,7 @@ def best_parent_sets(
     while complete and any(one.can_grow for one in growing):
         size += 1
         for one in growing:
-            held = sum(other.held for other in growing) + getattr(score, "held", 0)
+            held = sum(other.held for other in growing) + score.held
             room = one.room
             _require(held + _BYTES_A_GROWING_SET * room, budget, f"{room:,} sets of {size} parents")
             done = sum(other.families for other in growing)
@@ -173,7 +173,7 @@ class _Growing:
 
     def __init__(
         self,
-        score: Score,
+        score: DecomposableScore,
         choices: Choices,
         child: int,
         unit: float,
@@ -232,9 +232,7 @@ class _Growing:
                 self.interrupted = True
                 break
             some = grown[start : start + _CHUNK]
-            values, ceilings = bounded_batch(
-                self._score, families(self._choices, self._child, some)
-            )
+            values, ceilings = self._score.bounded_batch(families(self._choices, self._child, some))
             parts.append((self._in_units(values), ceilings))
             done += len(some)
             yield done
@@ -296,7 +294,7 @@ def members_of(sets: Sets) -> NDArray[np.int64]:
 
 
 def all_parent_sets(
-    score: Score,
+    score: DecomposableScore,
     choices: Choices,
     *,
     max_memory: int | None = None,
@@ -320,7 +318,7 @@ def all_parent_sets(
                     + _HINT
                 )
             some = families(choices, child, of_child[start:stop])
-            scores[start:stop] = batch(score, some)
+            scores[start:stop] = score.batch(some)
             done += stop - start
             reporter().status(f"scoring sets of parents: {done:,} of {total:,}")
         sets.append(of_child | np.uint64(choices.required[child]))

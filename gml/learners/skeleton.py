@@ -19,7 +19,7 @@ Variables are numbered in the order of their names here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -34,8 +34,7 @@ from gml.independence.base import (
     CIResult,
     CITest,
     ResultArrays,
-    margins_of,
-    run,
+    as_test,
     verdict_of_margin,
 )
 from gml.progress import Deadline, reporter
@@ -73,11 +72,11 @@ class Answers(NamedTuple):
 
     margins: NDArray[np.float64]
     unanswered: NDArray[np.bool_]
-    results: Sequence[CIResult]
+    results: ResultArrays
 
     def take(self, which: NDArray[np.int64]) -> Answers:
         """Some of them."""
-        return Answers(self.margins[which], self.unanswered[which], _take(self.results, which))
+        return Answers(self.margins[which], self.unanswered[which], self.results.take(which))
 
 
 class Asker:
@@ -89,7 +88,7 @@ class Asker:
         names = list(test.names)
         by_name = sorted(range(len(names)), key=names.__getitem__)
         self.names = [names[j] for j in by_name]
-        self._test = test
+        self._test = as_test(test)
         self._alpha = alpha
         self._on_insufficient = on_insufficient
         self._column = np.array(by_name, dtype=np.int32)
@@ -97,25 +96,21 @@ class Asker:
 
     def ask(self, rows: NDArray[np.int32]) -> Answers:
         """Answer rows (x, y, *Z)."""
-        results = run(self._test, TripleArray(self._column[rows]))
-        margins = margins_of(self._test, results, self._alpha)
+        results = self._test.batch(TripleArray(self._column[rows]))
+        margins = self._test.margins(results, self._alpha)
         unanswered = np.isnan(margins)
         if self._on_insufficient != "keep" and unanswered.any():
             # What is dropped separates, but says nothing on how far.
             margins[unanswered & self._is_dropped(results)] = 0.0
         return Answers(margins, unanswered, results)
 
-    def _is_dropped(self, results: Sequence[CIResult]) -> NDArray[np.bool_]:
+    def _is_dropped(self, results: ResultArrays) -> NDArray[np.bool_]:
         """Whether an insufficient result counts as independence."""
         if self._on_insufficient == "drop":
             return np.ones(len(results), dtype=bool)
-        if isinstance(results, ResultArrays):
-            strata = np.zeros(len(results)) if results.strata is None else results.strata
-            few: NDArray[np.bool_] = (results.n == 0) | (results.n < _ROWS_A_STRATUM * strata)
-            return few
-        return np.array(
-            [r.n == 0 or r.n < _ROWS_A_STRATUM * (r.strata or 0) for r in results], dtype=bool
-        )
+        strata = np.zeros(len(results)) if results.strata is None else results.strata
+        few: NDArray[np.bool_] = (results.n == 0) | (results.n < _ROWS_A_STRATUM * strata)
+        return few
 
     def record(self, phase: str, rows: NDArray[np.int32], answers: Answers) -> None:
         """Write tests to the log."""
@@ -320,9 +315,3 @@ def blocks(
         first = np.maximum(start - begins, 0)
         last = np.minimum(stop - begins, counts[which])
         yield which, first, last - first
-
-
-def _take(results: Sequence[CIResult], which: NDArray[np.int64]) -> Sequence[CIResult]:
-    if isinstance(results, ResultArrays):
-        return results.take(which)
-    return [results[k] for k in which.tolist()]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, FamilyArray
-from gml.errors import GraphError, UsageError, unknown_name
+from gml.data.column_kinds import require_kinds
+from gml.errors import GraphError, UsageError, parameter, unknown_name
 from gml.graph.graph import Graph
 from gml.kernel.layout import LIKELIHOOD, FamilyRule
+from gml.parameters import LABELS, Option, values_of
 
 RESOLUTION = 2.0**-20
 """Nats below which a difference is none."""
@@ -34,9 +36,10 @@ def rounded(nats: Nats) -> Nats:
 
 
 class Score(Protocol):
-    """A decomposable score of named variables, higher is better.
+    """A decomposable score of named variables, higher is better: all that a search asks of one.
 
-    A score written by a user needs `names` and `local`; it may have a `batch`.
+    Such an object may also have a `batch` (`Batching`; else families are scored one by one) and
+    say whether it is `equivalent` (`SaysEquivalent`; else it is taken not to be).
     """
 
     @property
@@ -47,12 +50,19 @@ class Score(Protocol):
         """Return what the child is worth given its parents."""
 
 
-def batch(score: Score, families: Sequence[Family]) -> NDArray[np.float64]:
-    """Score many families, one by one if the score has no `batch`."""
-    if hasattr(score, "batch"):
-        values: NDArray[np.float64] = score.batch(families)
-        return values
-    return np.array([score.local(child, parents) for child, parents in families], dtype=float)
+@runtime_checkable
+class Batching(Protocol):
+    """A score that is quicker with many families at a time."""
+
+    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """Score many families."""
+
+
+@runtime_checkable
+class SaysEquivalent(Protocol):
+    """A score that says whether Markov equivalent DAGs have the same score."""
+
+    equivalent: bool
 
 
 Bounded = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -60,13 +70,66 @@ Bounded = tuple[NDArray[np.float64], NDArray[np.float64]]
 are added: infinity where nothing is known."""
 
 
-def bounded_batch(score: Score, families: Sequence[Family]) -> Bounded:
-    """Score many families, with their ceilings if the score knows any."""
-    if hasattr(score, "bounded_batch"):
-        found: Bounded = score.bounded_batch(families)
-        return found
-    values = batch(score, families)
-    return values, np.full(len(values), np.inf)
+class DecomposableScore(ABC):
+    """A score as all of gml uses it; who writes one needs `names` and `batch`."""
+
+    name: str = ""
+    names: Sequence[str]
+    equivalent: bool = False
+    """Whether Markov equivalent DAGs have the same score."""
+
+    def local(self, child: int, parents: Sequence[int]) -> float:
+        """Return what the child is worth given its parents."""
+        return float(self.batch([(child, tuple(parents))])[0])
+
+    @abstractmethod
+    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """Score many families."""
+
+    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
+        """Score many families, with what no family of the child with more parents exceeds."""
+        return self.batch(families), np.full(len(families), np.inf)
+
+    @property
+    def held(self) -> int:
+        """Bytes that are kept for families to come."""
+        return 0
+
+    def constants(self) -> list[int]:
+        """Columns of which rows have one level only: they tell nothing, and nothing tells them."""
+        return []
+
+
+def as_score(score: Score) -> DecomposableScore:
+    """Return any score as one that has all that gml uses.
+
+    Examples
+    --------
+    >>> class FewParents:
+    ...     names = ("a", "b")
+    ...     def local(self, child, parents):
+    ...         return 1.0 - len(parents)
+    >>> as_score(FewParents()).batch([(0, ()), (0, (1,))]).tolist()
+    [1.0, 0.0]
+    """
+    return score if isinstance(score, DecomposableScore) else _AdaptedScore(score)
+
+
+class _AdaptedScore(DecomposableScore):
+    """A score that somebody wrote with no more than it needs."""
+
+    def __init__(self, score: Score) -> None:
+        self.name = type(score).__name__
+        self.names = score.names
+        self.equivalent = isinstance(score, SaysEquivalent) and score.equivalent
+        self._score = score
+
+    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """Score many families, one by one if need be."""
+        if isinstance(self._score, Batching):
+            return np.asarray(self._score.batch(families), dtype=float)
+        local = self._score.local
+        return np.array([local(child, parents) for child, parents in families], dtype=float)
 
 
 def edges_of(families: Sequence[Family]) -> NDArray[np.float64]:
@@ -102,7 +165,7 @@ def total(score: Score, graph: Graph) -> float:
     -11184.093
     """
     families = families_of(score, graph)
-    return add_up(score.names, families, batch(score, families))
+    return add_up(score.names, families, as_score(score).batch(families))
 
 
 def add_up(names: Sequence[str], families: Sequence[Family], values: NDArray[np.float64]) -> float:
@@ -111,20 +174,34 @@ def add_up(names: Sequence[str], families: Sequence[Family], values: NDArray[np.
     return float(sum(values[k] for k in by_name))
 
 
-class FamilyScore(ABC):
-    """A score over the columns of a counter; one family is a batch of one."""
+class FamilyScore(DecomposableScore):
+    """A score over the columns of a counter, which describes itself.
 
-    name = ""
+    What a class declares here is all that the command line, the checks of options and the
+    documentation know of the score.
+    """
+
     equivalent = True
-    """Whether Markov equivalent DAGs have the same score."""
-    bayes_factors = False
+    summary: ClassVar[str] = ""
+    """What it is, in a few words."""
+    formula: ClassVar[str] = ""
+    """What a node is worth given its parents."""
+    bayes_factors: ClassVar[bool] = False
     """Whether differences are logarithms of Bayes factors, at least about."""
+    columns: ClassVar[tuple[str, ...]] = (LABELS,)
+    """The kinds of columns that it can use."""
+    likelihood: ClassVar[str] = "loglik"
+    """The score that is the plain likelihood of such columns."""
+    options: ClassVar[tuple[Option, ...]] = ()
 
-    def __init__(self, counter: Counter) -> None:
+    def __init__(self, counter: Counter, **options: Any) -> None:
+        """Take the options that the class declares."""
+        self._options = values_of(self.name, self.options, options)
+        require_kinds(self.name, self.columns, counter.variables)
         if counter.missing:
             raise UsageError(
-                "scores compare families on the same rows; --missing available is for tests and "
-                "fitting (use drop or level)"
+                f"scores compare families on the same rows; {parameter('missing', 'available')} is "
+                "for tests and fitting (use drop or level)"
             )
         self._counter = counter
         self.names = tuple(variable.name for variable in counter.variables)
@@ -135,18 +212,6 @@ class FamilyScore(ABC):
     def n(self) -> float:
         """Rows counted with their weights."""
         return self._counter.n * self._counter.unit
-
-    def local(self, child: int, parents: Sequence[int]) -> float:
-        """Return what the child is worth given its parents."""
-        return float(self.batch([(child, tuple(parents))])[0])
-
-    @abstractmethod
-    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """Score many families."""
-
-    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
-        """Score many families, with what no family of the child with more parents exceeds."""
-        return self.batch(families), np.full(len(families), np.inf)
 
     def _most_likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """The log-likelihood of each child given all other columns, which no parents exceed."""
@@ -160,11 +225,6 @@ class FamilyScore(ABC):
             value = self._counter.family_values([(child, others)], FamilyRule(LIKELIHOOD))[0]
             self._most[child] = float(value)
         return np.array([self._most[child] for child in children], dtype=float)
-
-    @property
-    def held(self) -> int:
-        """Bytes that are kept for families to come."""
-        return 0
 
     def constants(self) -> list[int]:
         """Columns of which rows have one level only: they tell nothing, and nothing tells them."""
@@ -188,10 +248,10 @@ class FamilyScore(ABC):
         return np.array([self.dimension(*family) for family in families], dtype=float)
 
 
-class EdgePrior:
+class EdgePrior(DecomposableScore):
     """A score with a structure prior P(G) ∝ exp(−penalty · edges)."""
 
-    def __init__(self, score: FamilyScore, penalty: float) -> None:
+    def __init__(self, score: DecomposableScore, penalty: float) -> None:
         self._score = score
         self._penalty = penalty
         self.name = score.name

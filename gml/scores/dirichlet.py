@@ -1,6 +1,6 @@
 """Marginal likelihood of a family under Dirichlet priors (Heckerman, Geiger & Chickering 1995).
 
-ln ∏ⱼ Γ(rα)/Γ(rα + nⱼ) ∏ₖ Γ(α + nⱼₖ)/Γ(α), with α a cell:
+ln ∏ⱼ Γ(rα)/Γ(rα + nⱼ) ∏ₖ Γ(α + nⱼₖ)/Γ(α), with α per cell:
 
 - bdeu: ess/(r·q), q the product of the declared levels of the parents (Buntine 1991);
 - bds: ess/(r·q̃), q̃ the configurations of the parents that rows have (Scutari 2016);
@@ -28,15 +28,16 @@ no draws from an urn: their ceiling is that of the likelihood alone.
 
 from __future__ import annotations
 
-import math
+from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, FamilyArray
-from gml.errors import UsageError
 from gml.kernel.layout import DIRICHLET, OF_CELL, OF_SEEN, OF_TABLE, FamilyRule
+from gml.parameters import ESS, prior_rows
 from gml.scores.base import Bounded, FamilyScore
 from gml.scores.joint import MOST_COLUMNS, MOST_ROWS, JointValues
 
@@ -48,9 +49,13 @@ class DirichletScore(FamilyScore):
     bayes_factors = True
     _share = OF_CELL
 
-    def __init__(self, counter: Counter, prior: float) -> None:
-        super().__init__(counter)
-        self._rule = FamilyRule(DIRICHLET, self._share, prior)
+    def __init__(self, counter: Counter, **options: Any) -> None:
+        super().__init__(counter, **options)
+        self._rule = FamilyRule(DIRICHLET, self._share, self._prior_rows())
+
+    @abstractmethod
+    def _prior_rows(self) -> float:
+        """The rows of the prior, per cell or in all."""
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
@@ -67,42 +72,57 @@ class DirichletScore(FamilyScore):
 
 
 class K2(DirichletScore):
-    """One prior row a cell."""
+    """One prior row per cell."""
 
     name = "k2"
+    summary = "marginal likelihood, one prior row per cell"
+    formula = "bdeu with α = 1"
 
-    def __init__(self, counter: Counter) -> None:
-        super().__init__(counter, 1.0)
+    def _prior_rows(self) -> float:
+        return 1.0
 
 
 class Bdj(DirichletScore):
-    """Half a prior row a cell."""
+    """Half a prior row per cell."""
 
     name = "bdj"
+    summary = "marginal likelihood, half a prior row per cell"
+    formula = "bdeu with α = ½"
 
-    def __init__(self, counter: Counter) -> None:
-        super().__init__(counter, 0.5)
+    def _prior_rows(self) -> float:
+        return 0.5
 
 
 class Bd(DirichletScore):
-    """As many prior rows a cell as asked for."""
+    """As many prior rows per cell as asked for."""
 
     name = "bd"
+    summary = "marginal likelihood, prior rows per cell as given"
+    formula = "bdeu with α = `prior_count`"
+    options = (prior_rows("prior_count", "Prior rows per cell"),)
 
-    def __init__(self, counter: Counter, *, prior_count: float = 1.0) -> None:
-        super().__init__(counter, positive(prior_count, "--prior-count"))
+    def _prior_rows(self) -> float:
+        rows: float = self._options["prior_count"]
+        return rows
 
 
 class Bdeu(DirichletScore):
     """ess prior rows, spread evenly over the table."""
 
     name = "bdeu"
+    summary = "marginal likelihood, prior rows spread evenly over the table"
+    formula = "Σⱼ ln Γ(rα)/Γ(rα+nⱼ) + Σₖ ln Γ(α+nⱼₖ)/Γ(α), α = ess/(rq)"
     equivalent = True
+    options = (ESS,)
     _share = OF_TABLE
 
-    def __init__(self, counter: Counter, *, ess: float = 1.0) -> None:
-        super().__init__(counter, positive(ess, "--ess"))
+    def __init__(self, counter: Counter, **options: Any) -> None:
+        super().__init__(counter, **options)
         self._joint: JointValues | None = None
+
+    def _prior_rows(self) -> float:
+        rows: float = self._options["ess"]
+        return rows
 
     def bounded_batch(self, families: Sequence[Family]) -> Bounded:
         """Score many families, from what their columns are worth together if there are many."""
@@ -129,14 +149,11 @@ class Bds(DirichletScore):
     """ess prior rows, spread evenly over the configurations of the parents that rows have."""
 
     name = "bds"
+    summary = "marginal likelihood, prior rows spread over the configurations seen"
+    formula = "bdeu with α = ess/(r·configurations seen), on those"
+    options = (ESS,)
     _share = OF_SEEN
 
-    def __init__(self, counter: Counter, *, ess: float = 1.0) -> None:
-        super().__init__(counter, positive(ess, "--ess"))
-
-
-def positive(value: float, option: str) -> float:
-    """Check that a prior has rows."""
-    if not 0 < value < math.inf:
-        raise UsageError(f"{option} is positive and finite")
-    return value
+    def _prior_rows(self) -> float:
+        rows: float = self._options["ess"]
+        return rows

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,13 @@ from gml.counts.counter import Counter, Family
 from gml.kernel.layout import LIKELIHOOD, FamilyRule
 from gml.scores.base import Bounded, FamilyScore, edges_of
 
-_EBIC_GAMMA = 0.5
-
 
 class LogLikelihood(FamilyScore):
     """The maximised log-likelihood, which never prefers the simpler graph."""
 
     name = "loglik"
+    summary = "log-likelihood, which never prefers the simpler graph"
+    formula = "Σ nⱼₖ ln(nⱼₖ/nⱼ) = n(I(x;pa) − H(x))"
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
@@ -51,6 +52,8 @@ class Aic(LogLikelihood):
     """loglik − dimension."""
 
     name = "aic"
+    summary = "loglik less the number of parameters"
+    formula = "loglik − d, d = (r−1)q"
 
     def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
         return self.dimensions(families)
@@ -60,6 +63,8 @@ class Bic(LogLikelihood):
     """loglik − ½ ln n · dimension."""
 
     name = "bic"
+    summary = "loglik less half of ln n for each parameter"
+    formula = "loglik − ½ ln n·d, d = (r−1)q"
     bayes_factors = True
 
     def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
@@ -70,11 +75,14 @@ class Ebic(Bic):
     """bic − 2γ|pa| ln p."""
 
     name = "ebic"
+    summary = "bic less a price for each parent that grows with the number of columns"
+    formula = "bic − 2γ|pa| ln p, γ = ½"
     bayes_factors = False
+    gamma: ClassVar[float] = 0.5
 
-    def __init__(self, counter: Counter, *, gamma: float = _EBIC_GAMMA) -> None:
-        super().__init__(counter)
-        self._price = 2 * gamma * math.log(len(self.names))
+    def __init__(self, counter: Counter, **options: Any) -> None:
+        super().__init__(counter, **options)
+        self._price = 2 * self.gamma * math.log(len(self.names))
 
     def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
         return super()._penalties(families) + self._price * edges_of(families)

@@ -11,22 +11,25 @@ C(n, K) normalises the maximised likelihood of n rows over K levels; the kernel 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Counter, Family
-from gml.errors import UsageError
+from gml.errors import UsageError, parameter
 from gml.kernel.layout import LIKELIHOOD, REGRET, FamilyRule
 from gml.scores.base import FamilyScore
 
 
 class _Nml(FamilyScore):
-    def __init__(self, counter: Counter) -> None:
-        super().__init__(counter)
+    def __init__(self, counter: Counter, **options: Any) -> None:
+        super().__init__(counter, **options)
         if counter.unit != 1:
-            raise UsageError(f"--score {self.name} is for whole numbers of rows, not for fractions")
+            raise UsageError(
+                f"{parameter('score', self.name)} is for whole numbers of rows, not for fractions"
+            )
 
     def _likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
         return self._counter.family_values(families, FamilyRule(LIKELIHOOD))
@@ -36,6 +39,8 @@ class Fnml(_Nml):
     """A normaliser for each configuration of the parents."""
 
     name = "fnml"
+    summary = "normalised maximum likelihood of each configuration"
+    formula = "loglik − Σⱼ ln C(nⱼ, r)"
     equivalent = False
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
@@ -48,9 +53,11 @@ class Qnml(_Nml):
     """The normaliser of the family over that of its parents."""
 
     name = "qnml"
+    summary = "normalised maximum likelihood of the family over that of the parents"
+    formula = "loglik − ln C(n, rq) + ln C(n, q)"
 
-    def __init__(self, counter: Counter) -> None:
-        super().__init__(counter)
+    def __init__(self, counter: Counter, **options: Any) -> None:
+        super().__init__(counter, **options)
         self._regrets: dict[float, float] = {}
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:

@@ -185,7 +185,12 @@ def test_gaussian(gml, folder):
         (["data.csv", "ab.dot", "--score", "bicc"], 2, "did you mean 'bic'?"),
         (["data.csv", "ab.dot", "--score", "bic,bge"], 2, "do not go with others"),
         (["data.csv", "ab.dot", "--ess", "10"], 2, "--ess does not go with --score bic"),
-        (["data.csv", "ab.dot", "--score", "bdeu", "--ess", "0"], 2, "--ess is positive"),
+        pytest.param(
+            ["data.csv", "ab.dot", "--score", "bdeu", "--ess", "0"],
+            2,
+            "'--ess': must be between 1e-100 and 1e100, not 0",
+            id="args8-2---ess is positive",
+        ),
         (["data.csv", "ab.dot", "--missing", "available"], 2, "different rows"),
         (["data.csv", "ab.dot", "--holdout", "data.csv", "--folds", "3"], 2, "exclude"),
         (["data.csv", "ab.dot", "--folds", "3", "--fail-under", "1"], 2, "--compare-to"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gml
-from gml.independence.contingency import ChiSquaredTest
+from gml.independence.registry import TESTS
 
 DATA = Path(__file__).parent / "data"
 GOLDEN = json.loads((DATA / "bnlearn.json").read_text())
@@ -37,7 +37,7 @@ def test_independence(case, rule):
     engine = counter(case["data"])
     at = engine.rows().index
     statistic, df = RULES[rule]
-    test = ChiSquaredTest(engine, statistic=statistic, df=df)
+    test = TESTS[statistic](engine, df=df)
     found = test(at(case["x"]), at(case["y"]), tuple(map(at, case["z"])))
     expected = case[rule]
     assert found.statistic == pytest.approx(expected["statistic"], rel=1e-9)
@@ -100,7 +100,7 @@ def test_pc_skeleton(case):
     statistic, df = RULES[case["test"]]
     # bnlearn takes p = 1 for adjusted tests with fewer than five rows a cell.
     least = 5 if case["test"].endswith("adf") else 0
-    test = ChiSquaredTest(counter(case["data"]), statistic=statistic, df=df, min_per_cell=least)
+    test = TESTS[statistic](counter(case["data"]), df=df, min_per_cell=least)
     found = gml.pc(test, alpha=case["alpha"], on_insufficient="drop")
     names = found.graph.names
     edges = {frozenset((names[e.source], names[e.target])) for e in found.graph.edges()}

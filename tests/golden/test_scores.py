@@ -15,7 +15,7 @@ import pytest
 import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import GraphError
-from gml.scores.base import batch, families_of, total
+from gml.scores.base import families_of, total
 
 from .published_tables import ADMISSIONS, LIZARDS, as_dataset
 
@@ -68,7 +68,7 @@ def test_bnlearn_scores_by_node(case):
     counter, graph = golden_counter(case["data"]), golden_graph(case["data"])
     bic = gml.SCORES["bic"](counter)
     families = families_of(bic, graph)
-    found = dict(zip(graph.names, batch(bic, families), strict=True))
+    found = dict(zip(graph.names, bic.batch(families), strict=True))
     assert len(case["bic_by_node"]) == len(found)
     for node, expected in case["bic_by_node"].items():
         assert found[node] == pytest.approx(expected, rel=1e-11), node
@@ -198,7 +198,7 @@ def test_learning_test(shared):
     optimum = published(shared, "lt-exact-bdeu")
     bdeu = gml.SCORES["bdeu"](counter)
     families = families_of(bdeu, graph)
-    for name, value in zip(graph.names, batch(bdeu, families), strict=True):
+    for name, value in zip(graph.names, bdeu.batch(families), strict=True):
         local = next(v for key, v in optimum["local"].items() if key.split("|")[0] == name)
         assert value == pytest.approx(local, rel=1e-12)
 

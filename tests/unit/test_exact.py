@@ -19,7 +19,7 @@ from gml.learners.exact import strong_components
 from gml.learners.hillclimb import hill_climb
 from gml.learners.parent_sets import all_parent_sets, best_parent_sets, choices_of
 from gml.progress import Deadline
-from gml.scores.base import RESOLUTION, EdgePrior, batch, bounded_batch, rounded
+from gml.scores.base import RESOLUTION, EdgePrior, as_score, rounded
 
 from ..graphs import all_dags, as_graph, cpdag_by_labelling
 
@@ -70,7 +70,7 @@ def every_score(score, dags):
     total = np.zeros(len(dags))
     for x in range(n):
         sets = [s for s in range(1 << n) if not s >> x & 1]
-        values = rounded(batch(score, [(x, tuple(members(s))) for s in sets]))
+        values = rounded(as_score(score).batch([(x, tuple(members(s))) for s in sets]))
         local = np.full(1 << n, np.nan)
         local[sets] = values
         total += local[dags[:, x]]
@@ -254,8 +254,8 @@ def test_ceilings_hold(name):
         for x in range(5):
             others = [j for j in range(5) if j != x]
             sets = [s for k in range(5) for s in itertools.combinations(others, k)]
-            values, ceilings = bounded_batch(score, [(x, s) for s in sets])
-            np.testing.assert_array_equal(values, batch(score, [(x, s) for s in sets]))
+            values, ceilings = score.bounded_batch([(x, s) for s in sets])
+            np.testing.assert_array_equal(values, score.batch([(x, s) for s in sets]))
             for some, ceiling in zip(sets, ceilings, strict=True):
                 for more, value in zip(sets, values, strict=True):
                     if set(some) <= set(more):
@@ -272,7 +272,7 @@ def test_families_from_joints(ess):
         ]
         families = FamilyArray(np.array(rows, dtype=np.int32))
         for found, expected in zip(
-            bounded_batch(score, families), bounded_batch(score, list(families)), strict=True
+            score.bounded_batch(families), score.bounded_batch(list(families)), strict=True
         ):
             np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-10)
 

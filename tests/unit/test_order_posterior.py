@@ -12,7 +12,7 @@ import gml
 from gml.errors import CannotAnswer
 from gml.graph.bits import members
 from gml.kernel import _kernel, reference
-from gml.scores.base import batch
+from gml.scores.base import as_score
 
 from ..golden.test_scores import cooper_herskovits
 from ..graphs import all_dags, linear_extensions
@@ -28,7 +28,7 @@ def by_enumeration(score, **limits):
     for x in range(n):
         local = np.array(
             [
-                math.nan if s >> x & 1 else batch(score, [(x, tuple(members(s)))])[0]
+                math.nan if s >> x & 1 else as_score(score).batch([(x, tuple(members(s)))])[0]
                 for s in range(1 << n)
             ]
         )

@@ -28,7 +28,10 @@ from gml.cli.shared.run import was_given
 from gml.cli.shared.score_options import ScoreRequest, score_options
 from gml.cli.shared.search_options import restart_options, tabu_option
 from gml.errors import UsageError
+from gml.independence.registry import TESTS
+from gml.parameters import options_of
 from gml.progress import Deadline, reporter
+from gml.scores.registry import SCORES
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -41,15 +44,18 @@ if TYPE_CHECKING:
 _BY_SAMPLES = ("hc", "ges", "pc")
 _BY_ORDERS = ("exact", "order-mcmc")
 _BY_SCORE = ("hc", "ges", *_BY_ORDERS)
-# Not --ess, which a score and a test have.
+# Not what both a score and a test have.
+_OF_TESTS, _OF_SCORES = options_of(TESTS), options_of(SCORES)
 _OPTIONS_OF = {
     "bootstrap": _BY_SAMPLES,
     "seed": (*_BY_SAMPLES, "order-mcmc"),
-    **dict.fromkeys(("names", "prior_count", "edge_penalty", "max_parents"), _BY_SCORE),
+    **dict.fromkeys(["names", *(o for o in _OF_SCORES if o not in _OF_TESTS)], _BY_SCORE),
+    **dict.fromkeys(("edge_penalty", "max_parents"), _BY_SCORE),
     **dict.fromkeys(CHAIN_OPTIONS, ("order-mcmc",)),
     "tabu": ("hc",),
     **dict.fromkeys(("restarts", "perturb"), ("hc", "ges")),
-    **dict.fromkeys(("test", "alpha", "df", "permutations", "log_bf", "min_per_cell"), ("pc",)),
+    **dict.fromkeys(("test", "alpha"), ("pc",)),
+    **dict.fromkeys((o for o in _OF_TESTS if o not in (*_OF_SCORES, "seed")), ("pc",)),
     **dict.fromkeys(("max_cond", "colliders", "on_insufficient"), ("pc",)),
 }
 
@@ -99,6 +105,7 @@ def _default_score() -> str:
     default=_default_score,
     show_default="bic; exact and order-mcmc: bdeu",
     checked=False,
+    shared=TESTS,
 )
 @click.option(
     "--max-parents",

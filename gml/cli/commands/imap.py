@@ -26,13 +26,14 @@ from gml.cli.shared.score_options import ScoreRequest, score_instead_options
 from gml.cli.shared.test_options import TestRequest, test_options
 from gml.errors import UsageError, listing, unknown_name
 from gml.progress import Deadline, reporter
+from gml.scores.registry import SCORES
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
     from gml.data.columns import Choice
     from gml.graph.knowledge import Knowledge
     from gml.learners.imap import ImapResult
-    from gml.scores.base import EdgePrior, FamilyScore
+    from gml.scores.base import DecomposableScore
 
 
 @click.command(
@@ -52,9 +53,7 @@ if TYPE_CHECKING:
     required=True,
     help="The columns used, causes before effects: A,B,C.",
 )
-@test_options(
-    "auto", alpha=0.01, df="adjusted", ess="Of --test bayes, and of --score bdeu and bds."
-)
+@test_options("auto", alpha=0.01, df="adjusted", shared=SCORES)
 @score_instead_options
 @click.option("--max-parents", type=WholeRange(min=0), help="Parents of a node, at most.")
 @knowledge_options
@@ -144,7 +143,7 @@ def _columns_of(order: Sequence[str], columns: Sequence[str] | None) -> Choice:
     return used
 
 
-def _with_constants(knowledge: Knowledge, score: FamilyScore | EdgePrior) -> Knowledge:
+def _with_constants(knowledge: Knowledge, score: DecomposableScore) -> Knowledge:
     """Keep columns of one value without edges, which some scores would give them for nothing."""
     from gml.graph.knowledge import Knowledge
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gml.counts.counter import Triple
     from gml.data.columns import Choice
-    from gml.independence.base import CITest, ResultArrays
+    from gml.independence.base import IndependenceTest, ResultArrays
 
 Question = tuple[str, str, tuple[str, ...]]
 
@@ -104,7 +104,7 @@ class _Questions(NamedTuple):
     each: Callable[[], Iterator[Question]]
 
 
-def _results(questions: _Questions, test: CITest, adjust: str) -> ResultArrays:
+def _results(questions: _Questions, test: IndependenceTest, adjust: str) -> ResultArrays:
     """Run the tests in batches: of each, numbers are kept and nothing else."""
     from gml.independence.base import ResultArrays
 
@@ -117,7 +117,6 @@ def _results(questions: _Questions, test: CITest, adjust: str) -> ResultArrays:
         if start:
             reporter().status(f"testing: {start:,} of {questions.number:,}")
         part = test.batch(_triples(islice(asked, _BATCH), position))
-        assert isinstance(part, ResultArrays)
         if results is None:
             results = ResultArrays.room(questions.number, part)
         results.put(start, part)
@@ -210,7 +209,7 @@ class _Report:
         self,
         questions: _Questions,
         results: ResultArrays,
-        test: CITest,
+        test: IndependenceTest,
         alpha: float | None,
         adjust: str,
     ) -> None:
@@ -227,7 +226,6 @@ class _Report:
         from gml.formats.reports.tests import numbers_of, probability
 
         test, alpha, adjusted = self._test, self._alpha, self._adjusted
-        df_rule = getattr(test, "df_rule", None)
         asked = zip(self._questions.each(), self._results, strict=True)
         for k, ((x, y, given), result) in enumerate(asked):
             log_p = result.log_p
@@ -238,7 +236,7 @@ class _Report:
                 "y": y,
                 "given": list(given),
                 "test": test.name,
-                "df_rule": df_rule,
+                "df_rule": test.df_rule,
                 **numbers_of(result),
                 "p_adjusted": None if adjusted is None else probability(log_p),
                 "mi": result.mi,

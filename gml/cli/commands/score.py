@@ -107,7 +107,7 @@ def command(
     scored = _score(graphs, counter, scoring, per_node=per_node or explain, explain=explain)
     if holdout is not None or folds is not None:
         splits = _splits(data, counter, holdout, folds, seed, first.graph)
-        scored = _with_loss(scored, graphs, splits, data, prior, scoring.ess)
+        scored = _with_loss(scored, graphs, splits, data, prior, scoring.options["ess"])
     decisive = _decisive(scored, scoring)
     bounds = [] if fail_under is None else [fail_under]
     if compare_to is not None:
@@ -185,7 +185,7 @@ def _score(
     from gml.scores.registry import SCORES
 
     scores = scoring.make(counter)
-    likelihood = SCORES["loglik-g" if scoring.numeric else "loglik"](counter)
+    likelihood = SCORES[scoring.likelihood](counter)
     results = []
     for argument in graphs:
         names = argument.graph.names

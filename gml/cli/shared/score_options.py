@@ -3,64 +3,67 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.shared.common_options import ess_option, prior_rows
-from gml.cli.shared.numbers import Real
+from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.parameter_types import NameList
 from gml.cli.shared.run import was_given
-from gml.errors import UsageError, unknown_name
+from gml.errors import UsageError
+from gml.parameters import FOR_LABELS, LABELS, Described, options_of, owners_of
+from gml.scores.registry import (
+    EDGE_PENALTY,
+    SCORES,
+    check_scores,
+    make_score,
+    scores_of_numbers,
+)
 
 if TYPE_CHECKING:
     from gml.cli.shared.test_options import TestRequest
     from gml.counts.counter import Counter
-    from gml.scores.base import EdgePrior, FamilyScore
+    from gml.scores.base import DecomposableScore
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-ON_LEVELS = ("loglik", "aic", "bic", "ebic", "bd", "bdeu", "bds", "bdj", "k2", "fnml", "qnml")
-ON_NUMBERS = ("loglik-g", "aic-g", "bic-g", "bge")
-_OPTIONS_OF = {"ess": ("bdeu", "bds"), "prior_count": ("bd",)}
-_ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels")
 
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """Which scores, and what belongs to them."""
+    """Which scores, the options of all scores, and what an edge costs."""
 
     names: tuple[str, ...]
-    ess: float
-    prior_count: float
+    options: dict[str, Any]
     edge_penalty: float
 
     @property
     def numeric(self) -> bool:
-        """Whether the scores are on numbers."""
-        return self.names[0] in ON_NUMBERS
+        """Whether the scores are for numbers alone."""
+        return LABELS not in SCORES[self.names[0]].columns
+
+    @property
+    def likelihood(self) -> str:
+        """The score that is the plain likelihood of such columns."""
+        return SCORES[self.names[0]].likelihood
 
     @property
     def not_equivalent(self) -> list[str]:
         """The scores that tell Markov equivalent DAGs apart."""
-        from gml.scores.registry import SCORES
-
         return [name for name in self.names if not SCORES[name].equivalent]
 
     @property
     def with_bayes_factors(self) -> list[str]:
         """The scores whose differences are logarithms of Bayes factors, at least about."""
-        from gml.scores.registry import SCORES
-
         if self.edge_penalty:
             return []
         return [name for name in self.names if SCORES[name].bayes_factors]
 
     def check(self) -> None:
         """Refuse names that are no scores, and options that mean nothing to them."""
-        _check(self.names)
+        known = (*options_of(SCORES), *FOR_LABELS)
+        check_scores(self.names, [option for option in known if was_given(option)])
 
     def require_equivalent(self, command: str) -> None:
         """Refuse a score that tells equivalent DAGs apart."""
@@ -73,66 +76,30 @@ class ScoreRequest:
 
     def require_likelihood(self, what: str) -> None:
         """Refuse a score that is no marginal likelihood, not even about."""
-        from gml.scores.registry import SCORES
-
-        known = [name for name in (*ON_LEVELS, *ON_NUMBERS) if SCORES[name].bayes_factors]
+        known = [name for name, score in SCORES.items() if score.bayes_factors]
         for name in self.names:
             if name not in known:
                 raise UsageError(
                     f"{what} needs a marginal likelihood, which {name} is not: {', '.join(known)}"
                 )
 
-    def make(self, counter: Counter) -> list[FamilyScore | EdgePrior]:
+    def make(self, counter: Counter) -> list[DecomposableScore]:
         """Return the scores over a counter."""
-        from gml.scores.base import EdgePrior
-        from gml.scores.registry import SCORES
-
-        chosen = []
-        for name in self.names:
-            options = {
-                option: getattr(self, option)
-                for option, names in _OPTIONS_OF.items()
-                if name in names
-            }
-            score = SCORES[name](counter, **options)
-            chosen.append(EdgePrior(score, self.edge_penalty) if self.edge_penalty else score)
-        return chosen
+        return [
+            make_score(
+                name,
+                counter,
+                edge_penalty=self.edge_penalty,
+                **{option.name: self.options[option.name] for option in SCORES[name].options},
+            )
+            for name in self.names
+        ]
 
 
-def _check(names: Sequence[str]) -> None:
-    known = (*ON_LEVELS, *ON_NUMBERS)
-    for name in names:
-        if name not in known:
-            raise UsageError(unknown_name("score", name, known))
-    if not names or len(set(names)) != len(names):
-        raise UsageError("--score names different scores")
-    if len({name in ON_NUMBERS for name in names}) > 1:
-        raise UsageError(f"scores of numbers ({', '.join(ON_NUMBERS)}) do not go with others")
-    for option, scores in _OPTIONS_OF.items():
-        if was_given(option) and not set(scores) & set(names):
-            flag = "--" + option.replace("_", "-")
-            raise UsageError(f"{flag} does not go with --score {','.join(names)} (but {scores[0]})")
-    if names[0] in ON_NUMBERS:
-        for option in _ON_LEVELS_ONLY:
-            if was_given(option):
-                raise UsageError(f"--{option} does not go with scores of numbers")
-
-
-_PRIOR_COUNT = click.option(
-    "--prior-count",
-    type=Real(),
-    default=1.0,
-    show_default=True,
-    callback=prior_rows,
-    help="Prior rows a cell of bd.",
-)
-_EDGE_PENALTY = click.option(
-    "--edge-penalty",
-    type=Real(),
-    default=0.0,
-    show_default=True,
-    help="Structure prior: nats that each edge costs; 0: all graphs alike.",
-)
+def _known_scores() -> str:
+    numbers = scores_of_numbers()
+    labels = [name for name in SCORES if name not in numbers]
+    return f"{', '.join(labels)}; for numbers {', '.join(numbers)}"
 
 
 def score_options(
@@ -141,42 +108,42 @@ def score_options(
     default: str | Callable[[], str] = "bic",
     show_default: bool | str = True,
     checked: bool = True,
+    shared: Mapping[str, Described] | None = None,
 ) -> Callable[[Function], Function]:
     """--score and what belongs to it, injected as `scoring`; checked later, if at all, by `check`.
 
-    A default that is a function sees the options that are eager.
+    A default that is a function sees the options that are eager. Entries of `shared` use options of
+    the same names too.
     """
-    known = f"{', '.join(ON_LEVELS)}; for numbers {', '.join(ON_NUMBERS)}."
-
-    def decorate(function: Function) -> Function:
-        @click.option(
+    options = [
+        click.option(
             "--score",
             "names",
             type=NameList(),
             default=default,
             show_default=show_default,
             metavar="NAMES" if several else "NAME",
-            help=f"{'One or more' if several else 'One'} of {known}",
+            help=f"{'One or more' if several else 'One'} of {_known_scores()}.",
         )
-        @ess_option("Equivalent sample size of bdeu and bds.")
-        @_PRIOR_COUNT
-        @_EDGE_PENALTY
+    ]
+    for name, option in options_of(SCORES).items():
+        others = [shared] if shared and owners_of(shared, name) else []
+        options.append(click_option(option, SCORES, *others))
+    options.append(click_option(EDGE_PENALTY))
+
+    def decorate(function: Function) -> Function:
         @functools.wraps(function)
-        def wrapper(
-            *args: Any,
-            names: tuple[str, ...],
-            ess: float,
-            prior_count: float,
-            edge_penalty: float,
-            **kwargs: Any,
-        ) -> Any:
+        def wrapper(*args: Any, names: tuple[str, ...], edge_penalty: float, **kwargs: Any) -> Any:
             if not several and len(names) > 1:
-                raise UsageError("--score names one score to search by")
-            scoring = ScoreRequest(tuple(names), ess, prior_count, edge_penalty)
+                raise UsageError("--score must name one score to search by")
+            chosen = {name: kwargs.pop(name) for name in options_of(SCORES)}
+            scoring = ScoreRequest(tuple(names), chosen, edge_penalty)
             if checked:
                 scoring.check()
             return function(*args, scoring=scoring, **kwargs)
 
+        for option in reversed(options):
+            wrapper = option(wrapper)
         return wrapper  # type: ignore[return-value]
 
     return decorate
@@ -185,34 +152,41 @@ def score_options(
 def score_instead_options(function: Function) -> Function:
     """--score NAME in place of the tests, injected as `scoring`; None, and tests, without it.
 
-    Stands below `test_options`, whose --ess is that of the score too.
+    Stands below `test_options`, whose options are those of the score too where names are the same.
     """
+    from gml.independence.registry import TESTS
 
-    @click.option(
-        "--score",
-        metavar="NAME",
-        help=f"Score instead of testing: {', '.join(ON_LEVELS)}; numbers {', '.join(ON_NUMBERS)}.",
-    )
-    @_PRIOR_COUNT
-    @_EDGE_PENALTY
+    own = {
+        name: option for name, option in options_of(SCORES).items() if not owners_of(TESTS, name)
+    }
+
     @functools.wraps(function)
     def wrapper(
         *args: Any,
         score: str | None,
-        prior_count: float,
         edge_penalty: float,
         testing: TestRequest,
         **kwargs: Any,
     ) -> Any:
+        chosen = {name: kwargs.pop(name) for name in own}
         scoring = None
         if score is None:
-            for option in ("prior_count", "edge_penalty"):
+            for option in (*own, EDGE_PENALTY.name):
                 if was_given(option):
                     raise UsageError(f"--{option.replace('_', '-')} belongs to --score")
         else:
-            testing.refuse_options()
-            scoring = ScoreRequest((score,), testing.options["ess"], prior_count, edge_penalty)
+            testing.refuse_options(SCORES)
+            scoring = ScoreRequest((score,), testing.options | chosen, edge_penalty)
             scoring.check()
         return function(*args, scoring=scoring, testing=testing, **kwargs)
 
+    options = [
+        click.option(
+            "--score", metavar="NAME", help=f"Score instead of testing: {_known_scores()}."
+        ),
+        *(click_option(option, SCORES) for option in own.values()),
+        click_option(EDGE_PENALTY),
+    ]
+    for option in reversed(options):
+        wrapper = option(wrapper)
     return wrapper  # type: ignore[return-value]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gml.graph.graph import Graph
     from gml.graph.knowledge import Knowledge
     from gml.learners.search import SearchResult, Step, Trace
-    from gml.scores.base import EdgePrior, FamilyScore
+    from gml.scores.base import DecomposableScore
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,7 +41,7 @@ class PreparedSearch:
     """The data counted, the score over them, and what limits the search."""
 
     counter: Counter
-    score: FamilyScore | EdgePrior
+    score: DecomposableScore
     max_parents: int | None
     knowledge: Knowledge
     deadline: Deadline

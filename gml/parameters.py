@@ -1,0 +1,129 @@
+"""Options that tests and scores declare: their names, the values they take, what they are for.
+
+A test or score lists its options once. What checks values given in Python, what the command line
+declares, and the tables in the documentation all read that list.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal, Protocol
+
+from gml.errors import UsageError, parameter
+
+LABELS = "labels"
+NUMBERS = "numbers"
+"""The kinds of columns that a test or score can use."""
+
+FOR_LABELS = ("bins", "discretize", "cut", "cuts", "levels")
+"""Parameters of reading that make labels, and so mean nothing to what is for numbers alone."""
+
+# Beyond these, logarithms of gamma functions make no sense.
+_LEAST_PRIOR = 1e-100
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: its name in Python, its kind, its default, one line of help, and its bounds."""
+
+    name: str
+    kind: Literal["real", "whole", "seed", "choice"]
+    default: float | str
+    help: str
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+
+    def problem(self, value: Any) -> str | None:
+        """Say what is wrong with a value, if anything is.
+
+        Examples
+        --------
+        >>> Option("draws", "whole", 10, "Tables to draw", least=1).problem(0)
+        'must be at least 1, not 0'
+        """
+        if self.kind == "choice":
+            known = value in self.choices
+            return None if known else f"must be one of {', '.join(self.choices)}, not {value!r}"
+        if self.kind == "real":
+            if not isinstance(value, Real) or not math.isfinite(value):
+                return f"must be a finite number, not {value!r}"
+        elif not isinstance(value, Integral):
+            return f"must be a whole number, not {value!r}"
+        least = 0 if self.kind == "seed" else self.least
+        too_small = least is not None and value < least
+        if not too_small and (self.most is None or value <= self.most):
+            return None
+        if self.most is None:
+            return f"must be at least {least:g}, not {value!r}"
+        return f"must be between {_short(least)} and {_short(self.most)}, not {value!r}"
+
+    def checked(self, value: Any) -> Any:
+        """Return a value of the option, or refuse it."""
+        problem = self.problem(value)
+        if problem is not None:
+            raise UsageError(f"{parameter(self.name)} {problem}")
+        if self.kind == "choice":
+            return value
+        return float(value) if self.kind == "real" else int(value)
+
+
+def _short(bound: float | None) -> str:
+    return f"{bound:g}".replace("e+0", "e").replace("e+", "e")
+
+
+def prior_rows(name: str, help_: str) -> Option:
+    """An option that is the rows that a prior counts for."""
+    return Option(name, "real", 1.0, help_, least=_LEAST_PRIOR, most=1 / _LEAST_PRIOR)
+
+
+ESS = prior_rows("ess", "Equivalent sample size of the prior")
+"""What the Bayesian test and scores alike have."""
+
+
+class Described(Protocol):
+    """What a registry knows of an entry."""
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options that the entry takes."""
+
+
+def options_of(registry: Mapping[str, Described]) -> dict[str, Option]:
+    """Return the options of all entries by name, each once."""
+    found: dict[str, Option] = {}
+    for entry in registry.values():
+        for option in entry.options:
+            found.setdefault(option.name, option)
+    return found
+
+
+def owners_of(registry: Mapping[str, Described], option: str) -> list[str]:
+    """Return the names of the entries that take an option."""
+    return [
+        name
+        for name, entry in registry.items()
+        if option in [declared.name for declared in entry.options]
+    ]
+
+
+def values_of(entry: str, options: tuple[Option, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a checked value for each option of an entry: what was given, else its default.
+
+    Examples
+    --------
+    >>> values_of("bdeu", (ESS,), {"ess": 10})
+    {'ess': 10.0}
+    """
+    known = [option.name for option in options]
+    for name in given:
+        if name not in known:
+            takes = ", ".join(map(parameter, known)) or "none"
+            raise UsageError(f"{entry} has no option {parameter(name)}; it takes {takes}")
+    return {
+        option.name: option.checked(given.get(option.name, option.default)) for option in options
+    }

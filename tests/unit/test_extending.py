@@ -1,0 +1,270 @@
+"""Tests and scores of users: as plain objects, and as entries of the registries."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import gml
+from gml.errors import UsageError
+from gml.independence.base import CIResult, PValueTest, as_test
+from gml.independence.contingency import describe, full_df, is_sufficient
+from gml.independence.registry import TESTS, check_test, make_test
+from gml.parameters import NUMBERS, Option
+from gml.scores.base import FamilyScore, as_score
+from gml.scores.likelihood import LogLikelihood
+from gml.scores.registry import SCORES, check_scores, make_score
+from tests.test_docs import script
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/extending.md").read_text(), re.DOTALL)
+
+
+@pytest.fixture
+def counter():
+    return gml.MemoryCounter(gml.read(ROOT / "sample_data/asia.csv"))
+
+
+# ------------------------------------------------------------------ as plain objects
+
+
+@pytest.mark.parametrize(
+    ("block", "printed"),
+    [
+        (0, ["2 edges"]),
+        (1, ["dag 9 -11144.995", "cpdag 9 -11144.995", "dag 9 -11144.995"]),
+        (2, []),
+    ],
+)
+def test_the_examples_of_the_page(block, printed, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    exec(compile(BLOCKS[block], "extending.md", "exec"), {"__name__": "extending"})
+    assert capsys.readouterr().out.splitlines() == printed
+    for part in re.findall(
+        r"^class .*?(?=^\S)", BLOCKS[block] + "\nend\n", re.MULTILINE | re.DOTALL
+    ):
+        assert len(part.strip().splitlines()) < 30
+
+
+def test_powers_that_are_declared_are_used():
+    class Whole:
+        names = ("a", "b")
+
+        def __call__(self, x, y, given=()):
+            raise AssertionError("it has a batch")
+
+        def batch(self, triples):
+            return (CIResult(float(k), None, None, None, 5) for k, _ in enumerate(triples))
+
+        def verdict(self, result, alpha, log_p=None):
+            return "dependent" if result.statistic else "independent"
+
+    test = as_test(Whole())
+    found = test.batch([(0, 1, ()), (1, 0, ())])
+    assert test.margins(found, 0.05).tolist() == [0.0, -1e-12]
+    assert list(found) == [CIResult(0.0, None, None, None, 5), CIResult(1.0, None, None, None, 5)]
+    assert as_test(test) is test
+
+    class Batched:
+        names = ("a", "b")
+        equivalent = True
+
+        def local(self, child, parents):
+            raise AssertionError("it has a batch")
+
+        def batch(self, families):
+            return [-float(len(parents)) for _, parents in families]
+
+    score = as_score(Batched())
+    assert score.equivalent and score.batch([(0, (1,))]).tolist() == [-1.0]
+    assert (score.held, score.constants()) == (0, [])
+    assert as_score(score) is score
+
+
+def test_results_found_one_by_one_are_the_same_as_columns():
+    results = [
+        CIResult(1.0, 2.0, -3.0, 0.5, 10, 0.25, strata=4),
+        CIResult(math.inf, None, None, None, 0, sufficient=False, varies=False, strata=0),
+    ]
+    assert list(gml.independence.base.ResultArrays.of(results)) == results
+
+
+# ------------------------------------------------------------------ in the registries
+
+
+class Chance(PValueTest):
+    """Draws its p-value from a hat."""
+
+    name = "chance"
+    summary = "a p-value out of a hat"
+    statistic = "H"
+    formula = "H"
+    options = (Option("hat", "whole", 7, "Which hat", least=1),)
+
+    def batch(self, triples):
+        found = self._counter.statistics(triples)
+        p = np.random.default_rng(self._options["hat"]).random(len(triples))
+        usable = is_sufficient(found, 0)
+        return describe(found, sufficient=usable, statistic=p, df=full_df(found), log_p=np.log(p))
+
+
+class Thrifty(LogLikelihood):
+    """The likelihood less a price for each parameter."""
+
+    name = "thrifty"
+    summary = "loglik less a price for each parameter"
+    formula = "loglik − price·d"
+    options = (Option("price", "real", 2.0, "Nats for each parameter", least=0),)
+
+    def _penalties(self, families):
+        return self._options["price"] * self.dimensions(families)
+
+
+@pytest.fixture
+def toys(monkeypatch):
+    """A test and a score, registered; the commands are imported anew, as they declare options."""
+    monkeypatch.setitem(TESTS, "chance", Chance)
+    monkeypatch.setitem(SCORES, "thrifty", Thrifty)
+    before = {name: module for name, module in sys.modules.items() if name.startswith("gml.cli")}
+    for name in before:
+        del sys.modules[name]
+    yield
+    for name in [name for name in sys.modules if name.startswith("gml.cli")]:
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+def run(*args):
+    from gml.cli.main import cli
+
+    return CliRunner().invoke(cli, [str(arg) for arg in args], terminal_width=300)
+
+
+def test_a_registered_test_is_known_everywhere(toys, tmp_path):
+    asia, target = ROOT / "sample_data/asia.csv", tmp_path / "graph.json"
+    for command in ("indtest", "pc", "imap", "average"):
+        text = run(command, "--help").output
+        assert "fisher-z|chance]" in text and "chance: a p-value out of a hat" in text
+        assert "Which hat (chance)." in text
+    found = run("indtest", asia, "smoke", "lung", "--test", "chance", "--hat", "3", "-f", "json")
+    (row,) = json.loads(found.output)["results"]
+    assert row["test"] == "chance"
+    assert row["p_value"] == pytest.approx(np.random.default_rng(3).random())
+    for wrong in (("--test", "g", "--hat", "3"), ("--test", "chance", "--df", "full")):
+        error = run("indtest", asia, "smoke", "lung", *wrong).exception
+        assert isinstance(error, UsageError) and "does not go with" in str(error)
+    assert run("indtest", asia, "smoke", "lung", "--test", "chance", "--hat", "0").exit_code == 2
+    assert run("pc", asia, "--test", "chance", "--hat", "3", "-o", target).exit_code == 0
+    learning = json.loads(target.read_text())["graph"]["learning"]
+    assert learning["settings"]["test"] == "chance" and learning["settings"]["alpha"] == 0.01
+    assert learning["options"] == {"test": "chance", "hat": 3}
+    error = run("average", asia, "--by", "hc", "--hat", "3").exception
+    assert str(error) == "--hat does not go with --by hc (but pc)"
+    table = script("make_reference").tests_table()
+    assert "| chance | a p-value out of a hat | H | p ≤ α | labels | --hat |" in table
+
+
+def test_a_registered_score_is_known_everywhere(toys, tmp_path):
+    asia, target = ROOT / "sample_data/asia.csv", tmp_path / "graph.json"
+    for command in ("score", "hc", "ges", "exact", "imap", "average"):
+        text = run(command, "--help").output
+        assert "qnml, thrifty; " in text and "Nats for each parameter (thrifty)." in text
+    graph = ROOT / "sample_data/asia.dot"
+    found = run("score", asia, graph, "--score", "aic,thrifty", "--price", "1", "-f", "csv").output
+    header, values = (line.split(",") for line in found.splitlines())
+    assert values[header.index("aic")] == values[header.index("thrifty")]
+    error = run("score", asia, graph, "--score", "bic", "--price", "1").exception
+    assert str(error) == "`price` does not go with `score='bic'` (but thrifty)"
+    assert run("score", asia, graph, "--score", "thrifty", "--price", "-1").exit_code == 2
+    assert run("hc", asia, "--score", "thrifty", "--price", "3", "-o", target).exit_code == 0
+    learning = json.loads(target.read_text())["graph"]["learning"]
+    assert learning["settings"]["score"] == "thrifty"
+    assert learning["options"] == {"names": ["thrifty"], "price": 3.0}
+    table = script("make_reference").scores_table()
+    row = "| thrifty | loglik less a price for each parameter | loglik − price·d | yes | labels |"
+    assert f"{row} --price |" in table
+
+
+# ------------------------------------------------------------------ checks of what is asked
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": "gg"}, "test 'gg' not found; did you mean 'g'"),
+        ({"name": "g", "permutations": 9}, "`permutations` does not go with `test='g'`"),
+        ({"name": "g", "colour": 9}, "no test has an option `colour`; there are `min_per_cell`"),
+        ({"name": "g", "df": "some"}, "`df` must be one of full, adjusted, not 'some'"),
+        ({"name": "g", "min_per_cell": -1}, "`min_per_cell` must be at least 0, not -1"),
+        (
+            {"name": "permutation", "permutations": 0},
+            "`permutations` must be between 1 and 1e9, not 0",
+        ),
+        ({"name": "permutation", "permutations": 1.5}, "`permutations` must be a whole number"),
+        ({"name": "permutation", "seed": -1}, "`seed` must be at least 0, not -1"),
+        ({"name": "bayes", "ess": 0}, "`ess` must be between 1e-100 and 1e100, not 0"),
+        ({"name": "bayes", "log_bf": math.nan}, "`log_bf` must be a finite number, not nan"),
+        (
+            {"name": "fisher-z"},
+            "fisher-z needs numbers, and each of 'asia', 'bronc', .* has labels",
+        ),
+    ],
+)
+def test_tests_refuse_what_does_not_fit(counter, options, message):
+    with pytest.raises(UsageError, match=message):
+        make_test(**options, counter=counter)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": "bicc"}, "score 'bicc' not found; did you mean 'bic'"),
+        ({"name": "bic", "ess": 1}, r"`ess` does not go with `score='bic'` \(but bdeu, bds\)"),
+        ({"name": "bic", "colour": 1}, "no score has an option `colour`"),
+        (
+            {"name": "bd", "prior_count": "many"},
+            "`prior_count` must be a finite number, not 'many'",
+        ),
+        ({"name": "bic", "edge_penalty": math.inf}, "`edge_penalty` must be a finite number"),
+        ({"name": "bge"}, "bge needs numbers, and each of 'asia', .* has labels; leave"),
+    ],
+)
+def test_scores_refuse_what_does_not_fit(counter, options, message):
+    with pytest.raises(UsageError, match=message):
+        make_score(**options, counter=counter)
+
+
+def test_several_scores_go_together_or_do_not():
+    check_scores(["bic", "bdeu"], ["ess", "bins", "edge_penalty"])
+    with pytest.raises(UsageError, match="lists 'bic' twice"):
+        check_scores(["bic", "bic"], [])
+    with pytest.raises(UsageError, match="names no score"):
+        check_scores([], [])
+    with pytest.raises(UsageError, match="`bins` does not go with scores of numbers"):
+        check_scores(["bge"], ["bins"])
+
+
+def test_levels_and_labels_are_for_tests_that_have_them():
+    check_test("g", ["alpha", "adjust", "bins"])
+    with pytest.raises(UsageError, match="`alpha` does not go with `test='bayes'`"):
+        check_test("bayes", ["alpha"])
+    with pytest.raises(UsageError, match="`bins` does not go with `test='fisher-z'`"):
+        check_test("fisher-z", ["bins"])
+
+
+@pytest.mark.parametrize("entry", [*TESTS.values(), *SCORES.values()], ids=lambda e: e.name)
+def test_entries_describe_themselves(entry):
+    registry = SCORES if issubclass(entry, FamilyScore) else TESTS
+    assert registry[entry.name] is entry
+    assert entry.summary and entry.formula and entry.columns
+    if entry.columns == (NUMBERS,):
+        assert not entry.options
+    for option in entry.options:
+        assert option.problem(option.default) is None and option.help[0].isupper()
