@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from gml.formats.graphs import read_graph, write_graph
     from gml.formats.knowledge import read_knowledge
     from gml.formats.models import read_model, write_model
-    from gml.gate.baseline import Baseline, baseline_of
-    from gml.gate.result import Check, CheckReport
+    from gml.gate.baseline import Baseline
+    from gml.gate.result import Check, CheckReport, baseline_of
     from gml.gate.run import CheckSettings, check_model
     from gml.graph.comparison import compare_graphs
     from gml.graph.graph import Graph, Mark
@@ -87,8 +87,9 @@ _HOMES = {
     "adjust": "gml.independence.multiplicity",
     "average_graphs": "gml.learners.averaging",
     "average_probabilities": "gml.learners.averaging",
-    "baseline_of": "gml.gate.baseline",
+    "baseline_of": "gml.gate.result",
     "bootstrap_samples": "gml.learners.bootstrap",
+    "check": "gml.verbs.check",
     "check_model": "gml.gate.run",
     "chow_liu": "gml.learners.chowliu",
     "compare_graphs": "gml.graph.comparison",

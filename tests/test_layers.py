@@ -30,15 +30,25 @@ MAY_USE = {
     "gate": {"learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "formats": {"gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "pictures": {"formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
-    "cli": {
+    "verbs": {
         "pictures", "formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel",
+        "graph",
+    },
+    "cli": {
+        "verbs", "pictures", "formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel",
         "graph",
     },
 }  # fmt: skip
 
 # Packages that may be imported only in some places, and there only inside a function.
 HEAVY = {
-    "pandas": {"data/dataset.py", "model/bayesnet.py"},
+    "pandas": {
+        "data/dataset.py",
+        "data/profile.py",
+        "gate/result.py",
+        "model/bayesnet.py",
+        "verbs/frames.py",
+    },
     "networkx": {"formats/graphml.py", "graph/graph.py"},
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/source.py"},
