@@ -166,6 +166,10 @@ class Counter(ABC):
         """Give columns other levels, which include their own."""
         return _Relevelled(self, levels) if levels else self
 
+    def select(self, names: Sequence[str]) -> Counter:
+        """Return the engine over some of the columns, in the order given."""
+        return _Selected(self, names)
+
     def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
         """Count each child given its parents, a row for every configuration, seen or not."""
         for child, parents in families:
@@ -280,3 +284,48 @@ class _Relevelled(Counter):
             table[np.ix_(np.arange(len(configs)), *axes)] = counts.table[by_config]
             n_configs = math.prod(self.n_levels[j] for j in wanted.given)
             yield Counts(table, configs[by_config], n_configs, counts.n)
+
+
+class _Selected(Counter):
+    """An engine over some of the columns of another."""
+
+    def __init__(self, counter: Counter, names: Sequence[str]) -> None:
+        self._counter = counter
+        self.kind = counter.kind
+        at = {variable.name: j for j, variable in enumerate(counter.variables)}
+        self._at = [at[name] for name in names]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(self._counter.variables[j] for j in self._at)
+
+    @property
+    def n(self) -> int:
+        return self._counter.n
+
+    @property
+    def unit(self) -> float:
+        return self._counter.unit
+
+    @property
+    def missing(self) -> bool:
+        return self._counter.missing
+
+    @property
+    def digest(self) -> str | None:
+        return self._counter.digest
+
+    @property
+    def missing_treatment(self) -> MissingTreatment | None:
+        return self._counter.missing_treatment
+
+    @property
+    def where(self) -> str:
+        return self._counter.where
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        at = self._at
+        return self._counter.tables(
+            TableSet(tuple(at[j] for j in axes), tuple(at[j] for j in given))
+            for axes, given in sets
+        )

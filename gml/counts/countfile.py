@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, TableSet
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.resampling import distinct_rows
-from gml.errors import CannotAnswer, UsageError, listing, unknown_name
+from gml.errors import CannotAnswer, UsageError, counted, listing, unknown_name
 from gml.kernel.layout import DENSE_CELLS
 from gml.progress import reporter
 from gml.resources import default_budget, require_memory
@@ -91,6 +91,12 @@ class CountFile:
     dropped: int = 0
     data: tuple[str, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return (
+            f"CountFile({counted(self.n, 'row')}, {counted(len(self.sets), 'table')} of "
+            f"{counted(len(self.columns), 'column')}, {counted(len(self.counts), 'cell')})"
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

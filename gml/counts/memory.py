@@ -114,6 +114,11 @@ class MemoryCounter(Counter):
         data = with_levels(self._dataset, levels)
         return MemoryCounter(data, threads=self._threads, max_memory=self._budget)
 
+    def select(self, names: Sequence[str]) -> MemoryCounter:
+        """Return the engine over some of the columns, in the order given."""
+        data = self._dataset.select(names)
+        return MemoryCounter(data, threads=self._threads, max_memory=self._budget)
+
     # ------------------------------------------------------------------ tables
 
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:

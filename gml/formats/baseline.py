@@ -13,13 +13,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from gml.atomic import write_whole
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
-from gml.errors import DataError, place, quote
+from gml.errors import DataError, parameter, place, quote
 from gml.formats.content_hash import is_changed, recorded_hash
 from gml.formats.json_document import SCHEMA, document_text
-from gml.gate.baseline import Baseline
-from gml.gate.structure import Reference
+from gml.gate.baseline import Baseline, Reference
 from gml.progress import reporter
 
 KIND = "baseline"
@@ -42,6 +42,11 @@ def dump_baseline(baseline: Baseline) -> str:
     )
 
 
+def write_baseline(baseline: Baseline, path: str | os.PathLike[str]) -> None:
+    """Write a baseline file, whole or not at all."""
+    write_whole(path, dump_baseline(baseline).encode())
+
+
 def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     """Read a baseline file."""
     where = place(path)
@@ -50,7 +55,9 @@ def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     except DataError as error:
         if os.path.exists(path):  # noqa: PTH110 (answers False where Path raises)
             raise
-        raise DataError(f"{error}; --write-baseline {where} makes a baseline") from None
+        raise DataError(
+            f"{error}; {parameter('write_baseline')} {where} makes a baseline"
+        ) from None
     return _parsed(parse_json(text, where), where)
 
 

@@ -8,11 +8,17 @@ nothing to be compared with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gml.gate.result import BASELINED, FAIL, WARN, Check
-from gml.gate.structure import Reference
+
+@dataclass(frozen=True)
+class Reference:
+    """What an independence looked like when the model was accepted."""
+
+    statistic: float
+    df: float
+    n: int
 
 
 @dataclass(frozen=True)
@@ -25,14 +31,8 @@ class Baseline:
     model: str | None = None
     """Hash of the model that it was written for, if known."""
 
-
-def baseline_of(checks: Iterable[Check], rows: int) -> Baseline:
-    """Accept what fails, warns or was accepted before; remember the other independences."""
-    checks = list(checks)
-    accepted = frozenset(c.id for c in checks if c.status in (FAIL, WARN, BASELINED))
-    references = {
-        c.id: Reference(c.statistic or 0.0, c.df or 0.0, c.rows_new or 0)
-        for c in checks
-        if c.kind == "independence" and c.id not in accepted
-    }
-    return Baseline(accepted, references, rows)
+    def __repr__(self) -> str:
+        return (
+            f"Baseline({len(self.accepted)} accepted, {len(self.references)} references, "
+            f"rows={self.rows})"
+        )

@@ -14,8 +14,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter as Multiset
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from gml.errors import counted, parameter, printable_lines
+from gml.gate.baseline import Baseline, Reference
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FAMILIES = ("schema", "tables", "structure", "fit")
 SEVERITIES = ("fail", "warn")
@@ -24,6 +31,16 @@ PASS, FAIL, WARN = "pass", "fail", "warn"
 BASELINED, INSUFFICIENT = "baselined", "insufficient"
 STATUSES = (FAIL, WARN, BASELINED, INSUFFICIENT, PASS)
 """The most urgent first."""
+
+WITHOUT_BASELINE = (
+    "no baseline: if the data of the model break independences too, accept them once, by gml check "
+    f"TRAIN MODEL {parameter('write_baseline')} FILE"
+)
+_OTHER_ROWS = (
+    "these are not the rows that the model was fitted on: what changed since then is accepted too"
+)
+_SHOWN = 20
+_SHOWN_IN_REPR = 8
 
 Figure = float | int | str | Sequence[float] | Sequence[int] | Sequence[str] | None
 
@@ -96,6 +113,10 @@ class CheckReport:
     notes: tuple[str, ...] = ()
     settings: str | None = None
     """The file that settings of the run are from."""
+    fitted_on: bool | None = None
+    """Whether the model was fitted on these very rows, where that is known."""
+    baseline: Baseline = field(default_factory=Baseline)
+    """What was accepted before the run."""
 
     @property
     def failed(self) -> bool:
@@ -112,6 +133,69 @@ class CheckReport:
         """The checks of these statuses (default: all), the most urgent and surest first."""
         chosen = [check for check in self.checks if not statuses or check.status in statuses]
         return sorted(chosen, key=_urgency)
+
+    def accepted(self) -> Baseline:
+        """Accept all that was found, beside what was before, and remember other independences.
+
+        Examples
+        --------
+        >>> import gml
+        >>> net = gml.fit(
+        ...     gml.read_graph("sample_data/asia.dot"),
+        ...     gml.MemoryCounter(gml.read("sample_data/asia.csv")),
+        ... )
+        >>> baseline = gml.check("sample_data/asia.csv", net).accepted()
+        >>> gml.check("sample_data/asia.csv", net, baseline=baseline).failed
+        False
+        """
+        known, found = self.baseline, baseline_of(self.checks, self.rows)
+        return Baseline(
+            known.accepted | found.accepted, {**known.references, **found.references}, self.rows
+        )
+
+    def known_in(self, baseline: Baseline) -> CheckReport:
+        """Return the report after a baseline was made of it: what it accepts is known."""
+        fresh = self.ranked(FAIL, WARN)
+        n_accepted = len(baseline_of(self.checks, self.rows).accepted)
+        notes = [note for note in self.notes if note != WITHOUT_BASELINE]
+        if self.fitted_on is False:
+            notes.append(_OTHER_ROWS)
+        notes += [f"accepted: {check.message}" for check in fresh[:_SHOWN]]
+        if len(fresh) > _SHOWN:
+            notes.append(f"and {len(fresh) - _SHOWN} more are accepted")
+        notes.append(f"{counted(n_accepted, 'violation')} accepted")
+        checks = tuple(
+            replace(check, status=BASELINED) if check.id in baseline.accepted else check
+            for check in self.checks
+        )
+        return replace(self, checks=checks, notes=tuple(notes))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row per check, in the order of `ranked`."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(check) for check in self.ranked()])
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{n} {status}" for status, n in self.counts.items() if n)
+        lines = [f"CheckReport({'fail' if self.failed else 'pass'}: {found or 'no checks'})"]
+        urgent = self.ranked(FAIL, WARN)
+        lines += [f"  {check.status}: {check.message}" for check in urgent[:_SHOWN_IN_REPR]]
+        if len(urgent) > _SHOWN_IN_REPR:
+            lines.append(f"  and {len(urgent) - _SHOWN_IN_REPR} more")
+        return printable_lines("\n".join(lines))
+
+
+def baseline_of(checks: Iterable[Check], rows: int) -> Baseline:
+    """Accept what fails, warns or was accepted before; remember the other independences."""
+    checks = list(checks)
+    accepted = frozenset(c.id for c in checks if c.status in (FAIL, WARN, BASELINED))
+    references = {
+        c.id: Reference(c.statistic or 0.0, c.df or 0.0, c.rows_new or 0)
+        for c in checks
+        if c.kind == "independence" and c.id not in accepted
+    }
+    return Baseline(accepted, references, rows)
 
 
 def _urgency(check: Check) -> tuple[int, int, float, float, str]:

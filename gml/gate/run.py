@@ -20,7 +20,7 @@ from gml.counts.counter import Counter, TableSet
 from gml.counts.memory import MemoryCounter
 from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
-from gml.errors import UsageError, counted
+from gml.errors import UsageError, counted, parameter
 from gml.gate.baseline import Baseline
 from gml.gate.families import FamilyCounts, family_counts, rows_behind, table_of
 from gml.gate.monte_carlo import MonteCarlo
@@ -73,7 +73,7 @@ class CheckSettings:
             if name not in FAMILIES:
                 raise UsageError(f"{name!r} is not one of {', '.join(FAMILIES)}")
         if not 0 < self.alpha < 1:
-            raise UsageError("alpha is between 0 and 1")
+            raise UsageError(f"{parameter('alpha')} must be between 0 and 1, not {self.alpha}")
 
 
 @dataclass(frozen=True)
@@ -169,6 +169,7 @@ def check_model(
         model_rows=rows_behind(net),
         unlikely=unlikely,
         notes=tuple(notes),
+        baseline=baseline,
     )
 
 
@@ -197,7 +198,8 @@ def _notes(
         for c in checks
     )
     if small:
-        notes.append(f"{counted(small, 'check')} would fail, but for an effect below --min-effect")
+        below = parameter("min_effect")
+        notes.append(f"{counted(small, 'check')} would fail, but for an effect below {below}")
     return notes
 
 

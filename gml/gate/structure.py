@@ -36,6 +36,8 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Counter, Triple, tables_of
+from gml.errors import parameter
+from gml.gate.baseline import Reference
 from gml.gate.families import FamilyCounts, label, listed
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
@@ -67,15 +69,6 @@ _MOST_CELLS = 200_000
 _PAIR_BYTES = 1300
 
 
-@dataclass(frozen=True)
-class Reference:
-    """What an independence looked like when the model was accepted."""
-
-    statistic: float
-    df: float
-    n: int
-
-
 def structure_checks(
     graph: Graph,
     counter: Counter,
@@ -92,7 +85,7 @@ def structure_checks(
         _PAIR_BYTES * n_pairs,
         None,
         f"checks of {n_pairs} pairs",
-        "; leave the structure out with --families schema,tables,fit",
+        f"; leave the structure out with {parameter('families')} schema,tables,fit",
     )
     implied = [
         (u, v, given)

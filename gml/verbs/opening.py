@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard, Unpack
 
 from gml import ledger
 from gml.counts.counter import Counter
-from gml.data.columns import Choice, choose_columns
+from gml.counts.memory import MemoryCounter
+from gml.counts.opening import open_counts
+from gml.data.columns import Choice
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.frames import WHERE, is_frame
@@ -33,8 +35,6 @@ from gml.progress import reporter
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gml.counts.countfile import CountFile
-    from gml.counts.from_file import CountFileCounter
 
 Rows: TypeAlias = "str | os.PathLike[str] | pd.DataFrame"
 """What is read: a path (`-` is standard input) or a frame."""
@@ -43,10 +43,6 @@ Data: TypeAlias = "Rows | Dataset | Counter"
 """What can be counted."""
 
 _MANY_LEVELS = 20
-_ABOUT_ROWS = (
-    *("delimiter", "decimal", "encoding", "na", "weights", "weights_fractional"),
-    *("bins", "discretize", "cut", "numeric", "max_levels"),
-)
 
 
 def open_data(
@@ -92,15 +88,15 @@ def open_data(
     gml.errors.UsageError: `bins` is about reading, and the data is a Dataset, which is read already
     """
     given = given_keywords(reading)
+    _require_data(data)
+    counter: Counter
     if isinstance(data, Dataset):
-        _refuse_reading(given, "a Dataset")
-        from gml.counts.memory import MemoryCounter
-
+        _refuse_reading(given, data)
         chosen = data if used is None else data.select(used(data.names))
-        counter: Counter = MemoryCounter(chosen, threads=threads)
-    elif _is_counter(data):
-        _refuse_reading(given, "a Counter")
-        counter = data
+        counter = MemoryCounter(chosen, threads=threads)
+    elif isinstance(data, Counter):
+        _refuse_reading(given, data)
+        counter = data if used is None else data.select(used([v.name for v in data.variables]))
     else:
         if declared:
             reading = declaring(reading, declared)
@@ -140,54 +136,36 @@ def declaring(reading: ReadingKeywords, levels: Mapping[str, tuple[str, ...]]) -
     return {**reading, "levels": with_levels(options.levels, free)}
 
 
-def open_count_file(
-    path: str,
-    options: ReadOptions,
-    *,
-    given: Collection[str] = (),
-    used: Choice | None = None,
-    threads: int | None = None,
-) -> CountFileCounter:
-    """Return the engine over the tables of a count file, for the columns used.
+def is_path(data: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether data are named, not given."""
+    return isinstance(data, str | os.PathLike)
 
-    `given` names the reading keywords that were given: those about rows are refused.
-    """
-    from gml.counts.count_parquet import read_counts
-    from gml.counts.from_file import CountFileCounter
-    from gml.counts.recoding import declared_recoding
 
-    if options.undeclared == "numbers":
-        raise CannotAnswer(f"{path}: a count file has no numbers; give the rows themselves")
-    for name in _ABOUT_ROWS:
-        if name in given:
-            raise UsageError(f"{parameter(name)} is about rows, and {path} is a count file")
-    counts = read_counts(path)
-    if "missing" in given and options.missing != counts.options.missing:
-        raise UsageError(
-            f"{parameter('missing', options.missing)}: {path} was counted with "
-            f"{parameter('missing', counts.options.missing)}"
-        )
-    chosen = [counts.names[j] for j in choose_columns(counts.names, options, used, path)]
-    numbers = [name for name in chosen if options.is_numeric(name)]
-    if numbers:
-        raise CannotAnswer(
-            f"{path}: a count file has no numbers, but the schema declares {listing(numbers)} "
-            "numeric; give the rows themselves"
-        )
-    _warn_of_dropped_rows(counts, chosen)
-    recodings = {
-        name: new
-        for name in chosen
-        if (new := declared_recoding(counts, name, options, path)) is not None
-    }
-    return CountFileCounter(
-        counts,
-        columns=chosen,
-        recodings=recodings,
-        where=path,
-        digest=ledger.current().digests.get(path),
-        threads=threads,
-    )
+def is_data(data: object) -> TypeGuard[Data]:
+    """Whether something can be read or counted, so that it is not a test or a score."""
+    return is_path(data) or is_frame(data) or isinstance(data, Dataset | Counter)
+
+
+def name_of(data: object, otherwise: str) -> str:
+    """How a report calls what was given: by its path, if it has one."""
+    return os.fspath(data) if is_path(data) else otherwise
+
+
+def options_for(data: Data, reading: ReadingKeywords) -> ReadOptions:
+    """Return what keywords ask of the reader, if they go with the data."""
+    given = given_keywords(reading)
+    _require_data(data)
+    if isinstance(data, Dataset | Counter):
+        _refuse_reading(given, data)
+    return replace(reading_options(**reading), digest=ledger.current().wants_digests)
+
+
+def rows_of(data: Data, options: ReadOptions, *, used: Choice | None = None) -> Dataset:
+    """Return the rows of the columns used; what was read before stays as it is."""
+    if not isinstance(data, Dataset | Counter):
+        return read_dataset(data, options, used=used)
+    rows = data if isinstance(data, Dataset) else data.require_rows("this")
+    return rows if used is None else rows.select(used(rows.names))
 
 
 def _read(
@@ -198,12 +176,10 @@ def _read(
     threads: int | None,
     reading: ReadingKeywords,
 ) -> Counter:
-    from gml.counts.memory import MemoryCounter
-
-    if isinstance(data, str | os.PathLike) and os.fspath(data) != "-" and is_count_file(data):
+    if is_path(data) and os.fspath(data) != "-" and is_count_file(data):
         options = replace(reading_options(**reading), undeclared=undeclared)
         given = given_keywords(reading)
-        return open_count_file(os.fspath(data), options, given=given, used=used, threads=threads)
+        return open_counts(data, options, given=given, used=used, threads=threads)
     dataset = _dataset(data, used, undeclared, offer_available, reading)
     return MemoryCounter(dataset, threads=threads)
 
@@ -215,12 +191,6 @@ def _dataset(
     offer_available: bool,
     reading: ReadingKeywords,
 ) -> Dataset:
-    if not isinstance(data, str | os.PathLike) and not is_frame(data):
-        kind = type(data).__name__
-        article = "an" if kind[0].lower() in "aeiou" else "a"
-        raise UsageError(
-            f"data must be a path, a DataFrame, a Dataset or a Counter, not {article} {kind}"
-        )
     options = replace(
         reading_options(**reading),
         undeclared=undeclared,
@@ -230,13 +200,18 @@ def _dataset(
     return read_dataset(data, options, used=used)
 
 
-def _is_counter(data: Any) -> TypeGuard[Counter]:
-    """Whether something counts; any engine will do, whatever its class."""
-    return all(hasattr(data, member) for member in ("variables", "n", "tables"))
+def _require_data(data: object) -> None:
+    if not is_data(data):
+        kind = type(data).__name__
+        article = "an" if kind[0].lower() in "aeiou" else "a"
+        raise UsageError(
+            f"data must be a path, a DataFrame, a Dataset or a Counter, not {article} {kind}"
+        )
 
 
-def _refuse_reading(given: Collection[str], kind: str) -> None:
+def _refuse_reading(given: Collection[str], data: Dataset | Counter) -> None:
     if given:
+        kind = "a Dataset" if isinstance(data, Dataset) else "a Counter"
         are = "is" if len(given) == 1 else "are"
         raise UsageError(
             f"{', '.join(map(parameter, given))} {are} about reading, and the data is {kind}, "
@@ -268,12 +243,4 @@ def _warn_of_levels(counter: Counter) -> None:
     if constant:
         reporter().warn(
             f"one value only, so independent of everything: {listing(sorted(constant))}"
-        )
-
-
-def _warn_of_dropped_rows(counts: CountFile, chosen: list[str]) -> None:
-    if counts.dropped and len(chosen) < len(counts.columns):
-        reporter().warn(
-            f"{counts.dropped} rows were dropped when counting, for missing values in any of "
-            f"{len(counts.columns)} columns, of which {len(chosen)} are used here"
         )

@@ -12,12 +12,11 @@ import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError, GraphError, UsageError
 from gml.formats.baseline import dump_baseline, read_baseline
-from gml.gate.baseline import Baseline, baseline_of
+from gml.gate.baseline import Baseline, Reference
 from gml.gate.question import Question
-from gml.gate.result import Check
+from gml.gate.result import Check, baseline_of
 from gml.gate.run import CheckSettings, Context, check_model, decide
 from gml.gate.schema import MissingCells
-from gml.gate.structure import Reference
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 YES_NO = ("no", "yes")

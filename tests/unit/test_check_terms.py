@@ -17,6 +17,7 @@ import scipy.stats
 
 import gml
 from gml.data.dataset import Dataset, Variable
+from gml.gate.baseline import Reference
 from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
 from gml.gate.question import Question
@@ -24,7 +25,6 @@ from gml.gate.result import Check
 from gml.gate.run import decide
 from gml.gate.schema import ColumnCounts, schema_checks
 from gml.gate.selection import Selection, weak_parents
-from gml.gate.structure import Reference
 from gml.gate.tables import table_checks
 from gml.model.bayesnet import CPT, BayesNet
 
@@ -533,6 +533,6 @@ def test_an_effect_of_what_is_asked_for_matters_and_one_below_does_not():
         report = run(model, rows, families=("tables",), min_effect={"tables": asked_for})
         assert only(report).effect == 0.25
         assert report.failed == failed
-        assert any("below --min-effect" in note for note in report.notes) != failed
+        assert any("below `min_effect`" in note for note in report.notes) != failed
     # What is asked of other families is not asked of this one.
     assert run(model, rows, families=("tables",), min_effect={"fit": 1.0}).failed

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gml.cli.shared.acceptance import note_on_rows, read_acceptance
 from gml.cli.shared.check_reports import CheckOutput, check_output
 from gml.cli.shared.common_options import alpha_option, common_options, seed_option
 from gml.cli.shared.data_options import DataRequest, data_options
@@ -16,51 +15,40 @@ from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.parameter_types import OutputFile, name_list_option
 from gml.cli.shared.run import claim_input, run_ledger
 from gml.cli.shared.settings import ConfiguredCommand, settings_file
-from gml.errors import CannotAnswer, MissingTable, UsageError, place, unknown_name
-from gml.gate.result import FAMILIES
+from gml.errors import UsageError, with_flags
 
 if TYPE_CHECKING:
-    from gml.cli.shared.check_data import CheckedData
-    from gml.gate.baseline import Baseline
-    from gml.gate.result import CheckReport
-    from gml.gate.run import CheckSettings
-    from gml.model.bayesnet import BayesNet
-
-_WITHOUT_BASELINE = (
-    "no baseline: if the data of the model break independences too, accept them once, by gml check "
-    "TRAIN MODEL --write-baseline FILE"
-)
+    from gml.verbs.check import CheckReport
 
 
 def _severities(ctx: click.Context, param: click.Parameter, value: Any) -> dict[str, str]:
+    from gml.verbs.check import problem_with_family
+
     found = {}
     for item in value:
         family, _, severity = item.partition("=")
-        _require_family(family, ctx, param)
+        _refuse(problem_with_family(family), ctx, param)
         if severity not in ("warn", "fail"):
-            raise click.BadParameter(f"{item!r}: write {family}=warn or {family}=fail", ctx, param)
+            _refuse(f"{item!r}: write {family}=warn or {family}=fail", ctx, param)
         found[family] = severity
     return found
 
 
 def _effects(ctx: click.Context, param: click.Parameter, value: Any) -> dict[str, float]:
     """By family; a number alone is for all of them, whatever else is said for one."""
+    from gml.verbs.check import FAMILIES, problem_with_effect, problem_with_family
+
     general: dict[str, float] = {}
     special: dict[str, float] = {}
     for item in value:
         family, equals, text = item.rpartition("=")
         if equals:
-            _require_family(family, ctx, param)
+            _refuse(problem_with_family(family), ctx, param)
         try:
             effect = float(text)
         except ValueError:
-            effect = math.nan
-        if not 0 <= effect < math.inf:
-            raise click.BadParameter(f"{text!r} is not a number of at least 0", ctx, param)
-        if effect > 1 and family not in ("structure", "fit"):
-            raise click.BadParameter(
-                f"{item!r}: total variation and shares of rows are at most 1", ctx, param
-            )
+            raise click.BadParameter(f"{text!r} is not a number", ctx, param) from None
+        _refuse(problem_with_effect(effect, family or None), ctx, param)
         if equals:
             special[family] = effect
         else:
@@ -68,16 +56,9 @@ def _effects(ctx: click.Context, param: click.Parameter, value: Any) -> dict[str
     return general | special
 
 
-def _require_family(name: str, ctx: click.Context, param: click.Parameter) -> None:
-    if name not in FAMILIES:
-        raise click.BadParameter(unknown_name("family", name, FAMILIES), ctx, param)
-
-
-def _families(names: tuple[str, ...]) -> tuple[str, ...]:
-    for name in names:
-        if name not in FAMILIES:
-            raise UsageError(f"--families: {unknown_name('family', name, FAMILIES)}")
-    return names or FAMILIES
+def _refuse(problem: str | None, ctx: click.Context, param: click.Parameter) -> None:
+    if problem is not None:
+        raise click.BadParameter(problem, ctx, param)
 
 
 @click.command(
@@ -104,7 +85,7 @@ def _families(names: tuple[str, ...]) -> tuple[str, ...]:
     metavar="[FAMILY=]X",
     callback=_effects,
     help="Fail only where the effect is at least this: total variation of a table's row, nats of a "
-    "relation, nats a row of the fit, share of rows of the schema (repeatable).",
+    "relation, nats per row of the fit, share of rows of the schema (repeatable).",
 )
 @name_list_option("--families", help_="Look at these only: schema,tables,structure,fit.")
 @click.option(
@@ -158,94 +139,62 @@ def command(
     accept a model with --write-baseline on the data that it was fitted on. Missing values are
     treated as when it was fitted, unless --missing is given.
     """
-    from gml.gate.run import CheckSettings
+    from gml.verbs.check import check
 
     claim_input(model_path, "model")
-    chosen = _families(families)
-    acceptance = read_acceptance(baseline, write_baseline)
-    settings = CheckSettings(
+    report = check(
+        data.path,
+        model_path,
         alpha=alpha,
         min_effect=min_effect,
-        families=chosen,
-        warn=FAMILIES if warn_only else [name for name in severity if severity[name] == "warn"],
+        families=families,
+        severity=severity,
+        warn_only=warn_only,
+        baseline=_known_baseline(baseline, write_baseline),
+        unlikely_rows=unlikely_rows,
         seed=seed,
         threads=data.threads,
-        unlikely_rows=unlikely_rows,
+        **data.reading,
     )
-    net = _read_model(model_path)
-    notes = acceptance.notes(model_path)
-    report = _run(data, net, settings, acceptance.known, place(model_path))
-    report = replace(report, notes=(*report.notes, *notes), settings=settings_file())
+    if write_baseline is None:
+        out.write(_for_the_shell(report))
+        return 1 if report.failed else 0
+    from gml.formats.baseline import write_baseline as write
+
+    accepted = report.accepted()
+    report = _for_the_shell(report.known_in(accepted))
+    *notes, last = report.notes
+    out.write(replace(report, notes=(*notes, f"{last}, written to {write_baseline}")))
+    # After the reports, so that one that fails leaves the old one.
+    write(accepted, write_baseline)
+    return 0
+
+
+def _for_the_shell(report: CheckReport) -> CheckReport:
+    """The report with flags for parameters, and the file that settings are from."""
+    notes = tuple(with_flags(note, "min_effect", "write_baseline") for note in report.notes)
+    return replace(report, notes=notes, settings=settings_file())
+
+
+def _known_baseline(baseline: str | None, write_baseline: str | None) -> str | None:
+    """Claim the baseline that is to be read, and return its path.
+
+    To accept a model anew, what settings name is left aside, and what is not there yet is none.
+    Named on the command line beside --write-baseline, a baseline is added to.
+    """
+    for option, path in (("--baseline", baseline), ("--write-baseline", write_baseline)):
+        if path == "-":
+            raise UsageError(f"{option}: a baseline is a file, not a stream")
     if write_baseline is not None:
-        report = replace(report, notes=(*report.notes, *note_on_rows(net, data.path)))
-        report, accepted = acceptance.accepted(report)
-        out.write(report)
-        acceptance.save(accepted)
-        return 0
-    without = acceptance.read is None
-    if without and any(c.kind == "independence" for c in report.ranked("fail", "warn")):
-        report = replace(report, notes=(*report.notes, _WITHOUT_BASELINE))
-    out.write(report)
-    return 1 if report.failed else 0
-
-
-def _read_model(model_path: str) -> BayesNet:
-    """Read the model and hash it, to know whether it is the one of the baseline."""
-    from gml.formats.models import read_model
-
-    kept = run_ledger()
-    # Its hash costs nothing; that of the data is asked for only where an output holds it.
-    wanted, kept.wants_digests = kept.wants_digests, True
-    net = read_model(model_path)
-    kept.wants_digests = wanted
-    return net
-
-
-def _run(
-    data: DataRequest, net: BayesNet, settings: CheckSettings, known: Baseline, model: str
-) -> CheckReport:
-    from gml.cli.shared.check_data import read_checked_data
-    from gml.gate.run import check_model
-
-    checked = read_checked_data(data, net, model)
-    try:
-        report = check_model(
-            net, checked.counter, settings, baseline=known, context=checked.context
-        )
-    except MissingTable as error:
-        way_out = _way_to_tables(error.names, net, settings, model)
-        raise CannotAnswer(f"{error.lacking}; a check needs more tables: {way_out}") from None
-    return _located(report, checked)
-
-
-def _way_to_tables(
-    lacking: frozenset[str], net: BayesNet, settings: CheckSettings, model: str
-) -> str:
-    """Say how to count what a check asks for, and what can be checked without it."""
-    families = ({cpd.variable, *cpd.parents} for cpd in net.cpds)
-    of_family = any(lacking == {variable.name for variable in members} for members in families)
-    without = {"schema"} if of_family else {"schema", "tables"}
-    rest = [name for name in settings.families if name in without]
-    wanted = "--implied" if "structure" in settings.families else "--graph"
-    less = f", or --families {','.join(rest)}" if 0 < len(rest) < len(settings.families) else ""
-    return f"gml count DATA {wanted} {model}{less}"
-
-
-def _located(report: CheckReport, checked: CheckedData) -> CheckReport:
-    """Give rows the numbers and lines that they have in the file."""
-    shown = [check for check in report.checks if check.row is not None]
-    wanted = {row.row for row in report.unlikely} | {check.row for check in shown if check.row}
-    places = checked.places(wanted)
-
-    def found(row: int) -> dict[str, Any]:
-        number, line = places[row]
-        return {"row": number, "line": line}
-
-    return replace(
-        report,
-        unlikely=tuple(replace(row, **found(row.row)) for row in report.unlikely),
-        checks=tuple(
-            check if check.row is None else replace(check, **found(check.row))
-            for check in report.checks
-        ),
-    )
+        # The baseline is JSON, whatever the report is.
+        run_ledger().wants_digests = True
+        source = click.get_current_context().get_parameter_source("baseline")
+        is_named = source is click.core.ParameterSource.COMMANDLINE
+        if baseline is None or not is_named:
+            return None
+        # What is written in its own place is no input: it would be another one each time.
+        if baseline == write_baseline:
+            return baseline if Path(baseline).exists() else None
+    if baseline is not None:
+        claim_input(baseline, "baseline")
+    return baseline

@@ -16,13 +16,13 @@ from gml.cli.shared.common_options import (
     safe_csv_option,
 )
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
-from gml.cli.shared.format_losses import TABLES_ONLY, warn_of_loss
 from gml.cli.shared.graph_arguments import columns_of, extended, read_graph_argument
 from gml.cli.shared.numbers import RealRange
 from gml.cli.shared.output import ModelOutput, model_output
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import plan_output, was_given
 from gml.errors import UsageError, listing, place, quote
+from gml.formats.losses import TABLES_ONLY, warn_of_loss
 from gml.progress import reporter
 
 if TYPE_CHECKING:

@@ -30,8 +30,6 @@ def command(data: DataRequest, out: ProfileOutput) -> None:
     know is an error. Missing values are counted, never refused. The file can be edited: levels that
     may occur but did not belong in it.
     """
-    from gml.data.profile import profile
-    from gml.verbs.opening import read_rows
+    from gml.verbs.profile import profile
 
-    request = data.saying(missing="available")
-    out.write(profile(read_rows(request.path, **request.reading), request.options))
+    out.write(profile(data.path, **data.reading))

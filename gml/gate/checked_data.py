@@ -1,7 +1,8 @@
-"""The rows that `gml check` looks at: read as the model was fitted, unknown values left in."""
+"""The rows that a check looks at: read as the model was fitted, unknown values left in."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -9,19 +10,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.cli.shared.data_options import DataRequest
-from gml.cli.shared.run import run_ledger, was_given
+from gml import ledger
+from gml.counts.counter import Counter
+from gml.counts.memory import MemoryCounter
+from gml.counts.opening import open_counts
+from gml.data.alignment import levels_first, with_levels_first
+from gml.data.dataset import Dataset, missing_mask
+from gml.data.discretize import cuts_of_levels, interval_levels
+from gml.data.frames import is_frame
+from gml.data.levels import NA_LEVEL
+from gml.data.missing import apply_missing_policy, count_missing
+from gml.data.options import ReadOptions
+from gml.data.parquet import is_count_file, is_parquet
+from gml.data.reading import read_dataset
+from gml.data.records import open_records
+from gml.data.schema import Schema, with_levels
 from gml.errors import CannotAnswer, DataError, UsageError, counted, listing, place, unknown_name
+from gml.gate.families import rows_behind
+from gml.gate.in_intervals import in_intervals
+from gml.gate.run import Context
+from gml.gate.schema import MissingCells
+from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
 
 if TYPE_CHECKING:
-    from gml.counts.counter import Counter
-    from gml.data.dataset import Dataset
-    from gml.data.options import ReadOptions
-    from gml.data.schema import Schema
-    from gml.gate.run import Context
-    from gml.gate.schema import MissingCells
-    from gml.model.bayesnet import BayesNet
+    import pandas as pd
 
 Place = tuple[int, int | None]
 
@@ -37,30 +50,26 @@ class CheckedData:
     }
     """The rows of the file, and their lines where these can be told, of rows that were looked at;
     all from 1."""
-
-
-def read_checked_data(data: DataRequest, net: BayesNet, model: str) -> CheckedData:
-    """Read the columns of a model; values that it does not know become levels after its own.
-
-    Missing values, and what means missing, are treated as when the model was fitted, unless the
-    options say otherwise.
-    """
-    from gml.data.parquet import is_count_file
-
-    reading = _Reading(data, net, model)
-    is_counted = data.path != "-" and is_count_file(data.path)
-    return reading.counts() if is_counted else reading.rows()
+    fitted_on: bool | None = None
+    """Whether the model was fitted on these very rows, where that is known."""
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """The columns of a model in a file of rows or of counts."""
+class CheckedReading:
+    """How to find the columns of a model; values that it does not know are levels after its own.
 
-    data: DataRequest
+    Missing values, and what means missing, are treated as when the model was fitted, unless
+    `given`, the names of the options that somebody asked for, has them.
+    """
+
     net: BayesNet
     model: str
+    data: str
+    asked: ReadOptions = field(default_factory=ReadOptions)
+    given: frozenset[str] = frozenset()
+    threads: int | None = None
     ignored: list[str] = field(default_factory=list)
-    """Columns of the file that the model does not have, once its header was read."""
+    """Columns of the data that the model does not have, once their names were looked at."""
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
@@ -70,97 +79,131 @@ class _Reading:
     @property
     def options(self) -> ReadOptions:
         """How to read rows: whatever they hold, as when the model was fitted."""
-        asked = self.data.options
+        asked = self.asked
         return replace(
             asked,
             levels=_lenient(asked.levels, self.net),
-            na=asked.na if was_given("na") else _tokens(self.net) or asked.na,
+            na=asked.na if "na" in self.given else _tokens(self.net) or asked.na,
             columns=None,
             exclude=tuple(name for name in asked.exclude if name not in self.net.names),
             missing="available",
-            digest=run_ledger().wants_digests,
+            digest=ledger.current().wants_digests,
         )
 
-    def counts(self) -> CheckedData:
-        """Open a count file, for the columns of the model."""
-        from gml.data.alignment import levels_first
-        from gml.verbs.opening import open_count_file
+    def of_source(self, source: str | os.PathLike[str] | pd.DataFrame) -> CheckedData:
+        """Read a file, of rows or of counts, or a frame."""
+        path = None if is_frame(source) else os.fspath(source)
+        if path not in (None, "-") and is_count_file(str(path)):
+            # Missing values were treated when counting: what was asked for is compared with that.
+            options = replace(self.options, missing=self.asked.missing)
+            return self.of_counter(
+                open_counts(
+                    str(path),
+                    options,
+                    given=self.given,
+                    used=self.used,
+                    threads=self.threads,
+                )
+            )
+        options = self.options
+        dataset = read_dataset(source, options, used=self.used)
 
-        # Missing values were treated when counting: what was asked for is compared with that.
-        options = replace(self.options, missing=self.data.options.missing)
-        counter = open_count_file(
-            self.data.path,
-            options,
-            given=self.data.reading,
-            used=self._used,
-            threads=self.data.threads,
-        )
-        _require_rows(counter.n, self.data.path)
+        def lines(numbers: Collection[int]) -> Mapping[int, int]:
+            return {} if path is None else _lines(numbers, dataset, path, options)
+
+        return self._of_rows(dataset, lines, options.na_tokens)
+
+    def of_dataset(self, dataset: Dataset) -> CheckedData:
+        """Take rows that were read already; numbers are put into the intervals of the model."""
+        chosen = dataset.select(self.used(dataset.names))
+        return self._of_rows(in_intervals(chosen, self.levels), lambda numbers: {}, ())
+
+    def of_counter(self, counter: Counter) -> CheckedData:
+        """Take the rows behind an engine, or its tables where it has none."""
+        rows = counter.rows()
+        if rows is not None:
+            return self.of_dataset(rows)
+        _require_rows(counter.n, self.data)
+        names = [variable.name for variable in counter.variables]
+        chosen = self.used(names)
+        if chosen != names:
+            counter = counter.select(chosen)
         treated = counter.missing_treatment
-        # What --levels declares is not all that the model has, nor in its order.
+        # What a schema declares is not all that the model has, nor in its order.
         counter = counter.with_levels(levels_first(counter.variables, self.levels))
+        if treated is None:
+            return CheckedData(counter, self._context(counter.n, {}))
         return CheckedData(counter, self._context(treated.rows, treated.cells))
 
-    def rows(self) -> CheckedData:
-        """Read rows, for the columns of the model."""
-        from gml.counts.memory import MemoryCounter
-        from gml.data.alignment import with_levels_first
-        from gml.data.missing import count_missing
-        from gml.data.reading import read_dataset
-
-        path, options = self.data.path, self.options
-        dataset = read_dataset(path, options, used=self._used)
-        _require_rows(dataset.n, path)
-        given = was_given("missing")
-        policy = self.data.options.missing if given else _policy_of_fit(self.net)
+    def _of_rows(
+        self,
+        dataset: Dataset,
+        lines: Callable[[Collection[int]], Mapping[int, int]],
+        tokens: Collection[str],
+    ) -> CheckedData:
+        """Treat missing values; `lines` finds lines (from 1) by numbers of rows (from 0)."""
+        _require_rows(dataset.n, self.data)
+        policy = self.asked.missing if "missing" in self.given else _policy_of_fit(self.net)
         kept, numbers = _treat_missing(dataset, policy, self.data, self.net)
-        _require_rows(kept.n, path)
+        _require_rows(kept.n, self.data)
         reporter().note(f"{kept.n} rows, {len(kept.names)} columns of the model")
         notes = []
         if kept.n_rows < dataset.n_rows:
             without = counted(dataset.n_rows - kept.n_rows, "row")
             notes.append(f"{without} with missing values left out")
         aligned = with_levels_first(kept, self.levels)
-        missing = count_missing(dataset, policy, options.na_tokens)
+
+        def places(rows: Collection[int]) -> dict[int, Place]:
+            number_of = {row: int(numbers[row - 1]) for row in rows}
+            line_of = lines(list(number_of.values()))
+            return {row: (number + 1, line_of.get(number)) for row, number in number_of.items()}
+
         return CheckedData(
-            MemoryCounter(aligned, threads=self.data.threads),
-            self._context(dataset.n, missing, notes),
-            places=lambda rows: _places(rows, numbers, dataset, path, options),
+            MemoryCounter(aligned, threads=self.threads),
+            self._context(dataset.n, count_missing(dataset, policy, tokens), notes),
+            places,
+            _is_of_fit(dataset.digest, self.net),
         )
 
-    def _used(self, names: Sequence[str]) -> Sequence[str]:
-        """Choose among the columns of the file."""
+    def used(self, names: Sequence[str]) -> Sequence[str]:
+        """Choose among the columns of the data."""
         known, there = set(self.net.names), set(names)
-        for name in self.data.options.columns or ():
+        for name in self.asked.columns or ():
             if name not in known and name not in there:
                 raise UsageError(
                     unknown_name("column", name, list(dict.fromkeys([*names, *self.net.names])))
                 )
         self.ignored.extend(name for name in names if name not in known)
-        left_out = _left_out(self.data.options, self.net)
+        left_out = _left_out(self.asked, self.net)
         present = [name for name in self.net.names if name in there and name not in left_out]
         if not present:
             raise DataError(
-                f"{place(self.data.path)}: has no column of the model; it has {listing(names)}, "
+                f"{place(self.data)}: has no column of the model; it has {listing(names)}, "
                 f"and the model {listing(self.net.names)}"
             )
         return present
 
     def _context(self, rows: int, missing: Mapping[str, int], notes: Sequence[str] = ()) -> Context:
-        from gml.gate.run import Context
-
-        schema = self.data.options.levels
+        schema = self.asked.levels
         ignored = [f"not in the model, ignored: {listing(self.ignored)}"] if self.ignored else []
         return Context(
-            data=self.data.path,
+            data=self.data,
             model=self.model,
             declared=_declared(schema, self.net),
             other_columns=self.ignored,
-            left_out=_left_out(self.data.options, self.net),
+            left_out=_left_out(self.asked, self.net),
             missing_before=_missing_before(schema, self.net),
             missing_now=_cells_of(self.net, rows, missing),
             notes=(*ignored, *notes),
         )
+
+
+def _is_of_fit(digest: str | None, net: BayesNet) -> bool | None:
+    """Whether rows with this hash are those that a model was fitted on, if that can be told."""
+    fitted_on = net.learning.get("data")
+    if not isinstance(fitted_on, str) or digest is None:
+        return None
+    return fitted_on.endswith(digest)
 
 
 def _require_rows(rows: int, path: str) -> None:
@@ -169,7 +212,7 @@ def _require_rows(rows: int, path: str) -> None:
 
 
 def _left_out(options: ReadOptions, net: BayesNet) -> tuple[str, ...]:
-    """The columns of the model that --columns and --exclude leave out."""
+    """The columns of the model that the options leave out."""
     chosen = net.names if options.columns is None else options.columns
     return tuple(name for name in net.names if name not in chosen or name in options.exclude)
 
@@ -192,9 +235,6 @@ def _tokens(net: BayesNet) -> tuple[str, ...] | None:
 
 def _declared(schema: Schema, net: BayesNet) -> dict[str, tuple[str, ...]]:
     """The levels that were declared by hand, intervals included; a profile has none for missing."""
-    from gml.data.discretize import interval_levels
-    from gml.data.levels import NA_LEVEL
-
     cut = {name: interval_levels(cuts) for name, cuts in schema.cuts.items()}
     declared = {**schema.levels, **schema.intervals, **cut}
     return {
@@ -206,9 +246,6 @@ def _declared(schema: Schema, net: BayesNet) -> dict[str, tuple[str, ...]]:
 
 def _lenient(schema: Schema, net: BayesNet) -> Schema:
     """A schema that expects levels, but refuses none; intervals stay intervals."""
-    from gml.data.discretize import cuts_of_levels
-    from gml.data.schema import with_levels
-
     levels = {v.name: v.levels for v in net.variables if v.levels is not None}
     cuts = {
         name: cuts
@@ -221,15 +258,11 @@ def _lenient(schema: Schema, net: BayesNet) -> Schema:
 
 def _cells_of(net: BayesNet, rows: int, missing: Mapping[str, int]) -> dict[str, MissingCells]:
     """The missing cells of all columns of a model; none where a name is not listed."""
-    from gml.gate.schema import MissingCells
-
     return {name: MissingCells(missing.get(name, 0), rows) for name in net.names}
 
 
 def _missing_before(schema: Schema, net: BayesNet) -> dict[str, MissingCells]:
     """How often values were missing: by the profile, or by what the model says of its fitting."""
-    from gml.gate.schema import MissingCells
-
     found = _missing_in_fitting(net)
     if schema.rows is not None:
         rows = int(schema.rows)
@@ -238,8 +271,6 @@ def _missing_before(schema: Schema, net: BayesNet) -> dict[str, MissingCells]:
 
 
 def _missing_in_fitting(net: BayesNet) -> dict[str, MissingCells]:
-    from gml.gate.families import rows_behind
-
     recorded = net.learning.get("missing")
     if isinstance(recorded, dict):
         rows, columns = recorded.get("rows"), recorded.get("columns")
@@ -255,12 +286,9 @@ def _missing_in_fitting(net: BayesNet) -> dict[str, MissingCells]:
 
 
 def _treat_missing(
-    dataset: Dataset, policy: str, data: DataRequest, net: BayesNet
+    dataset: Dataset, policy: str, where: str, net: BayesNet
 ) -> tuple[Dataset, NDArray[np.int64]]:
     """Apply the policy; returns the rows left and their numbers in the file, from 0."""
-    from gml.data.dataset import missing_mask
-    from gml.data.missing import apply_missing_policy
-
     numbers = np.arange(dataset.n_rows)
     if policy == "drop":
         complete = np.ones(dataset.n_rows, dtype=bool)
@@ -270,32 +298,24 @@ def _treat_missing(
             return dataset, numbers
         return dataset.rows(complete), numbers[complete]
     treated = apply_missing_policy(
-        dataset, policy, place(data.path), declared=set(net.names) if policy == "level" else ()
+        dataset, policy, place(where), declared=set(net.names) if policy == "level" else ()
     )
     return treated, numbers
 
 
-def _places(
-    rows: Collection[int],
-    numbers: NDArray[np.int64],
-    dataset: Dataset,
-    path: str,
-    options: ReadOptions,
-) -> dict[int, Place]:
-    in_file = {row: int(numbers[row - 1]) for row in rows}
-    lines: Mapping[int, int] = {}
+def _lines(
+    wanted: Collection[int], dataset: Dataset, path: str, options: ReadOptions
+) -> dict[int, int]:
+    """The lines of rows of a file (from 0), where they can be told."""
     if dataset.first_line is not None:
-        lines = {number: dataset.first_line + number for number in in_file.values()}
-    elif path != "-" and options.weights_column is None:
-        lines = _lines_by_reading(path, options, list(in_file.values()))
-    return {row: (number + 1, lines.get(number)) for row, number in in_file.items()}
+        return {number: dataset.first_line + number for number in wanted}
+    if path == "-" or options.weights_column is not None:
+        return {}
+    return _lines_by_reading(path, options, list(wanted))
 
 
 def _lines_by_reading(path: str, options: ReadOptions, wanted: Sequence[int]) -> dict[int, int]:
     """Find the lines of rows by reading the file again, as far as need be."""
-    from gml.data.parquet import is_parquet
-    from gml.data.records import open_records
-
     if is_parquet(path) or not wanted:
         return {}
     found, last = {}, max(wanted)

@@ -1,0 +1,77 @@
+"""Open a count file as data: the columns asked for, with the levels that options declare."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+
+from gml import ledger
+from gml.counts.count_parquet import read_counts
+from gml.counts.countfile import CountFile
+from gml.counts.from_file import CountFileCounter
+from gml.counts.recoding import declared_recoding
+from gml.data.columns import Choice, choose_columns
+from gml.data.options import ReadOptions
+from gml.errors import CannotAnswer, UsageError, listing, parameter
+from gml.progress import reporter
+
+_ABOUT_ROWS = (
+    *("delimiter", "decimal", "encoding", "na", "weights", "weights_fractional"),
+    *("bins", "discretize", "cut", "numeric", "max_levels"),
+)
+
+
+def open_counts(
+    path: str | os.PathLike[str],
+    options: ReadOptions,
+    *,
+    given: Collection[str] = (),
+    used: Choice | None = None,
+    threads: int | None = None,
+) -> CountFileCounter:
+    """Return the engine over the tables of a count file, for the columns used.
+
+    `given` names the options that somebody asked for: those that are about rows are refused, and
+    so is another way to treat missing values than that of counting.
+    """
+    where = str(path)
+    if options.undeclared == "numbers":
+        raise CannotAnswer(f"{where}: a count file has no numbers; give the rows themselves")
+    for option in _ABOUT_ROWS:
+        if option in given:
+            raise UsageError(f"{parameter(option)} is about rows, and {where} is a count file")
+    counts = read_counts(where)
+    if "missing" in given and options.missing != counts.options.missing:
+        raise UsageError(
+            f"{parameter('missing', options.missing)}: {where} was counted with "
+            f"{parameter('missing', counts.options.missing)}"
+        )
+    chosen = [counts.names[j] for j in choose_columns(counts.names, options, used, where)]
+    numbers = [name for name in chosen if options.is_numeric(name)]
+    if numbers:
+        raise CannotAnswer(
+            f"{where}: a count file has no numbers, but the schema declares {listing(numbers)} "
+            "numeric; give the rows themselves"
+        )
+    _warn_of_dropped_rows(counts, chosen)
+    recodings = {
+        name: new
+        for name in chosen
+        if (new := declared_recoding(counts, name, options, where)) is not None
+    }
+    return CountFileCounter(
+        counts,
+        columns=chosen,
+        recodings=recodings,
+        where=where,
+        digest=ledger.current().digests.get(where),
+        threads=threads,
+    )
+
+
+def _warn_of_dropped_rows(counts: CountFile, chosen: list[str]) -> None:
+    if counts.dropped and len(chosen) < len(counts.columns):
+        reporter().warn(
+            f"{counts.dropped} rows were dropped when counting, for missing values in any of "
+            f"{len(counts.columns)} columns, of which {len(chosen)} are used here"
+        )

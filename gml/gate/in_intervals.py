@@ -1,0 +1,44 @@
+"""Numbers, and labels that are numbers, within the intervals that a model has for levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from gml.data.dataset import Dataset, Variable, code_type, missing_mask
+from gml.data.discretize import Intervals, cuts_of_levels
+
+
+def in_intervals(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Dataset:
+    """Put columns into intervals where `levels` has them; what lies in none stays a label.
+
+    Examples
+    --------
+    >>> ages = Dataset((Variable("age", None),), (np.array([41.0, 7.0, np.nan]),))
+    >>> found = in_intervals(ages, {"age": ("[-inf,18)", "[18,inf)")})
+    >>> found.variables[0].levels, found.columns[0].tolist()
+    (('[-inf,18)', '[18,inf)'), [1, 0, 255])
+    """
+    variables, columns = list(data.variables), list(data.columns)
+    for j, (variable, column) in enumerate(zip(data.variables, data.columns, strict=True)):
+        declared = levels.get(variable.name, ())
+        if cuts_of_levels(declared) is None or variable.levels == declared:
+            continue
+        intervals, gaps = Intervals(declared), missing_mask(column)
+        if variable.levels is None:
+            names = intervals.names
+            places = intervals.places_of(np.where(gaps, 0.0, column))
+        else:
+            names = tuple(intervals.name_of(label) or label for label in variable.levels)
+            places = np.where(gaps, 0, column).astype(np.intp)
+        occurring = np.unique(places[~gaps])
+        found = tuple(dict.fromkeys([*declared, *(names[k] for k in occurring)]))
+        rank = {level: code for code, level in enumerate(found)}
+        narrow = code_type(len(found))
+        # A column without a value has no names, but needs one to look its gaps up in.
+        codes = np.array([rank.get(name, 0) for name in (*names, "")], dtype=narrow)[places]
+        codes[gaps] = np.iinfo(narrow).max
+        variables[j], columns[j] = Variable(variable.name, found), codes
+    return replace(data, variables=tuple(variables), columns=tuple(columns))
