@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Value = TypeVar("Value", bound=np.generic)
 
 
 class NameOrder:
@@ -20,10 +23,14 @@ class NameOrder:
     (2, 0)
     >>> order.rows(np.array([[0, 1], [2, 0]])).tolist()
     [[1, 0], [2, 0]]
+    >>> order.names
+    ('asia', 'lung', 'smoke')
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         by_name = sorted(range(len(names)), key=names.__getitem__)
+        self.names = tuple(names[j] for j in by_name)
+        """The names in their order."""
         self.positions: NDArray[np.int32] = np.array(by_name, dtype=np.int32)
         """The positions, that of the first name first."""
         self.ranks: NDArray[np.int32] = np.argsort(self.positions).astype(np.int32)
@@ -37,6 +44,14 @@ class NameOrder:
     def sorted(self, members: Iterable[int]) -> tuple[int, ...]:
         """Return some positions in order of their names."""
         return tuple(sorted(members, key=self.rank.__getitem__))
+
+    def matrix(self, values: NDArray[Value]) -> NDArray[Value]:
+        """Return a square matrix with its rows and columns in order of the names."""
+        return values[np.ix_(self.positions, self.positions)]
+
+    def restored(self, values: NDArray[Value]) -> NDArray[Value]:
+        """Return a square matrix that is in order of the names in that of the positions."""
+        return values[np.ix_(self.ranks, self.ranks)]
 
     def rows(self, rows: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return a matrix of positions, each row in order of the names."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer
+from gml.name_order import NameOrder
 
 # NumPy draws from at most this many rows at once.
 _MOST_ROWS = 1_000_000_000
@@ -23,8 +24,8 @@ _EXPAND = 8
 
 def distinct_rows(dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """One row of each kind, sorted by its cells in order of the column names, and their counts."""
-    order = sorted(range(len(dataset.names)), key=dataset.names.__getitem__)
-    return distinct_cells([dataset.columns[j] for j in order], dataset.weights)
+    order = NameOrder(dataset.names)
+    return distinct_cells([dataset.columns[j] for j in order.positions], dataset.weights)
 
 
 def distinct_cells(

@@ -23,6 +23,7 @@ from gml.graph.equivalence import equivalence_class
 from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph, Mark, require_marks
 from gml.graph.sid import SidBounds, sid_bounds
+from gml.name_order import NameOrder
 
 VIEWS = ("cpdag", "dag")
 
@@ -154,9 +155,8 @@ def is_equivalence_class(graph: Graph) -> bool:
 
 
 def _by_name(graph: Graph) -> Graph:
-    order = sorted(range(len(graph.names)), key=graph.names.__getitem__)
-    names = tuple(graph.names[j] for j in order)
-    return replace(graph, names=names, marks=graph.marks[np.ix_(order, order)], attributes={})
+    order = NameOrder(graph.names)
+    return replace(graph, names=order.names, marks=order.matrix(graph.marks), attributes={})
 
 
 def _differing(a: Graph, b: Graph) -> NDArray[np.bool_]:

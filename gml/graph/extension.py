@@ -24,6 +24,7 @@ import numpy as np
 from gml.errors import DataError, GraphError, quote
 from gml.graph.graph import EDGE_TYPES, Graph, Mark, require_marks
 from gml.graph.orientation import Matrix, unshielded_triples
+from gml.name_order import NameOrder
 
 Triple = tuple[int, int, int]
 
@@ -127,19 +128,18 @@ def consistent_extension(graph: Graph) -> Graph:
     if graph.kind == "pag":
         raise GraphError("a PAG stands for no single DAG")
     require_marks(len(graph.names), _MATRICES)
-    by_name = sorted(range(len(graph.names)), key=graph.names.__getitem__)
-    marks = graph.marks[np.ix_(by_name, by_name)]
+    order = NameOrder(graph.names)
+    marks = order.matrix(graph.marks)
     adjacent, arrows = marks != Mark.NONE, marks == Mark.ARROW
     weights = _wanted(adjacent, arrows)
     directed = extend(adjacent, weights, arrows)
     broken = _broken(directed, weights)
     if broken is not None:
-        triple = ", ".join(quote(graph.names[by_name[node]]) for node in broken)
+        triple = ", ".join(quote(order.names[node]) for node in broken)
         raise GraphError(
             f"no DAG has the edges and colliders of this {graph.kind}: it fails at {triple}"
         )
-    rank = np.argsort(by_name)
-    found = directed[np.ix_(rank, rank)]
+    found = order.restored(directed)
     tail, arrow = EDGE_TYPES["-->"]
     new_marks = np.zeros_like(graph.marks)
     new_marks[found.T] = tail

@@ -56,8 +56,8 @@ class FisherZTest(PValueTest):
 
     def _test(self, x: int, y: int, given: tuple[int, ...]) -> CIResult:
         names = self.names
-        x, y = sorted((x, y), key=names.__getitem__)
-        columns = [*sorted(given, key=names.__getitem__), x, y]
+        order = self._counter.order
+        columns = [*order.sorted(given), *order.sorted((x, y))]
         n, cross = self._products(columns)
         size = len(given)
         if n <= size + 3:

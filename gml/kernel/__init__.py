@@ -7,45 +7,43 @@ from __future__ import annotations
 
 import importlib
 import os
-from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gml.kernel.interface import Kernel
 
 __all__ = ["active", "description"]
 
-
-_loaded: ModuleType | None = None
+_loaded: Kernel | None = None
 
 
 def active() -> Kernel:
     """Return the kernel in use: `_kernel` or `reference`."""
-    return cast("Kernel", _module())
-
-
-def _module() -> ModuleType:
     global _loaded
     if _loaded is None:
         _loaded = _load(os.environ.get("GML_KERNEL", ""))
     return _loaded
 
 
-def _load(wanted: str) -> ModuleType:
+def _load(wanted: str) -> Kernel:
     if wanted != "reference":
         try:
-            compiled = importlib.import_module("gml.kernel._kernel")
+            compiled: Any = importlib.import_module("gml.kernel._kernel")
         except ImportError:
-            return importlib.import_module("gml.kernel.reference")
-        if wanted in compiled.INSTRUCTIONS:
-            compiled.limit_instructions(wanted)
-        return compiled
-    return importlib.import_module("gml.kernel.reference")
+            compiled = None
+        if compiled is not None:
+            if wanted in compiled.INSTRUCTIONS:
+                compiled.limit_instructions(wanted)
+            found: Kernel = compiled
+            return found
+    from gml.kernel import reference
+
+    return reference
 
 
 def description() -> str:
     """Name the kernel in use, for `gml --version`."""
-    module = _module()
-    if module.__name__.endswith("reference"):
+    kernel: Any = active()
+    if kernel.__name__.endswith("reference"):
         return "NumPy (no compiled kernel: install a C compiler and reinstall for speed)"
-    return f"compiled, {module.instructions()}"
+    return f"compiled, {kernel.instructions()}"

@@ -33,6 +33,7 @@ from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import unshielded_triples
 from gml.learners.pc import WeighedTriple, orient
+from gml.name_order import NameOrder
 from gml.resources import require_memory
 from gml.scores.base import rounded
 
@@ -120,16 +121,16 @@ def average_graphs(
 ) -> Averaged:
     """Average graphs over the same nodes; edges get strength, direction and undirected."""
     names = graphs[0].names
-    by_name = sorted(range(len(names)), key=names.__getitem__)
+    order = NameOrder(names)
     require_memory(
         _MARK_BYTES * len(graphs) * len(names) ** 2,
         None,
         f"{len(graphs)} graphs of {len(names)} columns",
     )
-    marks = np.stack([graph.marks[np.ix_(by_name, by_name)] for graph in graphs])
+    marks = np.stack([order.matrix(graph.marks) for graph in graphs])
     adjacent, arrows = marks != Mark.NONE, marks == Mark.ARROW
     shares = Shares(
-        tuple(names[j] for j in by_name),
+        order.names,
         adjacent.sum(axis=0),
         (arrows & ~arrows.transpose(0, 2, 1)).sum(axis=0),
         (adjacent & ~arrows & ~arrows.transpose(0, 2, 1)).sum(axis=0),
@@ -160,10 +161,10 @@ def average_probabilities(
     >>> [(edge.source, edge.type, edge.target) for edge in averaged.graph.edges()]
     [(0, '-->', 1), (2, '-->', 1)]
     """
-    by_name = sorted(range(len(names)), key=names.__getitem__)
-    directed = probabilities[np.ix_(by_name, by_name)]
+    order = NameOrder(names)
+    directed = order.matrix(probabilities)
     adjacent = np.minimum(directed + directed.T, 1.0)
-    shares = Shares(tuple(names[j] for j in by_name), adjacent, directed)
+    shares = Shares(order.names, adjacent, directed)
     chosen = (rounded(adjacent) >= threshold) & (adjacent > 0)
     direction = np.divide(directed, adjacent, out=np.zeros_like(directed), where=adjacent > 0)
     weights = {}

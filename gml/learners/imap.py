@@ -39,6 +39,7 @@ from gml.errors import UsageError, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.knowledge import NO_TIER, Knowledge
 from gml.independence.base import CITest, IndependenceTest, ResultArrays, as_test
+from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, add_up, as_score, rounded
 
@@ -145,7 +146,8 @@ class _Families:
         if max_parents is not None and max_parents < 0:
             raise UsageError("max_parents is not negative")
         self._most = len(names) if max_parents is None else max_parents
-        self.nodes = sorted(range(len(names)), key=self._names.__getitem__)
+        self._order = NameOrder(names)
+        self.nodes: list[int] = self._order.positions.tolist()
         place = {name: k for k, name in enumerate(order)}
         required = knowledge.required(names)
         decided = required | knowledge.forbidden(names)
@@ -174,7 +176,7 @@ class _Families:
 
     def with_(self, x: int, j: int) -> tuple[int, ...]:
         """The parents of x and j."""
-        return tuple(sorted([*self.parents[x], j], key=self._names.__getitem__))
+        return self._order.sorted([*self.parents[x], j])
 
     def without(self, x: int, j: int) -> tuple[int, ...]:
         """The parents of x but j."""

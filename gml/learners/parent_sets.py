@@ -34,6 +34,7 @@ from gml.graph.bits import bits_of
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
 from gml.learners.search import Limits
+from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
 from gml.resources import default_budget, require_memory
 from gml.scores.base import RESOLUTION, DecomposableScore
@@ -112,8 +113,7 @@ def choices_of(
         needed.append(must)
         free.append(may)
         most.append(min(limits.max_parents - must.bit_count(), may.bit_count()))
-    by_name = sorted(range(len(score.names)), key=score.names.__getitem__)
-    order = np.array(by_name, dtype=np.int32)
+    order = NameOrder(score.names).positions
     return Choices(limits.names, order, tuple(needed), tuple(free), tuple(most))
 
 

@@ -37,6 +37,7 @@ from gml.independence.base import (
     as_test,
     verdict_of_margin,
 )
+from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
 
@@ -85,13 +86,12 @@ class Asker:
     def __init__(
         self, test: CITest, *, alpha: float, on_insufficient: str = "auto", log: Log | None = None
     ) -> None:
-        names = list(test.names)
-        by_name = sorted(range(len(names)), key=names.__getitem__)
-        self.names = [names[j] for j in by_name]
+        order = NameOrder(test.names)
+        self.names = list(order.names)
         self._test = as_test(test)
         self._alpha = alpha
         self._on_insufficient = on_insufficient
-        self._column = np.array(by_name, dtype=np.int32)
+        self._column = order.positions
         self.log = log
 
     def ask(self, rows: NDArray[np.int32]) -> Answers:

@@ -31,6 +31,7 @@ from gml.errors import GraphError, listing, quote
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.gaussian import ROUNDING, errors_of
 from gml.model.query import Inference
+from gml.name_order import NameOrder
 from gml.resources import default_budget
 
 # What is held at a time: the tables of the elimination, their rows as shares, the cliques.
@@ -119,7 +120,7 @@ def _table(cpt: CPT, levels: dict[str, tuple[str, ...]]) -> Table:
         position = {level: k for k, level in enumerate(variable.levels or ())}
         table = table.take([position[level] for level in levels[variable.name]], axis)
     names = _family(cpt)
-    return table.transpose(sorted(range(len(names)), key=names.__getitem__))
+    return table.transpose(NameOrder(names).positions)
 
 
 def _expected(weights: Table, above: Table, below: Table) -> float:

@@ -58,14 +58,14 @@ class GaussianScore(FamilyScore):
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
-        by_name = self.names.__getitem__
+        order = self._counter.order
         return np.array(
-            [self._local(child, sorted(parents, key=by_name)) for child, parents in families],
+            [self._local(child, order.sorted(parents)) for child, parents in families],
             dtype=float,
         )
 
     @abstractmethod
-    def _local(self, child: int, parents: list[int]) -> float:
+    def _local(self, child: int, parents: Sequence[int]) -> float:
         """Score one family, the parents in order of their names."""
 
 
@@ -76,7 +76,7 @@ class LogLikelihoodG(GaussianScore):
     summary = "log-likelihood of linear regressions"
     formula = "−n/2·(ln 2πσ² + 1), σ² = SSE/n"
 
-    def _local(self, child: int, parents: list[int]) -> float:
+    def _local(self, child: int, parents: Sequence[int]) -> float:
         members = [*parents, child]
         cross = [[self._moments.cross[i][j] for j in members] for i in members]
         names = [self.names[j] for j in members]
@@ -104,8 +104,7 @@ class LogLikelihoodG(GaussianScore):
     def _most_likelihood(self, child: int) -> float:
         """Given all other columns, which no parents exceed; infinite where these determine it."""
         if child not in self._most:
-            others = [j for j in range(len(self.names)) if j != child]
-            others.sort(key=self.names.__getitem__)
+            others = [j for j in self._counter.order.positions.tolist() if j != child]
             try:
                 self._most[child] = LogLikelihoodG._local(self, child, others)
             except DataError:
@@ -120,7 +119,7 @@ class AicG(LogLikelihoodG):
     summary = "loglik-g less the number of parameters"
     formula = "loglik-g − d, d = |pa| + 2"
 
-    def _local(self, child: int, parents: list[int]) -> float:
+    def _local(self, child: int, parents: Sequence[int]) -> float:
         return super()._local(child, parents) - self._penalty(child, parents)
 
     def _penalty(self, child: int, parents: Sequence[int]) -> float:
@@ -135,7 +134,7 @@ class BicG(LogLikelihoodG):
     formula = "loglik-g − ½ ln n·d, d = |pa| + 2"
     bayes_factors = True
 
-    def _local(self, child: int, parents: list[int]) -> float:
+    def _local(self, child: int, parents: Sequence[int]) -> float:
         return super()._local(child, parents) - self._penalty(child, parents)
 
     def _penalty(self, child: int, parents: Sequence[int]) -> float:
@@ -180,18 +179,18 @@ class Bge(GaussianScore):
             common + 2 * (scale + up[i]) * math.log(2) for i, scale in enumerate(scales)
         ]
 
-    def _log_determinant(self, members: list[int]) -> float:
+    def _log_determinant(self, members: Sequence[int]) -> float:
         """ln |R| of some variables, exact up to the logarithm."""
         key = frozenset(members)
         if key not in self._known:
-            ordered = sorted(members, key=self.names.__getitem__)
+            ordered = self._counter.order.sorted(members)
             chosen = [[self._matrix[i][j] for j in ordered] for i in ordered]
             _, determinant = eliminate(chosen, len(ordered))
             scale = math.fsum(self._log_scales[j] for j in ordered)
             self._known[key] = math.log(determinant) - scale
         return self._known[key]
 
-    def _local(self, child: int, parents: list[int]) -> float:
+    def _local(self, child: int, parents: Sequence[int]) -> float:
         n, l_parents = self.n, len(parents)
         prior = self._alpha_w - len(self.names) + l_parents
         return (

@@ -32,10 +32,8 @@ class JointValues:
     def __init__(self, counter: Counter, ess: float) -> None:
         self._counter = counter
         self._rule = FamilyRule(JOINT, OF_TABLE, ess)
-        names = [variable.name for variable in counter.variables]
-        self._by_name = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int32)
-        rank = np.argsort(self._by_name).astype(np.uint64)
-        self._bit = np.uint64(1) << (_LAST - rank)
+        self._by_name = counter.order.positions
+        self._bit = np.uint64(1) << (_LAST - counter.order.ranks.astype(np.uint64))
         self._known: dict[int, tuple[Sets, Numbers]] = {}
 
     @property

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import gml
 from gml.counts.counter import FamilyArray, TableSet, TripleArray
 from gml.counts.countfile import count_sets
+from gml.counts.from_file import CountFileCounter
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable, code_type
 from gml.errors import CannotAnswer, UsageError
@@ -96,9 +97,9 @@ def random_data(seed, n, n_levels):
     return Dataset(variables, tuple(columns))
 
 
-DATA = random_data(1, 300, [2, 3, 2, 1, 3, 2])
+DATA = random_data(1, 150, [2, 3, 2, 1, 3, 2])
 ASIA = gml.read("sample_data/asia.csv")
-SOME_OF_ASIA = ASIA.rows(np.arange(ASIA.n_rows) < 400)
+SOME_OF_ASIA = ASIA.select(ASIA.names[:6]).rows(np.arange(ASIA.n_rows) < 150)
 
 
 @pytest.fixture(params=["random", "asia"])
@@ -156,8 +157,14 @@ def test_results_of_tests(engines, name):
     assert mine == theirs
 
 
+@pytest.mark.parametrize("name", [name for name in TABLE_SCORES if SCORES[name].equivalent])
+def test_ges(engines, name):
+    mine, theirs = (content(ges(SCORES[name](engine))) for engine in engines)
+    assert mine == theirs
+
+
 @pytest.mark.parametrize("name", TABLE_SCORES)
-@pytest.mark.parametrize("learner", [hill_climb, ges, exact])
+@pytest.mark.parametrize("learner", [hill_climb, exact])
 def test_search(engines, learner, name):
     mine, theirs = (content(learner(SCORES[name](engine), max_parents=3)) for engine in engines)
     assert mine == theirs
@@ -208,22 +215,23 @@ def test_count_files(engines):
 
 
 def test_check():
-    net = fit(chow_liu(MemoryCounter(SOME_OF_ASIA)).graph, MemoryCounter(ASIA))
+    memory = MemoryCounter(SOME_OF_ASIA)
+    net = fit(chow_liu(memory).graph, MemoryCounter(ASIA))
+    # With rows there are more checks.
+    counted = CountFileCounter(count_sets(memory, [SOME_OF_ASIA.names]))
     report = check_model(net, as_list(SOME_OF_ASIA))
-    expected = check_model(net, MemoryCounter(SOME_OF_ASIA))
-    tables = [check for check in expected.checks if check.family in ("tables", "structure")]
-    assert tables
-    assert [c for c in report.checks if c.family in ("tables", "structure")] == tables
+    assert len(report.checks) > 20
+    assert content(report) == content(check_model(net, counted))
 
 
 CASES = st.tuples(
     st.integers(0, 2**32 - 1),
-    st.integers(0, 80),
-    st.lists(st.integers(1, 4), min_size=3, max_size=6),
+    st.integers(0, 40),
+    st.lists(st.integers(1, 4), min_size=3, max_size=4),
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(CASES)
 def test_everything_that_follows_from_tables(case):
     seed, n, n_levels = case
@@ -264,7 +272,7 @@ def test_everything_that_follows_from_tables(case):
                 more = () if ask == "family_values" else (0.25,)
                 found = [getattr(engine, ask)(asked, rule, *more) for engine in (mine, theirs)]
                 assert content(found[0]) == content(found[1]), (rule, ask)
-    for name in TABLE_SCORES:
+    for name in TABLE_SCORES if n else []:
         found = [bounded_batch(SCORES[name](engine), array) for engine in (mine, theirs)]
         assert content(found[0]) == content(found[1])
 
