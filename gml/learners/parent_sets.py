@@ -36,7 +36,7 @@ from gml.kernel.layout import NEVER
 from gml.learners.search import Limits
 from gml.progress import Deadline, reporter
 from gml.resources import default_budget, require_memory
-from gml.scores.base import RESOLUTION, DecomposableScore
+from gml.scores.base import RESOLUTION, DecomposableScore, Score
 
 MOST_VARIABLES = 64
 _CHUNK = 1 << 14
@@ -99,7 +99,7 @@ class ParentSets:
 
 
 def choices_of(
-    score: DecomposableScore, *, max_parents: int | None = None, knowledge: Knowledge | None = None
+    score: Score, *, max_parents: int | None = None, knowledge: Knowledge | None = None
 ) -> Choices:
     """Return the parents that each variable may have; a constant column has and is none."""
     limits = Limits.of(score, max_parents, knowledge)
