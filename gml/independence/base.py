@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, Triple
 from gml.data.column_kinds import require_kinds
 from gml.parameters import LABELS, Option, values_of
-from gml.resources import available_threads
 
 INDEPENDENT = "independent"
 DEPENDENT = "dependent"
@@ -266,7 +265,7 @@ class CounterTest(IndependenceTest):
         self._options = values_of(self.name, self.options, options)
         require_kinds(self.name, self.columns, counter.variables)
         self._counter = counter
-        self._threads = threads or available_threads()
+        self._threads = threads
         self.names = tuple(variable.name for variable in counter.variables)
 
     @classmethod

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import UsageError
+from gml.errors import UsageError, parameter
 
 METHODS = ("none", "bonferroni", "holm", "bh", "by")
 
@@ -34,7 +34,9 @@ def adjust(log_p: Sequence[float | None], method: str) -> list[float | None]:
 def adjusted(log_p: NDArray[np.float64], method: str) -> NDArray[np.float64]:
     """Return the same for arrays, in which NaN stands for no p-value."""
     if method not in METHODS:
-        raise UsageError(f"{method!r} is not one of {', '.join(METHODS)}")
+        raise UsageError(
+            f"{parameter('adjust')} must be one of {', '.join(METHODS)}, not {method!r}"
+        )
     if method == "none":
         return log_p
     present = np.flatnonzero(~np.isnan(log_p))

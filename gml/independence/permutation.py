@@ -24,6 +24,7 @@ from gml.independence.contingency import MIN_PER_CELL, describe, is_sufficient
 from gml.kernel.pool import in_order
 from gml.parameters import Option
 from gml.progress import reporter
+from gml.resources import available_threads
 
 _SLACK = 1e-9
 _CHUNK = 250
@@ -83,8 +84,8 @@ class PermutationTest(PValueTest):
             drawn = draw(table, key, start, min(start + _CHUNK, total))
             return int(np.count_nonzero(drawn >= g - _SLACK))
 
-        exceeding = 0
-        for done, found in enumerate(in_order(chunk, starts, self._threads), start=1):
+        exceeding, threads = 0, self._threads or available_threads()
+        for done, found in enumerate(in_order(chunk, starts, threads), start=1):
             exceeding += found
             reporter().advance("permuting", done, len(starts))
         return math.log((1 + exceeding) / (total + 1))

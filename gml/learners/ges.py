@@ -42,7 +42,7 @@ from gml.learners.search import (
     perturbed,
 )
 from gml.progress import Deadline, reporter
-from gml.scores.base import Score, as_score
+from gml.scores.base import Score
 
 _PHASES: dict[str, type[Phase]] = {kind.name: kind for kind in (Forward, Backward, Turning)}
 PHASES = tuple(_PHASES)
@@ -99,9 +99,8 @@ def ges(
             raise UsageError(f"phases are some of {', '.join(PHASES)}")
     if min(restarts, perturb or 0) < 0:
         raise UsageError("restarts and perturb are not negative")
-    full = as_score(score)
-    limits = Limits.of(full, max_parents, knowledge)
-    local = LocalScores(full, max_memory)
+    limits = Limits.of(score, max_parents, knowledge)
+    local = LocalScores(score, max_memory)
     classes = _Classes(limits, knows=bool(knowledge))
     deadline = deadline or Deadline()
     course = Course(local, deadline, trace)

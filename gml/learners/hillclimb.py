@@ -42,7 +42,7 @@ from gml.learners.search import (
     perturbed,
 )
 from gml.progress import Deadline, reporter
-from gml.scores.base import Score, as_score
+from gml.scores.base import Score
 
 _NEVER = -(1 << 61)
 # Gains above are of legal moves; two that are not add up without overflow.
@@ -110,9 +110,8 @@ def hill_climb(
     """
     if min(tabu, restarts, perturb or 0) < 0:
         raise UsageError("tabu, restarts and perturb are not negative")
-    full = as_score(score)
-    limits = Limits.of(full, max_parents, knowledge)
-    local = LocalScores(full, max_memory)
+    limits = Limits.of(score, max_parents, knowledge)
+    local = LocalScores(score, max_memory)
     state = _State(local, limits, _first_parents(start, limits))
     course = Course(local, deadline or Deadline(), trace)
     run = _Run(state, tabu, course)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import FamilyArray
 from gml.graph.bits import members, positions
 from gml.resources import default_budget, require_memory
-from gml.scores.base import RESOLUTION, DecomposableScore
+from gml.scores.base import RESOLUTION, Score, as_score
 
 Column = NDArray[np.float64]
 Units = NDArray[np.int64]
@@ -41,7 +41,7 @@ _SEARCH_BYTES = 50
 class LocalScores:
     """The local scores of a score, over nodes in name order."""
 
-    def __init__(self, score: DecomposableScore, max_memory: int | None = None) -> None:
+    def __init__(self, score: Score, max_memory: int | None = None) -> None:
         """Keep scores in so many bytes, and in no more than are of use."""
         n = len(score.names)
         # Of the budget in force: `max_memory` is for what is kept and could be computed again.
@@ -50,7 +50,7 @@ class LocalScores:
         self._room = min(_MOST_KEPT_BYTES, budget)
         self.names = sorted(score.names)
         self.computed = 0
-        self._score = score
+        self._score = as_score(score)
         position = {name: j for j, name in enumerate(score.names)}
         self._column_of = np.array([position[name] for name in self.names], dtype=np.int32)
         self._values: dict[tuple[int, int], float] = {}

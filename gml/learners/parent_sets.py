@@ -37,7 +37,7 @@ from gml.learners.search import Limits
 from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
 from gml.resources import default_budget, require_memory
-from gml.scores.base import RESOLUTION, DecomposableScore
+from gml.scores.base import RESOLUTION, DecomposableScore, Score
 
 MOST_VARIABLES = 64
 _CHUNK = 1 << 14
@@ -100,7 +100,7 @@ class ParentSets:
 
 
 def choices_of(
-    score: DecomposableScore, *, max_parents: int | None = None, knowledge: Knowledge | None = None
+    score: Score, *, max_parents: int | None = None, knowledge: Knowledge | None = None
 ) -> Choices:
     """Return the parents that each variable may have; a constant column has and is none."""
     limits = Limits.of(score, max_parents, knowledge)

@@ -20,7 +20,7 @@ from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
 from gml.learners.local_scores import LocalScores
 from gml.progress import Deadline, reporter
-from gml.scores.base import DecomposableScore
+from gml.scores.base import Score, as_score
 
 _MOST_TRIES = 100
 
@@ -137,9 +137,7 @@ class Limits:
     max_parents: int
 
     @classmethod
-    def of(
-        cls, score: DecomposableScore, max_parents: int | None, knowledge: Knowledge | None
-    ) -> Limits:
+    def of(cls, score: Score, max_parents: int | None, knowledge: Knowledge | None) -> Limits:
         """Read what is known of the variables of a score."""
         knowledge = checked_knowledge(knowledge, score.names)
         names = tuple(sorted(score.names))
@@ -153,7 +151,7 @@ class Limits:
                 raise UsageError(
                     f"{needed} parents are required of {quote(name)}, and --max-parents is {most}"
                 )
-        constant = {score.names[j] for j in score.constants()}
+        constant = {score.names[j] for j in as_score(score).constants()}
         alone = np.array([name in constant for name in names], dtype=bool)
         forbidden = forbidden | ((alone[:, None] | alone[None, :]) & ~required)
         return cls(names, forbidden, required, most)

@@ -15,6 +15,7 @@ from gml.cli.shared.output import ReportOutput, report_output
 from gml.cli.shared.parameter_types import name_list_option
 from gml.cli.shared.test_options import TestRequest, test_options
 from gml.errors import UsageError, unknown_name
+from gml.independence.multiplicity import METHODS
 from gml.progress import reporter
 from gml.resources import require_memory
 
@@ -55,7 +56,7 @@ _BYTES_TO_ADJUST = 56
 @test_options("g", alpha=0.05, df="full")
 @click.option(
     "--adjust",
-    type=click.Choice(["none", "bonferroni", "holm", "bh", "by"]),
+    type=click.Choice(METHODS),
     default="none",
     show_default=True,
     help="Adjust p-values for the number of tests.",
