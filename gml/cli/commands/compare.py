@@ -97,7 +97,7 @@ def _read(path: str) -> _Argument:
     from gml.formats.models import parse_any
     from gml.model.bayesnet import BayesNet
 
-    found = parse_any(read_text(path), place(path))
+    found = parse_any(read_text(path, error=GraphError), place(path))
     if isinstance(found, BayesNet):
         return _Argument(place(path), found.graph, found)
     return _Argument(place(path), found, None)

@@ -54,7 +54,7 @@ def command(in_path: str, out_path: str, format_: str | None) -> None:
     claim_input(in_path, "in")
     suffix_choice = None if format_ else _by_suffix(out_path)
     run_ledger().wants_digests = "json" in (format_, *(suffix_choice or {}).values())
-    found = parse_any(read_text(in_path), place(in_path))
+    found = parse_any(read_text(in_path, error=GraphError), place(in_path))
     is_model = isinstance(found, BayesNet)
     chosen = format_ or (suffix_choice or {})[is_model]
     out = ConvertedOutput(out_path, chosen)
