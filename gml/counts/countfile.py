@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import TableSet
 from gml.counts.memory import MemoryCounter
-from gml.data.dataset import Dataset, missing_mask
+from gml.data.dataset import Dataset, missing_mask, require_labels
 from gml.data.resampling import distinct_rows
 from gml.errors import CannotAnswer, UsageError, listing
 from gml.kernel.layout import DENSE_CELLS
@@ -144,9 +144,7 @@ def count_sets(
         raise UsageError("count files hold whole rows; fractional weights do not go with them")
     if dataset.n >= MOST_ROWS:
         raise CannotAnswer(f"{dataset.n} rows are more than a count file can hold")
-    numbers = [variable.name for variable in dataset.variables if variable.is_continuous]
-    if numbers:
-        raise UsageError(f"{listing(numbers)} has numbers, which cannot be counted")
+    require_labels(dataset.variables)
     if options is None:
         options = CountOptions(missing="available" if dataset.missing else "error")
     names = dataset.names

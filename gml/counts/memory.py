@@ -28,7 +28,7 @@ from gml.counts.counter import (
     every_configuration,
     tables_of,
 )
-from gml.data.dataset import Dataset, Variable, missing_mask
+from gml.data.dataset import Dataset, Variable, missing_mask, require_labels
 from gml.errors import UsageError, listing, quote
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, TableStatistics
 from gml.kernel.pool import in_order
@@ -348,9 +348,7 @@ class MemoryCounter:
         return max(1, len(self.variables[j].levels or ()))
 
     def _require_levels(self, members: Iterable[int]) -> None:
-        numbers = [self.variables[j].name for j in members if self.variables[j].is_continuous]
-        if numbers:
-            raise UsageError(f"{listing(numbers)} has numbers, which cannot be counted")
+        require_labels(self.variables[j] for j in members)
 
     def _require(self, n_bytes: int, members: Sequence[int]) -> None:
         if n_bytes > self._budget:
