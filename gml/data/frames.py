@@ -1,7 +1,7 @@
 """pandas DataFrames to datasets, as if they were written to CSV files and read from there.
 
-Cells are text as pandas writes it: 1, 1.0, True. What pandas takes for missing is missing, and so is
-a text that means it in a file. Categories are declared levels, in their order, of a nominal or
+Cells are text as pandas writes it: 1, 1.0, True. What pandas takes for missing is missing, as is a
+text that means it in a file. Categories are declared levels, in their order, of a nominal or
 ordinal column.
 """
 
