@@ -42,7 +42,7 @@ MAY_USE = {
 
 # Packages that may be imported only in some places, and there only inside a function.
 HEAVY = {
-    "pandas": {"data/dataset.py", "model/bayesnet.py"},
+    "pandas": {"data/dataset.py", "data/frames.py", "model/bayesnet.py"},
     "networkx": {"formats/graphml.py", "graph/graph.py"},
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/decompression.py"},
