@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class GmlError(Exception):
@@ -26,6 +27,25 @@ class DataError(GmlError):
 
 class GraphError(DataError):
     """A graph file or a graph is rejected."""
+
+
+@contextmanager
+def raising(kind: type[DataError]) -> Iterator[None]:
+    """Raise what is rejected within a block as another kind of rejection.
+
+    Examples
+    --------
+    >>> with raising(GraphError):
+    ...     raise DataError("g.json: not a JSON file")
+    Traceback (most recent call last):
+    gml.errors.GraphError: g.json: not a JSON file
+    """
+    try:
+        yield
+    except DataError as error:
+        if isinstance(error, kind):
+            raise
+        raise kind(str(error)) from None
 
 
 class CannotAnswer(GmlError):

@@ -49,6 +49,7 @@ MAY_USE = {
 HEAVY = {
     "pandas": {
         "data/dataset.py",
+        "data/frames.py",
         "data/profile.py",
         "gate/result.py",
         "model/bayesnet.py",

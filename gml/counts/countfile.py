@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, TableSet
-from gml.data.dataset import Dataset, missing_mask
+from gml.data.dataset import Dataset, missing_mask, require_labels
 from gml.data.resampling import distinct_rows
 from gml.errors import CannotAnswer, UsageError, counted, listing, unknown_name
 from gml.kernel.layout import DENSE_CELLS
@@ -148,9 +148,7 @@ def count_sets(
         raise UsageError("count files hold whole rows; fractional weights do not go with them")
     if counter.n >= MOST_ROWS:
         raise CannotAnswer(f"{counter.n} rows are more than a count file can hold")
-    numbers = [variable.name for variable in counter.variables if variable.is_continuous]
-    if numbers:
-        raise UsageError(f"{listing(numbers)} has numbers, which cannot be counted")
+    require_labels(counter.variables)
     if options is None:
         options = CountOptions(missing="available" if counter.missing else "error")
     names = [variable.name for variable in counter.variables]

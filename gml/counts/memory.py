@@ -30,7 +30,7 @@ from gml.counts.exact_moments import moments_of, moments_within
 from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray, tables_of
 from gml.counts.sparse_tables import sparse_table
 from gml.data.alignment import with_levels
-from gml.data.dataset import Dataset, Variable
+from gml.data.dataset import Dataset, Variable, require_labels
 from gml.errors import UsageError, listing
 from gml.kernel.interface import CodedData
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, TableStatistics
@@ -317,9 +317,7 @@ class MemoryCounter(Counter):
         return parts
 
     def _require_levels(self, members: Iterable[int]) -> None:
-        numbers = [self.variables[j].name for j in members if self.variables[j].is_continuous]
-        if numbers:
-            raise UsageError(f"{listing(numbers)} has numbers, which cannot be counted")
+        require_labels(self.variables[j] for j in members)
 
     # ------------------------------------------------------------------ moments
 

@@ -1,7 +1,8 @@
 """pandas DataFrames to datasets, as if they were written to CSV files and read from there.
 
-Cells are text as pandas writes it: 1, 1.0, True; a missing cell, whatever pandas takes for one, is
-an empty field. Categories are declared levels, in their order, of a nominal or ordinal column.
+Cells are text as pandas writes it: 1, 1.0, True. What pandas takes for missing is missing, as is a
+text that means it in a file. Categories are declared levels, in their order, of a nominal or
+ordinal column.
 """
 
 from __future__ import annotations
@@ -97,12 +98,17 @@ class _Column:
         return self._numbers(texts, at) if self._spec.kind == NUMBERS else self._codes(texts, at)
 
     def _plain_numbers(self) -> NDArray[np.float64] | None:
-        """Numbers as they stand, unless one has to be looked at as text: infinite, or a token."""
-        if not isinstance(self._series.dtype, np.dtype) or self._series.dtype.kind not in "iuf":
+        """Numbers as they stand, unless one has to be looked at as text: infinite, or a token.
+
+        Narrower floats are others once they are written, with fewer digits.
+        """
+        dtype = self._series.dtype
+        if not isinstance(dtype, np.dtype) or not (dtype.kind in "iu" or dtype == np.float64):
             return None
         found: NDArray[np.float64] = self._series.to_numpy().astype(np.float64)
-        tokens = [parse_number(token.encode(), ".") for token in self._na]
-        if np.isinf(found).any() or any((found == token).any() for token in tokens):
+        parsed = (parse_number(token.encode(), ".") for token in self._na)
+        tokens = [number for number in parsed if number is not None]
+        if np.isinf(found).any() or any((found == number).any() for number in tokens):
             return None
         return found
 
@@ -150,28 +156,33 @@ class _Column:
 
 def _distinct(series: pd.Series[Any]) -> tuple[list[str], NDArray[np.int64]]:
     """Return the different values of a column as text, and which of them each cell has, or −1."""
-    if hasattr(series.dtype, "categories"):
-        texts, codes = _texts(series.dtype.categories), series.cat.codes.to_numpy()
-        # Categories without a row are not among the values.
-        seen, at = np.unique(codes[codes >= 0], return_inverse=True)
-        return [texts[k] for k in seen], _placed(codes < 0, at)
-    gaps = series.isna().to_numpy()
-    kept = series[~gaps]
-    if isinstance(series.dtype, np.dtype) and series.dtype.kind == "f":
+    import pandas as pd
+
+    at: NDArray[np.int64]
+    dtype = series.dtype
+    if hasattr(dtype, "categories"):
+        # Categories that no row has are not among the values.
+        at, found = pd.factorize(series.cat.codes.where(series.notna()))
+        texts = _texts(dtype.categories)
+        return [texts[int(k)] for k in found], at
+    kind = dtype.kind if isinstance(dtype, np.dtype) else ""
+    if kind == "f":
         # By their bits, as −0.0 and 0.0 are written differently.
-        values = kept.to_numpy()
-        bits, at = np.unique(values.view(f"u{values.dtype.itemsize}"), return_inverse=True)
-        return _texts(bits.view(values.dtype)), _placed(gaps, at)
-    if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "iubM"):
-        # 1, 1.0 and True are equal, but written differently.
-        kept = kept.astype(object).map(str)
-    at, found = kept.factorize()
-    return _texts(found), _placed(gaps, at)
+        values = series.to_numpy()
+        bits, found = pd.factorize(values[~np.isnan(values)].view(f"u{dtype.itemsize}"))
+        return _texts(found.view(dtype)), _placed(np.isnan(values), bits)
+    if kind in tuple("iubM") or pd.api.types.infer_dtype(series, skipna=True) == "string":
+        at, found = series.factorize()
+        return _texts(found), at
+    # 1, 1.0 and True are equal, but written differently.
+    gaps = series.isna().to_numpy()
+    places, found = series[~gaps].astype(object).map(str).factorize()
+    return _texts(found), _placed(gaps, places)
 
 
 def _placed(gaps: NDArray[np.bool_], at: NDArray[Any]) -> NDArray[np.int64]:
     places = np.full(len(gaps), -1, dtype=np.int64)
-    places[~gaps] = at.reshape(-1)
+    places[~gaps] = at
     return places
 
 

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from gml.errors import DataError, quote
+from gml.errors import DataError, quote, raising
 from gml.resources import require_memory
 
 DEEPEST = 100
@@ -37,8 +37,12 @@ class _BadNumber(Exception):
     """A number that no float64 can hold."""
 
 
-def parse_json(text: str, where: str, *, once: bool = False) -> Any:
+def parse_json(
+    text: str, where: str, *, once: bool = False, error: type[DataError] = DataError
+) -> Any:
     """Return what JSON text says; `once`: a key that is there twice is refused.
+
+    What is wrong is raised as `error`.
 
     Examples
     --------
@@ -48,6 +52,11 @@ def parse_json(text: str, where: str, *, once: bool = False) -> Any:
     Traceback (most recent call last):
     gml.errors.DataError: x.json: not a JSON file: number beyond 1.8e308: line 1 column 11 (char 10)
     """
+    with raising(error):
+        return _parsed(text, where, once)
+
+
+def _parsed(text: str, where: str, once: bool) -> Any:
     if len(text) > _SMALL_TEXT:
         n_bytes = _TEXT_FACTOR * len(text) + _ITEM_BYTES * sum(map(text.count, ",:[{"))
         require_memory(n_bytes, None, f"{where}: its content")

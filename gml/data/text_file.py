@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from gml.data.source import open_source
-from gml.errors import DataError, place
+from gml.errors import DataError, place, raising
 from gml.ledger import current, is_kept, note_digest
 from gml.resources import default_budget, format_size, require_memory
 
@@ -35,14 +35,23 @@ _BLOCK = 1 << 20
 
 
 def read_text(
-    path: str | os.PathLike[str], *, longest: int = LONGEST_TEXT, hashed: bool = False
+    path: str | os.PathLike[str],
+    *,
+    longest: int = LONGEST_TEXT,
+    hashed: bool = False,
+    error: type[DataError] = DataError,
 ) -> str:
     """Return the text of a file, or of standard input for `-`.
 
     gzip, bzip2, xz and (extra `zstd`) Zstandard are recognised by their first bytes. Text is
     UTF-8 unless a byte order mark or an XML declaration says otherwise. With `hashed`, the hash is
-    noted in any run, even if no output asks for it yet.
+    noted in any run, even if no output asks for it yet. What is wrong is raised as `error`.
     """
+    with raising(error):
+        return _decoded(path, longest, hashed)
+
+
+def _decoded(path: str | os.PathLike[str], longest: int, hashed: bool) -> str:
     where = place(path)
     budget = default_budget()
     decoder: codecs.IncrementalDecoder | None = None

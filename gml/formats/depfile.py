@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 
 from gml.atomic import is_special
-from gml.data.parquet import parquet_files
 from gml.errors import UsageError, quote
 
 # Tried with GNU Make 4: no quoting helps in the name of a target.
@@ -66,4 +65,6 @@ def input_files(path: str) -> list[str]:
     """The files behind an input: those of a folder; none for what is read once and gone."""
     if path == "-" or (is_special(path) and not os.path.isdir(path)):  # noqa: PTH112
         return []
+    from gml.data.parquet import parquet_files
+
     return parquet_files(path)

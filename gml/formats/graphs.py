@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gml.atomic import write_whole
 from gml.data.text_file import read_text
-from gml.errors import place
+from gml.errors import GraphError, place
 from gml.formats.dot import dump_dot, load_dot
 from gml.formats.graphml import dump_graphml, load_graphml
 from gml.formats.json_graph import dump_json, load_json
@@ -35,7 +35,7 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
 
     The content decides on the format and on compression, not the file's name.
     """
-    return parse_graph(read_text(path), place(path))
+    return parse_graph(read_text(path, error=GraphError), place(path))
 
 
 def parse_graph(text: str, where: str) -> Graph:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gml.data import json_text
-from gml.errors import DataError, GraphError, quote
+from gml.data.json_text import parse_json
+from gml.errors import GraphError, quote
 from gml.formats.content_hash import is_changed
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.text_room import require_graph_text
@@ -48,15 +48,12 @@ def _finite(value: Any) -> Any:
 
 def load_json(text: str, where: str) -> Graph:
     """Read a graph (or a model) from JSON, ours or networkx's."""
-    return graph_of(parse_json(text, where), where)
+    return graph_of(parse_graph_json(text, where), where)
 
 
-def parse_json(text: str, where: str) -> dict[str, Any]:
+def parse_graph_json(text: str, where: str) -> dict[str, Any]:
     """Return the content of a graph file; warns if it is no longer what was written."""
-    try:
-        content = json_text.parse_json(text, where)
-    except DataError as error:
-        raise GraphError(str(error)) from None
+    content = parse_json(text, where, error=GraphError)
     if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
         raise GraphError(f'{where}: not a graph: "nodes" is missing')
     if is_changed(content):

@@ -21,7 +21,7 @@ from gml.data.dataset import Variable
 from gml.errors import GraphError, quote, unknown_name
 from gml.formats.assembly import TableRoom
 from gml.formats.json_document import SCHEMA
-from gml.formats.json_graph import graph_of, node_link_text, parse_json
+from gml.formats.json_graph import graph_of, node_link_text, parse_graph_json
 from gml.formats.text_room import require_graph_text, require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
@@ -114,7 +114,7 @@ def has_tables(content: dict[str, Any]) -> bool:
 
 def load_json_model(text: str, where: str) -> BayesNet:
     """Read a model from JSON; a graph without tables is refused."""
-    return model_of(parse_json(text, where), where)
+    return model_of(parse_graph_json(text, where), where)
 
 
 def model_of(content: dict[str, Any], where: str) -> BayesNet:

@@ -14,7 +14,7 @@ from gml.errors import GraphError, OutputError, UsageError, place
 from gml.formats.bif import dump_bif, load_bif
 from gml.formats.cpt_table import dump_table, dump_text
 from gml.formats.graphs import parse_graph
-from gml.formats.json_graph import graph_of, parse_json
+from gml.formats.json_graph import graph_of, parse_graph_json
 from gml.formats.json_model import dump_json_model, has_tables, load_json_model, model_of
 from gml.formats.net import dump_net, load_net
 from gml.formats.recognition import MODEL_FORMATS, recognise
@@ -43,7 +43,7 @@ def read_model(path: str | os.PathLike[str]) -> BayesNet:
 
     The content decides on the format and on compression, not the file's name.
     """
-    return parse_model(read_text(path), place(path))
+    return parse_model(read_text(path, error=GraphError), place(path))
 
 
 def parse_model(text: str, where: str) -> BayesNet:
@@ -63,7 +63,7 @@ def parse_any(text: str, where: str) -> BayesNet | Graph:
     if found in MODEL_FORMATS:
         return _READERS[found](text, where)
     if found == "json":
-        content = parse_json(text, where)
+        content = parse_graph_json(text, where)
         return (model_of if has_tables(content) else graph_of)(content, where)
     return parse_graph(text, where)
 

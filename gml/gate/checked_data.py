@@ -253,7 +253,9 @@ def _lenient(schema: Schema, net: BayesNet) -> Schema:
         if cuts_of_levels(levels.get(name, ())) != cuts
     }
     known = with_levels(replace(schema, cuts=cuts), levels)
-    return replace(known, levels={}, expected={**known.levels, **known.intervals})
+    # Numbers of a column that was cut lie in its intervals.
+    kinds = {name: kind for name, kind in schema.kinds.items() if name not in levels}
+    return replace(known, levels={}, expected={**known.levels, **known.intervals}, kinds=kinds)
 
 
 def _cells_of(net: BayesNet, rows: int, missing: Mapping[str, int]) -> dict[str, MissingCells]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, Moments
 from gml.counts.exact_algebra import inverse, regression
-from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, quote
+from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, parameter, quote
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
 from gml.resources import default_budget, require_memory
@@ -75,7 +75,14 @@ def fit(
         (columns[j], tuple(columns[i] for i in parents))
         for j, parents in enumerate(graph.parent_sets())
     ]
-    if any(counter.variables[j].is_continuous for j in columns):
+    numbers = [name for name in graph.names if counter.variables[position[name]].is_continuous]
+    if numbers:
+        labels = [name for name in graph.names if name not in numbers]
+        if labels:
+            raise UsageError(
+                f"{listing(numbers)} hold numbers and {listing(labels)} labels, and a model is of "
+                f"one kind; cut the numbers by {parameter('bins')} or {parameter('cut')}"
+            )
         if method != "mle":
             raise UsageError("--method bayes is for levels; numbers are fitted by mle")
         return BayesNet(

@@ -23,7 +23,7 @@ def graph_or_model(source: Any) -> Graph | BayesNet:
     from gml.model.bayesnet import BayesNet
 
     if isinstance(source, str | os.PathLike):
-        return parse_any(read_text(source), place(source))
+        return parse_any(read_text(source, error=GraphError), place(source))
     if isinstance(source, Graph | BayesNet):
         return source
     graph = getattr(source, "graph", None)

@@ -71,14 +71,14 @@ def test_characters_across_blocks(tmp_path, encoding, size):
 def test_bytes_that_cannot_be_are_named_by_their_line(tmp_path, encoding, content):
     path = tmp_path / "d.csv"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"d\.csv: line 2: .*name the right --encoding"):
+    with pytest.raises(DataError, match=r"d\.csv: line 2: .*name the right `encoding`"):
         gml.read(path, encoding=encoding)
 
 
 def test_a_mark_that_is_missing(tmp_path):
     path = tmp_path / "d.csv"
     path.write_bytes(b"\x00\xd8\x00\x00" * 3)
-    with pytest.raises(DataError, match="name the right --encoding"):
+    with pytest.raises(DataError, match="name the right `encoding`"):
         gml.read(path, encoding="utf-16")
 
 

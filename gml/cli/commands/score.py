@@ -234,6 +234,7 @@ def _splits(
     """What to fit on and what to predict, made anew for each graph rather than kept."""
     from gml.data.alignment import common_levels
     from gml.data.discretize import cuts_of_levels
+    from gml.data.parquet import is_count_file
     from gml.data.resampling import folds
 
     if k is not None:
@@ -250,7 +251,9 @@ def _splits(
         and cuts_of_levels(variable.levels) is not None
     }
     others = {name: how for name, how in options.cut.items() if name not in cut}
-    other = replace(data, path=holdout).saying(bins=None, cut=others or None).declaring(cut)
+    # A count file refuses both.
+    same = data if is_count_file(holdout) else data.saying(bins=None, cut=others or None)
+    other = replace(same, path=holdout).declaring(cut)
     predicted = other.open(
         used=columns_of(graph, holdout),
         undeclared="numbers" if counter.variables[0].is_continuous else "labels",

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import click
 
 from gml import ledger
-from gml.cli.shared.depfile import writing_depfile
 from gml.cli.shared.numbers import Real, RealRange, WholeRange
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import run_ledger, was_given
@@ -114,6 +113,8 @@ def common_options(function: Function) -> Function:
         with reporting_to(StderrReporter(quiet=quiet, verbose=verbose)):
             if depfile is None:
                 return function(*args, **kwargs)
+            from gml.cli.shared.depfile import writing_depfile
+
             with writing_depfile(depfile):
                 return function(*args, **kwargs)
 

@@ -102,7 +102,7 @@ _DATA_OPTIONS = [
     _NA,
     _MISSING,
     click.option(
-        "--weights", metavar="COLUMN", help="Column with the number of times that a row counts."
+        "--weights", metavar="COLUMN", help="Column with the number of times a row counts."
     ),
     click.option(
         "--bins", type=Whole(), metavar="K", help="Cut numeric columns with more than K values."

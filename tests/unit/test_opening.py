@@ -1,0 +1,174 @@
+"""Data as every verb takes it: a path, a frame, a dataset, an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gml
+from gml.data.discretize import Binning
+from gml.data.options import reading_options
+from gml.data.schema import Schema
+from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
+from gml.verbs.opening import declaring, open_data, read_rows
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame({"A": ["x", "y", "x", "y"], "B": [1, 2, 3, 4]})
+
+
+@pytest.fixture
+def path(tmp_path, frame):
+    found = tmp_path / "d.csv"
+    frame.to_csv(found, index=False)
+    return found
+
+
+def same(one, other):
+    assert one.variables == other.variables
+    for a, b in zip(one.columns, other.columns, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+def test_four_ways_to_give_the_same_data(path, frame):
+    data = gml.read(path)
+    engine = gml.MemoryCounter(data)
+    for given in (path, str(path), frame, data, engine):
+        same(open_data(given).dataset, data)
+    assert open_data(engine) is engine
+    same(read_rows(frame), data)
+    same(gml.read(frame), data)
+
+
+def test_a_count_file_is_data(tmp_path, path):
+    pytest.importorskip("pyarrow")
+    counts = gml.count_sets(gml.MemoryCounter(gml.read(path)), [("A", "B")])
+    gml.write_counts(counts, tmp_path / "c.parquet")
+    counter = open_data(tmp_path / "c.parquet", columns="A")
+    assert [v.name for v in counter.variables] == ["A"]
+    assert counter.n == 4
+    for given, message in (
+        ({"bins": 2}, "`bins` is about rows"),
+        ({"numeric": "B"}, "`numeric` is about rows"),
+        ({"missing": "drop"}, "`missing='drop'`: .* was counted with `missing='error'`"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            open_data(tmp_path / "c.parquet", **given)
+    with pytest.raises(CannotAnswer, match="a count file has no numbers"):
+        open_data(tmp_path / "c.parquet", undeclared="numbers")
+    with pytest.raises(CannotAnswer, match="the schema declares 'B' numeric"):
+        open_data(tmp_path / "c.parquet", levels=Schema(kinds={"B": "numeric"}))
+
+
+def test_reading_is_over_for_what_was_read(path):
+    data = gml.read(path)
+    with pytest.raises(UsageError, match="`bins` is about reading, and the data is a Dataset"):
+        open_data(data, bins=2)
+    with pytest.raises(UsageError, match="`columns`, `missing` are about reading, .* a Counter"):
+        open_data(gml.MemoryCounter(data), missing="drop", columns="A")
+    assert open_data(data, bins=None, columns=None).n == 4
+
+
+@pytest.mark.parametrize(
+    "data,what", [([1], "a list"), (3, "an int"), (None, "a NoneType"), (np.zeros(3), "a ndarray")]
+)
+def test_nothing_else_is_data(data, what):
+    with pytest.raises(
+        UsageError, match=f"data must be a path, a DataFrame, a Dataset or a Counter, not {what}"
+    ):
+        open_data(data)
+
+
+def test_columns_used_are_picked(path, frame):
+    for given in (path, frame, gml.read(path)):
+        assert [v.name for v in open_data(given, used=lambda names: ["B"]).variables] == ["B"]
+        with pytest.raises(UsageError, match="column 'C' not found"):
+            open_data(given, used=lambda names: ["C"])
+
+
+def test_no_rows(path, frame):
+    path.write_text("A,B\n")
+    for given, where in (
+        (path, "d.csv"),
+        (frame.iloc[:0], "the frame"),
+        (gml.read(path), "the data"),
+    ):
+        with pytest.raises(CannotAnswer, match=f"{where}: no rows are left to count"):
+            open_data(given)
+
+
+def test_levels_that_say_little_earn_a_warning(frame):
+    with pytest.warns(GmlWarning, match="one value only, so independent of everything: 'C'"):
+        open_data(frame.assign(C="x"))
+    many = pd.DataFrame({"A": range(60), "B": [0, 1] * 30})
+    with pytest.warns(GmlWarning, match=r"too many values for 60 rows .*'A' \(60\); .* `bins`"):
+        open_data(many)
+
+
+def test_a_graph_declares_levels(frame):
+    levels = {"A": ("y", "x", "z"), "B": ("[-inf,2)", "[2,inf)")}
+    counter = open_data(frame, declared=levels)
+    assert [v.levels for v in counter.variables] == list(levels.values())
+    assert counter.dataset.columns[1].tolist() == [0, 1, 1, 1]
+    own = open_data(frame, declared=levels, cut={"B": [3]}, levels={"A": ["x", "y"]})
+    assert [v.levels for v in own.variables] == [("x", "y"), ("[-inf,3)", "[3,inf)")]
+    assert declaring({"missing": "drop"}, {})["missing"] == "drop"
+
+
+def test_keywords(tmp_path):
+    options = reading_options(
+        columns="A",
+        exclude=["B"],
+        numeric="C",
+        na="-",
+        delimiter="tab",
+        cut={"D": "width:3", "E": [0, 2.5], "F": Binning("quantile", 4)},
+        levels={"G": ["lo", "hi"], "H": ["[-inf,0)", "[0,inf)"]},
+        bins=None,
+    )
+    assert (options.columns, options.exclude, options.numeric) == (("A",), ("B",), ("C",))
+    assert (options.na, options.delimiter, options.bins) == (("-",), "\t", None)
+    assert options.cut == {
+        "D": Binning("width", 3),
+        "E": Binning("cuts", cuts=(0.0, 2.5)),
+        "F": Binning("quantile", 4),
+    }
+    assert options.levels.levels == {"G": ("lo", "hi")}
+    assert options.levels.intervals == {"H": ("[-inf,0)", "[0,inf)")}
+    path = tmp_path / "s.json"
+    path.write_text('{"schema": "gml/1", "columns": {"A": {"levels": ["b", "a"]}}}')
+    for levels in (path, str(path), Path(path)):
+        assert reading_options(levels=levels).levels.levels == {"A": ("b", "a")}
+
+
+@pytest.mark.parametrize(
+    "keywords,message",
+    [
+        ({"columns": [1]}, "`columns` must be a name or a list of names"),
+        ({"columns": 3}, "`columns` must be a name or a list of names"),
+        ({"missing": "ignore"}, "`missing` must be one of error, drop, level, available"),
+        ({"discretize": "kmeans"}, "`discretize` must be one of quantile, width"),
+        ({"bins": 1}, "`bins` must be between 2 and 65535, not 1"),
+        ({"max_levels": 0}, "`max_levels` must be between 1 and 65535, not 0"),
+        ({"cut": {"A": [2, 1]}}, "not strictly increasing"),
+        ({"cut": {"A": ["x"]}}, "`cut`: column 'A'"),
+        ({"cut": {"A": 3}}, "`cut`: column 'A'"),
+        ({"weights": "w", "weights_fractional": "w"}, "exclude one another"),
+    ],
+)
+def test_wrong_keywords(keywords, message):
+    with pytest.raises(UsageError, match=message):
+        reading_options(**keywords)
+
+
+def test_wrong_levels_and_unknown_keywords():
+    for levels in ({"A": ["x", "x"]}, {"A": [1]}, {"A": "xy"}, {"A": []}):
+        with pytest.raises(DataError, match="`levels`: column 'A'"):
+            reading_options(levels=levels)
+    with pytest.raises(TypeError, match="'bin'; did you mean bins"):
+        reading_options(bin=4)
