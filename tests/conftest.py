@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.command_line import Finished, run_here, run_process
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
@@ -26,7 +28,7 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+Run = Callable[..., Finished]
 
 
 @pytest.fixture(scope="session")
@@ -45,29 +47,29 @@ def shared() -> Path:
 
 @pytest.fixture
 def gml(tmp_path: Path) -> Run:
-    """Run the real command in a scratch folder; returns the finished process."""
+    """Run the command in a scratch folder, in this process; returns what a finished process has."""
 
-    def run(
-        *args: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None
-    ) -> subprocess.CompletedProcess[bytes]:
-        environment = {**os.environ, **(env or {})}
-        return subprocess.run(
-            [sys.executable, "-m", "gml.cli", *map(str, args)],
-            input=stdin,
-            capture_output=True,
-            cwd=tmp_path,
-            env=environment,
-            timeout=120,
-        )
+    def run(*args: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None) -> Finished:
+        return run_here(args, tmp_path, stdin, env)
 
     return run
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Callable[[str], subprocess.CompletedProcess[bytes]]:
+def gml_process(tmp_path: Path) -> Run:
+    """Run the command in a scratch folder as a process, where the way in and out matters."""
+
+    def run(*args: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None) -> Finished:
+        return run_process(args, tmp_path, stdin, env)
+
+    return run
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Callable[[str], Finished]:
     """Run a shell command in a scratch folder; G is gml."""
 
-    def run(command: str) -> subprocess.CompletedProcess[bytes]:
+    def run(command: str) -> Finished:
         return subprocess.run(
             ["bash", "-c", f'G() {{ "{sys.executable}" -m gml.cli "$@"; }}; {command}'],
             capture_output=True,
