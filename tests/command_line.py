@@ -69,6 +69,17 @@ def run_here(
         return subprocess.CompletedProcess(words, code, content_of(out), content_of(err))
 
 
+def error_line(done: Finished, code: int) -> str:
+    """Return the one-line error of a run that failed with a code and printed nothing else."""
+    assert done.returncode == code, done.stderr
+    assert done.stdout == b""
+    text = done.stderr.decode()
+    assert text.startswith("gml: error: ")
+    assert text.count("\n") == 1
+    assert "Traceback" not in text
+    return text
+
+
 def _memory_file(name: str) -> io.FileIO:
     return io.FileIO(os.memfd_create(name), "w+")
 

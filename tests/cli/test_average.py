@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gml as gml_library
-from tests.cli.test_process import error_line
+from tests.command_line import error_line
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,9 @@ import json
 import numpy as np
 import pytest
 
+from tests.command_line import error_line
+
 from .test_pc import write
-from .test_process import error_line
 
 ROWS = ["100", "111", "001", "111", "000", "011", "111", "000", "111", "000"]
 ORDER = "smoke,asia,lung,tub,either,bronc,dysp,xray"
