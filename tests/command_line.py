@@ -50,8 +50,13 @@ def run_here(
     folder: Path,
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
+    *,
+    one_stream: bool = False,
 ) -> Finished:
-    """Run the command in this process; where the environment needs it, as a process."""
+    """Run the command in this process; where the environment needs it, as a process.
+
+    `one_stream`: standard error goes to standard output, as by 2>&1.
+    """
     from gml.cli.main import run
 
     if any(name.startswith(_NEED_A_PROCESS) for name in env or {}):
@@ -59,14 +64,16 @@ def run_here(
     words = list(map(str, args))
     with contextlib.ExitStack() as files:
         streams = [files.enter_context(_memory_file(name)) for name in ("in", "out", "err")]
+        if one_stream:
+            streams[2] = streams[1]
         with (
             standard_streams(streams, stdin),
             interpreter_state(env or {}),
             contextlib.chdir(folder),
         ):
             code = run(words)
-        _, out, err = streams
-        return subprocess.CompletedProcess(words, code, content_of(out), content_of(err))
+        out, err = content_of(streams[1]), b"" if one_stream else content_of(streams[2])
+        return subprocess.CompletedProcess(words, code, out, err)
 
 
 def error_line(done: Finished, code: int) -> str:
