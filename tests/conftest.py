@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,39 @@ settings.load_profile("decide" if os.environ.get("CI") else "explore")
 def pytest_configure() -> None:
     """Let children be interrupted: a shell ignores Ctrl-C for what it runs in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Why a test may be skipped where `NO_SKIPS` is set, as by .ci/run: what `make` does not install.
+MACHINE_LACKS = ["Graphviz is not installed", "needs make", "only root can", "no device that is"]
+if not SHARED.is_dir():
+    # Tests of each file there have no files to be run for.
+    MACHINE_LACKS += ["no shared data beside the checkout", "got empty parameter set"]
+
+
+def fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Let a skipped test, or file of tests, fail if all are to run and the machine can run it."""
+    if not report.skipped or hasattr(report, "wasxfail") or not os.environ.get("NO_SKIPS"):
+        return
+    _, _, reason = report.longrepr
+    if not any(lack in reason for lack in MACHINE_LACKS):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although NO_SKIPS is set: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Look at why a test was skipped."""
+    report = yield
+    fail_if_skipped(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Look at why a file of tests was skipped."""
+    report = yield
+    fail_if_skipped(report)
+    return report
 
 
 Run = Callable[..., Finished]

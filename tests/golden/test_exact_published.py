@@ -32,7 +32,7 @@ DATASETS = [
 def published(shared):
     path = shared / "data/published.json"
     if not path.exists():
-        pytest.skip("no published figures beside the checkout")
+        pytest.skip("no published figures in the shared data")
     return {entry["id"]: entry["expected"] for entry in json.loads(path.read_text())["entries"]}
 
 
