@@ -1,4 +1,4 @@
-"""Run the command: as a process, or in this one, which is a hundred times faster.
+"""Run the command: as a process, or in this one, which is many times faster.
 
 In this process a run gets what a process has of its own: the three standard streams as descriptors,
 the environment, the current folder, the filters of warnings and the settings of the interpreter.

@@ -13,9 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.command_line import Finished, run_here, run_process
-
-ROOT = Path(__file__).resolve().parent.parent
-SHARED = ROOT.parent / "shared"
+from tests.places import ROOT, SHARED
 
 # By hand every run looks at new examples; where a run decides on a change, the same ones each time.
 settings.register_profile("explore", deadline=None, print_blob=True)
@@ -35,30 +33,22 @@ if not SHARED.is_dir():
     MACHINE_LACKS += ["no shared data beside the checkout", "got empty parameter set"]
 
 
-def fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
+Report = pytest.TestReport | pytest.CollectReport
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Report, Report]:
     """Let a skipped test, or file of tests, fail if all are to run and the machine can run it."""
-    if not report.skipped or hasattr(report, "wasxfail") or not os.environ.get("NO_SKIPS"):
-        return
-    _, _, reason = report.longrepr
-    if not any(lack in reason for lack in MACHINE_LACKS):
-        report.outcome = "failed"
-        report.longrepr = f"skipped although NO_SKIPS is set: {reason}"
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Look at why a test was skipped."""
     report = yield
-    fail_if_skipped(report)
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("NO_SKIPS"):
+        _, _, reason = report.longrepr
+        if not any(lack in reason for lack in MACHINE_LACKS):
+            report.outcome = "failed"
+            report.longrepr = f"skipped although NO_SKIPS is set: {reason}"
     return report
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Look at why a file of tests was skipped."""
-    report = yield
-    fail_if_skipped(report)
-    return report
+pytest_make_collect_report = pytest_runtest_makereport
 
 
 Run = Callable[..., Finished]

@@ -52,6 +52,11 @@ def as_graph(matrix, names=None):
     return Graph.from_edges(names, edges, kind="dag")
 
 
+def named_edges(graph):
+    """The edges of a Graph as (source, type, target), by name."""
+    return {(graph.names[e.source], e.type, graph.names[e.target]) for e in graph.edges()}
+
+
 def is_acyclic(matrix):
     left = matrix.copy()
     alive = np.ones(len(matrix), dtype=bool)

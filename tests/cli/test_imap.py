@@ -22,11 +22,6 @@ def published(tmp_path):
     return write(tmp_path / "ch.csv", list(zip(*ROWS, strict=True)), ["x1", "x2", "x3"])
 
 
-@pytest.fixture
-def asia(sample_data):
-    return sample_data / "asia.csv"
-
-
 def test_bytes_by_tests(gml, tmp_path):
     """Every combination of a and b and noise: c is a or b, d a noisy copy of c."""
     rows = [

@@ -23,11 +23,6 @@ def edges_of(graph):
     return {(e["source"], e["type"], e["target"]) for e in graph["edges"]}
 
 
-@pytest.fixture
-def asia(sample_data):
-    return sample_data / "asia.csv"
-
-
 @pytest.mark.parametrize(("command", "kind"), [("hc", "dag"), ("ges", "cpdag")])
 def test_json_says_what_was_done(gml, asia, command, kind):
     done = gml(command, asia, "-f", "json")

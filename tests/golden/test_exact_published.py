@@ -13,7 +13,7 @@ from gml.graph.equivalence import equivalence_class
 from gml.scores.base import total
 
 from .published_tables import ADMISSIONS, LIZARDS, as_dataset
-from .test_scores import cooper_herskovits
+from .sources import cooper_herskovits
 
 KEYS = {
     "BIC": ("bic", {}),

@@ -20,6 +20,8 @@ from gml.gate.schema import MissingCells
 from gml.gate.structure import Reference
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
+from ..networks import fitted
+
 YES_NO = ("no", "yes")
 
 
@@ -50,10 +52,6 @@ def with_table(net, name, table):
             for cpt in net.cpds
         )
     )
-
-
-def fitted(net, n=4000, seed=1):
-    return gml.fit(net.graph, gml.MemoryCounter(net.sample(n, seed=seed), threads=1))
 
 
 @pytest.fixture(scope="module")
