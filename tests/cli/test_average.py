@@ -1,4 +1,4 @@
-"""gml average as a process."""
+"""gml average on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gml check as a process: bytes, streams, exit codes, settings, baselines."""
+"""gml check on the command line: bytes, streams, exit codes, settings, baselines."""
 
 from __future__ import annotations
 

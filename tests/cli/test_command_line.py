@@ -85,12 +85,14 @@ def test_a_run_leaves_nothing_behind(places):
             *(reporter(), is_kept()),
         )
 
-    run_here(["chowliu", "d.csv"], places[1])
-    before = state()
-    for line in LINES:
-        first = run_here(line.split(), places[1], b"a,b\nx,y\n", {"GML_THREADS": "1"})
-        again = run_here(line.split(), places[1], b"a,b\nx,y\n", {"GML_THREADS": "1"})
-        assert (first.stdout, first.stderr) == (again.stdout, again.stderr), line
+    def outputs():
+        done = [
+            run_here(line.split(), places[1], b"a,b\nx,y\n", {"GML_THREADS": "1"}) for line in LINES
+        ]
+        return [(line, run.stdout, run.stderr) for line, run in zip(LINES, done, strict=True)]
+
+    first, before = outputs(), state()
+    assert outputs() == first
     assert state() == before
 
 

@@ -1,4 +1,4 @@
-"""gml compare as a process."""
+"""gml compare on the command line."""
 
 from __future__ import annotations
 

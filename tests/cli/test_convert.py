@@ -1,4 +1,4 @@
-"""gml convert as a process: formats, warnings, exit codes, streams."""
+"""gml convert on the command line: formats, warnings, exit codes, streams."""
 
 from __future__ import annotations
 

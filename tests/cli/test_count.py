@@ -1,4 +1,4 @@
-"""gml count and gml merge as processes, and count files as DATA of the other commands."""
+"""gml count and gml merge on the command line, and count files as DATA of the other commands."""
 
 from __future__ import annotations
 

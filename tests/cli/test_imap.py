@@ -1,4 +1,4 @@
-"""gml imap as a process."""
+"""gml imap on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gml pc and gml explain as processes."""
+"""gml pc and gml explain on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gml sample as a process: bytes, streams, exit codes."""
+"""gml sample on the command line: bytes, streams, exit codes."""
 
 from __future__ import annotations
 

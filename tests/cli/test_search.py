@@ -1,4 +1,4 @@
-"""gml hc and gml ges as processes."""
+"""gml hc and gml ges on the command line."""
 
 from __future__ import annotations
 
