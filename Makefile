@@ -27,9 +27,9 @@ $(PEERS): $(STAMP)
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh sample_data/demo.sh
 
-## Run the tests, but for those of hostile input.
+## Run the tests, but for those of hostile input, and say which were skipped.
 test: $(PEERS)
-	$(BIN)/python -m pytest -q -n auto --ignore=tests/hostile --ignore=tests/fuzz
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore=tests/hostile --ignore=tests/fuzz
 
 ## Run the tests of hostile input: bombs, odd streams, signals at bad moments, a minute of fuzzing.
 hostile: $(STAMP)

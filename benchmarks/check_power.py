@@ -5,7 +5,6 @@ A model is fitted on n rows of a network with its true graph and checked on n ro
 
 from __future__ import annotations
 
-from check_faults import cut_edge, drifted_root, new_edge, shifted_row, swapped_label
 from check_setup import (
     Results,
     checked,
@@ -15,6 +14,8 @@ from check_setup import (
     seeds,
     with_seen_levels,
 )
+
+from tests.planted_faults import cut_edge, drifted_root, new_edge, shifted_row, swapped_label
 
 ROWS = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 _SMALL = {

@@ -22,16 +22,16 @@ def random_dag(rng, n, p):
 @functools.cache
 def all_dags(n):
     """Every DAG over n nodes (25, 543, 29281 for 3, 4, 5), a row of the parents of each as bits."""
-    sets = [[s for s in range(1 << n) if not s >> x & 1] for x in range(n)]
-    parents = np.array(list(itertools.product(*sets)), dtype=np.int64)
-    left = np.full(len(parents), (1 << n) - 1)
+    sets = [np.array([s for s in range(1 << n) if not s >> x & 1], np.uint8) for x in range(n)]
+    parents = np.stack(np.meshgrid(*sets, indexing="ij"), axis=-1).reshape(-1, n)
+    left = np.full(len(parents), (1 << n) - 1, np.uint8)
     for _ in range(n):
         for x in range(n):
-            is_sink = ~np.any(
-                (parents >> x & 1 == 1) & (left[:, None] >> np.arange(n) & 1 == 1), axis=1
-            )
-            left = np.where(is_sink, left & ~(1 << x), left)
-    return parents[left == 0]
+            is_sink = np.ones(len(parents), dtype=bool)
+            for child in range(n):
+                is_sink &= (parents[:, child] >> x & left >> child & 1) == 0
+            left = np.where(is_sink, left & ((1 << n) - 1 - (1 << x)), left)
+    return parents[left == 0].astype(np.int64)
 
 
 def linear_extensions(parents):
@@ -50,6 +50,11 @@ def as_graph(matrix, names=None):
     names = names or [f"v{i:02d}" for i in range(len(matrix))]
     edges = [(names[i], "-->", names[j]) for i, j in np.argwhere(matrix)]
     return Graph.from_edges(names, edges, kind="dag")
+
+
+def named_edges(graph):
+    """The edges of a Graph as (source, type, target), by name."""
+    return {(graph.names[e.source], e.type, graph.names[e.target]) for e in graph.edges()}
 
 
 def is_acyclic(matrix):

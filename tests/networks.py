@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import gml
 from gml.data.dataset import Variable
 from gml.model.bayesnet import CPT, BayesNet
 
@@ -28,6 +29,17 @@ def random_net(rng, n, p=0.4, most_levels=3, zeros=0.0, names=None):
         table = np.where(gone, 0, table)
         cpts.append(CPT(variables[j], parents, table / table.sum(axis=1, keepdims=True)))
     return BayesNet(tuple(cpts))
+
+
+def fitted(net, n=4000, seed=1):
+    """The graph of a network, fitted to rows of it."""
+    return gml.fit(net.graph, gml.MemoryCounter(net.sample(n, seed=seed), threads=1))
+
+
+def fitted_to(edges, data):
+    """The DAG with these edges, fitted to all columns of some rows; an edge may be "xy"."""
+    graph = gml.Graph.from_edges(data.names, [(u, "-->", v) for u, v in edges])
+    return gml.fit(graph, gml.MemoryCounter(data, threads=1))
 
 
 def joint_of(net):

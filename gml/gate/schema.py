@@ -116,7 +116,7 @@ def _levels(
     log_p: float | None
     if cpt.counts is not None and declared is None:
         before = whole_counts(cpt).sum(axis=0)
-        log_p = _log_p_of_unseen(before, column.counts, unseen)
+        log_p = log_p_of_unseen(before, column.counts, unseen)
     else:
         log_p = -math.inf if unseen else None
     who = "the model" if declared is None else "the schema"
@@ -148,7 +148,7 @@ def _but_for(level: str, known: Collection[str]) -> str:
     return f", as {min(same)!r} but for case or blanks" if same else ""
 
 
-def _log_p_of_unseen(
+def log_p_of_unseen(
     before: NDArray[np.int64], after: NDArray[np.int64], unseen: int
 ) -> float | None:
     """ln P(as many rows belong to levels that are all on the new side); None if none could be."""

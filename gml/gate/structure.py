@@ -178,8 +178,8 @@ def _independence(
         # X² grows without bounds where a cell is rare, and G does not.
         g = float(kernel.active().table_statistics_of(counted).g[0])
         bounded = replace(check, statistic=min(check.statistic or 0.0, g))
-        increase = _log_p_of_increase(
-            bounded, reference, monte_carlo.level, _concentration(counted)
+        increase = log_p_of_increase(
+            bounded, reference, monte_carlo.level, concentration_of(counted)
         )
         if increase > math.log(monte_carlo.level):
             return increase, INCREASE
@@ -223,7 +223,7 @@ def _least_expected(table: NDArray[np.int64]) -> float:
     return float(expected[expected > 0].min(initial=np.inf))
 
 
-def _log_p_of_increase(
+def log_p_of_increase(
     check: Check, reference: Reference, level: float, concentration: float = 1.0
 ) -> float:
     """ln of γ + P(χ²(λn/n₀) ≥ s), λ the upper bound of confidence 1 − γ at acceptance."""
@@ -241,7 +241,7 @@ def _log_p_of_increase(
     return log_sum([math.log(share), log_noncentral_tail(after, df, scaled)])
 
 
-def _concentration(table: NDArray[np.int64]) -> float:
+def concentration_of(table: NDArray[np.int64]) -> float:
     """κ: 1 where a dependence is spread over the table, more where it hangs on rare cells."""
     expected = _expected(table)
     more = table > expected
@@ -255,7 +255,7 @@ def _concentration(table: NDArray[np.int64]) -> float:
 
 
 @dataclass(frozen=True)
-class _Comparable:
+class Comparable:
     """The rows of a table that both sides have, those with the same other parents side by side.
 
     `table` is rows × (old, new) × levels.
@@ -266,7 +266,8 @@ class _Comparable:
     groups: NDArray[np.int64]
 
 
-def _comparable_rows(family: FamilyCounts, k: int) -> _Comparable:
+def comparable_rows(family: FamilyCounts, k: int) -> Comparable:
+    """Return the rows that both sides have, those that differ in parent k alone side by side."""
     assert family.old is not None
     sizes = [len(parent.levels or ()) for parent in family.parents]
     rows = np.arange(math.prod(sizes)).reshape(sizes)
@@ -279,13 +280,13 @@ def _comparable_rows(family: FamilyCounts, k: int) -> _Comparable:
     table = np.stack([old[both][:, levels], new[both][:, levels]], axis=1)
     behind = old[both].sum(axis=1)
     weights = behind / max(1, int(behind.sum()))
-    return _Comparable(np.ascontiguousarray(table), weights, groups[both])
+    return Comparable(np.ascontiguousarray(table), weights, groups[both])
 
 
 def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question:
     source, target = family.parents[k].name, family.variable.name
     others = tuple(parent.name for parent in (*family.parents[:k], *family.parents[k + 1 :]))
-    rows = _comparable_rows(family, k)
+    rows = comparable_rows(family, k)
     repeated = np.bincount(rows.groups) if len(rows.groups) else np.zeros(0)
     answered = bool((repeated > 1).any()) and rows.table.shape[2] > 1
     where = f" given {', '.join(others)}" if others else ""
@@ -308,7 +309,7 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question
         )
     if not answered:
         return Question(check)
-    figures = _information(rows)
+    figures = information_of(rows)
     before, after = figures.information
     counts = rows.table.sum(axis=(0, 2))
     check = replace(
@@ -344,7 +345,7 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question
 
 
 @dataclass(frozen=True)
-class _Figures:
+class Figures:
     """Information of either side in nats, the loss, the same without its bias, and that in sd."""
 
     information: tuple[float, float]
@@ -353,7 +354,7 @@ class _Figures:
     z: float
 
 
-def _information(rows: _Comparable) -> _Figures:
+def information_of(rows: Comparable) -> Figures:
     """By the delta method: dI/dp = w ln(p/mixture), and the second-order term for near-ties."""
     counts = rows.table.astype(np.float64)
     n = counts.sum(axis=2)
@@ -376,4 +377,4 @@ def _information(rows: _Comparable) -> _Figures:
     corrected = old - new - float(bias[0] - bias[1])
     # Without any spread a difference is as sure as can be, and rounding is none.
     z = corrected / math.sqrt(max(float(spread), _ROUNDING**2))
-    return _Figures((old, new), old - new, corrected, z)
+    return Figures((old, new), old - new, corrected, z)

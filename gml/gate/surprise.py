@@ -160,7 +160,7 @@ def fit_check(
             )
         )
     terms = {
-        family.variable.name: _mean_terms(family, table)
+        family.variable.name: mean_terms(family, table)
         for family, table in zip(found.families, found.tables, strict=True)
     }
     before = math.fsum(old for old, _ in terms.values())
@@ -262,7 +262,7 @@ def _moments_of_draws(net: BayesNet, families: Sequence[FamilyCounts], seed: int
     return _moments(row_probabilities(families, drawn, 1).log_p, None)
 
 
-def _mean_terms(family: FamilyCounts, logs: NDArray[np.float64]) -> tuple[float, float]:
+def mean_terms(family: FamilyCounts, logs: NDArray[np.float64]) -> tuple[float, float]:
     """Mean ln p of a node over the old rows, each left out in turn, and over the new ones."""
     new = family.new[:, : family.n_known]
     seen = new > 0

@@ -101,7 +101,7 @@ def ges(
         raise UsageError("restarts and perturb are not negative")
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
-    classes = _Classes(limits, knows=bool(knowledge))
+    classes = Classes(limits, knows=bool(knowledge))
     deadline = deadline or Deadline()
     course = Course(local, deadline, trace)
     kinds = [_PHASES[phase](local, classes, deadline) for phase in phases]
@@ -125,7 +125,7 @@ def ges(
     )
 
 
-class _Classes:
+class Classes:
     """The classes to search: with few enough parents, and a DAG that respects the knowledge."""
 
     def __init__(self, limits: Limits, *, knows: bool) -> None:
@@ -175,7 +175,7 @@ class _Run:
     """A search: where it is, and the best class so far."""
 
     def __init__(
-        self, local: LocalScores, classes: _Classes, phases: Sequence[Phase], course: Course
+        self, local: LocalScores, classes: Classes, phases: Sequence[Phase], course: Course
     ) -> None:
         self._local = local
         self._classes = classes

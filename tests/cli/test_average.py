@@ -1,4 +1,4 @@
-"""gml average as a process."""
+"""gml average on the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gml as gml_library
-from tests.cli.test_process import error_line
+from tests.command_line import error_line
 
 
 @pytest.fixture(scope="session")

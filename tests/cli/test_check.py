@@ -1,4 +1,4 @@
-"""gml check as a process: bytes, streams, exit codes, settings, baselines."""
+"""gml check on the command line: bytes, streams, exit codes, settings, baselines."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+
+from tests.command_line import GML, run_here
 
 CHANGED = "structure:smoke->bronc"
 JSON = ("-f", "json")
@@ -24,7 +25,7 @@ def prepared(tmp_path_factory, sample_data):
     place = tmp_path_factory.mktemp("prepared")
 
     def gml(*args):
-        subprocess.run([sys.executable, "-m", "gml.cli", *map(str, args)], cwd=place, check=True)
+        run_here(args, place).check_returncode()
 
     shutil.copy(sample_data / "asia.csv", place / "train.csv")
     gml("fit-params", "train.csv", sample_data / "asia.dot", "-o", "model.json")
@@ -373,7 +374,7 @@ def test_paths_that_are_not_utf_8(gml, folder, form):
 @pytest.mark.parametrize(("data", "code"), [("new.csv", 0), ("bad.csv", 1)])
 def test_a_closed_pipe_keeps_the_answer(folder, data, code):
     process = subprocess.Popen(
-        [sys.executable, "-m", "gml.cli", "check", data, "model.json"],
+        [*GML, "check", data, "model.json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=dict(os.environ),
     )  # fmt: skip
     process.stdout.close()

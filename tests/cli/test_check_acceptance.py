@@ -1,4 +1,4 @@
-"""gml check --write-baseline as a process, and what a report says of unknown and missing values."""
+"""gml check --write-baseline on the command line, and what a report says of unknown and missing values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gml compare as a process."""
+"""gml compare on the command line."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import io
 import itertools
 import json
 import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import gml as library
+from tests.command_line import GML, error_line
 
 from ..model_files import random_gaussian
 from ..networks import asia, random_net
-from .test_process import GML, error_line
 
 
 @pytest.fixture
@@ -272,7 +271,7 @@ def test_bytes_do_not_depend_on_hash_seeds(folder):
     (folder / "b.json").write_text(text)
     found = {
         subprocess.run(
-            [sys.executable, "-m", "gml.cli", "compare", "asia.json", "b.json", "-f", "json"],
+            [*GML, "compare", "asia.json", "b.json", "-f", "json"],
             cwd=folder, capture_output=True, check=True, env={"PYTHONHASHSEED": seed},
         ).stdout
         for seed in "012"

@@ -1,4 +1,4 @@
-"""gml convert as a process: formats, warnings, exit codes, streams."""
+"""gml convert on the command line: formats, warnings, exit codes, streams."""
 
 from __future__ import annotations
 
@@ -11,19 +11,11 @@ import pytest
 
 from gml.formats.graphs import parse_graph, read_graph
 from gml.formats.models import MODEL_WRITERS, parse_model, read_model, write_model
+from tests.command_line import error_line
 from tests.model_files import assert_same, random_gaussian, random_network
 
 NET = random_network(np.random.default_rng(5), ["a", "b", "c"], ["x", "y", "z"], beside=True)
 BARE = parse_model(MODEL_WRITERS["bif"](NET), "t")
-
-
-def error_line(done, code):
-    assert done.returncode == code, done.stderr
-    assert done.stdout == b""
-    text = done.stderr.decode()
-    assert text.startswith("gml: error: ")
-    assert text.count("\n") == 1
-    return text
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""gml count and gml merge as processes, and count files as DATA of the other commands."""
+"""gml count and gml merge on the command line, and count files as DATA of the other commands."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 import gml as library
 from gml.cli.main import cli
-from gml.cli.main import run as run_here
 from gml.counts.count_parquet import encode_counts
+from tests.command_line import error_line, run_here
 
 COLUMNS = "asia,tub,smoke,lung,bronc,either,xray,dysp"
 # Every command that takes count files; DATA, GRAPH and MODEL are put in.
@@ -59,28 +59,15 @@ NEEDS_ROWS = [
 ]
 
 
-def run(*args, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "gml.cli", *map(str, args)],
-        capture_output=True,
-        cwd=cwd,
-        timeout=120,
-    )
+def run(*args, cwd="."):
+    return run_here(args, cwd)
 
 
 def make(*args):
-    """Make a file by a command, without a process of its own."""
-    assert run_here([str(arg) for arg in args]) == 0
-
-
-def error_line(done, code):
-    """The one-line error of a failed run."""
-    assert done.returncode == code, done.stderr
-    assert done.stdout == b""
-    text = done.stderr.decode()
-    assert text.startswith("gml: error: ")
-    assert text.count("\n") == 1
-    return text
+    """Run a command that must succeed."""
+    done = run(*args)
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def write_shards(source, folder, n_shards, seed=7):
@@ -160,19 +147,17 @@ def test_no_command_that_reads_data_is_left_out():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_count_files_are_the_data(asia, sample_data, command, capsysbinary):
+def test_count_files_are_the_data(asia, sample_data, command):
     files = {"GRAPH": str(sample_data / "asia.dot"), "MODEL": str(asia / "model.json")}
 
     def args(data):
         words = {"DATA": str(data), **files}
         return [words.get(word, word) for word in command.split()]
 
-    assert run_here(args(sample_data / "asia.csv")) == 0
-    rows = capsysbinary.readouterr()
-    counts = run(*args(asia / "merged.parquet"))
-    assert counts.returncode == 0
-    assert without_digest(counts.stdout) == without_digest(rows.out)
-    assert counts.stderr == rows.err
+    rows = make(*args(sample_data / "asia.csv"))
+    counts = make(*args(asia / "merged.parquet"))
+    assert without_digest(counts.stdout) == without_digest(rows.stdout)
+    assert counts.stderr == rows.stderr
 
 
 def test_the_digest_is_that_of_the_input(asia):
@@ -185,7 +170,7 @@ def test_the_digest_is_that_of_the_input(asia):
 
 
 @pytest.mark.parametrize("policy", ["drop", "level", "available"])
-def test_shards_with_missing_values(tmp_path, sample_data, policy, capsysbinary):
+def test_shards_with_missing_values(tmp_path, sample_data, policy):
     source = sample_data / "survey_missing.csv"
     shards = write_shards(source, tmp_path, 7)
     wanted = ("--pairs", "--triples", "--missing", policy)
@@ -202,8 +187,8 @@ def test_shards_with_missing_values(tmp_path, sample_data, policy, capsysbinary)
     ):
         outputs = []
         for data in (source, merged):
-            make(*[data if word == "DATA" else word for word in command], "-q")
-            outputs.append(without_digest(capsysbinary.readouterr().out))
+            done = make(*[data if word == "DATA" else word for word in command], "-q")
+            outputs.append(without_digest(done.stdout))
         assert outputs[0] == outputs[1]
 
 
@@ -366,14 +351,13 @@ def test_intervals_of_shards(gml, tmp_path):
 
 
 @pytest.fixture
-def answer(tmp_path, monkeypatch, capsysbinary):
+def answer(tmp_path, monkeypatch):
     """Run a command in the scratch folder, without a process; returns what it writes."""
     monkeypatch.chdir(tmp_path)
 
     def answer(*args):
-        make(*args)
-        found = capsysbinary.readouterr()
-        return without_digest(found.out), found.err
+        found = make(*args)
+        return without_digest(found.stdout), found.stderr
 
     return answer
 

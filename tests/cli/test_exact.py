@@ -1,4 +1,4 @@
-"""gml exact as a process."""
+"""gml exact on the command line."""
 
 from __future__ import annotations
 

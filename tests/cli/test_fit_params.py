@@ -1,4 +1,4 @@
-"""gml fit-params as a process."""
+"""gml fit-params on the command line."""
 
 from __future__ import annotations
 

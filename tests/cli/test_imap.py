@@ -1,4 +1,4 @@
-"""gml imap as a process."""
+"""gml imap on the command line."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import json
 import numpy as np
 import pytest
 
+from tests.command_line import error_line
+
 from .test_pc import write
-from .test_process import error_line
 
 ROWS = ["100", "111", "001", "111", "000", "011", "111", "000", "111", "000"]
 ORDER = "smoke,asia,lung,tub,either,bronc,dysp,xray"
@@ -19,11 +20,6 @@ ORDER = "smoke,asia,lung,tub,either,bronc,dysp,xray"
 def published(tmp_path):
     """Cooper & Herskovits 1992, Machine Learning 9:309, table 1."""
     return write(tmp_path / "ch.csv", list(zip(*ROWS, strict=True)), ["x1", "x2", "x3"])
-
-
-@pytest.fixture
-def asia(sample_data):
-    return sample_data / "asia.csv"
 
 
 def test_bytes_by_tests(gml, tmp_path):

@@ -1,4 +1,4 @@
-"""gml pc and gml explain as processes."""
+"""gml pc and gml explain on the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.cli.test_process import GML, error_line
+from tests.command_line import GML, error_line
 
 
 def write(path, columns, names=None):

@@ -14,19 +14,9 @@ import time
 import mpmath
 import pytest
 
-GML = [sys.executable, "-m", "gml.cli"]
+from tests.command_line import GML, error_line
+
 ASIA = "sample_data/asia.csv"
-
-
-def error_line(done, code):
-    """The one-line error of a failed run."""
-    assert done.returncode == code, done.stderr
-    assert done.stdout == b""
-    text = done.stderr.decode()
-    assert text.startswith("gml: error: ")
-    assert text.count("\n") == 1
-    assert "Traceback" not in text
-    return text
 
 
 def imported(code):
@@ -429,13 +419,13 @@ def test_shuffled_rows_and_columns_give_the_same_tree(gml, tmp_path, sample_data
     assert edges("s.csv") == edges(sample_data / "asia.csv")
 
 
-def test_stdin_compressed_and_plain(gml, sample_data):
+def test_stdin_compressed_and_plain(gml_process, sample_data):
     import gzip
 
     content = (sample_data / "asia.csv").read_bytes()
-    expected = gml("chowliu", sample_data / "asia.csv").stdout
-    assert gml("chowliu", "-", stdin=content).stdout == expected
-    assert gml("chowliu", "-", stdin=gzip.compress(content)).stdout == expected
+    expected = gml_process("chowliu", sample_data / "asia.csv").stdout
+    assert gml_process("chowliu", "-", stdin=content).stdout == expected
+    assert gml_process("chowliu", "-", stdin=gzip.compress(content)).stdout == expected
 
 
 def test_stdin_is_not_read_unless_asked_for(sample_data):
@@ -518,12 +508,12 @@ def test_a_folder_is_refused_before_anything_is_written(gml, tmp_path, args):
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_output_to_devices(gml, sample_data):
-    assert gml("chowliu", sample_data / "asia.csv", "-o", "/dev/null").returncode == 0
-    assert gml("chowliu", sample_data / "asia.csv", "-o", "/dev/stdout").stdout.startswith(
+def test_output_to_devices(gml_process, sample_data):
+    assert gml_process("chowliu", sample_data / "asia.csv", "-o", "/dev/null").returncode == 0
+    assert gml_process("chowliu", sample_data / "asia.csv", "-o", "/dev/stdout").stdout.startswith(
         b"digraph"
     )
-    assert gml("chowliu", sample_data / "asia.csv", "-o", "-").stdout.startswith(b"digraph")
+    assert gml_process("chowliu", sample_data / "asia.csv", "-o", "-").stdout.startswith(b"digraph")
 
 
 def test_huge_tables_are_refused_before_they_are_made(gml, tmp_path):

@@ -1,4 +1,4 @@
-"""gml profile as a process, and its schema with other commands."""
+"""gml profile on the command line, and its schema with other commands."""
 
 from __future__ import annotations
 

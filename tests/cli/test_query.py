@@ -1,4 +1,4 @@
-"""gml query as a process."""
+"""gml query on the command line."""
 
 from __future__ import annotations
 

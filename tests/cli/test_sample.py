@@ -1,4 +1,4 @@
-"""gml sample as a process: bytes, streams, exit codes."""
+"""gml sample on the command line: bytes, streams, exit codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-GML = [sys.executable, "-m", "gml.cli"]
+from tests.command_line import GML
 
 
 def model(*nodes):
@@ -196,32 +196,21 @@ def test_a_level_that_looks_missing(run, folder):
     assert (done.returncode, done.stdout) == (2, b"")
 
 
-def shell(folder, command):
-    return subprocess.run(
-        ["bash", "-c", f'G() {{ {" ".join(GML)} "$@"; }}; {command}'],
-        capture_output=True,
-        cwd=folder,
-        timeout=60,
-    )
-
-
 @pytest.mark.parametrize("to", ["", "-o -", "-o /dev/stdout", "-o /dev/fd/1"])
-def test_closed_pipe_ends_it_soon(folder, to):
+def test_closed_pipe_ends_it_soon(shell, folder, to):
     started = time.monotonic()
-    done = shell(
-        folder, f"set -o pipefail; G sample rain.json -n 1000000000000 {to} | head -1; echo $?"
-    )
+    done = shell(f"set -o pipefail; G sample rain.json -n 1000000000000 {to} | head -1; echo $?")
     assert (done.stdout, done.stderr) == (b"rain,wet\n0\n", b"")
     assert time.monotonic() - started < 20
 
 
-def test_special_files(folder):
-    expected = shell(folder, "G sample rain.json -n 20000").stdout
-    assert shell(folder, "G sample rain.json -n 20000 -o /dev/stdout").stdout == expected
-    done = shell(folder, "mkfifo p; cat p & G sample rain.json -n 20000 -o p; wait; test -p p")
+def test_special_files(shell, folder):
+    expected = shell("G sample rain.json -n 20000").stdout
+    assert shell("G sample rain.json -n 20000 -o /dev/stdout").stdout == expected
+    done = shell("mkfifo p; cat p & G sample rain.json -n 20000 -o p; wait; test -p p")
     assert (done.returncode, done.stdout) == (0, expected)
     for to in ("> /dev/full", "-o /dev/full", ">&-"):
-        done = shell(folder, f"G sample rain.json -n 20000 {to}")
+        done = shell(f"G sample rain.json -n 20000 {to}")
         assert done.returncode == 4, to
         assert done.stderr.startswith(b"gml: error: cannot write")
         assert done.stderr.count(b"\n") == 1

@@ -1,4 +1,4 @@
-"""gml score as a process."""
+"""gml score on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gml hc and gml ges as processes."""
+"""gml hc and gml ges on the command line."""
 
 from __future__ import annotations
 
@@ -21,11 +21,6 @@ def graph_of(done, code=0):
 
 def edges_of(graph):
     return {(e["source"], e["type"], e["target"]) for e in graph["edges"]}
-
-
-@pytest.fixture
-def asia(sample_data):
-    return sample_data / "asia.csv"
 
 
 @pytest.mark.parametrize(("command", "kind"), [("hc", "dag"), ("ges", "cpdag")])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import os
 import subprocess
-import sys
 
 import pytest
 
-GML = [sys.executable, "-m", "gml.cli"]
+from tests.command_line import GML
+
 SMALL = "A,B,N\nx,y,1\nx,z,2\nw,y,3\nw,z,4\nx,y,5\n"
 
 

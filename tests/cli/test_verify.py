@@ -1,4 +1,4 @@
-"""gml verify as a process: verdicts, exit codes, reports."""
+"""gml verify on the command line: verdicts, exit codes, reports."""
 
 from __future__ import annotations
 

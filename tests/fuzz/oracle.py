@@ -11,24 +11,21 @@ is called JSON or XML is.
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import json
 import os
 import random
 import re
 import shutil
-import sys
 import tempfile
 import threading
 import traceback
 import unicodedata
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tests.command_line import content_of, interpreter_state, standard_streams
 from tests.fuzz.case import Case
 
 # With a budget of 64 MiB: what is read is held once more as text, and pyarrow has a pool.
@@ -70,15 +67,6 @@ class Room:
         tempfile.tempdir = str(self.temporary)
         os.environ["TMPDIR"] = str(self.temporary)
         self._streams = [(folder / name).open("w+b", buffering=0) for name in ("in", "out", "err")]
-        warnings.simplefilter("always")
-        # As Python starts: these are for developers.
-        for category in (
-            DeprecationWarning,
-            PendingDeprecationWarning,
-            ImportWarning,
-            ResourceWarning,
-        ):
-            warnings.simplefilter("ignore", category)
 
     def run(self, case: Case) -> Outcome:
         """Run a case from scratch."""
@@ -97,19 +85,16 @@ class Room:
 
         code, raised = None, ""
         threads = threading.active_count()
-        with self._captured(case.stdin), _surroundings(case.env):
+        with standard_streams(self._streams, case.stdin), _surroundings(case.env):
             before = _reset_peak()
             try:
                 code = run(list(case.args))
             except BaseException as error:
                 raised = "".join(traceback.format_exception(error))
-            with contextlib.suppress(Exception):
-                sys.stdout.flush()
-                sys.stderr.flush()
             growth = _peak() - before
         _, out, err = self._streams
         outcome = Outcome(
-            code, _content(out), _content(err), _files(self.work), growth, raised=raised
+            code, content_of(out), content_of(err), _files(self.work), growth, raised=raised
         )
         outcome.threads = threading.active_count() - threads
         outcome.temporary = os.listdir(self.temporary)
@@ -118,67 +103,20 @@ class Room:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         return outcome
 
-    @contextlib.contextmanager
-    def _captured(self, stdin: bytes) -> Iterator[None]:
-        for stream in self._streams:
-            os.ftruncate(stream.fileno(), 0)
-            stream.seek(0)
-        self._streams[0].write(stdin)
-        self._streams[0].seek(0)
-        saved = [os.dup(k) for k in range(3)]
-        objects = sys.stdin, sys.stdout, sys.stderr
-        for k, stream in enumerate(self._streams):
-            os.dup2(stream.fileno(), k)
-        sys.stdin = io.TextIOWrapper(
-            io.BufferedReader(io.FileIO(0, closefd=False)),
-            encoding="utf-8",
-            errors="surrogateescape",
-        )
-        sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8"
-        )
-        sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
-            encoding="utf-8",
-            errors="backslashreplace",
-            line_buffering=True,
-        )
-        try:
-            yield
-        finally:
-            sys.stdin, sys.stdout, sys.stderr = objects
-            for k, old in enumerate(saved):
-                os.dup2(old, k)
-                os.close(old)
-
 
 @contextlib.contextmanager
 def _surroundings(env: dict[str, str]) -> Iterator[None]:
-    """The environment of a case, and what a run may leave changed in the interpreter."""
-    import numpy as np
-
+    """The environment of a case, with the kernel that it asks for."""
     from gml import kernel
 
-    kept = dict(os.environ)
-    settings = sys.getrecursionlimit(), csv.field_size_limit()
-    os.environ.update(env)
     kernel._loaded = None
     try:
-        with np.errstate():
+        with interpreter_state(env):
             yield
     finally:
-        os.environ.clear()
-        os.environ.update(kept)
         kernel._loaded = None
         if hasattr(compiled := kernel.active(), "limit_instructions"):
             compiled.limit_instructions(compiled.INSTRUCTIONS[-1])
-        sys.setrecursionlimit(settings[0])
-        csv.field_size_limit(settings[1])
-
-
-def _content(stream: io.FileIO) -> bytes:
-    stream.seek(0)
-    return stream.read()
 
 
 def _files(folder: Path) -> dict[str, bytes]:

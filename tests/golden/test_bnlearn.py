@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
-from pathlib import Path
 
 import pytest
 
 import gml
 from gml.independence.registry import TESTS
 
-DATA = Path(__file__).parent / "data"
-GOLDEN = json.loads((DATA / "bnlearn.json").read_text())
+from .sources import GOLDEN, golden_counter
+
 RULES = {
     "mi": ("g", "full"),
     "mi-adf": ("g", "adjusted"),
     "x2": ("chi2", "full"),
     "x2-adf": ("chi2", "adjusted"),
 }
-
-
-@functools.cache
-def counter(name):
-    return gml.MemoryCounter(gml.read(DATA / f"{name}.csv.gz"))
 
 
 def label(case):
@@ -34,7 +27,7 @@ def label(case):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("case", GOLDEN["ci_tests"], ids=label)
 def test_independence(case, rule):
-    engine = counter(case["data"])
+    engine = golden_counter(case["data"])
     at = engine.rows().index
     statistic, df = RULES[rule]
     test = TESTS[statistic](engine, df=df)
@@ -60,7 +53,7 @@ def test_there_are_23_cases():
 
 @pytest.mark.parametrize("case", GOLDEN["chow_liu"], ids=lambda case: case["data"])
 def test_chow_liu(case):
-    result = gml.chow_liu(counter(case["data"]), directed=False)
+    result = gml.chow_liu(golden_counter(case["data"]), directed=False)
     names = result.graph.names
     found = {
         frozenset((names[e.source], names[e.target])): e.attributes["mi"]
@@ -100,7 +93,7 @@ def test_pc_skeleton(case):
     statistic, df = RULES[case["test"]]
     # bnlearn takes p = 1 for adjusted tests with fewer than five rows a cell.
     least = 5 if case["test"].endswith("adf") else 0
-    test = TESTS[statistic](counter(case["data"]), df=df, min_per_cell=least)
+    test = TESTS[statistic](golden_counter(case["data"]), df=df, min_per_cell=least)
     found = gml.pc(test, alpha=case["alpha"], on_insufficient="drop")
     names = found.graph.names
     edges = {frozenset((names[e.source], names[e.target])) for e in found.graph.edges()}

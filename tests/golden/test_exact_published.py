@@ -13,7 +13,7 @@ from gml.graph.equivalence import equivalence_class
 from gml.scores.base import total
 
 from .published_tables import ADMISSIONS, LIZARDS, as_dataset
-from .test_scores import cooper_herskovits
+from .sources import cooper_herskovits
 
 KEYS = {
     "BIC": ("bic", {}),
@@ -32,7 +32,7 @@ DATASETS = [
 def published(shared):
     path = shared / "data/published.json"
     if not path.exists():
-        pytest.skip("no published figures beside the checkout")
+        pytest.skip("no published figures in the shared data")
     return {entry["id"]: entry["expected"] for entry in json.loads(path.read_text())["entries"]}
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,25 +11,21 @@ from gml.errors import GmlWarning
 from gml.formats.graphs import read_graph
 from gml.formats.models import MODEL_WRITERS, parse_model, read_model
 from tests.model_files import assert_same
+from tests.places import SHARED
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
+from .sources import published
+
 FILES = sorted((SHARED / "data/networks").glob("*.bif*"))
 ROUNDED = 1e-9
 
 
-def published():
-    entries = json.loads((SHARED / "data/published.json").read_text())["entries"]
-    (sizes,) = (entry for entry in entries if entry["id"] == "network-sizes")
-    return sizes["expected"]
-
-
 def test_every_published_network_is_there(shared):
-    assert {path.name.split(".")[0] for path in FILES} == set(published())
+    assert {path.name.split(".")[0] for path in FILES} == set(published(SHARED, "network-sizes"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_sizes(path):
-    expected = published()[path.name.split(".")[0]]
+    expected = published(SHARED, "network-sizes")[path.name.split(".")[0]]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         net = read_model(path)

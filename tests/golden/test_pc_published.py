@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import gml
 
-
-def edges_of(graph):
-    return {(graph.names[e.source], e.type, graph.names[e.target]) for e in graph.edges()}
+from ..graphs import named_edges
 
 
 def skeleton_of(graph):
-    return {frozenset((source, target)) for source, _, target in edges_of(graph)}
+    return {frozenset((source, target)) for source, _, target in named_edges(graph)}
 
 
 def test_learning_test(shared):
@@ -21,7 +19,7 @@ def test_learning_test(shared):
         gml.TESTS["auto"](gml.MemoryCounter(data)),
     ):
         found = gml.pc(test, alpha=0.05).graph
-        assert edges_of(found) == {
+        assert named_edges(found) == {
             ("A", "---", "B"),
             ("A", "-->", "D"),
             ("C", "-->", "D"),
@@ -47,7 +45,7 @@ def test_discrete_five(shared):
     """pcalg's discrete example: X1 -> X3 <- X2, and X4 with X2 and X5 as its test file says."""
     data = gml.read(shared / "data/simulated/discr100k.csv.gz")
     found = gml.pc(gml.TESTS["g"](gml.MemoryCounter(data)), alpha=0.01).graph
-    assert edges_of(found) == {
+    assert named_edges(found) == {
         ("X1", "-->", "X3"),
         ("X2", "-->", "X3"),
         ("X2", "-->", "X4"),

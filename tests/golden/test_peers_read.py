@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import select
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,8 @@ from gml.data.dataset import Variable
 from gml.formats.models import MODEL_WRITERS, parse_model, read_model, write_model
 from gml.model.bayesnet import CPT, BayesNet
 from tests.model_files import random_network
+
+PEER = Path(__file__).with_name("peer.py")
 
 # Names and levels at the edges of what each format may hold.
 NAMES = {
@@ -34,48 +38,6 @@ FORMATS = list(NAMES)
 # pyAgrum keeps single precision of BIF and NET.
 DIGITS = {"pyagrum": 1e-6, "pgmpy": 1e-12}
 
-READ = """
-import json, sys, warnings
-warnings.simplefilter("ignore")
-package, format, path = sys.argv[1:4]
-result = {}
-if package == "pgmpy":
-    from pgmpy import readwrite
-    reader = getattr(readwrite, {"bif": "BIFReader", "xmlbif": "XMLBIFReader", "net": "NETReader"}[format])
-    for cpd in reader(path).get_model().get_cpds():
-        names = cpd.variables[1:]
-        result[cpd.variable] = [
-            cpd.state_names[cpd.variable], names, [cpd.state_names[name] for name in names],
-            cpd.get_values().T.tolist(),
-        ]
-else:
-    import pyagrum
-    net = pyagrum.loadBN(path)
-    for name in net.names():
-        cpt = net.cpt(name)
-        parents = [other for other in reversed(cpt.names) if other != name]
-        labels = lambda name: list(net.variable(name).labels())
-        array = cpt.toarray()
-        axes = [list(reversed(cpt.names)).index(other) for other in [*parents, name]]
-        array = array.transpose(axes).reshape(-1, array.shape[axes[-1]])
-        result[name] = [labels(name), parents, list(map(labels, parents)), array.tolist()]
-json.dump(result, open(sys.argv[4], "w"))
-"""
-
-WRITE = """
-import sys, warnings
-warnings.simplefilter("ignore")
-package, format, source, target = sys.argv[1:5]
-if package == "pgmpy":
-    from pgmpy import readwrite
-    net = readwrite.BIFReader(source).get_model()
-    writer = getattr(readwrite, {"bif": "BIFWriter", "xmlbif": "XMLBIFWriter", "net": "NETWriter"}[format])
-    writer(net).write(target)
-else:
-    import pyagrum
-    pyagrum.saveBN(pyagrum.loadBN(source), target)
-"""
-
 
 @pytest.fixture(scope="module", params=["pgmpy", "pyagrum"])
 def package(request):
@@ -85,11 +47,24 @@ def package(request):
     return request.param
 
 
-def run(program, *args):
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, args)], capture_output=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr.decode()[-3000:]
+@pytest.fixture(scope="module")
+def peer(package):
+    """Ask a process of the package to read or write a file; importing it takes seconds, so once."""
+    with subprocess.Popen(
+        [sys.executable, PEER, package],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+
+        def ask(*request):
+            process.stdin.write(json.dumps(list(map(str, request))).encode() + b"\n")
+            process.stdin.flush()
+            assert select.select([process.stdout], [], [], 300)[0], "no answer"
+            assert json.loads(process.stdout.readline()) == ""
+
+        yield ask
+        process.kill()
 
 
 SUFFIXES = {"bif": "bif", "xmlbif": "bifxml", "net": "net"}
@@ -119,18 +94,18 @@ def assert_read_alike(net, found, tolerance):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_they_read_what_we_write(package, format, tmp_path):
+def test_they_read_what_we_write(package, peer, format, tmp_path):
     rng = np.random.default_rng(7)
     net = random_network(rng, NAMES[format], LABELS[format])
     path = tmp_path / f"net.{SUFFIXES[format]}"
     write_model(net, path, format)
-    run(READ, package, format, path, tmp_path / "found.json")
+    peer("read", format, path, tmp_path / "found.json")
     found = json.loads((tmp_path / "found.json").read_text())
     assert_read_alike(net, found, DIGITS[package])
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_label_at_the_edge(package, format, tmp_path):
+def test_every_label_at_the_edge(package, peer, format, tmp_path):
     levels = tuple(LABELS[format])
     root = Variable("root", levels)
     p = np.arange(1.0, len(levels) + 1)
@@ -138,17 +113,17 @@ def test_every_label_at_the_edge(package, format, tmp_path):
     net = BayesNet((CPT(root, (), (p / p.sum())[np.newaxis]), child))
     path = tmp_path / f"net.{SUFFIXES[format]}"
     write_model(net, path, format)
-    run(READ, package, format, path, tmp_path / "found.json")
+    peer("read", format, path, tmp_path / "found.json")
     assert_read_alike(net, json.loads((tmp_path / "found.json").read_text()), DIGITS[package])
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_we_read_what_they_write(package, format, tmp_path):
+def test_we_read_what_they_write(peer, format, tmp_path):
     rng = np.random.default_rng(11)
     net = random_network(rng, ["a", "b", "c", "d", "e"], ["no", "yes", "maybe", "l7"])
     source, target = tmp_path / "source.bif", tmp_path / f"net.{SUFFIXES[format]}"
     source.write_text(MODEL_WRITERS["bif"](net))
-    run(WRITE, package, format, source, target)
+    peer("write", format, source, target)
     with warnings.catch_warnings():
         # They write six to eight digits.
         warnings.simplefilter("ignore")
@@ -165,7 +140,7 @@ def test_we_read_what_they_write(package, format, tmp_path):
     assert_read_alike(net, found, 2e-6)
 
 
-def test_a_full_table_has_the_child_slowest(package, tmp_path):
+def test_a_full_table_has_the_child_slowest(package, peer, tmp_path):
     text = (
         "network unknown {\n}\n"
         "variable a {\n  type discrete [ 2 ] { x, y };\n}\n"
@@ -174,6 +149,6 @@ def test_a_full_table_has_the_child_slowest(package, tmp_path):
         "probability ( c | a ) {\n  table 0.1, 0.2, 0.3, 0.4, 0.6, 0.4;\n}\n"
     )
     (tmp_path / "net.bif").write_text(text)
-    run(READ, package, "bif", tmp_path / "net.bif", tmp_path / "found.json")
+    peer("read", "bif", tmp_path / "net.bif", tmp_path / "found.json")
     found = json.loads((tmp_path / "found.json").read_text())
     assert_read_alike(parse_model(text, "t"), found, DIGITS[package])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 
 import pytest
 
 import gml
+
+from .sources import published
 
 
 @functools.cache
@@ -18,11 +19,6 @@ def network(path):
 
 def inference(shared, name):
     return network(next((shared / "data/networks").glob(f"{name}.bif*")))
-
-
-def published(shared, wanted):
-    entries = json.loads((shared / "data/published.json").read_text())["entries"]
-    return next(entry["expected"] for entry in entries if entry["id"] == wanted)
 
 
 def p(found, node, level):

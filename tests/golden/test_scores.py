@@ -4,41 +4,16 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import math
-import re
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 import gml
-from gml.data.dataset import Dataset, Variable
 from gml.errors import GraphError
 from gml.scores.base import families_of, total
 
 from .published_tables import ADMISSIONS, LIZARDS, as_dataset
-
-DATA = Path(__file__).parent / "data"
-GOLDEN = json.loads((DATA / "bnlearn.json").read_text())
-
-
-@functools.cache
-def golden_counter(name):
-    return gml.MemoryCounter(gml.read(DATA / f"{name}.csv.gz"))
-
-
-def golden_graph(name):
-    arcs = GOLDEN["arcs"][name.split("_")[0]]
-    names = golden_counter(name).rows().names
-    return gml.Graph.from_edges(names, [(a, "-->", b) for a, b in arcs])
-
-
-def graph_of(model, names=None):
-    """Read bnlearn's model string, in which a name may have a bracket or a colon in it only once."""
-    families = [node.partition("|")[::2] for node in re.findall(r"\[([^\]]*)\]", model)]
-    edges = [(p, "-->", child) for child, parents in families for p in parents.split(":") if p]
-    return gml.Graph.from_edges(names or [child for child, _ in families], edges)
+from .sources import GOLDEN, cooper_herskovits, golden_counter, golden_graph, graph_of, published
 
 
 def score(counter, graph, name, **options):
@@ -99,17 +74,6 @@ def test_bnlearn_tables(method):
     assert (unseen > 0) == (method == "mle")
 
 
-# Cooper & Herskovits 1992, Machine Learning 9:309, table 1.
-ROWS = ["100", "111", "001", "111", "000", "011", "111", "000", "111", "000"]
-
-
-def cooper_herskovits():
-    levels = ("0", "1")
-    variables = tuple(Variable(name, levels) for name in ("x1", "x2", "x3"))
-    columns = tuple(np.array([int(row[j]) for row in ROWS], dtype=np.uint8) for j in range(3))
-    return gml.MemoryCounter(Dataset(variables, columns))
-
-
 def all_dags(names):
     pairs = list(itertools.combinations(names, 2))
     for choice in itertools.product((None, "-->", "<--"), repeat=len(pairs)):
@@ -167,11 +131,6 @@ def test_optima_of_published_tables(case):
 
 
 # ---------------------------------------------------------------- with the shared files
-
-
-def published(shared, wanted):
-    entries = json.loads((shared / "data/published.json").read_text())["entries"]
-    return next(entry["expected"] for entry in entries if entry["id"] == wanted)
 
 
 @functools.cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from gml.learners.ges import ges
 from gml.learners.hillclimb import hill_climb
 from gml.scores.base import total
 
-from .test_scores import golden_counter, golden_graph, graph_of
+from .sources import golden_counter, golden_graph, graph_of, published_entry
 
 
 @functools.cache
@@ -36,8 +35,7 @@ def _classes_differ(one, other):
 
 
 def _published(shared, key):
-    entries = json.loads((shared / "data" / "published.json").read_text())["entries"]
-    (entry,) = [entry for entry in entries if entry["id"] == key]
+    entry = published_entry(shared, key)
     return shared / "data" / entry["data"], entry["expected"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from gml.data.dataset import MAX_LEVELS, missing_mask
 from gml.data.options import ReadOptions
 from gml.data.reading import read_dataset
 from gml.errors import DataError
-
-SHARED = Path(__file__).resolve().parents[3] / "shared"
+from tests.places import SHARED
 
 
 def all_facts():

@@ -5,10 +5,7 @@ Small versions of the experiments in benchmarks/check_study.py; the seeds are fi
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,21 +14,8 @@ from scipy.stats import binom
 import gml
 from gml.data.dataset import Dataset, Variable
 
-from ..networks import asia, random_net
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-
-
-def script(name):
-    """Import a script of benchmarks/."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-faults = script("check_faults")
+from .. import planted_faults as faults
+from ..networks import asia, fitted, random_net
 
 # A run at 0.01 settles all p-values that matter at these: those within fifty times the level.
 LEVELS = (0.01, 0.05, 0.2)
@@ -40,10 +24,6 @@ LEVELS = (0.01, 0.05, 0.2)
 def checked(model, data, seed=0, baseline=None, **settings):
     settings = gml.CheckSettings(threads=1, seed=seed, **settings)
     return gml.check_model(model, data, settings, baseline=baseline)
-
-
-def fitted(net, n, seed):
-    return gml.fit(net.graph, gml.MemoryCounter(net.sample(n, seed=seed), threads=1))
 
 
 def independent_rows(rng, n, shares, n_columns=1):

@@ -7,7 +7,7 @@ import pytest
 
 from gml.kernel import _kernel, reference
 from gml.kernel.layout import NEVER, NO_BOUND, SEARCH_DONE, SEARCH_FULL, SEARCH_MORE
-from gml.learners import order_search
+from gml.learners import a_star
 from gml.learners.a_star import search_order
 from gml.progress import Deadline
 
@@ -185,7 +185,7 @@ def test_room_is_divided(monkeypatch):
             raise InterruptedError
 
     spied = type("spied", (), {**vars(_kernel), "OrderSearch": Spy})
-    monkeypatch.setattr(order_search.kernel, "active", lambda: spied)
+    monkeypatch.setattr(a_star.kernel, "active", lambda: spied)
     for m in (9, 14, 24):
         for room in (1 << 19, 1 << 20, 3 << 20, 1 << 26):
             with pytest.raises(InterruptedError):

@@ -13,7 +13,7 @@ from gml.graph.bits import bits_of
 from gml.graph.essential import EssentialGraph
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
-from gml.learners.ges import PHASES, _Classes, ges
+from gml.learners.ges import PHASES, Classes, ges
 from gml.learners.ges_operators import Backward, Forward, Turning
 from gml.learners.hillclimb import hill_climb
 from gml.learners.local_scores import LocalScores
@@ -33,7 +33,7 @@ from tests.set_scores import PopulationScore, RandomScore, RandomSetScore, Reord
 
 
 def _any_class(score):
-    return _Classes(Limits.of(score, None, None), knows=False)
+    return Classes(Limits.of(score, None, None), knows=False)
 
 
 def _essential(matrix):

@@ -19,6 +19,8 @@ from gml.gate.run import CheckSettings, Context, check_model, decide
 from gml.gate.schema import MissingCells
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
+from ..networks import fitted
+
 YES_NO = ("no", "yes")
 
 
@@ -49,10 +51,6 @@ def with_table(net, name, table):
             for cpt in net.cpds
         )
     )
-
-
-def fitted(net, n=4000, seed=1):
-    return gml.fit(net.graph, gml.MemoryCounter(net.sample(n, seed=seed), threads=1))
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,9 @@ from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.selection import Selection
 from gml.gate.stratified import pooled_shift
-from gml.gate.structure import _concentration, _log_p_of_increase
-from gml.graph.graph import Graph
+from gml.gate.structure import concentration_of, log_p_of_increase
+
+from ..networks import fitted_to
 
 
 def table(**columns):
@@ -27,11 +28,6 @@ def table(**columns):
         variables.append(Variable(name, tuple(map(str, levels.tolist()))))
         codes.append(found.astype(code_type(len(levels))))
     return Dataset(tuple(variables), tuple(codes))
-
-
-def fitted(edges, data):
-    graph = Graph.from_edges(data.names, [(u, "-->", v) for u, v in edges])
-    return gml.fit(graph, gml.MemoryCounter(data, threads=1))
 
 
 def learned(data):
@@ -123,7 +119,7 @@ def wide(n, seed, *, without=False):
 
 
 def test_a_shift_that_no_row_shows_is_found():
-    model = fitted([("a", "v"), ("b", "v")], wide(2000, 1))
+    model = fitted_to([("a", "v"), ("b", "v")], wide(2000, 1))
     assert not check(model, wide(2000, 2)).failed
     report = check(model, wide(2000, 3, without=True))
     assert [c.id for c in report.ranked("fail")] == ["tables:v"]
@@ -140,7 +136,7 @@ def test_shifts_of_the_parents_alone_are_none_of_the_table():
         a = (rng.random(n) < share).astype(int)
         return table(a=a, v=(rng.random(n) < np.where(a == 1, 0.9, 0.2)).astype(int))
 
-    report = check(fitted([("a", "v")], rows(5000, 0.3)), rows(5000, 0.6))
+    report = check(fitted_to([("a", "v")], rows(5000, 0.3)), rows(5000, 0.6))
     assert [c.id for c in report.ranked("fail") if c.family != "fit"] == ["tables:a|"]
 
 
@@ -168,7 +164,7 @@ def mixed(n, share, seed):
 
 
 def test_a_sample_without_the_surest_rows_is_no_worse_fit():
-    model = fitted([("a", f"x{k}") for k in range(5)], mixed(20_000, 0.03, 0))
+    model = fitted_to([("a", f"x{k}") for k in range(5)], mixed(20_000, 0.03, 0))
     bare = [seed for seed in range(1, 60) if len(mixed(60, 0.03, seed).variables[0].levels) == 1][
         :5
     ]
@@ -229,7 +225,7 @@ def test_rare_levels_of_an_exact_model_are_no_worse_fit():
 
 def test_a_dependence_that_is_spread_out_is_not_concentrated():
     near = np.array([[[2600, 2400], [2400, 2600]]])
-    assert _concentration(near) == pytest.approx(1.0, abs=0.05)
+    assert concentration_of(near) == pytest.approx(1.0, abs=0.05)
 
 
 def test_a_dependence_on_one_rare_cell_is_concentrated():
@@ -237,7 +233,7 @@ def test_a_dependence_on_one_rare_cell_is_concentrated():
     for rare, n in ((40, 100_000), (40, 800), (5, 5000)):
         table = np.array([[[n - rare, 0], [0, rare]]])
         g = 2 * ((n - rare) * math.log(n / (n - rare)) + rare * math.log(n / rare))
-        assert 1.8 * rare < g / _concentration(table) < 2.01 * rare
+        assert 1.8 * rare < g / concentration_of(table) < 2.01 * rare
 
 
 def test_a_concentrated_dependence_needs_more_to_have_grown():
@@ -245,8 +241,8 @@ def test_a_concentrated_dependence_needs_more_to_have_grown():
         "x", "structure", "independence", ("a", "b"), statistic=900.0, df=1.0, rows_new=10_000
     )
     reference = gml.gate.structure.Reference(0.1, 1.0, 1000)
-    assert _log_p_of_increase(found, reference, 1e-5) < math.log(1e-5)
-    assert _log_p_of_increase(found, reference, 1e-5, 6.0) > math.log(0.05)
+    assert log_p_of_increase(found, reference, 1e-5) < math.log(1e-5)
+    assert log_p_of_increase(found, reference, 1e-5, 6.0) > math.log(0.05)
 
 
 def pairs(n, rng):

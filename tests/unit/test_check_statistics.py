@@ -16,14 +16,14 @@ from gml.data.dataset import Variable
 from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
 from gml.gate.result import Check
-from gml.gate.schema import _log_p_of_unseen
+from gml.gate.schema import log_p_of_unseen
 from gml.gate.structure import (
     Reference,
-    _comparable_rows,
-    _information,
-    _log_p_of_increase,
+    comparable_rows,
+    information_of,
+    log_p_of_increase,
 )
-from gml.gate.surprise import _mean_terms, smoothed_logs
+from gml.gate.surprise import mean_terms, smoothed_logs
 from gml.gate.tails import (
     chi2_quantile,
     log_noncentral_tail,
@@ -267,7 +267,7 @@ def test_unknown_levels_by_shuffling():
             old = np.bincount(levels[: before.sum()], minlength=len(pooled))
             new = np.bincount(levels[before.sum() :], minlength=len(pooled))
             reaching += new[old == 0].sum() >= unseen
-        p = math.exp(_log_p_of_unseen(before, after, unseen))
+        p = math.exp(log_p_of_unseen(before, after, unseen))
         shuffled = reaching / runs
         error = math.sqrt(shuffled * (1 - shuffled) / runs)
         # Levels are taken one by one, which errs on the side of caution.
@@ -276,9 +276,9 @@ def test_unknown_levels_by_shuffling():
 
 def test_many_rows_of_an_unknown_level_are_no_accident():
     before, after = np.array([500, 500]), np.array([300, 300, 400])
-    assert _log_p_of_unseen(before, after, 400) < math.log(1e-12)
-    assert _log_p_of_unseen(before, after[:2], 0) is None
-    assert _log_p_of_unseen(np.array([500, 2]), np.array([300, 1]), 0) == 0.0
+    assert log_p_of_unseen(before, after, 400) < math.log(1e-12)
+    assert log_p_of_unseen(before, after[:2], 0) is None
+    assert log_p_of_unseen(np.array([500, 2]), np.array([300, 1]), 0) == 0.0
 
 
 # ---------------------------------------------------------------------- edges
@@ -299,8 +299,8 @@ def test_the_information_of_an_edge_by_hand():
     old = np.array([[30, 10], [10, 30], [5, 5], [8, 2]])
     new = np.array([[20, 20], [15, 25], [7, 3], [6, 4]])
     for k in (0, 1):
-        rows = _comparable_rows(family(old, new, (2, 2)), k)
-        found = _information(rows)
+        rows = comparable_rows(family(old, new, (2, 2)), k)
+        found = information_of(rows)
         weight = old.sum(axis=1) / old.sum()
         for counts, information in zip((old, new), found.information, strict=True):
             joint = (weight[:, None] * counts / counts.sum(axis=1, keepdims=True)).reshape(2, 2, 2)
@@ -318,14 +318,14 @@ def test_a_shift_of_the_parents_is_no_loss():
     """Rows that keep their shares keep their information, whatever their number."""
     old = np.array([[300, 100], [100, 300], [50, 50], [80, 20]])
     new = old * np.array([[1], [20], [3], [7]])
-    found = _information(_comparable_rows(family(old, new, (2, 2)), 0))
+    found = information_of(comparable_rows(family(old, new, (2, 2)), 0))
     assert found.loss == pytest.approx(0.0, abs=1e-12)
 
 
 def test_rows_that_one_side_lacks_are_left_out():
     old = np.array([[30, 10], [10, 30], [5, 5], [0, 0]])
     new = np.array([[20, 20], [15, 25], [0, 0], [6, 4]])
-    rows = _comparable_rows(family(old, new, (2, 2)), 1)
+    rows = comparable_rows(family(old, new, (2, 2)), 1)
     assert rows.table.tolist() == [[[30, 10], [20, 20]], [[10, 30], [15, 25]]]
     assert rows.groups.tolist() == [0, 0]
 
@@ -343,7 +343,7 @@ def test_old_rows_are_left_out_one_by_one():
         without[row, level] -= 1
         smooth = without[row] + 0.5
         total += old[row, level] * math.log(smooth[level] / smooth.sum())
-    before, after = _mean_terms(counted, smoothed_logs(counted))
+    before, after = mean_terms(counted, smoothed_logs(counted))
     assert before == pytest.approx(total / old.sum(), rel=1e-12)
     smooth = (old + 0.5) / (old + 0.5).sum(axis=1, keepdims=True)
     assert after == pytest.approx(float(np.sum(new * np.log(smooth))) / new.sum(), rel=1e-12)
@@ -354,7 +354,7 @@ def test_a_reference_by_another_statistic_is_compared_by_its_p_value():
     check = Check(
         "x", "structure", "independence", ("a", "b"), statistic=315.3, df=170.0, rows_new=16_000
     )
-    assert _log_p_of_increase(check, Reference(2.54, 2.5, 16_000), 1e-5) > math.log(0.05)
-    assert _log_p_of_increase(check, Reference(175.0, 170.0, 16_000), 1e-5) > math.log(0.05)
+    assert log_p_of_increase(check, Reference(2.54, 2.5, 16_000), 1e-5) > math.log(0.05)
+    assert log_p_of_increase(check, Reference(175.0, 170.0, 16_000), 1e-5) > math.log(0.05)
     far = replace(check, statistic=600.0)
-    assert _log_p_of_increase(far, Reference(2.54, 2.5, 16_000), 1e-5) < math.log(1e-5)
+    assert log_p_of_increase(far, Reference(2.54, 2.5, 16_000), 1e-5) < math.log(1e-5)

@@ -28,6 +28,8 @@ from gml.gate.selection import Selection, weak_parents
 from gml.gate.tables import table_checks
 from gml.model.bayesnet import CPT, BayesNet
 
+from ..networks import fitted_to
+
 
 def levels_of(size):
     return tuple(map(str, range(size)))
@@ -44,10 +46,9 @@ def rows_of(counts, names):
     return Dataset(variables, columns)
 
 
-def fitted(counts, names, *edges):
+def model_of(counts, names, *edges):
     """A model of these rows; an edge is written as "xy"."""
-    graph = gml.Graph.from_edges(names, [(source, "-->", target) for source, target in edges])
-    return gml.fit(graph, gml.MemoryCounter(rows_of(counts, names), threads=1))
+    return fitted_to(edges, rows_of(counts, names))
 
 
 def run(model, rows, *, baseline=None, **settings):
@@ -110,7 +111,7 @@ def fisher_by_g(old, new):
 )
 def test_a_row_that_expects_fewer_than_five_is_exact_though_it_does_not_decide(old, new, how):
     """4½ rows and 5 rows are expected of the rare level; p is far above the level of the run."""
-    check = only(run(fitted(old, "x"), rows_of(new, "x"), alpha=1e-6, families=("tables",)))
+    check = only(run(model_of(old, "x"), rows_of(new, "x"), alpha=1e-6, families=("tables",)))
     chi2 = scipy.stats.chi2.sf(*g_and_df([old, new]))
     exact = fisher_by_g(old, new)
     assert chi2 < 0.75 * exact, "the two can be told apart"
@@ -120,7 +121,7 @@ def test_a_row_that_expects_fewer_than_five_is_exact_though_it_does_not_decide(o
 
 def test_a_sparse_row_of_more_levels_is_drawn_though_it_does_not_decide():
     old, new = [30, 30, 4], [30, 30, 4]
-    check = only(run(fitted(old, "x"), rows_of(new, "x"), alpha=1e-6, families=("tables",)))
+    check = only(run(model_of(old, "x"), rows_of(new, "x"), alpha=1e-6, families=("tables",)))
     assert check.test == MONTE_CARLO
     # All that are drawn reach G = 0.
     assert check.log_p == 0.0
@@ -187,7 +188,7 @@ def test_a_weak_edge_cannot_be_lost():
     gone = np.full((2, 2), 50_000)
     below, above = with_g_about(EDGE_OF_WEAK)
     lost = [
-        only(run(fitted(old, "xy", "xy"), rows_of(gone, "xy"), families=("structure",)))
+        only(run(model_of(old, "xy", "xy"), rows_of(gone, "xy"), families=("structure",)))
         for old in (below, above, np.multiply(above, 4))
     ]
     assert [check.status for check in lost] == ["insufficient", "insufficient", "fail"]
@@ -196,7 +197,7 @@ def test_a_weak_edge_cannot_be_lost():
 
 def test_a_weak_edge_passes_if_the_new_rows_show_it():
     below, _ = with_g_about(EDGE_OF_WEAK)
-    check = only(run(fitted(below, "xy", "xy"), rows_of(below, "xy"), families=("structure",)))
+    check = only(run(model_of(below, "xy", "xy"), rows_of(below, "xy"), families=("structure",)))
     assert (check.status, check.log_p) == ("pass", None)
 
 
@@ -245,7 +246,7 @@ def test_the_fit_varies_with_the_rows_and_with_the_parameters(times):
     seen = old[old > 0]
     before = np.sum(seen * np.log((seen - 0.5) / (old.sum() - 1 + 8 / 2))) / old.sum()
     loss = before - logs.mean()
-    check = only(run(fitted(old, "x"), rows_of(new, "x"), families=("fit",)))
+    check = only(run(model_of(old, "x"), rows_of(new, "x"), families=("fit",)))
     assert check.statistic == pytest.approx(-loss, rel=1e-9)
     # Seven levels that were seen have six free probabilities.
     expected = log_p_of_fit(logs, old.sum(), 6, loss)
@@ -258,7 +259,7 @@ def test_rows_that_are_all_as_likely_vary_with_the_parameters_alone():
     """Four cells of 25 rows: ln p of a row is ln ¼ whatever it is, and s² is 0."""
     check = only(
         run(
-            fitted(np.full((2, 2), 25), "xy", "xy"),
+            model_of(np.full((2, 2), 25), "xy", "xy"),
             rows_of(np.full((2, 2), 50), "xy"),
             families=("fit",),
         )
@@ -274,7 +275,7 @@ def test_the_fit_is_worse_only_beyond_the_allowance():
     new = np.full((2, 2), 500)
     g, df = g_and_df(old)
     allowance = (g - df) / 400
-    check = only(run(fitted(old, "xy", "xy"), rows_of(new, "xy"), families=("fit",)))
+    check = only(run(model_of(old, "xy", "xy"), rows_of(new, "xy"), families=("fit",)))
     of_x = np.array([[200.5 / 401], [200.5 / 401]])
     of_y = (np.array(old) + 0.5) / (np.sum(old, axis=1, keepdims=True) + 1)
     logs = np.repeat(np.log(of_x * of_y).ravel(), new.ravel())
@@ -337,7 +338,7 @@ def test_an_edge_is_lost_only_if_either_side_by_itself_says_so():
     """
     old = np.array([[80, 20], [20, 80]])
     new = np.array([[26, 74], [74, 26]])
-    check = only(run(fitted(old, "uv", "uv"), rows_of(new, "uv"), families=("structure",)))
+    check = only(run(model_of(old, "uv", "uv"), rows_of(new, "uv"), families=("structure",)))
     weights = np.array([0.5, 0.5])
     (var_old, bias_old), (var_new, bias_new) = (
         spread_of_information(counts, weights) for counts in (old, new)
@@ -354,7 +355,7 @@ def test_an_edge_is_lost_only_if_either_side_by_itself_says_so():
 def test_an_edge_is_lost_only_if_rows_shared_out_anew_say_so():
     """Six new rows, of which the normal tail is far too sure: it says 2e-6."""
     old, new = np.array([[40, 0], [0, 40]]), np.array([[2, 1], [1, 2]])
-    check = only(run(fitted(old, "uv", "uv"), rows_of(new, "uv"), families=("structure",)))
+    check = only(run(model_of(old, "uv", "uv"), rows_of(new, "uv"), families=("structure",)))
     exact = p_of_loss_by_sharing_out(old, new)
     assert 0.003 < exact < 0.01
     assert check.test == MONTE_CARLO
@@ -423,7 +424,7 @@ PAIR = "structure:x independent of y"
 )
 def test_a_dependence_that_was_known_has_the_p_value_of_its_increase(reference, decides):
     """However sure it is that there is a dependence."""
-    model = fitted(DEPENDENT, "xy")
+    model = model_of(DEPENDENT, "xy")
     statistic, df = g_and_df(DEPENDENT)
     expected = p_of_increase(statistic, 4600, reference, 0.01)
     assert (expected <= 0.01) == decides
@@ -441,7 +442,9 @@ def test_a_dependence_that_was_not_there_is_settled_by_permutation():
     """In 18 rows, where the model's thousand million show none: the less sure of both decides."""
     table = np.array([[8, 1], [1, 8]])
     known = gml.Baseline(references={PAIR: Reference(0.0, 1.0, 10**9)})
-    report = run(fitted(table, "xy"), rows_of(table, "xy"), baseline=known, families=("structure",))
+    report = run(
+        model_of(table, "xy"), rows_of(table, "xy"), baseline=known, families=("structure",)
+    )
     check = only(report)
     assert check.test == "permutation:monte-carlo"
     exact = fisher_by_g(table[0].tolist(), table[1].tolist())
@@ -528,7 +531,7 @@ def test_an_adjusted_p_value_of_alpha_fails_and_one_above_does_not():
 
 def test_an_effect_of_what_is_asked_for_matters_and_one_below_does_not():
     """Shares of ½ and ¼, which have no rounding."""
-    model, rows = fitted([500, 500], "x"), rows_of([250, 750], "x")
+    model, rows = model_of([500, 500], "x"), rows_of([250, 750], "x")
     for asked_for, failed in [(0.25, True), (math.nextafter(0.25, 1), False)]:
         report = run(model, rows, families=("tables",), min_effect={"tables": asked_for})
         assert only(report).effect == 0.25

@@ -29,12 +29,12 @@ SMALL = table_of([0, 0, 0, 1, 1], [0, 0, 1, 1, 1])
 XY = gml.Graph.from_edges(("x", "y"), [("x", "-->", "y")])
 
 
-def fitted(**options):
+def small_net(**options):
     return gml.fit(XY, gml.MemoryCounter(SMALL), **options)
 
 
 def test_maximum_likelihood():
-    net = fitted()
+    net = small_net()
     assert net.cpt("x").table.tolist() == [[0.6, 0.4, 0.0]]
     cpt = net.cpt("y")
     assert cpt.table.tolist() == [[2 / 3, 1 / 3, 0], [0, 1, 0], [1 / 3, 1 / 3, 1 / 3]]
@@ -47,7 +47,7 @@ def test_maximum_likelihood():
     [("bdeu", 1.0, 1 / 9), ("bdeu", 10.0, 10 / 9), ("k2", 1.0, 1), ("uniform", 1.0, 1), ("jeffreys", 1.0, 0.5)],
 )  # fmt: skip
 def test_priors(prior, ess, alpha):
-    cpt = fitted(method="bayes", prior=prior, ess=ess).cpt("y")
+    cpt = small_net(method="bayes", prior=prior, ess=ess).cpt("y")
     expected = [[(2 + alpha), (1 + alpha), alpha], [alpha, 2 + alpha, alpha], [1, 1, 1]]
     expected = [[p / sum(row) for p in row] for row in expected]
     np.testing.assert_allclose(cpt.table, expected, rtol=1e-14)
@@ -55,7 +55,7 @@ def test_priors(prior, ess, alpha):
 
 def test_strict_names_a_configuration():
     with pytest.raises(CannotAnswer, match=r"1 configurations .* 'y' \(x=c\)"):
-        require_all_seen(fitted())
+        require_all_seen(small_net())
     require_all_seen(gml.fit(gml.Graph.from_edges(("x", "y"), []), gml.MemoryCounter(SMALL)))
 
 
@@ -133,7 +133,7 @@ def test_intervals_are_quantiles_of_the_jeffreys_posterior():
     from scipy.stats import beta
 
     for options in ({"method": "mle"}, {"method": "bayes", "ess": 10.0}):
-        cpt = fitted(intervals=0.9, **options).cpt("y")
+        cpt = small_net(intervals=0.9, **options).cpt("y")
         for row in range(3):
             for level in range(3):
                 n, total = cpt.counts[row, level], cpt.counts[row].sum()

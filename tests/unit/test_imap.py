@@ -17,6 +17,7 @@ from gml.independence.base import CIResult
 from gml.learners.imap import greedy_imap, minimal_imap
 from gml.scores.base import rounded, total
 
+from ..golden.sources import cooper_herskovits
 from ..graphs import as_graph, d_separated, random_dag
 from ..networks import asia, random_net
 
@@ -244,15 +245,6 @@ def test_numbers():
 
 
 # ---------------------------------------------------------------------- by a score
-
-# Cooper & Herskovits 1992, Machine Learning 9:309, table 1.
-ROWS = ["100", "111", "001", "111", "000", "011", "111", "000", "111", "000"]
-
-
-def cooper_herskovits():
-    variables = tuple(Variable(name, ("0", "1")) for name in ("x1", "x2", "x3"))
-    columns = tuple(np.array([int(row[j]) for row in ROWS], dtype=np.uint8) for j in range(3))
-    return gml.MemoryCounter(Dataset(variables, columns))
 
 
 def test_published_example_of_k2():

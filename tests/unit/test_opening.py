@@ -39,7 +39,7 @@ def test_four_ways_to_give_the_same_data(path, frame):
     data = gml.read(path)
     engine = gml.MemoryCounter(data)
     for given in (path, str(path), frame, data, engine):
-        same(open_data(given).dataset, data)
+        same(open_data(given).rows(), data)
     assert open_data(engine) is engine
     same(read_rows(frame), data)
     same(gml.read(frame), data)
@@ -114,7 +114,7 @@ def test_a_graph_declares_levels(frame):
     levels = {"A": ("y", "x", "z"), "B": ("[-inf,2)", "[2,inf)")}
     counter = open_data(frame, declared=levels)
     assert [v.levels for v in counter.variables] == list(levels.values())
-    assert counter.dataset.columns[1].tolist() == [0, 1, 1, 1]
+    assert counter.rows().columns[1].tolist() == [0, 1, 1, 1]
     own = open_data(frame, declared=levels, cut={"B": [3]}, levels={"A": ["x", "y"]})
     assert [v.levels for v in own.variables] == [("x", "y"), ("[-inf,3)", "[3,inf)")]
     assert declaring({"missing": "drop"}, {})["missing"] == "drop"
