@@ -15,7 +15,7 @@ from typing import Any
 
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
-from gml.errors import DataError, place, quote
+from gml.errors import DataError, parameter, place, quote
 from gml.formats.content_hash import is_changed, recorded_hash
 from gml.formats.json_document import SCHEMA, document_text
 from gml.gate.baseline import Baseline
@@ -50,7 +50,9 @@ def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     except DataError as error:
         if os.path.exists(path):  # noqa: PTH110 (answers False where Path raises)
             raise
-        raise DataError(f"{error}; --write-baseline {where} makes a baseline") from None
+        raise DataError(
+            f"{error}; {parameter('write_baseline')} {where} makes a baseline"
+        ) from None
     return _parsed(parse_json(text, where), where)
 
 

@@ -43,7 +43,7 @@ PROFILE_SUFFIXES = {".json": "json", ".txt": "text", ".csv": "csv", ".md": "mark
 
 
 def format_of(
-    path: str | os.PathLike[str], suffixes: dict[str, str], *, or_option: str = ", or say --format"
+    path: str | os.PathLike[str], suffixes: dict[str, str], *, or_option: str = ", or say `format`"
 ) -> str:
     """Return the format that a file's suffix picks."""
     suffix = Path(path).suffix.lower()

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gml.errors import UsageError
+from gml.errors import UsageError, parameter
 from gml.graph.bits import bits_of, members
 from gml.graph.equivalence import equivalence_class, representative
 from gml.graph.essential import EssentialGraph
@@ -40,6 +40,7 @@ from gml.learners.search import (
     Trace,
     dag_of,
     perturbed,
+    require_not_negative,
 )
 from gml.progress import Deadline, reporter
 from gml.scores.base import Score
@@ -96,9 +97,8 @@ def ges(
     """
     for phase in phases:
         if phase not in PHASES:
-            raise UsageError(f"phases are some of {', '.join(PHASES)}")
-    if min(restarts, perturb or 0) < 0:
-        raise UsageError("restarts and perturb are not negative")
+            raise UsageError(f"{parameter('phases')} must be some of {', '.join(PHASES)}")
+    require_not_negative(restarts=restarts, perturb=perturb)
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
     classes = _Classes(limits, knows=bool(knowledge))

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.errors import CannotAnswer
+from gml.errors import CannotAnswer, parameter
 from gml.graph.knowledge import Knowledge
 from gml.kernel.pool import in_order
 from gml.learners.parent_sets import Sets, all_parent_sets, choices_of
@@ -182,7 +182,9 @@ class _Sums:
 
     def _require_time(self) -> None:
         if self._deadline.passed:
-            raise CannotAnswer("--max-seconds was over before the sums over all orders were done")
+            raise CannotAnswer(
+                f"{parameter('max_seconds')} was over before the sums over all orders were done"
+            )
 
 
 def _without(sets: Sets, x: int) -> NDArray[np.int64]:

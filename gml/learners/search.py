@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gml.errors import UsageError, quote, unknown_name
+from gml.errors import UsageError, parameter, quote, unknown_name
 from gml.graph.bits import members
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
@@ -123,6 +123,13 @@ def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -
     return Graph(tuple(order), marks, "dag")
 
 
+def require_not_negative(**given: int | None) -> None:
+    """Refuse a number below 0, by the name of its parameter."""
+    for name, value in given.items():
+        if value is not None and value < 0:
+            raise UsageError(f"{parameter(name)} must be 0 or more, not {value}")
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a DAG may be: no forbidden edge, every required one, not too many parents of a node.
@@ -143,13 +150,13 @@ class Limits:
         names = tuple(sorted(score.names))
         required, forbidden = knowledge.required(names), knowledge.forbidden(names)
         most = len(names) if max_parents is None else max_parents
-        if most < 0:
-            raise UsageError("max_parents is not negative")
+        require_not_negative(max_parents=max_parents)
         for j, name in enumerate(names):
             needed = int(required[:, j].sum())
             if needed > most:
                 raise UsageError(
-                    f"{needed} parents are required of {quote(name)}, and --max-parents is {most}"
+                    f"{needed} parents are required of {quote(name)}, and "
+                    f"{parameter('max_parents')} is {most}"
                 )
         constant = (
             {score.names[j] for j in score.constants()} if hasattr(score, "constants") else ()

@@ -109,7 +109,7 @@ def test_limits():
     with pytest.raises(CannotAnswer, match="--max-memory.*order-mcmc"):
         gml.edge_posteriors(score, max_parents=2, max_memory=1 << 30)
     assert score.asked == 0
-    with pytest.raises(CannotAnswer, match="--max-seconds"):
+    with pytest.raises(CannotAnswer, match="`max_seconds`"):
         gml.edge_posteriors(Random(6), deadline=gml.Deadline(0))
 
 
