@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
-from types import ModuleType
 
-ROOT = Path(__file__).resolve().parent.parent
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
-def script(name: str) -> ModuleType:
-    """Import a script of docs/."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
+def script(name):
+    """Import a script of docs/, which finds its neighbours as it does when it is run."""
+    if str(DOCS) not in sys.path:
+        sys.path.append(str(DOCS))
+    return importlib.import_module(name)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import gml
+from tests.scripts import script
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
@@ -19,14 +20,6 @@ PAGES = sorted(
     for folder in (".", "docs", "benchmarks", "examples")
     for page in (ROOT / folder).glob("*.md")
 )
-
-
-def script(name):
-    """Import a script of docs/."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def module_names():
