@@ -24,6 +24,7 @@ from gml.graph.essential import EssentialGraph
 from gml.graph.extension import equivalent_with
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
+from gml.learners.checked_input import require_not_negative
 from gml.learners.ges_operators import (
     Backward,
     Forward,
@@ -40,7 +41,6 @@ from gml.learners.search import (
     Trace,
     dag_of,
     perturbed,
-    require_not_negative,
 )
 from gml.progress import Deadline, reporter
 from gml.scores.base import Score

@@ -32,6 +32,7 @@ from gml.graph.bits import bits_of, members, positions
 from gml.graph.extension import consistent_extension, equivalent_with
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
+from gml.learners.checked_input import require_not_negative
 from gml.learners.local_scores import LocalScores, Units
 from gml.learners.search import (
     Course,
@@ -40,7 +41,6 @@ from gml.learners.search import (
     Trace,
     dag_of,
     perturbed,
-    require_not_negative,
 )
 from gml.progress import Deadline, reporter
 from gml.scores.base import Score

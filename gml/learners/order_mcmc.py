@@ -256,7 +256,9 @@ class _Model:
             fixed = np.broadcast_to([x, *required], (stop - start, 1 + len(required)))
             logs[start:stop] = self._batch(np.hstack([fixed, some]).astype(np.int64))
         if np.isnan(logs).any() or not np.isfinite(logs.max()):
-            raise CannotAnswer("the score of a variable is no finite number, whatever its parents")
+            raise CannotAnswer(
+                "the score of a variable is not a finite number, whatever its parents"
+            )
         # Required parents are the first candidates, and in every set.
         sets = free << np.uint64(len(required)) | np.uint64((1 << len(required)) - 1)
         order = np.argsort(-logs, kind="stable")

@@ -113,7 +113,7 @@ def edge_posteriors(
     sets, values = all_parent_sets(score, choices, max_memory=budget, deadline=deadline)
     best = [float(of_child.max()) for of_child in values]
     if any(math.isinf(value) or math.isnan(value) for value in best):
-        raise CannotAnswer("the score of a variable is no finite number, whatever its parents")
+        raise CannotAnswer("the score of a variable is not a finite number, whatever its parents")
     weights = [of_child - top for of_child, top in zip(values, best, strict=True)]
     # The same sum with all scores alike is what the prior is divided by.
     alike = [np.zeros(len(of_child)) for of_child in sets]

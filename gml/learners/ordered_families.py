@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gml.errors import UsageError, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.knowledge import NO_TIER, Knowledge
-from gml.learners.search import require_not_negative
+from gml.learners.checked_input import checked_knowledge, require_not_negative
 
 
 class OrderedFamilies:
@@ -85,12 +85,8 @@ def _require_all_once(names: Sequence[str], order: Sequence[str]) -> None:
 
 
 def _require_agreement(names: Sequence[str], order: Sequence[str], knowledge: Knowledge) -> None:
-    """Refuse an order that requires or tiers contradict."""
-    known = set(names)
-    for name in knowledge.names:
-        if name not in known:
-            raise UsageError(unknown_name("variable", name, names))
-    knowledge.require_consistent()
+    """Refuse an order that required edges or tiers contradict."""
+    checked_knowledge(knowledge, names)
     place = {name: k for k, name in enumerate(order)}
     for source, target in knowledge.require:
         if place[source] > place[target]:

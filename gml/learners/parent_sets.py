@@ -254,7 +254,7 @@ class _Growing:
     def _in_units(self, values: NDArray[np.float64]) -> Units:
         name = quote(self._choices.names[self._child])
         if np.isnan(values).any() or (values == np.inf).any():
-            raise DataError(f"the score of {name} given some parents is no finite number")
+            raise DataError(f"the score of {name} given some parents is not a finite number")
         possible = np.isfinite(values)
         if self._base is None and possible.any():
             self._base = float(np.rint(values[possible].max() / self._unit))

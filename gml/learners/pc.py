@@ -23,8 +23,8 @@ from gml.graph.knowledge import Knowledge
 from gml.graph.order import find_cycle
 from gml.graph.orientation import Matrix, Reason, Reasons, maximally_oriented
 from gml.independence.base import CIResult, CITest
+from gml.learners.checked_input import checked_knowledge, require_not_negative
 from gml.learners.colliders import weigh_triples
-from gml.learners.search import checked_knowledge, require_not_negative
 from gml.learners.skeleton import ON_INSUFFICIENT, Asker, Log, Skeleton, learn_skeleton
 from gml.progress import Deadline
 

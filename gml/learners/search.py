@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gml.errors import UsageError, parameter, quote, unknown_name
+from gml.errors import UsageError, parameter, quote
 from gml.graph.bits import members
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
+from gml.learners.checked_input import checked_knowledge, require_not_negative
 from gml.learners.local_scores import LocalScores
 from gml.progress import Deadline, reporter
 from gml.scores.base import Score
@@ -101,17 +102,6 @@ class Course:
         reporter().status(f"{phase}: {self.steps} steps, score {score * unit:.2f}")
 
 
-def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Knowledge:
-    """Return the knowledge about some variables; contradictions and unknown names are errors."""
-    knowledge = knowledge or Knowledge()
-    known = set(names)
-    for name in knowledge.names:
-        if name not in known:
-            raise UsageError(unknown_name("variable", name, names))
-    knowledge.require_consistent()
-    return knowledge
-
-
 def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -> Graph:
     """Return the DAG of parent sets over `names`, its nodes in another order."""
     at = {name: i for i, name in enumerate(order)}
@@ -121,13 +111,6 @@ def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -
             i, j = at[names[parent]], at[names[child]]
             marks[i, j], marks[j, i] = Mark.ARROW, Mark.TAIL
     return Graph(tuple(order), marks, "dag")
-
-
-def require_not_negative(**given: int | None) -> None:
-    """Refuse a number below 0, by the name of its parameter."""
-    for name, value in given.items():
-        if value is not None and value < 0:
-            raise UsageError(f"{parameter(name)} must be 0 or more, not {value}")
 
 
 @dataclass(frozen=True)

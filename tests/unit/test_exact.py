@@ -162,7 +162,7 @@ def test_a_score_that_is_no_number(value):
         def local(self, child, parents):
             return value if parents else 0.0
 
-    with pytest.raises(DataError, match="no finite number"):
+    with pytest.raises(DataError, match="not a finite number"):
         gml.exact(Own())
 
 
