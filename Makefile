@@ -49,9 +49,10 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-## Write the command reference and the output of the examples anew.
+## Write the command reference, the parts of docs/architecture.md and the output of the examples anew.
 docs: $(STAMP)
 	$(BIN)/python docs/make_reference.py
+	$(BIN)/python docs/make_architecture.py
 	$(BIN)/python docs/run_examples.py
 
 ## Compare with other packages; installs them into an environment of their own.

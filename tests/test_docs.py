@@ -14,6 +14,7 @@ import pytest
 
 import gml
 from tests.command_line import run_here
+from tests.scripts import script
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
@@ -21,14 +22,6 @@ PAGES = sorted(
     for folder in (".", "docs", "benchmarks", "examples")
     for page in (ROOT / folder).glob("*.md")
 )
-
-
-def script(name):
-    """Import a script of docs/."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def module_names():

@@ -20,8 +20,8 @@ from gml.resources import require_memory
 _EXACT = 1e-9
 _ROUNDED = 1e-5
 # Of a table, a copy to draw from, and what adds up its rows while it is checked.
-_BYTES_A_CELL = 24
-_BYTES_A_ROW = 24
+_BYTES_PER_CELL = 24
+_BYTES_PER_ROW = 24
 _FEW_BYTES = 1 << 20
 _ENOUGH_BITS = 200
 _BLANK = re.compile(r"[\s,]")
@@ -46,7 +46,7 @@ class TableRoom:
             rows *= len(parent.levels or ())
             if rows.bit_length() > _ENOUGH_BITS:
                 break
-        self._total += rows * (columns * _BYTES_A_CELL + _BYTES_A_ROW)
+        self._total += rows * (columns * _BYTES_PER_CELL + _BYTES_PER_ROW)
         # The budget may be what is free, which takes longer to find than a small table to read.
         if self._total > self._asked + _FEW_BYTES:
             at = self._where if line is None else f"{self._where}: line {line}"

@@ -27,7 +27,7 @@ _MOST = 2.0**62
 
 
 def dump_baseline(baseline: Baseline) -> str:
-    """Return the text of a baseline file, an item a line, so that diffs can be read."""
+    """Return the text of a baseline file, one item per line, so that diffs can be read."""
     return document_text(
         {
             "schema": SCHEMA,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from gml.atomic import is_special
-from gml.errors import UsageError, quote
+from gml.errors import UsageError, parameter, quote
 
 # Tried with GNU Make 4: no quoting helps in the name of a target.
 _IMPOSSIBLE = re.compile(r"[\t\n\v\f\r;|*?\[]|!=|\A~|\\\Z|\(.*\)\Z")
@@ -23,7 +23,7 @@ _BY_EXPANSION = re.compile("[=&]")
 def require_make_name(path: str) -> None:
     """Refuse a name that no makefile can hold."""
     if _IMPOSSIBLE.search(path) or not path:
-        raise UsageError(f"--depfile: a makefile cannot hold the name {quote(path)}")
+        raise UsageError(f"{parameter('depfile')}: a makefile cannot hold the name {quote(path)}")
 
 
 def depfile_text(targets: Sequence[str], prerequisites: Sequence[str]) -> str:

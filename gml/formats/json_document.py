@@ -20,8 +20,8 @@ def encode(value: Any) -> str:
 def document_text(document: dict[str, Any]) -> str:
     """Return the text of a JSON file, with its hash.
 
-    Lists and objects have a line of their own, and those of objects an item a line, so that diffs
-    can be read.
+    Lists and objects have a line of their own, and those of objects one line per item, so that
+    diffs can be read.
     """
     return "".join(_pieces(sealed(document)))
 
@@ -59,7 +59,7 @@ def _block_of_many(items: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def indented_text(document: dict[str, Any]) -> str:
-    """Return the same for documents that are nested deeply: a value a line."""
+    """Return the same for documents that are nested deeply: one line per value."""
     return json.dumps(sealed(document), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 

@@ -16,7 +16,7 @@ from gml.progress import reporter
 
 
 def dump_json(graph: Graph) -> str:
-    """Return the text of a graph file; a node and an edge a line, so that diffs can be read."""
+    """Return the text of a graph file, one line per node and edge, so that diffs can be read."""
     require_graph_text(graph, "JSON")
     about: dict[str, Any] = {"schema": SCHEMA, "kind": graph.kind}
     if graph.learning:

@@ -1,6 +1,6 @@
 """Model JSON: graph JSON (schema gml/1) whose nodes have their parents and their distribution.
 
-A node with levels has "cpt", a row for each configuration of "parents" with the last one fastest,
+A node with levels has "cpt", one row per configuration of "parents" with the last one fastest,
 and "counts" and "intervals" of the same shape where they are known. A node of numbers has
 "gaussian": {"intercept", "coefficients", "sd"} and, where known, "n" and "intervals": bounds of the
 intercept, of each coefficient and of the standard deviation. Parents stand in the order of the
@@ -29,7 +29,7 @@ from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 
 def dump_json_model(net: BayesNet) -> str:
-    """Return the text of a model file, a node and an edge a line."""
+    """Return the text of a model file, one line per node and edge."""
     require_table_text(net.cpds, "JSON")
     require_graph_text(net.graph, "JSON")
     about: dict[str, Any] = {"schema": SCHEMA, "kind": "dag"}

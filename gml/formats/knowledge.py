@@ -4,7 +4,7 @@ JSON: {"require": [["A","B"]], "forbid": [["C","A"]], "tiers": [["A"],["B","C"]]
 
 Tetrad's text begins with the line `/knowledge`. Sections follow, in any order: `addtemporal` with
 lines of a tier number and its variables (a `*` after the number forbids edges within the tier),
-`forbiddirect` and `requiredirect` with a pair a line, from and to, `forbiddengroup` and
+`forbiddirect` and `requiredirect` with one pair per line, from and to, `forbiddengroup` and
 `requiredgroup` with pairs of lines, the variables from and to which all edges are meant. Names are
 separated by blanks or tabs.
 """

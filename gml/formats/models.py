@@ -13,7 +13,8 @@ from gml.data.text_file import read_text
 from gml.errors import GraphError, OutputError, UsageError, place
 from gml.formats.bif import dump_bif, load_bif
 from gml.formats.cpt_table import dump_table, dump_text
-from gml.formats.graphs import parse_graph
+from gml.formats.dot import load_dot
+from gml.formats.graphml import load_graphml
 from gml.formats.json_graph import graph_of, parse_graph_json
 from gml.formats.json_model import dump_json_model, has_tables, load_json_model, model_of
 from gml.formats.net import dump_net, load_net
@@ -65,7 +66,7 @@ def parse_any(text: str, where: str) -> BayesNet | Graph:
     if found == "json":
         content = parse_graph_json(text, where)
         return (model_of if has_tables(content) else graph_of)(content, where)
-    return parse_graph(text, where)
+    return (load_dot if found == "dot" else load_graphml)(text, where)
 
 
 def write_model(net: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:

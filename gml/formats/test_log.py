@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from gml import __version__
+from gml.atomic import whole_file
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_lines
 from gml.errors import DataError, place
@@ -188,6 +189,51 @@ def result_records(result: PcResult) -> Iterator[Record]:
             "by": list(by),
         }
     yield {"record": "end", "complete": result.complete}
+
+
+class TestLog:
+    """Takes the tests of a run of PC, into a file that appears whole when the block ends well.
+
+    Examples
+    --------
+    >>> import gml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with TestLog(f"{folder}/log.jsonl") as log:
+    ...         result = gml.pc("sample_data/cancer.csv", log=log)
+    ...     gml.explain(f"{folder}/log.jsonl", "Cancer", "Smoker").sentences[2]
+    'It points from Smoker to Cancer because Cancer is a collider.'
+    """
+
+    # Not a test of pytest's.
+    __test__ = False
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._opened = whole_file(path)
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> TestLog:
+        self._file = self._opened.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._opened.__exit__(*error)
+
+    def begin(self, names: Iterable[str], settings: Record, knowledge: Knowledge) -> None:
+        """Write what the run is about."""
+        self._write(run_record(names, settings, knowledge))
+
+    def test(self, test: TestRecord) -> None:
+        """Write a test."""
+        self._write(test_record(test))
+
+    def finish(self, result: PcResult) -> None:
+        """Write what came out."""
+        for record in result_records(result):
+            self._write(record)
+
+    def _write(self, record: Record) -> None:
+        assert self._file is not None, "a log is written within its block"
+        self._file.write(line(record))
 
 
 def read_log(path: str | os.PathLike[str], about: tuple[str, str] | None = None) -> list[Record]:

@@ -1,4 +1,4 @@
-"""Graphs for people: one edge a line."""
+"""Graphs for people: one edge per line."""
 
 from __future__ import annotations
 

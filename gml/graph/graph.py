@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import GraphError, parameter, printable, quote, unknown_name
+from gml.graph.order import find_cycle
 from gml.graph.provenance import Provenance
 from gml.resources import require_memory
 
@@ -269,8 +270,8 @@ def require_marks(n: int, matrices: int = 1) -> None:
             matrices * n * n,
             None,
             f"a graph of {n} nodes",
-            "; gml keeps a byte for each pair of nodes: split the graph, or raise "
-            + parameter("max_memory"),
+            "; gml keeps one byte per pair of nodes: split the graph, or raise "
+            f"{parameter('max_memory')}",
         )
 
 
@@ -288,8 +289,6 @@ def _edges_by_node(
 
 def implied_kind(names: tuple[str, ...], marks: NDArray[np.uint8]) -> str:
     """Return the narrowest kind that the marks allow; a cycle of arrows is an error."""
-    from gml.graph.order import find_cycle
-
     seen = np.zeros(16, dtype=np.int64)
     successors = []
     for _, others, there, here in _edges_by_node(marks):

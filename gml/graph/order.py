@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import GraphError
-from gml.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from gml.graph.graph import Graph
 
 
 def find_cycle(

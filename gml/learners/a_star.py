@@ -42,12 +42,12 @@ from gml.scores.base import RESOLUTION
 
 _LARGEST_GROUP = 22
 _LOW_BITS = 14
-_EXPANSIONS_A_CALL = 20_000
+_EXPANSIONS_PER_CALL = 20_000
 _ROUNDS = 300
 _LEAST_STATES = 4096
-_BYTES_A_STATE = 36
+_BYTES_PER_STATE = 36
 # A set of parents and its score: in the lists, those of the groups, and on the way there.
-_BYTES_A_SET = 64
+_BYTES_PER_SET = 64
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def search_order(
     m = len(sets)
     lists = _Lists(sets, units)
     start = _StartingOrder(lists, first, deadline)
-    room -= _BYTES_A_SET * sum(map(len, sets))
+    room -= _BYTES_PER_SET * sum(map(len, sets))
     limit = _limit_of_groups(m, room // 2)
     if limit == 0:
         return FoundOrder(start.order, best=False, no_room=True, expanded=0)
@@ -85,7 +85,7 @@ def search_order(
     lists = _Lists([packed(sets[x], variables) for x in variables], [units[x] for x in variables])
     sizes = [len(group) for group in groups]
     to_go = lists.to_go(sizes)
-    most = (room - to_go.nbytes) // _BYTES_A_STATE
+    most = (room - to_go.nbytes) // _BYTES_PER_STATE
     if most < _LEAST_STATES:
         return FoundOrder(start.order, best=False, no_room=True, expanded=0)
     search = kernel.active().OrderSearch(
@@ -93,7 +93,7 @@ def search_order(
     )
     code = None
     while code not in (SEARCH_DONE, SEARCH_FULL) and not deadline.passed:
-        code = search.run(_EXPANSIONS_A_CALL)
+        code = search.run(_EXPANSIONS_PER_CALL)
         gap = (search.bound - search.reached) * RESOLUTION
         reporter().status(
             f"orders of {m} variables: {search.expanded:,} sets of them, "
@@ -266,7 +266,7 @@ class _Groups:
 
 
 def _needs(sets: Sequence[Sets], units: Sequence[Units]) -> NDArray[np.float64]:
-    """What each variable, a row, loses without each other one."""
+    """What each variable, one per row, loses without each other one."""
     m = len(sets)
     needs = np.zeros((m, m))
     for x in range(m):

@@ -109,6 +109,8 @@ class Averaged:
     threshold: float
     triples: tuple[WeighedTriple, ...]
     shares: Shares
+    complete: bool = True
+    """Whether there was time for all that was to be averaged."""
 
     @property
     def replicates(self) -> int:

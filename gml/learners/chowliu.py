@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Counter, TableStatistics, TripleArray, pair_block
-from gml.errors import CannotAnswer, UsageError, quote, unknown_name
+from gml.errors import CannotAnswer, UsageError, parameter, quote, unknown_name
 from gml.graph.graph import Graph, require_marks
 from gml.graph.spanning import direct_away, spanning_forest
 from gml.independence.contingency import full_df
@@ -91,7 +91,8 @@ def chow_liu(
         raise UsageError("a TAN model is directed")
     if counter.missing:
         raise UsageError(
-            "pairs counted on different rows cannot be compared: use --missing drop or level"
+            "pairs counted on different rows cannot be compared: use "
+            f"{parameter('missing', 'drop')} or level"
         )
     if counter.n == 0:
         raise CannotAnswer("no rows are left")
@@ -183,7 +184,9 @@ def _information(found: TableStatistics, estimator: str) -> NDArray[np.float64]:
     if estimator == "ml":
         return mi
     if estimator != "miller-madow":
-        raise UsageError(f"estimator {quote(estimator)} is not one of {', '.join(ESTIMATORS)}")
+        raise UsageError(
+            f"{parameter('estimator')} {quote(estimator)} is not one of {', '.join(ESTIMATORS)}"
+        )
     surplus = found.cells_xyz - found.cells_xz - found.cells_yz + found.seen_strata
     corrected: NDArray[np.float64] = mi - surplus / (2 * np.maximum(found.n, 1))
     return corrected
@@ -191,7 +194,7 @@ def _information(found: TableStatistics, estimator: str) -> NDArray[np.float64]:
 
 def _weights(found: TableStatistics, mi: NDArray[np.float64], prune: str) -> NDArray[np.float64]:
     if prune not in PRUNINGS:
-        raise UsageError(f"prune {quote(prune)} is not one of {', '.join(PRUNINGS)}")
+        raise UsageError(f"{parameter('prune')} {quote(prune)} is not one of {', '.join(PRUNINGS)}")
     if prune != "bic":
         return mi
     n = np.maximum(found.n, 1)

@@ -160,7 +160,7 @@ class _Search:
         }
 
     def add(self, pair: Pair, given: NDArray[np.int32], margins: NDArray[np.float64]) -> None:
-        """Take sets of a pair into account, a row each, filled up with -1."""
+        """Take sets of a pair into account, one per row, filled up with -1."""
         for k, evidence in self.evidence[pair].items():
             evidence.add((given == k).any(axis=1), margins)
 

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.errors import CannotAnswer, listing, quote
+from gml.errors import CannotAnswer, listing, parameter, quote
 from gml.graph.bits import bits_of, lowest, members
 from gml.graph.equivalence import representative
 from gml.graph.graph import Graph
@@ -41,7 +41,7 @@ from gml.kernel.layout import NEVER
 from gml.learners.a_star import packed, search_order
 from gml.learners.hillclimb import hill_climb
 from gml.learners.parent_sets import (
-    BYTES_A_KEPT_SET,
+    BYTES_PER_KEPT_SET,
     ParentSets,
     Sets,
     Units,
@@ -56,13 +56,16 @@ from gml.scores.base import Score, as_score, total
 # The climb when the time was up.
 _TABU, _RESTARTS = 15, 5
 _LOW_BITS = 14
-_SETS_A_CALL = 1 << 20
-_BYTES_A_SET = 9
+_SETS_PER_CALL = 1 << 20
+_BYTES_PER_SET = 9
 # All sets of so many variables are soon done: where lists are dense, no search is faster.
 _FEW = 25
 # Lists longer than this are not searched for sets that others make superfluous.
 _MOST_COMPARED = 4096
-_HINT = "; limit --max-parents, use fewer columns, say more by --tiers, or search with gml ges"
+_HINT = (
+    f"; limit {parameter('max_parents')}, use fewer columns, say more by {parameter('tiers')}, or "
+    "search with gml ges"
+)
 
 
 @dataclass(frozen=True)
@@ -239,8 +242,8 @@ class _Solver:
             self.interrupted = True
             return self._greedy_order(part)
         m = len(part.variables)
-        room = self._budget - BYTES_A_KEPT_SET * self._found.kept
-        bytes_for_all = _BYTES_A_SET * 2**m + 8 * m * 2 ** min(m, _LOW_BITS)
+        room = self._budget - BYTES_PER_KEPT_SET * self._found.kept
+        bytes_for_all = _BYTES_PER_SET * 2**m + 8 * m * 2 ** min(m, _LOW_BITS)
         fits = bytes_for_all <= room
         if m <= _FEW and fits:
             return self._order_by_all_sets(part)
@@ -257,7 +260,7 @@ class _Solver:
         if found.no_room:
             raise CannotAnswer(
                 f"a search of the best order of {m} variables that depend on one another takes "
-                f"more than --max-memory allows ({format_size(self._budget)}){_HINT}"
+                f"more than {parameter('max_memory')} allows ({format_size(self._budget)}){_HINT}"
             )
         reporter().note(f"{found.expanded:,} sets of {m} variables were looked at by A*")
         self.interrupted = self.interrupted or not found.best
@@ -272,7 +275,7 @@ class _Solver:
         best = np.full(1 << m, NEVER)
         best[0] = 0
         sinks = np.zeros(1 << m, dtype=np.uint8)
-        step = max(1, _SETS_A_CALL >> low)
+        step = max(1, _SETS_PER_CALL >> low)
         slices = 1 << (m - low)
         for first in range(0, slices, step):
             if self._deadline.passed:
@@ -311,8 +314,8 @@ class _Solver:
                     losses.append((first[x] - int(part.units[k][rows[0]]), k))
             if not losses:
                 raise CannotAnswer(
-                    "--max-seconds was over before a DAG was found that the score does not exclude"
-                    + self._of(part)
+                    f"{parameter('max_seconds')} was over before a DAG was found that the score "
+                    f"does not exclude{self._of(part)}"
                 )
             _, sink = min(losses)
             order.append(sink)

@@ -27,11 +27,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import DataError, GraphError, UsageError, quote, unknown_name
+from gml.errors import DataError, GraphError, parameter, quote, unknown_name
 from gml.graph.bits import bits_of, members, positions
 from gml.graph.extension import consistent_extension, equivalent_with
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
+from gml.learners.checked_input import require_not_negative
 from gml.learners.local_scores import LocalScores, Units
 from gml.learners.search import (
     Course,
@@ -108,8 +109,7 @@ def hill_climb(
     >>> result.graph.kind, result.graph.n_edges, result.steps
     ('dag', 7, 7)
     """
-    if min(tabu, restarts, perturb or 0) < 0:
-        raise UsageError("tabu, restarts and perturb are not negative")
+    require_not_negative(tabu=tabu, restarts=restarts, perturb=perturb)
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
     state = _State(local, limits, _first_parents(start, limits))
@@ -161,7 +161,8 @@ def _first_parents(start: Graph | None, limits: Limits) -> list[int]:
     for y in range(n):
         if dag[:, y].sum() > limits.max_parents:
             raise DataError(
-                f"the graph to start with gives {quote(names[y])} more parents than --max-parents"
+                f"the graph to start with gives {quote(names[y])} more parents than "
+                f"{parameter('max_parents')}"
             )
     return [bits_of(np.flatnonzero(dag[:, y]).tolist()) for y in range(n)]
 

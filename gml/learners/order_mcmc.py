@@ -30,10 +30,11 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import FamilyArray
-from gml.errors import CannotAnswer, UsageError
+from gml.errors import CannotAnswer, UsageError, parameter
 from gml.graph.bits import members
 from gml.graph.knowledge import Knowledge
 from gml.kernel.pool import in_order
+from gml.learners.mixing import effective_size, r_hat_of, split_r_hat
 from gml.learners.order_posterior import prior_in_words
 from gml.learners.parent_sets import (
     Choices,
@@ -48,6 +49,8 @@ from gml.scores.base import DecomposableScore, Score, as_score, rounded
 
 MOST_CANDIDATES = 63
 _CANDIDATES = 16
+ITERATIONS, CHAINS = 100_000, 4
+"""Steps of each chain that count, and chains, unless told otherwise."""
 _BATCHES = 20
 _LEAST_SPREAD = 0.01
 _LIMIT_OF_SCORES = 1.01
@@ -84,10 +87,10 @@ def order_mcmc(
     *,
     max_parents: int | None = 3,
     candidates: int | None = None,
-    iterations: int = 100_000,
+    iterations: int = ITERATIONS,
     burn_in: int | None = None,
     thin: int | None = None,
-    chains: int = 4,
+    chains: int = CHAINS,
     seed: int = 0,
     knowledge: Knowledge | None = None,
     max_memory: int | None = None,
@@ -131,14 +134,24 @@ def order_mcmc(
     """
     deadline = deadline or Deadline()
     if chains < 4:
-        raise UsageError("at least 4 chains are needed to see whether they agree")
+        raise UsageError(
+            f"{parameter('chains')} must be at least 4, not {chains}: fewer do not show "
+            "whether they agree"
+        )
     burn_in = iterations // 5 if burn_in is None else burn_in
     thin = max(1, iterations // 1000) if thin is None else thin
     a_batch = iterations // (_BATCHES * thin) if thin > 0 else 0
-    if burn_in < 0 or a_batch < 1:
-        raise UsageError(f"iterations are at least {_BATCHES} times thin, which is at least 1")
+    if burn_in < 0:
+        raise UsageError(f"{parameter('burn_in')} must be 0 or more, not {burn_in}")
+    if a_batch < 1:
+        raise UsageError(
+            f"{parameter('thin')} must be at least 1, and {parameter('iterations')} at least "
+            f"{_BATCHES} times as many"
+        )
     if candidates is not None and not 0 <= candidates <= MOST_CANDIDATES:
-        raise UsageError(f"candidates are at most {MOST_CANDIDATES}")
+        raise UsageError(
+            f"{parameter('candidates')} must be between 0 and {MOST_CANDIDATES}, not {candidates}"
+        )
     full = as_score(score)
     choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
     n = len(choices.names)
@@ -216,7 +229,9 @@ class _Model:
 
     def _batch(self, rows: NDArray[np.int64]) -> Numbers:
         if self._deadline.passed:
-            raise CannotAnswer("--max-seconds was over before the sets of parents were scored")
+            raise CannotAnswer(
+                f"{parameter('max_seconds')} was over before the sets of parents were scored"
+            )
         self.families += len(rows)
         reporter().status(f"scoring sets of parents: {self.families:,}")
         return self._score.batch(FamilyArray(self._choices.order[rows]))
@@ -244,7 +259,9 @@ class _Model:
             fixed = np.broadcast_to([x, *required], (stop - start, 1 + len(required)))
             logs[start:stop] = self._batch(np.hstack([fixed, some]).astype(np.int64))
         if np.isnan(logs).any() or not np.isfinite(logs.max()):
-            raise CannotAnswer("the score of a variable is no finite number, whatever its parents")
+            raise CannotAnswer(
+                "the score of a variable is not a finite number, whatever its parents"
+            )
         # Required parents are the first candidates, and in every set.
         sets = free << np.uint64(len(required)) | np.uint64((1 << len(required)) - 1)
         order = np.argsort(-logs, kind="stable")
@@ -318,7 +335,9 @@ def _run_all(runs: Sequence[_Run], burn_in: int, deadline: Deadline, threads: in
     for done in range(_BATCHES):
         if deadline.passed:
             if done < 2:
-                raise CannotAnswer("--max-seconds was over before the chains were sampled")
+                raise CannotAnswer(
+                    f"{parameter('max_seconds')} was over before the chains were sampled"
+                )
             return done
         _each(runs, _Run.sample, threads)
         reporter().advance("chains over orders", parts + 5 * (done + 1), 6 * parts)
@@ -363,57 +382,6 @@ def _summary(runs: Sequence[_Run], batches: int) -> _Summary:
         float(r_hats[varied].max(initial=1.0)),
         effective_size(log_scores),
     )
-
-
-def split_r_hat(traces: Numbers) -> float:
-    """R̂ over the halves of chains, one a row.
-
-    Examples
-    --------
-    >>> split_r_hat(np.array([[0.0, 1, 0, 1], [1, 0, 1, 0]]))
-    0.7071067811865476
-    """
-    half = traces.shape[1] // 2
-    halves = np.concatenate([traces[:, :half], traces[:, traces.shape[1] - half :]])
-    spreads = halves.var(axis=1, ddof=1) if half > 1 else np.zeros(len(halves))
-    return float(r_hat_of(halves.mean(axis=1), spreads, half))
-
-
-def r_hat_of(centres: Numbers, spreads: Numbers, size: int) -> Numbers:
-    """R̂ from means and variances of stretches of so many samples; 1 where nothing varies."""
-    between = centres.var(axis=0, ddof=1)
-    within = spreads.mean(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (size - 1) / size + between / within
-    found: Numbers = np.sqrt(np.where(within > 0, ratio, np.where(between > 0, np.inf, 1.0)))
-    return found
-
-
-def effective_size(traces: Numbers) -> float:
-    """How many independent samples the mean over all chains, one a row, is worth.
-
-    Examples
-    --------
-    >>> effective_size(np.array([[0.0, 1, 0, 1, 1, 0], [1, 0, 1, 0, 0, 1]])) <= 12
-    True
-    """
-    chains, length = traces.shape
-    centred = traces - traces.mean(axis=1, keepdims=True)
-    spectrum = np.fft.rfft(centred, 2 * length, axis=1)
-    covariance = np.fft.irfft(np.abs(spectrum) ** 2, 2 * length, axis=1)[:, :length] / length
-    within = covariance[:, 0].mean() * length / max(length - 1, 1)
-    total = within * (length - 1) / length + traces.mean(axis=1).var(ddof=1)
-    if not total > 0:
-        return float(chains * length)
-    correlation = 1 - (within - covariance.mean(axis=0)) / total
-    correlation[0] = 1.0
-    time = -1.0
-    for lag in range(0, length - 1, 2):
-        pair = correlation[lag] + correlation[lag + 1]
-        if pair <= 0:
-            break
-        time += 2 * pair
-    return float(min(chains * length, chains * length / max(time, 1.0 / length)))
 
 
 def _warn(found: _Summary) -> None:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.errors import CannotAnswer
+from gml.errors import CannotAnswer, parameter
 from gml.graph.knowledge import Knowledge
 from gml.kernel.pool import in_order
 from gml.learners.parent_sets import Sets, all_parent_sets, choices_of
@@ -114,7 +114,7 @@ def edge_posteriors(
     sets, values = all_parent_sets(full, choices, max_memory=budget, deadline=deadline)
     best = [float(of_child.max()) for of_child in values]
     if any(math.isinf(value) or math.isnan(value) for value in best):
-        raise CannotAnswer("the score of a variable is no finite number, whatever its parents")
+        raise CannotAnswer("the score of a variable is not a finite number, whatever its parents")
     weights = [of_child - top for of_child, top in zip(values, best, strict=True)]
     # The same sum with all scores alike is what the prior is divided by.
     alike = [np.zeros(len(of_child)) for of_child in sets]
@@ -183,7 +183,9 @@ class _Sums:
 
     def _require_time(self) -> None:
         if self._deadline.passed:
-            raise CannotAnswer("--max-seconds was over before the sums over all orders were done")
+            raise CannotAnswer(
+                f"{parameter('max_seconds')} was over before the sums over all orders were done"
+            )
 
 
 def _without(sets: Sets, x: int) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import FamilyArray
-from gml.errors import CannotAnswer, DataError, quote
+from gml.errors import CannotAnswer, DataError, parameter, quote
 from gml.graph.bits import bits_of
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
@@ -47,10 +47,10 @@ _LARGEST = 2.0**56
 # A set and its score; one that is kept until the optimum is found: also sorted, with that order,
 # as a part of its component, and as the kernel takes it; and those that grow: with the best of the
 # subsets, twice, and what scoring takes and keeps.
-_BYTES_A_SET = 16
-BYTES_A_KEPT_SET = 80
-_BYTES_A_GROWING_SET = 160
-_HINT = "; limit --max-parents, use fewer columns, or search with gml ges"
+_BYTES_PER_SET = 16
+BYTES_PER_KEPT_SET = 80
+_BYTES_PER_GROWING_SET = 160
+_HINT = f"; limit {parameter('max_parents')}, use fewer columns, or search with gml ges"
 
 Sets = NDArray[np.uint64]
 Units = NDArray[np.int64]
@@ -141,14 +141,16 @@ def best_parent_sets(
     unit = _unit_for(np.concatenate([values for values, _ in first]))
     growing = [_Growing(score, choices, x, unit, *first[x]) for x in range(n)]
     if any(one.unbounded for one in growing):
-        _require(_BYTES_A_SET * choices.n_sets, budget, f"the scores of {choices.n_sets:,} sets")
+        _require(_BYTES_PER_SET * choices.n_sets, budget, f"the scores of {choices.n_sets:,} sets")
     size, complete = 0, True
     while complete and any(one.can_grow for one in growing):
         size += 1
         for one in growing:
             held = sum(other.held for other in growing) + score.held
             room = one.room
-            _require(held + _BYTES_A_GROWING_SET * room, budget, f"{room:,} sets of {size} parents")
+            _require(
+                held + _BYTES_PER_GROWING_SET * room, budget, f"{room:,} sets of {size} parents"
+            )
             done = sum(other.families for other in growing)
             for scored in one.grow(deadline):
                 reporter().status(f"scoring sets of {size} parents: {done + scored:,} sets")
@@ -211,7 +213,7 @@ class _Growing:
     @property
     def held(self) -> int:
         """Bytes that are held, now or when sets are chosen from."""
-        return BYTES_A_KEPT_SET * sum(map(len, self.sets)) + 16 * len(self._open)
+        return BYTES_PER_KEPT_SET * sum(map(len, self.sets)) + 16 * len(self._open)
 
     def taken(self) -> tuple[Sets, Units]:
         """The sets worth having and their scores, which are held no longer."""
@@ -250,7 +252,7 @@ class _Growing:
     def _in_units(self, values: NDArray[np.float64]) -> Units:
         name = quote(self._choices.names[self._child])
         if np.isnan(values).any() or (values == np.inf).any():
-            raise DataError(f"the score of {name} given some parents is no finite number")
+            raise DataError(f"the score of {name} given some parents is not a finite number")
         possible = np.isfinite(values)
         if self._base is None and possible.any():
             self._base = float(np.rint(values[possible].max() / self._unit))
@@ -282,7 +284,7 @@ def families(choices: Choices, child: int, free: Sets) -> FamilyArray:
 
 
 def members_of(sets: Sets) -> NDArray[np.int64]:
-    """The members of sets of equal size, a row each, in ascending order."""
+    """The members of sets of equal size, one per row, in ascending order."""
     size = int(sets[0]).bit_count() if len(sets) else 0
     members = np.empty((len(sets), size), dtype=np.int64)
     left = sets
@@ -304,7 +306,7 @@ def all_parent_sets(
     budget = default_budget() if max_memory is None else max_memory
     deadline = deadline or Deadline()
     total, done = choices.n_sets, 0
-    _require(_BYTES_A_SET * total, budget, f"the scores of {total:,} sets of parents")
+    _require(_BYTES_PER_SET * total, budget, f"the scores of {total:,} sets of parents")
     sets: list[Sets] = []
     values: list[NDArray[np.float64]] = []
     for child in range(len(choices.names)):
@@ -314,8 +316,8 @@ def all_parent_sets(
         for start, stop in chunks_of(sizes):
             if deadline.passed:
                 raise CannotAnswer(
-                    f"--max-seconds was over when {done:,} of {total:,} sets of parents were scored"
-                    + _HINT
+                    f"{parameter('max_seconds')} was over when {done:,} of {total:,} sets of "
+                    f"parents were scored{_HINT}"
                 )
             some = families(choices, child, of_child[start:stop])
             scores[start:stop] = score.batch(some)

@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gml.errors import DataError, UsageError, quote
+from gml.errors import DataError, UsageError, parameter, quote
 from gml.graph.extension import Triple, extend
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.order import find_cycle
 from gml.graph.orientation import Matrix, Reason, Reasons, maximally_oriented
 from gml.independence.base import CIResult, CITest
+from gml.learners.checked_input import checked_knowledge, require_not_negative
 from gml.learners.colliders import weigh_triples
-from gml.learners.search import checked_knowledge
 from gml.learners.skeleton import ON_INSUFFICIENT, Asker, Log, Skeleton, learn_skeleton
 from gml.progress import Deadline
 
@@ -150,13 +150,14 @@ def pc(
     ('cpdag', 7, 108)
     """
     if colliders not in COLLIDER_RULES:
-        raise UsageError(f"colliders is one of {', '.join(COLLIDER_RULES)}")
+        raise UsageError(f"{parameter('colliders')} must be one of {', '.join(COLLIDER_RULES)}")
     if on_insufficient not in ON_INSUFFICIENT:
-        raise UsageError(f"on_insufficient is one of {', '.join(ON_INSUFFICIENT)}")
+        raise UsageError(
+            f"{parameter('on_insufficient')} must be one of {', '.join(ON_INSUFFICIENT)}"
+        )
     if not 0 < alpha <= 1:
-        raise UsageError(f"alpha {alpha} is not between 0 and 1")
-    if max_cond is not None and max_cond < 0:
-        raise UsageError("max_cond is not negative")
+        raise UsageError(f"{parameter('alpha')} must be over 0 and at most 1, not {alpha}")
+    require_not_negative(max_cond=max_cond)
     knowledge = checked_knowledge(knowledge, test.names)
     deadline = deadline or Deadline()
     asker = Asker(test, alpha=alpha, on_insufficient=on_insufficient, log=log)

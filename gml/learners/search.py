@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gml.errors import UsageError, quote, unknown_name
+from gml.errors import UsageError, parameter, quote
 from gml.graph.bits import members
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
+from gml.learners.checked_input import checked_knowledge, require_not_negative
 from gml.learners.local_scores import LocalScores
 from gml.progress import Deadline, reporter
 from gml.scores.base import Score, as_score
@@ -101,17 +102,6 @@ class Course:
         reporter().status(f"{phase}: {self.steps} steps, score {score * unit:.2f}")
 
 
-def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Knowledge:
-    """Return the knowledge about some variables; contradictions and unknown names are errors."""
-    knowledge = knowledge or Knowledge()
-    known = set(names)
-    for name in knowledge.names:
-        if name not in known:
-            raise UsageError(unknown_name("variable", name, names))
-    knowledge.require_consistent()
-    return knowledge
-
-
 def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -> Graph:
     """Return the DAG of parent sets over `names`, its nodes in another order."""
     at = {name: i for i, name in enumerate(order)}
@@ -143,13 +133,13 @@ class Limits:
         names = tuple(sorted(score.names))
         required, forbidden = knowledge.required(names), knowledge.forbidden(names)
         most = len(names) if max_parents is None else max_parents
-        if most < 0:
-            raise UsageError("max_parents is not negative")
+        require_not_negative(max_parents=max_parents)
         for j, name in enumerate(names):
             needed = int(required[:, j].sum())
             if needed > most:
                 raise UsageError(
-                    f"{needed} parents are required of {quote(name)}, and --max-parents is {most}"
+                    f"{needed} parents are required of {quote(name)}, and "
+                    f"{parameter('max_parents')} is {most}"
                 )
         constant = {score.names[j] for j in as_score(score).constants()}
         alone = np.array([name in constant for name in names], dtype=bool)

@@ -48,7 +48,7 @@ _PAIR_BYTES = 150
 # Fewer tests than this at a time are not worth a call.
 _LEAST_BATCH = 512
 # Rows a stratum that make a function of Z more than an accident of few rows.
-_ROWS_A_STRATUM = 20
+_ROWS_PER_STRATUM = 20
 
 ON_INSUFFICIENT = ("auto", "keep", "drop")
 
@@ -109,7 +109,7 @@ class Asker:
         if self._on_insufficient == "drop":
             return np.ones(len(results), dtype=bool)
         strata = np.zeros(len(results)) if results.strata is None else results.strata
-        few: NDArray[np.bool_] = (results.n == 0) | (results.n < _ROWS_A_STRATUM * strata)
+        few: NDArray[np.bool_] = (results.n == 0) | (results.n < _ROWS_PER_STRATUM * strata)
         return few
 
     def record(self, phase: str, rows: NDArray[np.int32], answers: Answers) -> None:

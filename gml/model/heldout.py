@@ -13,6 +13,7 @@ import numpy as np
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
+from gml.data.alignment import common_levels
 from gml.data.dataset import Dataset
 from gml.errors import DataError, UsageError, listing, quote
 from gml.graph.graph import Graph
@@ -109,3 +110,12 @@ def held_out_loss(
         rows += predicted.n * predicted.unit
         reporter().advance("folds", number + 1, None)
     return -math.fsum(total) / rows
+
+
+def with_common_levels(
+    fitted: Counter, predicted: Counter, *, decimal: str = "."
+) -> tuple[Counter, Counter]:
+    """Give the columns of two engines the levels of both; `decimal` is how numbers are written."""
+    mark = fitted.decimal or decimal
+    levels = common_levels(fitted.variables, predicted.variables, decimal=mark)
+    return fitted.with_levels(levels), predicted.with_levels(levels)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gml.errors import CannotAnswer, GraphError, UsageError, listing, parameter, place
+from gml.errors import CannotAnswer, GraphError, UsageError, listing, parameter
 from gml.formats.reports.comparisons import ComparedPair, as_row
 from gml.graph.comparison import compare_graphs, is_equivalence_class, require_same_nodes
-from gml.graph.graph import Graph
-from gml.model.bayesnet import BayesNet
 from gml.model.compare import Divergence, kl_divergence
 from gml.progress import reporter
 from gml.verbs.frames import frame_of, shown_rows
-from gml.verbs.graphs import extended, graph_or_model
-from gml.verbs.opening import name_of
+from gml.verbs.graphs import GivenGraph, GraphLike, given_graph
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,8 +51,8 @@ class ComparedGraphs:
 
 
 def compare(
-    reference: str | os.PathLike[str] | Graph | BayesNet | Any,
-    *graphs: str | os.PathLike[str] | Graph | BayesNet | Any,
+    reference: GraphLike,
+    *graphs: GraphLike,
     view: str = "cpdag",
 ) -> ComparedGraphs:
     """Compare graphs with a reference; they have the same nodes.
@@ -85,63 +81,47 @@ def compare(
     if view not in _VIEWS:
         raise UsageError(f"{parameter('view')} must be 'cpdag' or 'dag', not {view!r}")
     first, *others = (
-        _Argument.of(source, f"graph {k}" if k else "the reference")
+        given_graph(source, f"graph {k}" if k else "the reference")
         for k, source in enumerate((reference, *graphs))
     )
     for argument in (first, *others):
-        argument.warn_if_invalid()
+        _warn_if_invalid(argument)
     return ComparedGraphs(tuple(_compared(first, other, view) for other in others))
 
 
-@dataclass(frozen=True)
-class _Argument:
-    """A graph, with its tables if it has them."""
-
-    path: str
-    graph: Graph
-    net: BayesNet | None
-
-    @classmethod
-    def of(cls, source: Any, name: str) -> _Argument:
-        """Read a file, or take an object."""
-        found, where = graph_or_model(source), place(name_of(source, name))
-        if isinstance(found, BayesNet):
-            return cls(where, found.graph, found)
-        return cls(where, found, None)
-
-    def warn_if_invalid(self) -> None:
-        """Say that a graph is not what it is said to be; it is compared all the same."""
-        if self.graph.kind == "cpdag" and not is_equivalence_class(self.graph):
-            reporter().warn(f"{self.path}: not the CPDAG of any DAG; compared as it is")
+def _warn_if_invalid(given: GivenGraph) -> None:
+    """Say that a graph is not what it is said to be; it is compared all the same."""
+    if given.graph.kind == "cpdag" and not is_equivalence_class(given.graph):
+        reporter().warn(f"{given.name}: not the CPDAG of any DAG; compared as it is")
 
 
-def _compared(a: _Argument, b: _Argument, view: str) -> ComparedPair:
-    require_same_nodes(a.graph, b.graph, a.path, b.path)
+def _compared(a: GivenGraph, b: GivenGraph, view: str) -> ComparedPair:
+    require_same_nodes(a.graph, b.graph, a.name, b.name)
     if view == "dag":
         # A graph that stands for no DAG is refused by its own name.
-        extended(a.graph, a.path)
-        extended(b.graph, b.path)
+        a.dag()
+        b.dag()
     try:
         found = compare_graphs(a.graph, b.graph, view=view)
     except GraphError as error:
-        raise GraphError(f"{a.path} and {b.path}: {error}") from None
+        raise GraphError(f"{a.name} and {b.name}: {error}") from None
     if found.sid is not None and not found.sid.exact:
-        reporter().note(f"{b.path}: the bounds of the SID hold, but may be wide")
-    return ComparedPair(a.path, b.path, view, found, _divergence(a, b))
+        reporter().note(f"{b.name}: the bounds of the SID hold, but may be wide")
+    return ComparedPair(a.name, b.name, view, found, _divergence(a, b))
 
 
-def _divergence(a: _Argument, b: _Argument) -> Divergence | None:
+def _divergence(a: GivenGraph, b: GivenGraph) -> Divergence | None:
     """KL if both are models; None, with a warning, where levels differ or tables do not fit."""
-    if a.net is None or b.net is None:
+    if a.model is None or b.model is None:
         return None
     try:
-        found = kl_divergence(a.net, b.net)
+        found = kl_divergence(a.model, b.model)
     except (GraphError, CannotAnswer) as error:
-        reporter().warn(f"no KL of {b.path}: {error}")
+        reporter().warn(f"no KL of {b.name}: {error}")
         return None
     infinite = [name for name, term in found.nodes.items() if term == float("inf")]
     if infinite:
         reporter().warn(
-            f"{b.path}: KL is infinite, as it excludes what {a.path} allows at {listing(infinite)}"
+            f"{b.name}: KL is infinite, as it excludes what {a.name} allows at {listing(infinite)}"
         )
     return found

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
 
-from gml.errors import GraphError, UsageError, parameter, place, unknown_name
+from gml.errors import GraphError, UsageError, parameter, unknown_name
 from gml.formats.graphs import WRITERS
 from gml.formats.losses import TABLES_ONLY, TITLES, beside_tables, warn_of_loss
 from gml.formats.models import MODEL_WRITERS
 from gml.formats.suffixes import formats_of
-from gml.graph.graph import Graph
-from gml.model.bayesnet import BayesNet
-from gml.verbs.graphs import graph_or_model
-from gml.verbs.opening import name_of
+from gml.verbs.graphs import GivenGraph, GraphLike, given_graph
 
 FORMATS = tuple(dict.fromkeys([*MODEL_WRITERS, *WRITERS]))
 
@@ -34,7 +30,7 @@ class Converted:
 
 
 def convert(
-    source: str | os.PathLike[str] | Graph | BayesNet | Any,
+    source: GraphLike,
     format: str | None = None,
     *,
     path: str | os.PathLike[str] | None = None,
@@ -66,27 +62,27 @@ def convert(
     if format is not None and format not in FORMATS:
         raise UsageError(f"{parameter('format')}: {unknown_name('format', format, FORMATS)}")
     by_suffix = None if path is None or format is not None else formats_of(path)
-    found = graph_or_model(source)
+    given = given_graph(source, "the source")
     if by_suffix is not None:
-        format = by_suffix.model if isinstance(found, BayesNet) else by_suffix.graph
+        format = by_suffix.graph if given.model is None else by_suffix.model
     assert format is not None
-    if isinstance(found, BayesNet) and format in MODEL_WRITERS:
-        text = MODEL_WRITERS[format](found)
-        warn_of_loss(format, beside_tables(found) if format in TABLES_ONLY else [])
+    if given.model is not None and format in MODEL_WRITERS:
+        text = MODEL_WRITERS[format](given.model)
+        warn_of_loss(format, beside_tables(given.model) if format in TABLES_ONLY else [])
         return Converted(text, format)
-    return Converted(_as_graph(found, format, place(name_of(source, "the source"))), format)
+    return Converted(_as_graph(given, format), format)
 
 
-def _as_graph(found: Graph | BayesNet, chosen: str, where: str) -> str:
-    graph = found.graph if isinstance(found, BayesNet) else found
+def _as_graph(given: GivenGraph, chosen: str) -> str:
+    graph = given.graph
     if chosen not in WRITERS:
         wanted = "" if graph.kind == "dag" else f" of a DAG, which this {graph.kind} is not"
         raise GraphError(
-            f"{where}: {TITLES[chosen]} holds a model, and this is a graph without tables; learn "
-            f"them with gml fit-params DATA GRAPH{wanted}"
+            f"{given.name}: {TITLES[chosen]} holds a model, and this is a graph without tables; "
+            f"learn them with gml fit-params DATA GRAPH{wanted}"
         )
     text = WRITERS[chosen](graph)
-    lost = ["the tables", *beside_tables(found)] if isinstance(found, BayesNet) else []
+    lost = [] if given.model is None else ["the tables", *beside_tables(given.model)]
     how = "how it was learned"
     if chosen == "graphml":
         lost = [item for item in lost if item != how]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from math import comb
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from gml.counts.counter import Counter
 from gml.counts.countfile import (
@@ -28,16 +28,11 @@ from gml.data.missing import apply_missing_policy
 from gml.data.options import ReadingKeywords, ReadOptions
 from gml.errors import DataError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
-from gml.graph.graph import Graph
 from gml.independence.implied import implied_independences
-from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
 from gml.resources import require_memory
-from gml.verbs.graphs import declared_levels, extended, graph_of
+from gml.verbs.graphs import GivenGraph, GraphLike, declared_levels, given_graph
 from gml.verbs.opening import Data, declaring, is_path, name_of, options_for, rows_of
-
-if TYPE_CHECKING:
-    GraphLike = str | os.PathLike[str] | Graph | BayesNet | Any
 
 
 def count(
@@ -154,7 +149,7 @@ class _Wanted:
 
     pairs: bool
     triples: bool
-    graphs: Sequence[tuple[str, Graph]]
+    graphs: Sequence[GivenGraph]
     named: Sequence[ColumnSet]
 
     @classmethod
@@ -178,18 +173,17 @@ class _Wanted:
                 f"GRAPH or {parameter('sets')} FILE"
             )
         named: list[ColumnSet] = []
-        read: list[tuple[str, Graph]] = []
+        read: list[GivenGraph] = []
         for number, source in enumerate(_each_once([*graphs, *implied])):
-            path = name_of(source, f"graph {number + 1}")
-            graph = graph_of(source)
-            read.append((path, graph))
-            names = graph.names
-            dag = extended(graph, path)
+            given = given_graph(source, f"graph {number + 1}")
+            graph, names = given.graph, given.graph.names
+            read.append(given)
+            dag = given.dag()
             families = [(name, *(names[i] for i in dag.parents(j))) for j, name in enumerate(names)]
             if any(source is other or source == other for other in implied):
                 # Of the graph itself, as indtest does: a CPDAG is refused there and here.
                 families += [(u, v, *parents) for u, v, parents in implied_independences(graph)]
-            named += [ColumnSet(family, place(path)) for family in families]
+            named += [ColumnSet(family, given.name) for family in families]
         named += listed if in_file is None else read_column_sets(in_file)
         return cls(pairs, triples, read, named)
 

@@ -1,102 +1,112 @@
-"""Graphs as a user has them: a file, a Graph, a model, or what a learner returned."""
+"""Graphs as a user has them: a file, a Graph, a model or a learner's result; and their columns."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
+from gml.data.columns import Choice
+from gml.data.text_file import read_text
 from gml.errors import GraphError, UsageError, listing, parameter, place, quote, unknown_name
+from gml.formats.models import parse_any
+from gml.graph.extension import consistent_extension
+from gml.graph.graph import Graph
+from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
 
-if TYPE_CHECKING:
-    from gml.data.columns import Choice
-    from gml.graph.graph import Graph
-    from gml.model.bayesnet import BayesNet
+
+@runtime_checkable
+class HasGraph(Protocol):
+    """What a learner returns, or a model."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
 
 
-def graph_or_model(source: Any) -> Graph | BayesNet:
-    """Return a graph, or a model where there is one, from a path, an object or a result."""
-    from gml.data.text_file import read_text
-    from gml.formats.models import parse_any
-    from gml.graph.graph import Graph
-    from gml.model.bayesnet import BayesNet
+@dataclass(frozen=True)
+class GivenGraph:
+    """A graph, what messages and reports call it, and the model that it is of, if it is."""
 
-    if isinstance(source, str | os.PathLike):
-        return parse_any(read_text(source, error=GraphError), place(source))
-    if isinstance(source, Graph | BayesNet):
-        return source
-    graph = getattr(source, "graph", None)
-    if not isinstance(graph, Graph):
-        raise UsageError(
-            f"a {type(source).__name__} is no graph; give a path, a Graph, a model or a "
-            "learner's result"
-        )
-    return graph
+    graph: Graph
+    name: str
+    model: BayesNet | None = None
+
+    def dag(self) -> Graph:
+        """Return a DAG for the graph; the message of a graph that stands for none names it."""
+        try:
+            return consistent_extension(self.graph)
+        except GraphError as error:
+            raise GraphError(f"{self.name}: {error}") from None
+
+    def columns(self) -> Choice:
+        """Pick the columns of the nodes; those without a node are ignored, and said once."""
+
+        def used(names: Sequence[str]) -> Sequence[str]:
+            nodes = self._present(names)
+            ignored = [name for name in names if name not in nodes]
+            if ignored:
+                reporter().warn(f"not in the graph, ignored: {listing(ignored)}")
+            return self.graph.names
+
+        return used
+
+    def require_columns(self, names: Sequence[str]) -> None:
+        """Check that the nodes of the graph are the columns used."""
+        nodes = self._present(names)
+        missing = [name for name in names if name not in nodes]
+        if missing:
+            raise GraphError(
+                f"{self.name}: no node for the columns {listing(missing)}; leave them out with "
+                + parameter("exclude")
+            )
+
+    def _present(self, names: Sequence[str]) -> set[str]:
+        """Check that every node is one of the columns, and return the nodes."""
+        columns = set(names)
+        for name in self.graph.names:
+            if name not in columns:
+                raise GraphError(f"{self.name}: {unknown_name('column', name, names)}")
+        return set(self.graph.names)
 
 
-def graph_of(source: Any) -> Graph:
-    """Return the graph of a path, an object or a result; a model's has its levels."""
-    from gml.model.bayesnet import BayesNet
-
-    found = graph_or_model(source)
-    return found.graph if isinstance(found, BayesNet) else found
+GraphLike = Graph | HasGraph | GivenGraph | str | os.PathLike[str]
+"""What stands for a graph."""
 
 
-def declared_levels(graphs: Iterable[tuple[str, Graph]]) -> dict[str, tuple[str, ...]]:
-    """The levels that graphs (by their paths) declare, which may differ in their order only."""
+def given_graph(graph: GraphLike, name: str = "the graph") -> GivenGraph:
+    """Return a graph for what was given; `name` is what one without a path is called."""
+    if isinstance(graph, GivenGraph):
+        return graph
+    found: object = graph
+    if isinstance(graph, str | os.PathLike):
+        name = place(os.fspath(graph))
+        found = parse_any(read_text(graph, error=GraphError), name)
+    if isinstance(found, BayesNet):
+        return GivenGraph(found.graph, name, found)
+    if isinstance(found, Graph):
+        return GivenGraph(found, name)
+    if isinstance(found, HasGraph) and isinstance(found.graph, Graph):
+        return GivenGraph(found.graph, name)
+    raise UsageError(
+        "a graph must be a Graph, a path, a model or the result of a learner, not "
+        f"{type(graph).__name__}"
+    )
+
+
+def declared_levels(graphs: Iterable[GivenGraph]) -> dict[str, tuple[str, ...]]:
+    """The levels that graphs declare, which may differ in their order only."""
     levels: dict[str, tuple[str, ...]] = {}
     said_by: dict[str, str] = {}
-    for path, graph in graphs:
-        for name, declared in graph.levels.items():
+    for given in graphs:
+        for name, declared in given.graph.levels.items():
             known = levels.setdefault(name, declared)
             if set(known) != set(declared):
                 raise GraphError(
                     f"node {quote(name)} has the levels {listing(known)} in {said_by[name]}, but "
-                    f"{listing(declared)} in {place(path)}"
+                    f"{listing(declared)} in {given.name}"
                 )
-            said_by.setdefault(name, place(path))
+            said_by.setdefault(name, given.name)
     return levels
-
-
-def columns_of(graph: Graph, path: str) -> Choice:
-    """Pick the columns of the nodes; those without a node are ignored, and said once."""
-
-    def used(names: Sequence[str]) -> Sequence[str]:
-        nodes = _present(graph, path, names)
-        ignored = [name for name in names if name not in nodes]
-        if ignored:
-            reporter().warn(f"not in the graph, ignored: {listing(ignored)}")
-        return graph.names
-
-    return used
-
-
-def _present(graph: Graph, path: str, names: Sequence[str]) -> set[str]:
-    """Check that every node is one of the columns, and return the nodes."""
-    columns = set(names)
-    for name in graph.names:
-        if name not in columns:
-            raise GraphError(f"{place(path)}: {unknown_name('column', name, names)}")
-    return set(graph.names)
-
-
-def require_columns(graph: Graph, path: str, names: Sequence[str]) -> None:
-    """Check that the nodes of a graph are the columns used."""
-    nodes = _present(graph, path, names)
-    missing = [name for name in names if name not in nodes]
-    if missing:
-        raise GraphError(
-            f"{place(path)}: no node for the columns {listing(missing)}; leave them out with "
-            f"{parameter('exclude')}"
-        )
-
-
-def extended(graph: Graph, path: str) -> Graph:
-    """Return a DAG for a graph; the message of a graph that stands for none names the file."""
-    from gml.graph.extension import consistent_extension
-
-    try:
-        return consistent_extension(graph)
-    except GraphError as error:
-        raise GraphError(f"{place(path)}: {error}") from None

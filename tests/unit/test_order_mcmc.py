@@ -10,7 +10,7 @@ import pytest
 import gml
 from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.kernel import _kernel, reference
-from gml.learners.order_mcmc import effective_size, split_r_hat
+from gml.learners.mixing import effective_size, split_r_hat
 
 from .test_exact import Random, labels
 
@@ -172,7 +172,7 @@ def test_usage_and_limits():
             gml.order_mcmc(score, **options)
     with pytest.raises(UsageError):
         gml.order_mcmc(score, burn_in=-1)
-    with pytest.raises(CannotAnswer, match="--max-seconds"):
+    with pytest.raises(CannotAnswer, match="`max_seconds`"):
         gml.order_mcmc(score, deadline=gml.Deadline(0))
     with pytest.raises(CannotAnswer, match="--max-memory"):
         gml.order_mcmc(score, max_memory=100)

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
-from gml import __version__
-from gml.cli.shared.common_options import (
-    chosen_options,
-    common_options,
-    ess_option,
-    safe_csv_option,
-)
+from gml.cli.shared.common_options import common_options, ess_option, safe_csv_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
-from gml.cli.shared.graph_arguments import columns_of, extended, read_graph_argument
+from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import RealRange
 from gml.cli.shared.output import ModelOutput, model_output
 from gml.cli.shared.parameter_types import OutputFile
-from gml.cli.shared.run import plan_output, was_given
-from gml.errors import UsageError, listing, place, quote
-from gml.formats.losses import TABLES_ONLY, warn_of_loss
-from gml.progress import reporter
-
-if TYPE_CHECKING:
-    from gml.counts.counter import Counter
-    from gml.graph.graph import Graph
-    from gml.model.bayesnet import BayesNet
-
-_ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels", "strict")
+from gml.cli.shared.run import claim_input, plan_output
+from gml.errors import quote
 
 
 @click.command(
@@ -44,26 +29,28 @@ _ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels", "strict")
 )
 @fitting_data_options
 @click.argument("graph_path", metavar="GRAPH")
-@click.option(
-    "--method",
-    type=click.Choice(["mle", "bayes"]),
-    default="mle",
-    show_default=True,
-    help="Shares of rows, or their mean under a Dirichlet prior.",
-)
-@click.option(
-    "--prior",
-    type=click.Choice(["bdeu", "k2", "jeffreys", "uniform"]),
-    default="bdeu",
-    show_default=True,
-    help="Of --method bayes: ess rows over the table, 1 a cell (k2, uniform), or half a one.",
-)
-@ess_option("Equivalent sample size of --prior bdeu.")
-@click.option(
-    "--intervals",
-    type=RealRange(min=0, max=1, min_open=True, max_open=True),
-    metavar="LEVEL",
-    help="Add bounds that hold the truth with this probability: 0.95.",
+@keyword_options(
+    click.option(
+        "--method",
+        type=click.Choice(["mle", "bayes"]),
+        default="mle",
+        show_default=True,
+        help="Shares of rows, or their mean under a Dirichlet prior.",
+    ),
+    click.option(
+        "--prior",
+        type=click.Choice(["bdeu", "k2", "jeffreys", "uniform"]),
+        default="bdeu",
+        show_default=True,
+        help="Of --method bayes: ess rows over the table, 1 per cell (k2, uniform), or half a row.",
+    ),
+    ess_option("Equivalent sample size of --prior bdeu."),
+    click.option(
+        "--intervals",
+        type=RealRange(min=0, max=1, min_open=True, max_open=True),
+        metavar="LEVEL",
+        help="Add bounds that hold the truth with this probability: 0.95.",
+    ),
 )
 @click.option(
     "--cpt-dir",
@@ -72,22 +59,21 @@ _ON_LEVELS_ONLY = ("bins", "discretize", "cut", "levels", "strict")
     help="Also write a CSV file for each node here, NODE.csv.",
 )
 @safe_csv_option
-@click.option("--strict", is_flag=True, help="Exit 4 if a configuration of parents was never seen.")
-@click.option(
-    "--gaussian", is_flag=True, help="The columns are numbers: fit a linear regression each."
+@keyword_options(
+    click.option(
+        "--strict", is_flag=True, help="Exit 4 if a configuration of parents was never seen."
+    ),
+    click.option(
+        "--gaussian", is_flag=True, help="The columns are numbers: fit a linear regression each."
+    ),
 )
 @model_output
 @common_options
 def command(
     data: DataRequest,
     graph_path: str,
-    method: str,
-    prior: str,
-    ess: float,
-    intervals: float | None,
+    keywords: dict[str, Any],
     cpt_dir: str | None,
-    strict: bool,
-    gaussian: bool,
     out: ModelOutput,
 ) -> None:
     """Fit the conditional probability tables of GRAPH to DATA.
@@ -96,100 +82,30 @@ def command(
     levels that GRAPH declares, if it does, are those of the tables. For a CPDAG the tables are
     those of one of its DAGs.
     """
-    from gml.counts.counter import rows_counted
-    from gml.graph.provenance import Provenance
-    from gml.model.fit import fit, require_all_seen
+    from gml.formats.losses import TABLES_ONLY, warn_of_loss
+    from gml.formats.models import write_cpt_folder
+    from gml.verbs.fit_params import fit_params
+    from gml.verbs.graphs import given_graph
 
-    _check(method, prior, gaussian)
-    graph = read_graph_argument(graph_path, "graph")
+    claim_input(graph_path, "graph")
+    graph = given_graph(graph_path)
     if cpt_dir is not None:
-        _plan_tables(graph, cpt_dir)
-    dag = _dag(graph, graph_path)
-    data = data.declaring(graph.levels)
-    counter = data.open(
-        used=columns_of(graph, graph_path), undeclared="numbers" if gaussian else "labels"
-    )
-    net = fit(
-        dag,
-        counter,
-        method=method,
-        prior=prior,
-        ess=ess,
-        intervals=intervals,
-    )
-    if strict:
-        require_all_seen(net)
-    _warn_of_unseen(net)
-    learning = {
-        "command": "fit-params",
-        "options": chosen_options(),
-        "version": __version__,
-        "rows": rows_counted(counter),
-        "data": counter.digest,
-    }
-    learning |= _missing_cells(counter)
-    net = replace(net, learning=Provenance(learning))
+        _plan_tables(graph.graph.names, cpt_dir)
+    net = fit_params(data.path, graph, threads=data.threads, **keywords, **data.reading)
     # A model that the format cannot hold is refused before anything is written.
     text = out.text_of(net)
     if cpt_dir is not None:
-        from gml.formats.models import write_cpt_folder
-
         write_cpt_folder(net, cpt_dir)
-    if intervals is not None and cpt_dir is None and out.format in TABLES_ONLY:
+    if "intervals" in keywords and cpt_dir is None and out.format in TABLES_ONLY:
         warn_of_loss(out.format, ["the intervals"])
     out.write(text)
 
 
-def _check(method: str, prior: str, gaussian: bool) -> None:
-    if method != "bayes":
-        for name in ("prior", "ess"):
-            if was_given(name):
-                raise UsageError(f"--{name} belongs to --method bayes")
-    if prior != "bdeu" and was_given("ess"):
-        raise UsageError("--ess belongs to --prior bdeu")
-    if gaussian:
-        if method == "bayes":
-            raise UsageError("--method bayes is for levels; numbers are fitted by mle")
-        for name in _ON_LEVELS_ONLY:
-            if was_given(name):
-                raise UsageError(f"--{name} does not go with --gaussian")
-
-
-def _plan_tables(graph: Graph, folder: str) -> None:
+def _plan_tables(names: Sequence[str], folder: str) -> None:
     """Refuse tables that would replace inputs or other outputs, before anything is written."""
     from gml.formats.models import table_paths
 
     # In a folder that is still to be made there is nothing to replace.
     if os.path.isdir(folder):  # noqa: PTH112
-        for name, path in zip(graph.names, table_paths(graph.names, folder), strict=True):
+        for name, path in zip(names, table_paths(names, folder), strict=True):
             plan_output(path, f"--cpt-dir, the table of {quote(name)}")
-
-
-def _dag(graph: Graph, path: str) -> Graph:
-    dag = extended(graph, path)
-    if graph.kind != "dag":
-        reporter().warn(
-            f"{place(path)}: a {graph.kind}; the tables are those of one of the DAGs it stands for"
-        )
-    return dag
-
-
-def _missing_cells(counter: Counter) -> dict[str, Any]:
-    """How missing values were treated, and how many there were: what a check of new data needs."""
-    treated = counter.missing_treatment
-    if treated is None or treated.policy == "error":
-        return {}
-    cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
-    rows = counter.in_rows(treated.rows)
-    return {"missing": {"policy": treated.policy, "rows": rows, "columns": cells}}
-
-
-def _warn_of_unseen(net: BayesNet) -> None:
-    from gml.model.fit import unseen_configurations
-
-    unseen = unseen_configurations(net)
-    if unseen:
-        reporter().warn(
-            f"{sum(map(len, unseen.values()))} configurations of parents were never seen, and are "
-            f"uniform: for {listing(unseen)}"
-        )

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from gml.cli.shared.common_options import common_options, seed_option
+from gml.cli.shared.common_options import common_options, exit_code, seed_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
+from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput, graph_output
 from gml.cli.shared.parameter_types import NameList
-from gml.cli.shared.run import was_given
-from gml.cli.shared.search_options import (
-    SearchRequest,
-    restart_options,
-    search_options,
-    trace_option,
-    tracing,
-)
-from gml.errors import UsageError, unknown_name
-from gml.progress import reporter
+from gml.cli.shared.search_options import restart_options, search_options, trace_option, tracing
 
 
 @click.command(
@@ -34,28 +28,26 @@ from gml.progress import reporter
 )
 @fitting_data_options
 @search_options
-@click.option(
-    "--phases",
-    type=NameList(),
-    default="forward,backward,turning",
-    show_default=True,
-    metavar="NAMES",
-    help="Repeated in this order until none gains.",
+@keyword_options(
+    click.option(
+        "--phases",
+        type=NameList(),
+        default="forward,backward,turning",
+        show_default=True,
+        metavar="NAMES",
+        help="Repeated in this order until none gains.",
+    )
 )
 @restart_options
 @click.option("--dag", is_flag=True, help="Write a DAG of the equivalence class instead.")
-@seed_option
+@keyword_options(seed_option)
 @trace_option
 @graph_output
 @common_options
 def command(
     data: DataRequest,
-    search: SearchRequest,
-    phases: tuple[str, ...],
-    restarts: int,
-    perturb: int | None,
+    keywords: dict[str, Any],
     dag: bool,
-    seed: int,
     trace_path: str | None,
     out: GraphOutput,
 ) -> int:
@@ -66,29 +58,9 @@ def command(
     better one may be left, which --restarts or gml hc --tabu 15 --restarts 50 may find. With
     knowledge the result is the maximally oriented PDAG.
     """
-    from gml.learners.ges import PHASES, ges
+    from gml.verbs.ges import ges
 
-    for phase in phases:
-        if phase not in PHASES:
-            raise UsageError(unknown_name("phase", phase, PHASES))
-    if len(set(phases)) < len(phases) or not phases:
-        raise UsageError("--phases names different phases")
-    if was_given("seed") and not restarts:
-        raise UsageError("--seed is for --restarts")
-    search.require_equivalent("ges")
-    if search.max_parents is not None:
-        reporter().warn("with --max-parents GES need not find the true class, however many rows")
-    prepared = search.prepare(data, out)
     with tracing(trace_path) as trace:
-        result = ges(
-            prepared.score,
-            phases=phases,
-            max_parents=prepared.max_parents,
-            knowledge=prepared.knowledge,
-            restarts=restarts,
-            perturb=perturb,
-            seed=seed,
-            deadline=prepared.deadline,
-            trace=trace,
-        )
-        return prepared.write(out, result.dag if dag else result.graph, result)
+        result = ges(data.path, trace=trace, threads=data.threads, **keywords, **data.reading)
+        out.write(result.dag if dag else result.graph)
+    return exit_code(result)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from gml.cli.shared.common_options import common_options, seed_option
+from gml.cli.shared.common_options import common_options, exit_code, seed_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
-from gml.cli.shared.graph_arguments import read_graph_argument, require_columns
+from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput, graph_output
-from gml.cli.shared.run import was_given
+from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import (
-    SearchRequest,
     restart_options,
     search_options,
     tabu_option,
     trace_option,
     tracing,
 )
-from gml.errors import UsageError
 
 
 @click.command(
@@ -37,20 +37,17 @@ from gml.errors import UsageError
 @tabu_option
 @restart_options
 @click.option("--start", metavar="GRAPH", help="Begin with this graph, not with the empty one.")
-@click.option("--cpdag", is_flag=True, help="Write the equivalence class of the DAG instead.")
-@seed_option
+@keyword_options(
+    click.option("--cpdag", is_flag=True, help="Write the equivalence class of the DAG instead."),
+    seed_option,
+)
 @trace_option
 @graph_output
 @common_options
 def command(
     data: DataRequest,
-    search: SearchRequest,
-    tabu: int,
-    restarts: int,
-    perturb: int | None,
+    keywords: dict[str, Any],
     start: str | None,
-    cpdag: bool,
-    seed: int,
     trace_path: str | None,
     out: GraphOutput,
 ) -> int:
@@ -60,31 +57,18 @@ def command(
     That often ends far below the best graph: --tabu and --restarts go on from there (--tabu 15
     --restarts 50 is a good start), and gml ges searches over equivalence classes instead.
     """
-    from gml.graph.equivalence import equivalence_class
-    from gml.learners.hillclimb import hill_climb
+    from gml.verbs.hc import hc
 
-    if was_given("seed") and not restarts:
-        raise UsageError("--seed is for --restarts")
-    if cpdag:
-        search.require_equivalent("--cpdag")
-    begin = None if start is None else read_graph_argument(start, "start")
-    prepared = search.prepare(data, out)
-    if begin is not None:
-        require_columns(begin, str(start), prepared.score.names)
+    if start is not None:
+        claim_input(start, "start")
     with tracing(trace_path) as trace:
-        result = hill_climb(
-            prepared.score,
-            max_parents=prepared.max_parents,
-            knowledge=prepared.knowledge,
-            start=begin,
-            tabu=tabu,
-            restarts=restarts,
-            perturb=perturb,
-            seed=seed,
-            deadline=prepared.deadline,
+        result = hc(
+            data.path,
+            start=start,
             trace=trace,
+            threads=data.threads,
+            **keywords,
+            **data.reading,
         )
-        graph = result.dag
-        if cpdag:
-            graph = equivalence_class(result.dag, prepared.knowledge)
-        return prepared.write(out, graph, result)
+        out.write(result.graph)
+    return exit_code(result)

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gml import __version__
-from gml.cli.shared.averaging import average_samples, shown_collider, warn_of_contradictions
-from gml.cli.shared.common_options import (
-    OUT_OF_TIME,
-    chosen_options,
-    common_options,
-    max_seconds_option,
-)
+from gml.cli.shared.common_options import common_options, exit_code, max_seconds_option
 from gml.cli.shared.data_options import DataRequest, data_options
-from gml.cli.shared.knowledge_options import KnowledgeRequest, knowledge_options
+from gml.cli.shared.knowledge_options import knowledge_options
 from gml.cli.shared.numbers import RealRange, WholeRange
 from gml.cli.shared.output import GraphOutput, ReportOutput, graph_output
 from gml.cli.shared.parameter_types import OutputFile
-from gml.cli.shared.pc_options import PcRequest, pc_options
+from gml.cli.shared.pc_options import pc_options
 from gml.errors import UsageError
-from gml.progress import Deadline, reporter
 
 if TYPE_CHECKING:
-    from gml.counts.counter import Counter
-    from gml.data.dataset import Dataset
-    from gml.graph.graph import Graph
-    from gml.graph.knowledge import Knowledge
-    from gml.learners.pc import PcResult, Sepset, WeighedTriple
-    from gml.learners.skeleton import Log, TestRecord
-
-# ln 2: evidence that a coin might have given.
-_WEAK = 0.69
+    from gml.verbs.pc import PcResult
 
 
 @click.command(
@@ -83,14 +65,12 @@ _WEAK = 0.69
 @common_options
 def command(
     data: DataRequest,
-    pc: PcRequest,
-    knowledge: KnowledgeRequest,
+    keywords: dict[str, Any],
     dag: bool,
     sepsets: str | None,
     test_log: str | None,
     bootstrap: int | None,
     threshold: float | None,
-    deadline: Deadline,
     out: GraphOutput,
 ) -> int:
     """Learn a CPDAG from DATA by independence tests (the PC algorithm, order-independent).
@@ -100,42 +80,23 @@ def command(
     maximally oriented PDAG: where tests contradict each other the weaker evidence gives way, and a
     warning names it.
     """
-    from gml.formats.knowledge import as_json
+    from gml.formats.test_log import TestLog
+    from gml.verbs.average import average_pc
+    from gml.verbs.pc import pc
 
-    pc.testing.check(seeded=bootstrap is not None)
-    pc.testing.require_reachable_level()
     separators = _check_options(bootstrap, threshold, sepsets, test_log)
-    counter = data.open(undeclared="numbers" if pc.testing.numeric else "labels")
-    known = knowledge.resolve([variable.name for variable in counter.variables])
-    learning: dict[str, Any] = {
-        "command": "pc",
-        "options": chosen_options(),
-        "settings": pc.shown,
-        "version": __version__,
-        "rows": counter.n,
-        "data": counter.digest,
-    }
-    if known:
-        learning["knowledge"] = as_json(known)
-    run = _Run(counter, data.threads, pc, known, deadline)
-    levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
-    with run.logging(test_log) as log:
-        sepsets_found: Sequence[Sepset] = ()
-        if bootstrap is not None:
-            graph, found = run.average(bootstrap, threshold, dag)
-        else:
-            graph, found, sepsets_found = run.learn(dag, log)
-        # First: a format may refuse the names, and then no other file appears either.
-        out.write(dataclasses.replace(graph, levels=levels), learning | found)
-        if separators is not None:
-            separators.write(_sepset_rows(sepsets_found))
-    if found.get("complete", True):
-        return 0
-    done = "tests are missing, so edges may be too many and arrows wrong"
+    keywords = {**keywords, "threads": data.threads, **data.reading}
     if bootstrap is not None:
-        done = f"{found['replicates']} of {bootstrap} replicates are averaged"
-    reporter().warn(f"stopped by --max-seconds: {done}")
-    return OUT_OF_TIME
+        averaged = average_pc(data.path, bootstrap, threshold=threshold, **keywords)
+        out.write(averaged.dag if dag else averaged.graph)
+        return exit_code(averaged)
+    with nullcontext() if test_log is None else TestLog(test_log) as log:
+        result = pc(data.path, log=log, **keywords)
+        # First: a format may refuse the names, and then no other file appears either.
+        out.write(result.dag if dag else result.graph)
+        if separators is not None:
+            separators.write(_sepset_rows(result))
+    return exit_code(result)
 
 
 def _check_options(
@@ -162,120 +123,7 @@ def _check_options(
     return separators
 
 
-@dataclasses.dataclass(frozen=True)
-class _Run:
-    """The data, the test and the settings of the learner."""
-
-    counter: Counter
-    threads: int | None
-    pc: PcRequest
-    knowledge: Knowledge
-    deadline: Deadline
-
-    def learn(
-        self, dag: bool, log: _LogWriter | None
-    ) -> tuple[Graph, dict[str, Any], Sequence[Sepset]]:
-        """Learn one graph; returns it with what `learning` says of the run, and what separates."""
-        result = self._pc(self.counter, self.threads, log=None if log is None else log.test)
-        if log is not None:
-            log.finish(result)
-        warn_of_contradictions(result.triples, "tests")
-        _warn_of_ambiguous(result.ambiguous)
-        reporter().note(
-            f"{sum(result.tests)} tests for the skeleton, {result.collider_tests} for colliders"
-        )
-        _note_weak_colliders(result.triples)
-        found: dict[str, Any] = {
-            "tests": sum(result.tests),
-            "tests_by_level": list(result.tests),
-            "collider_tests": result.collider_tests,
-        }
-        if not result.complete:
-            found["complete"] = False
-        return result.dag if dag else result.graph, found, result.sepsets
-
-    @contextmanager
-    def logging(self, path: str | None) -> Iterator[_LogWriter | None]:
-        """Yield what takes the tests, into a file that appears whole; None without one."""
-        if path is None:
-            yield None
-            return
-        from gml.atomic import whole_file
-        from gml.formats.test_log import line, run_record
-
-        names = [variable.name for variable in self.counter.variables]
-        about = run_record(names, self.pc.shown, self.knowledge)
-        with whole_file(path) as file:
-            file.write(line(about))
-            yield _LogWriter(file)
-
-    def average(
-        self, replicates: int, threshold: float | None, dag: bool
-    ) -> tuple[Graph, dict[str, Any]]:
-        """Average the graphs of half-samples; returns the same."""
-        from gml.counts.memory import MemoryCounter
-        from gml.learners.bootstrap import half_samples
-
-        def learn(sample: Dataset) -> Graph | None:
-            result = self._pc(MemoryCounter(sample, threads=1), 1)
-            return result.graph if result.complete else None
-
-        seed = self.pc.testing.options["seed"]
-        averaged, found = average_samples(
-            learn,
-            half_samples(self.counter.require_rows("--bootstrap"), replicates, seed=seed),
-            replicates,
-            threshold=threshold,
-            knowledge=self.knowledge,
-            threads=self.threads,
-            deadline=self.deadline,
-        )
-        warn_of_contradictions(averaged.triples, "tests")
-        return averaged.dag if dag else averaged.graph, found
-
-    def _pc(self, counter: Counter, threads: int | None, log: Log | None = None) -> PcResult:
-        return self.pc.learn(
-            counter, threads, knowledge=self.knowledge, deadline=self.deadline, log=log
-        )
-
-
-def _warn_of_ambiguous(ambiguous: Sequence[WeighedTriple]) -> None:
-    if ambiguous:
-        shown = ", ".join(f"{t.x} - {t.k} - {t.y}" for t in ambiguous)
-        reporter().warn(
-            "the tests leave open whether these are colliders, so none is made without need: "
-            + shown
-        )
-
-
-def _note_weak_colliders(triples: Sequence[WeighedTriple]) -> None:
-    weak = [t for t in triples if t.collider and 0 < t.weight < _WEAK]
-    if weak:
-        shown = ", ".join(f"{shown_collider(t)} ({t.weight:.2g})" for t in weak)
-        reporter().note(f"colliders by less than a factor of 2 in p (ln): {shown}")
-
-
-class _LogWriter:
-    """Writes records as they come."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def test(self, record: TestRecord) -> None:
-        """Write a test."""
-        from gml.formats.test_log import line, test_record
-
-        self._file.write(line(test_record(record)))
-
-    def finish(self, result: PcResult) -> None:
-        """Write what came out."""
-        from gml.formats.test_log import line, result_records
-
-        for record in result_records(result):
-            self._file.write(line(record))
-
-
-def _sepset_rows(sepsets: Sequence[Sepset]) -> list[dict[str, Any]]:
+def _sepset_rows(result: PcResult) -> list[dict[str, Any]]:
     from gml.formats.reports.tests import numbers_of
 
     return [
@@ -286,5 +134,5 @@ def _sepset_rows(sepsets: Sequence[Sepset]) -> list[dict[str, Any]]:
             **numbers_of(sepset.result),
             "n": sepset.result.n,
         }
-        for sepset in sepsets
+        for sepset in result.sepsets
     ]

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
 from gml import ledger
+from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import Real, RealRange, WholeRange
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import run_ledger, was_given
-from gml.progress import Deadline, StderrReporter, reporting_to
+from gml.progress import StderrReporter, reporting_to
 from gml.resources import available_threads, limited_to, parse_size
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _RUNTIME_OPTIONS = {"threads", "format_", "if_changed", "quiet", "verbose", "debug"}
-OUT_OF_TIME = 5
-"""Exit code of a learner that --max-seconds stopped."""
+_OUT_OF_TIME = 5
 
 _LEAST_PRIOR = 1e-100
 _THREADS_PER_CORE = 4
@@ -43,6 +43,16 @@ def chosen_options() -> dict[str, Any]:
         for name, value in sorted(context.params.items())
         if name not in _RUNTIME_OPTIONS | _PATHS | outputs and was_given(name)
     }
+
+
+class _Timed(Protocol):
+    @property
+    def complete(self) -> bool: ...
+
+
+def exit_code(result: _Timed) -> int:
+    """Return the exit code of a learner, which --max-seconds may have stopped."""
+    return 0 if result.complete else _OUT_OF_TIME
 
 
 def _limit_memory(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -170,20 +180,14 @@ def ess_option(help_: str) -> Callable[[Function], Function]:
     )
 
 
-def max_seconds_option(function: Function) -> Function:
-    """--max-seconds S, injected as `deadline`."""
-
-    @click.option(
+max_seconds_option = keyword_options(
+    click.option(
         "--max-seconds",
         type=RealRange(min=0),
         help="Stop after this time with the best so far, and exit 5.",
     )
-    @functools.wraps(function)
-    def wrapper(*args: Any, max_seconds: float | None, **kwargs: Any) -> Any:
-        return function(*args, deadline=Deadline(max_seconds), **kwargs)
-
-    return wrapper  # type: ignore[return-value]
-
+)
+"""--max-seconds S, injected in `keywords`."""
 
 seed_option = click.option(
     "--seed",

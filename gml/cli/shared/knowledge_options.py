@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from gml.cli.shared.run import claim_input
-from gml.errors import DataError, UsageError, unknown_name
-
-if TYPE_CHECKING:
-    from gml.graph.knowledge import Knowledge
+from gml.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -74,47 +70,8 @@ def parse_arcs(text: str, what: str) -> list[tuple[str, str]]:
     return list(zip(names[::2], names[1::2], strict=True))
 
 
-@dataclass(frozen=True)
-class KnowledgeRequest:
-    """Knowledge from options and from a file, not yet checked against the data."""
-
-    from_options: Knowledge
-    path: str | None
-
-    def resolve(self, names: Sequence[str]) -> Knowledge:
-        """Return the knowledge about variables of these names."""
-        from gml.formats.knowledge import read_knowledge
-        from gml.graph.knowledge import Knowledge
-
-        told = self.from_options.renamed(_padded_names(self.from_options.names, names))
-        known = set(names)
-        for name in told.names:
-            if name not in known:
-                raise UsageError(unknown_name("column", name, names))
-        from_file = Knowledge() if self.path is None else read_knowledge(self.path)
-        for name in from_file.names:
-            if name not in known:
-                raise DataError(f"{self.path}: {unknown_name('column', name, names)}")
-        knowledge = told + from_file
-        knowledge.require_consistent()
-        return knowledge
-
-
-def _padded_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Columns that are meant although their blanks at either end were left out."""
-    known = set(names)
-    stripped: dict[str, list[str]] = {}
-    for column in names:
-        stripped.setdefault(column.strip(), []).append(column)
-    return {
-        name: stripped[name][0]
-        for name in wanted
-        if name not in known and len(stripped.get(name, ())) == 1
-    }
-
-
 def knowledge_options(function: Function) -> Function:
-    """The four options, injected as `knowledge`."""
+    """The four options, injected in `keywords`."""
 
     @click.option(
         "--require", multiple=True, metavar="A->B", help="This edge is there (repeatable)."
@@ -129,21 +86,20 @@ def knowledge_options(function: Function) -> Function:
         forbid: tuple[str, ...],
         tiers: str | None,
         knowledge: str | None,
+        keywords: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> Any:
-        from gml.graph.knowledge import Knowledge
-
+        told: dict[str, Any] = {}
         if knowledge == "-":
             raise UsageError("--knowledge is a file; standard input is for the data")
         if knowledge is not None:
             claim_input(knowledge, "knowledge")
-        told = Knowledge(
-            tuple(arc for text in require for arc in parse_arcs(text, "--require")),
-            tuple(arc for text in forbid for arc in parse_arcs(text, "--forbid")),
-            ()
-            if tiers is None
-            else tuple(tuple(tier) for tier in parse_groups(tiers, "<", "--tiers")),
-        )
-        return function(*args, knowledge=KnowledgeRequest(told, knowledge), **kwargs)
+            told["knowledge"] = knowledge
+        for option, texts in (("require", require), ("forbid", forbid)):
+            if texts:
+                told[option] = [arc for text in texts for arc in parse_arcs(text, f"--{option}")]
+        if tiers is not None:
+            told["tiers"] = parse_groups(tiers, "<", "--tiers")
+        return function(*args, keywords={**(keywords or {}), **told}, **kwargs)
 
     return wrapper  # type: ignore[return-value]

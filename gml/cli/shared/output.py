@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.shared.common_options import safe_csv_option
+from gml.cli.shared.common_options import chosen_options, safe_csv_option
 from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import run_ledger
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from gml.formats.reports.answers import Answer
     from gml.formats.reports.comparisons import ComparedPair
     from gml.formats.reports.rows import Rows
-    from gml.formats.reports.scores import ScoredGraph
     from gml.gate.result import CheckReport
     from gml.graph.graph import Graph
     from gml.model.bayesnet import BayesNet
+    from gml.scores.ranking import ScoredGraph
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -127,22 +127,23 @@ class ConvertedOutput(_Output):
 class GraphOutput(_Output):
     """Takes a graph."""
 
-    def write(self, graph: Graph, learning: dict[str, Any]) -> None:
-        """Write a learned graph."""
+    def write(self, graph: Graph) -> None:
+        """Write a learned graph, which says the options that it was asked for with."""
         from gml.formats.graphs import WRITERS
-        from gml.graph.provenance import Provenance
 
-        self._send(WRITERS[self.format](replace(graph, learning=Provenance(learning))))
+        learning = graph.learning.also(options=chosen_options())
+        self._send(WRITERS[self.format](replace(graph, learning=learning)))
 
 
 class ModelOutput(_Output):
     """Takes a model."""
 
     def text_of(self, net: BayesNet) -> str:
-        """Return the text of a model."""
+        """Return the text of a model, which says the options that it was asked for with."""
         from gml.formats.models import MODEL_WRITERS
 
-        return MODEL_WRITERS[self.format](net)
+        learning = net.learning.also(options=chosen_options())
+        return MODEL_WRITERS[self.format](replace(net, learning=learning))
 
     def write(self, text: str) -> None:
         """Write the text of a model."""

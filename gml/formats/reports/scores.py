@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
-
-
-@dataclass(frozen=True)
-class ScoredGraph:
-    """What is known of one graph; `explained` has (entropy, information) by node, in nats.
-
-    What is explained has scores by node too.
-    """
-
-    graph: str
-    scores: dict[str, float]
-    dim: float
-    parents: dict[str, list[str]]
-    dims: dict[str, float]
-    differences: dict[str, float] = field(default_factory=dict)
-    log10_bayes_factors: dict[str, float] = field(default_factory=dict)
-    heldout: float | None = None
-    is_baseline: bool = False
-    """Whether the others are compared with this one."""
-    nodes: dict[str, dict[str, float]] | None = None
-    explained: dict[str, tuple[float, float]] | None = None
+from gml.scores.ranking import ScoredGraph
 
 
 def as_object(scored: ScoredGraph) -> dict[str, Any]:
@@ -60,7 +39,7 @@ def _whole(number: float) -> int | float:
     return int(number) if number < 2**53 else number
 
 
-def _rows(graphs: Sequence[ScoredGraph], n: float) -> list[dict[str, Any]]:
+def rows_of_graphs(graphs: Sequence[ScoredGraph], n: float) -> list[dict[str, Any]]:
     """A row for each graph, or for each node and the graph as a whole."""
     rows: list[dict[str, Any]] = []
     for scored in graphs:
@@ -110,9 +89,9 @@ def _as_jsonl(graphs: Sequence[ScoredGraph], n: float) -> str:
 
 
 FORMATS: dict[str, Callable[[Sequence[ScoredGraph], float], str]] = {
-    "text": lambda graphs, n: as_text(_rows(graphs, n)),
+    "text": lambda graphs, n: as_text(rows_of_graphs(graphs, n)),
     "json": _as_json,
     "jsonl": _as_jsonl,
-    "csv": lambda graphs, n: as_csv(_rows(graphs, n)),
-    "markdown": lambda graphs, n: as_markdown(_rows(graphs, n)),
+    "csv": lambda graphs, n: as_csv(rows_of_graphs(graphs, n)),
+    "markdown": lambda graphs, n: as_markdown(rows_of_graphs(graphs, n)),
 }

@@ -41,7 +41,7 @@ class _Annotation:
 
 
 def as_github(report: CheckReport) -> str:
-    """Return the commands, a line each: failures, then warnings, then rows to look at."""
+    """Return the commands, one per line: failures, then warnings, then rows to look at."""
     found = _annotations(report)
     if not found:
         said = f"{verdict(report)}: {verdict_sentence(report)}"

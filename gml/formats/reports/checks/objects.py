@@ -1,4 +1,4 @@
-"""The report as JSON, a check a line."""
+"""The report as JSON, one line per check."""
 
 from __future__ import annotations
 

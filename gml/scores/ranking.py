@@ -1,0 +1,99 @@
+"""Graphs ranked by their scores: what one is worth, and how far the others are behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from gml.counts.counter import Family
+from gml.graph.graph import Graph
+from gml.scores.base import DecomposableScore, FamilyScore, add_up, families_of, rounded
+
+
+@dataclass(frozen=True)
+class ScoredGraph:
+    """What is known of one graph; `explained` has (entropy, information) by node, in nats.
+
+    What is explained has scores by node too.
+    """
+
+    graph: str
+    scores: dict[str, float]
+    dim: float
+    parents: dict[str, list[str]]
+    dims: dict[str, float]
+    differences: dict[str, float] = field(default_factory=dict)
+    log10_bayes_factors: dict[str, float] = field(default_factory=dict)
+    heldout: float | None = None
+    is_baseline: bool = False
+    """Whether the others are compared with this one."""
+    nodes: dict[str, dict[str, float]] | None = None
+    explained: dict[str, tuple[float, float]] | None = None
+
+
+def scored_graph(
+    title: str,
+    dag: Graph,
+    scores: Sequence[DecomposableScore],
+    likelihood: FamilyScore,
+    *,
+    per_node: bool = False,
+    explain: bool = False,
+) -> ScoredGraph:
+    """Score a DAG, which reports call `title`."""
+    names = dag.names
+    families = families_of(likelihood, dag)
+    values = {score.name: score.batch(families) for score in scores}
+    dims = dict(zip(names, likelihood.dimensions(families).tolist(), strict=True))
+    scored = ScoredGraph(
+        title,
+        {name: add_up(likelihood.names, families, found) for name, found in values.items()},
+        sum(dims.values()),
+        {name: [names[i] for i in dag.parents(j)] for j, name in enumerate(names)},
+        dims,
+    )
+    if per_node:
+        of_node = {
+            name: {score: float(found[k]) for score, found in values.items()}
+            for k, name in enumerate(names)
+        }
+        scored = replace(scored, nodes=of_node)
+    if explain:
+        scored = replace(scored, explained=_explained(likelihood, names, families))
+    return scored
+
+
+def _explained(
+    likelihood: FamilyScore, names: Sequence[str], families: Sequence[Family]
+) -> dict[str, tuple[float, float]]:
+    """H(x) and I(x;pa) of each node: what the likelihood is without and gains by its parents."""
+    alone = likelihood.batch([(child, ()) for child, _ in families])
+    gain = likelihood.batch(families) - alone
+    return {
+        name: (float(-alone[k]) / likelihood.n, float(gain[k]) / likelihood.n)
+        for k, name in enumerate(names)
+    }
+
+
+def decisive_values(scored: Sequence[ScoredGraph], score: str) -> list[float]:
+    """What ranks the graphs, rounded so that last bits never decide; higher is better."""
+    return [
+        rounded(found.scores[score] if found.heldout is None else -found.heldout)
+        for found in scored
+    ]
+
+
+def ranked(
+    scored: Sequence[ScoredGraph], decisive: Sequence[float], with_bayes_factors: Sequence[str]
+) -> list[ScoredGraph]:
+    """The best first, ties in the order given, with the differences to the best by each score."""
+    if len(scored) == 1:
+        return list(scored)
+    best = {name: max(found.scores[name] for found in scored) for name in scored[0].scores}
+    found = []
+    for k in sorted(range(len(scored)), key=lambda k: -decisive[k]):
+        differences = {name: value - best[name] for name, value in scored[k].scores.items()}
+        factors = {name: differences[name] / math.log(10) for name in with_bayes_factors}
+        found.append(replace(scored[k], differences=differences, log10_bayes_factors=factors))
+    return found

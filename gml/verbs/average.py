@@ -1,0 +1,433 @@
+"""How sure each edge is, over samples of a table or over all graphs: gml.average, `gml average`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gml.counts.counter import Counter
+from gml.counts.memory import MemoryCounter
+from gml.data.dataset import Dataset
+from gml.data.options import Undeclared
+from gml.errors import CannotAnswer, UsageError, parameter
+from gml.graph.equivalence import equivalence_class
+from gml.graph.graph import Graph
+from gml.graph.knowledge import Knowledge
+from gml.independence.registry import TESTS
+from gml.learners.averaging import Averaged, average_graphs, average_probabilities
+from gml.learners.bootstrap import bootstrap_samples, half_samples, learn_replicates
+from gml.learners.ges import ges
+from gml.learners.hillclimb import hill_climb
+from gml.learners.order_mcmc import CHAINS, ITERATIONS, OrderSample, order_mcmc
+from gml.learners.order_posterior import OrderPosterior, edge_posteriors
+from gml.learners.pc import PcResult
+from gml.learners.search import SearchResult
+from gml.parameters import options_of, owners_of
+from gml.progress import Deadline, reporter
+from gml.scores.registry import SCORES
+from gml.verbs.averaged_learners import BY, BY_ORDERS, BY_SAMPLES, BY_SCORE, MOST_PARENTS
+from gml.verbs.choosing import ChosenScore, choose_scores, choose_test
+from gml.verbs.colliders import warn_of_contradictions
+from gml.verbs.knowing import Arcs, Tiers, known_of
+from gml.verbs.opening import Data, open_data
+from gml.verbs.pc import ALPHA, PcSettings
+from gml.verbs.recording import described, learned_by, records_keywords
+
+BOOTSTRAP = 200
+_CHAIN = ("candidates", "iterations", "burn_in", "thin", "chains")
+_OF_PC = ("test", "alpha", "max_cond", "colliders", "on_insufficient")
+_LEARNERS_OF = {
+    "bootstrap": BY_SAMPLES,
+    "seed": (*BY_SAMPLES, "order-mcmc"),
+    **dict.fromkeys(("score", "edge_penalty", "max_parents"), BY_SCORE),
+    **dict.fromkeys(_CHAIN, ("order-mcmc",)),
+    "tabu": ("hc",),
+    **dict.fromkeys(("restarts", "perturb"), ("hc", "ges")),
+    **dict.fromkeys(_OF_PC, ("pc",)),
+}
+
+
+@records_keywords
+def average(
+    data: Data,
+    by: str,
+    *,
+    bootstrap: int | None = None,
+    threshold: float | None = None,
+    seed: int | None = None,
+    score: str | None = None,
+    edge_penalty: float | None = None,
+    max_parents: int | None = None,
+    tabu: int | None = None,
+    restarts: int | None = None,
+    perturb: int | None = None,
+    candidates: int | None = None,
+    iterations: int | None = None,
+    burn_in: int | None = None,
+    thin: int | None = None,
+    chains: int | None = None,
+    test: str | None = None,
+    alpha: float | None = None,
+    max_cond: int | None = None,
+    colliders: str | None = None,
+    on_insufficient: str | None = None,
+    knowledge: Knowledge | str | os.PathLike[str] | None = None,
+    require: Arcs = (),
+    forbid: Arcs = (),
+    tiers: Tiers = (),
+    max_seconds: float | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> Averaged:
+    """Learn how sure each edge is: average many graphs instead of picking one.
+
+    Parameters
+    ----------
+    data
+        A path, a DataFrame, a Dataset or a Counter.
+    by
+        What to average: the graphs that `hc`, `ges` or `pc` learn from samples of the rows, or all
+        DAGs by their posterior probability: `exact`, or `order-mcmc` for many columns.
+    bootstrap, seed
+        Number of samples, 200 by default: of as many rows with replacement by hc and ges, of half
+        of the rows by pc.
+    threshold
+        Least strength of an edge; found from the data, 0.5 of a posterior.
+    score, edge_penalty, max_parents, tabu, restarts, perturb
+        Of the searches; see `gml.hc` and `gml.ges`. The score is bic, or bdeu for posteriors.
+    candidates, iterations, burn_in, thin, chains
+        Of `by="order-mcmc"`: variables that may be parents of each, steps of each chain, steps
+        before, steps from one sample to the next, and chains.
+    test, alpha, max_cond, colliders, on_insufficient
+        Of `by="pc"`; see `gml.pc`.
+    knowledge, require, forbid, tiers
+        What is known beforehand: a `Knowledge` or a file, pairs of names, groups of names from
+        causes to effects.
+    max_seconds
+        Stop after this time with what is ready; the result says so.
+    threads
+        Threads; all cores by default.
+    **options
+        Options of the score or test, and how to read the data; see `gml.read`.
+
+    Examples
+    --------
+    >>> import gml
+    >>> averaged = gml.average("sample_data/asia.csv", by="hc", bootstrap=20)
+    >>> averaged.replicates, averaged.graph.kind
+    (20, 'cpdag')
+    """
+    deadline = Deadline(max_seconds)
+    given = _given(locals())
+    _require_fitting(by, given, options)
+    if seed is not None and test == "permutation":
+        options["seed"] = seed
+    learner, reading = _learner(by, given, options, seed or 0)
+    counter = open_data(
+        data,
+        undeclared=learner.undeclared,
+        offer_available=by not in BY_SCORE,
+        threads=threads,
+        **reading,
+    )
+    known = known_of([v.name for v in counter.variables], knowledge, require, forbid, tiers)
+    limits = _Limits(threshold, known, deadline, threads)
+    settings: dict[str, Any] = {"by": by}
+    if isinstance(learner, _Posterior):
+        settings |= learner.shown
+        averaged, found = learner.average(counter, limits)
+    else:
+        replicates = BOOTSTRAP if bootstrap is None else bootstrap
+        settings |= {"bootstrap": replicates, "seed": seed or 0, **learner.shown}
+        averaged, found = _over_samples(
+            counter, learner, replicates, seed or 0, limits, parameter("by", by)
+        )
+    warn_of_contradictions(averaged.triples, "replicates" if by in BY_SAMPLES else "edges")
+    return described(
+        averaged, counter, learned_by("average", counter, settings, known).also(**found)
+    )
+
+
+@records_keywords
+def average_pc(
+    data: Data,
+    bootstrap: int,
+    *,
+    threshold: float | None = None,
+    seed: int | None = None,
+    test: str = "auto",
+    alpha: float | None = None,
+    max_cond: int | None = None,
+    colliders: str = "max-p",
+    on_insufficient: str = "auto",
+    knowledge: Knowledge | str | os.PathLike[str] | None = None,
+    require: Arcs = (),
+    forbid: Arcs = (),
+    tiers: Tiers = (),
+    max_seconds: float | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> Averaged:
+    """Average the graphs that PC learns from half-samples, as `gml pc --bootstrap` does.
+
+    The parameters are those of `gml.pc`; `gml.average` does the same by other learners too.
+    """
+    deadline = Deadline(max_seconds)
+    if seed is not None and test == "permutation":
+        options["seed"] = seed
+    chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
+    chosen.require_reachable_level()
+    settings = PcSettings(chosen, max_cond, colliders, on_insufficient)
+    counter = open_data(data, undeclared=chosen.undeclared, threads=threads, **reading)
+    known = known_of([v.name for v in counter.variables], knowledge, require, forbid, tiers)
+    limits = _Limits(threshold, known, deadline, threads)
+    averaged, found = _over_samples(
+        counter, _Pc(settings), bootstrap, seed or 0, limits, parameter("bootstrap")
+    )
+    warn_of_contradictions(averaged.triples, "tests")
+    return described(
+        averaged, counter, learned_by("pc", counter, settings.shown, known).also(**found)
+    )
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in _LEARNERS_OF if values[name] is not None}
+
+
+def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Refuse a learner that is none, and what means nothing to the one asked for."""
+    if by not in BY:
+        known = ", ".join(BY)
+        raise UsageError(f"{parameter('by')} must be one of {known}, not {by!r}")
+    fitting = dict(_LEARNERS_OF)
+    for name in options_of(TESTS):
+        if not owners_of(SCORES, name):
+            fitting.setdefault(name, ("pc",))
+    for name in options_of(SCORES):
+        if not owners_of(TESTS, name):
+            fitting[name] = BY_SCORE
+    for name in (*given, *options):
+        learners = fitting.get(name)
+        if learners is not None and by not in learners:
+            raise UsageError(
+                f"{parameter(name)} does not go with {parameter('by', by)} "
+                f"(but {', '.join(learners)})"
+            )
+
+
+def _learner(
+    by: str, given: Mapping[str, Any], options: Mapping[str, Any], seed: int
+) -> tuple[_Pc | _Search | _Posterior, dict[str, Any]]:
+    """Check the options of what learns; returns it, and how to read the data."""
+    if by == "pc":
+        test, reading = choose_test(
+            given.get("test", "auto"),
+            given.get("alpha"),
+            options,
+            default_alpha=ALPHA,
+            df="adjusted",
+        )
+        test.require_reachable_level()
+        chosen = {name: given[name] for name in _OF_PC[2:] if name in given}
+        return _Pc(PcSettings(test, **chosen)), reading
+    # A posterior is over marginal likelihoods, of which bic is but a rough approximation.
+    name = given.get("score", "bdeu" if by in BY_ORDERS else "bic")
+    (score,), reading = choose_scores([name], given.get("edge_penalty", 0.0), options)
+    max_parents = given.get("max_parents")
+    if by in BY_ORDERS:
+        score.require_likelihood(parameter("by", by))
+        if by == "order-mcmc" and max_parents is None:
+            max_parents = MOST_PARENTS
+        chain = {name: given[name] for name in _CHAIN if name in given}
+        return _Posterior(by, score, max_parents, chain, seed), reading
+    if by == "ges":
+        score.require_equivalent("ges")
+    restarts, perturb = given.get("restarts", 0), given.get("perturb")
+    if perturb is not None and not restarts:
+        raise UsageError(f"{parameter('perturb')} is for {parameter('restarts')}")
+    return _Search(by, score, max_parents, given.get("tabu", 0), restarts, perturb, seed), reading
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What holds for every way to average."""
+
+    threshold: float | None
+    knowledge: Knowledge
+    deadline: Deadline
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class _Pc:
+    """PC on half-samples."""
+
+    settings: PcSettings
+
+    @property
+    def undeclared(self) -> Undeclared:
+        return self.settings.test.undeclared
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        return self.settings.shown
+
+    def samples(self, rows: Dataset, replicates: int, seed: int) -> Iterable[Dataset]:
+        return half_samples(rows, replicates, seed=seed)
+
+    def learn(self, counter: Counter, limits: _Limits) -> PcResult:
+        return self.settings.learn(counter, 1, knowledge=limits.knowledge, deadline=limits.deadline)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search by a score on bootstrap samples."""
+
+    by: str
+    score: ChosenScore
+    max_parents: int | None
+    tabu: int
+    restarts: int
+    perturb: int | None
+    seed: int
+
+    @property
+    def undeclared(self) -> Undeclared:
+        return self.score.undeclared
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        tabu = {"tabu": self.tabu} if self.by == "hc" else {}
+        return {
+            "score": self.score.name,
+            "max_parents": self.max_parents,
+            **tabu,
+            "restarts": self.restarts,
+        }
+
+    def samples(self, rows: Dataset, replicates: int, seed: int) -> Iterable[Dataset]:
+        return bootstrap_samples(rows, replicates, seed=seed)
+
+    def learn(self, counter: Counter, limits: _Limits) -> SearchResult:
+        settings: dict[str, Any] = {
+            "max_parents": self.max_parents,
+            "restarts": self.restarts,
+            "perturb": self.perturb,
+            "seed": self.seed,
+            "knowledge": limits.knowledge,
+            "deadline": limits.deadline,
+        }
+        score = self.score.make(counter)
+        if self.by == "ges":
+            return ges(score, **settings)
+        result = hill_climb(score, tabu=self.tabu, **settings)
+        # Which DAG of a class a search ends in is up to the names, the same each time: averaged, it
+        # would look like certainty.
+        return replace(result, graph=equivalence_class(result.dag, limits.knowledge))
+
+
+@dataclass(frozen=True)
+class _Posterior:
+    """All DAGs by their posterior probability, or those of sampled orders."""
+
+    by: str
+    score: ChosenScore
+    max_parents: int | None
+    chain: Mapping[str, Any]
+    seed: int
+
+    @property
+    def undeclared(self) -> Undeclared:
+        return self.score.undeclared
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        chains = {}
+        if self.by == "order-mcmc":
+            chains = {
+                "iterations": self.chain.get("iterations", ITERATIONS),
+                "chains": self.chain.get("chains", CHAINS),
+                "seed": self.seed,
+            }
+        return {**chains, "score": self.score.name, "max_parents": self.max_parents}
+
+    def average(self, counter: Counter, limits: _Limits) -> tuple[Averaged, dict[str, Any]]:
+        """Average DAGs; returns the average, and what the provenance says of it."""
+        settings: dict[str, Any] = {
+            "max_parents": self.max_parents,
+            "threads": limits.threads,
+            "knowledge": limits.knowledge,
+            "deadline": limits.deadline,
+        }
+        score = self.score.make(counter)
+        found: dict[str, Any] = {}
+        posterior: OrderPosterior | OrderSample
+        complete = True
+        if self.by == "exact":
+            posterior = edge_posteriors(score, **settings)
+            found["log_marginal_likelihood"] = posterior.log_marginal
+        else:
+            posterior = order_mcmc(score, seed=self.seed, **self.chain, **settings)
+            found = {
+                "candidates": posterior.candidates,
+                "r_hat": posterior.r_hat,
+                "r_hat_edges": posterior.r_hat_edges,
+                "effective_size": posterior.effective_size,
+                "largest_standard_error": float(posterior.errors.max()),
+                "accepted": list(posterior.accepted),
+            }
+            complete = posterior.complete
+            if not complete:
+                found["complete"] = False
+                reporter().warn(
+                    f"stopped by {parameter('max_seconds')}: the orders sampled so far are averaged"
+                )
+        averaged = average_probabilities(
+            posterior.names,
+            posterior.edges,
+            threshold=0.5 if limits.threshold is None else limits.threshold,
+            knowledge=limits.knowledge,
+        )
+        found |= {"scores_computed": posterior.families, "threshold": averaged.threshold}
+        return replace(averaged, complete=complete), {"prior": posterior.prior, **found}
+
+
+def _over_samples(
+    counter: Counter,
+    learner: _Pc | _Search,
+    replicates: int,
+    seed: int,
+    limits: _Limits,
+    what: str,
+) -> tuple[Averaged, dict[str, Any]]:
+    """Average the graphs of samples; returns the average, and what the provenance says of it."""
+
+    def learn(sample: Dataset) -> Graph | None:
+        result = learner.learn(MemoryCounter(sample, threads=1), limits)
+        return result.graph if result.complete else None
+
+    graphs = learn_replicates(
+        learn,
+        learner.samples(counter.require_rows(what), replicates, seed),
+        total=replicates,
+        threads=limits.threads,
+        deadline=limits.deadline,
+    )
+    if not graphs:
+        raise CannotAnswer(
+            f"{parameter('max_seconds')} was over before the first replicate was learned"
+        )
+    averaged = average_graphs(graphs, threshold=limits.threshold, knowledge=limits.knowledge)
+    reporter().note(
+        f"{averaged.replicates} replicates; edges of strength {averaged.threshold:g} or more"
+    )
+    found: dict[str, Any] = {"replicates": averaged.replicates, "threshold": averaged.threshold}
+    if averaged.replicates == replicates:
+        return averaged, found
+    reporter().warn(
+        f"stopped by {parameter('max_seconds')}: {averaged.replicates} of {replicates} replicates "
+        "are averaged"
+    )
+    return replace(averaged, complete=False), {**found, "complete": False}

@@ -1,0 +1,10 @@
+"""What `average` averages over: learners on samples of the rows, or posteriors over orders."""
+
+from __future__ import annotations
+
+BY_SAMPLES = ("hc", "ges", "pc")
+BY_ORDERS = ("exact", "order-mcmc")
+BY_SCORE = ("hc", "ges", *BY_ORDERS)
+BY = (*BY_SAMPLES, *BY_ORDERS)
+MOST_PARENTS = 3
+"""Parents of a node that order-mcmc allows unless told otherwise."""

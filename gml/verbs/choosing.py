@@ -1,0 +1,153 @@
+"""Tests and scores by name, with the options that were given for them, before there are data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gml.counts.counter import Counter
+from gml.data.options import Undeclared
+from gml.errors import UsageError, parameter
+from gml.independence.base import CounterTest
+from gml.independence.multiplicity import METHODS as ADJUSTMENTS
+from gml.independence.registry import TESTS, check_test, make_test
+from gml.parameters import FOR_LABELS, LABELS, options_of
+from gml.scores.base import DecomposableScore, FamilyScore
+from gml.scores.registry import (
+    EDGE_PENALTY,
+    SCORES,
+    check_scores,
+    make_score,
+    scores_of_numbers,
+)
+
+__all__ = [
+    "ADJUSTMENTS",
+    "EDGE_PENALTY",
+    "SCORES",
+    "TESTS",
+    "ChosenScore",
+    "ChosenTest",
+    "choose_scores",
+    "choose_test",
+    "scores_of_numbers",
+]
+
+
+@dataclass(frozen=True)
+class ChosenTest:
+    """A test, its level, and the options given for it."""
+
+    name: str
+    alpha: float
+    options: Mapping[str, Any]
+
+    @property
+    def undeclared(self) -> Undeclared:
+        """What columns are that nothing declares."""
+        return "labels" if LABELS in TESTS[self.name].columns else "numbers"
+
+    @property
+    def reported_alpha(self) -> float | None:
+        """The level, if the test has one."""
+        return self.alpha if TESTS[self.name].p_value else None
+
+    def require_reachable_level(self) -> None:
+        """Refuse a test that could never reject."""
+        TESTS[self.name].require_level(self.alpha, self.options)
+
+    def make(self, counter: Counter, threads: int | None) -> CounterTest:
+        """Return the test over a counter."""
+        return make_test(self.name, counter, threads=threads, **self.options)
+
+
+def choose_test(
+    name: str,
+    alpha: float | None,
+    options: Mapping[str, Any],
+    *,
+    default_alpha: float,
+    df: str,
+    also_given: Sequence[str] = (),
+) -> tuple[ChosenTest, dict[str, Any]]:
+    """Check the options of a test; returns it, and the keywords that are none of its options.
+
+    `df` is how degrees of freedom are counted unless told otherwise; `also_given` are other
+    keywords that a test may have no use for.
+    """
+    of_tests = options_of(TESTS)
+    own = {key: value for key, value in options.items() if key in of_tests}
+    rest = {key: value for key, value in options.items() if key not in of_tests}
+    given = [*own, *(key for key in rest if key in FOR_LABELS), *also_given]
+    check_test(name, given if alpha is None else [*given, "alpha"])
+    alpha = default_alpha if alpha is None else alpha
+    if not 0 < alpha <= 1:
+        raise UsageError(f"{parameter('alpha')} must be above 0 and at most 1, not {alpha}")
+    if "df" in [option.name for option in TESTS[name].options]:
+        own.setdefault("df", df)
+    return ChosenTest(name, alpha, own), rest
+
+
+@dataclass(frozen=True)
+class ChosenScore:
+    """A score, and the options given for it."""
+
+    name: str
+    options: Mapping[str, Any]
+    edge_penalty: float = 0.0
+
+    @property
+    def undeclared(self) -> Undeclared:
+        """What columns are that nothing declares."""
+        return "labels" if LABELS in SCORES[self.name].columns else "numbers"
+
+    @property
+    def is_equivalent(self) -> bool:
+        """Whether Markov equivalent DAGs have the same score."""
+        return SCORES[self.name].equivalent
+
+    @property
+    def has_bayes_factors(self) -> bool:
+        """Whether differences are logarithms of Bayes factors, at least about."""
+        return not self.edge_penalty and SCORES[self.name].bayes_factors
+
+    def likelihood(self, counter: Counter) -> FamilyScore:
+        """Return the plain likelihood of the same columns."""
+        return SCORES[SCORES[self.name].likelihood](counter)
+
+    def require_equivalent(self, what: str) -> None:
+        """Refuse a score that tells equivalent DAGs apart."""
+        if not self.is_equivalent:
+            raise UsageError(
+                f"{what} is over equivalence classes, whose DAGs {self.name} scores differently; "
+                "use bic, bdeu or another score-equivalent one"
+            )
+
+    def require_likelihood(self, what: str) -> None:
+        """Refuse a score that is no marginal likelihood, not even about."""
+        known = [name for name, score in SCORES.items() if score.bayes_factors]
+        if self.name not in known:
+            raise UsageError(
+                f"{what} needs a marginal likelihood, which {self.name} is not: {', '.join(known)}"
+            )
+
+    def make(self, counter: Counter) -> DecomposableScore:
+        """Return the score over a counter."""
+        return make_score(self.name, counter, edge_penalty=self.edge_penalty, **self.options)
+
+
+def choose_scores(
+    names: Sequence[str], edge_penalty: float, options: Mapping[str, Any]
+) -> tuple[list[ChosenScore], dict[str, Any]]:
+    """Check the options of scores; returns these, and the keywords that are no option of any."""
+    of_scores = options_of(SCORES)
+    own = {key: value for key, value in options.items() if key in of_scores}
+    rest = {key: value for key, value in options.items() if key not in of_scores}
+    check_scores(names, [*own, *(key for key in rest if key in FOR_LABELS)])
+    chosen = []
+    for name in names:
+        taken = {option.name for option in SCORES[name].options}
+        fitting = {key: value for key, value in own.items() if key in taken}
+        chosen.append(ChosenScore(name, fitting, edge_penalty))
+    return chosen, rest

@@ -1,0 +1,131 @@
+"""The tables of a graph on data: gml.fit_params (gml.fit), `gml fit-params`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gml.counts.counter import rows_counted
+from gml.errors import UsageError, listing, parameter
+from gml.graph.provenance import Provenance
+from gml.model.bayesnet import BayesNet
+from gml.model.fit import fit, require_all_seen, unseen_configurations
+from gml.parameters import FOR_LABELS
+from gml.progress import reporter
+from gml.verbs.graphs import GraphLike, given_graph
+from gml.verbs.opening import Data, open_data
+from gml.verbs.recording import plain_keywords
+
+
+def fit_params(
+    data: Data,
+    graph: GraphLike,
+    *,
+    method: str = "mle",
+    prior: str | None = None,
+    ess: float | None = None,
+    intervals: float | None = None,
+    strict: bool = False,
+    gaussian: bool = False,
+    threads: int | None = None,
+    **reading: Any,
+) -> BayesNet:
+    """Fit the conditional probability tables of a graph.
+
+    Parameters
+    ----------
+    data
+        A path, a DataFrame, a Dataset or a Counter.
+    graph
+        A graph, a path, or the result of a learner; of a CPDAG the tables are those of one of its
+        DAGs, with a warning.
+    method
+        `mle`: shares of rows; `bayes`: their mean under a Dirichlet prior.
+    prior, ess
+        Of `method="bayes"`: `bdeu` (ess rows over the table), `k2` or `uniform` (1 per cell), or
+        `jeffreys` (half a row per cell).
+    intervals
+        Add bounds that hold the truth with this probability.
+    strict
+        Refuse a configuration of parents that no row has.
+    gaussian
+        The columns are numbers: fit a linear regression each.
+    threads
+        Threads; all cores by default.
+    **reading
+        How to read the data; see `gml.read`.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> net.cpt("lung").table.round(4).tolist()
+    [[0.9896, 0.0104], [0.9076, 0.0924]]
+    """
+    keywords = {"method": method, "prior": prior, "ess": ess, "intervals": intervals, **reading}
+    flags = {"strict": strict, "gaussian": gaussian}
+    _require_fitting(method, prior, ess, gaussian, [*reading, *(["strict"] * strict)])
+    given = given_graph(graph)
+    dag = given.dag()
+    if given.graph.kind != "dag":
+        reporter().warn(
+            f"{given.name}: a {given.graph.kind}; the tables are those of one of the DAGs it "
+            "stands for"
+        )
+    counter = open_data(
+        data,
+        used=given.columns(),
+        declared=given.graph.levels,
+        undeclared="numbers" if gaussian else "labels",
+        threads=threads,
+        **reading,
+    )
+    net = fit(
+        dag,
+        counter,
+        method=method,
+        prior=prior or "bdeu",
+        ess=1.0 if ess is None else ess,
+        intervals=intervals,
+    )
+    if strict:
+        require_all_seen(net)
+    unseen = unseen_configurations(net)
+    if unseen:
+        reporter().warn(
+            f"{sum(map(len, unseen.values()))} configurations of parents were never seen, and are "
+            f"uniform: for {listing(unseen)}"
+        )
+    set_flags = {name: True for name, is_set in flags.items() if is_set}
+    learning = Provenance.of(
+        "fit-params",
+        options=plain_keywords(keywords | set_flags),
+        rows=rows_counted(counter),
+        data=counter.digest,
+    )
+    treated = counter.missing_treatment
+    if treated is not None and treated.policy != "error":
+        cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
+        rows = counter.in_rows(treated.rows)
+        learning = learning.also(missing={"policy": treated.policy, "rows": rows, "columns": cells})
+    return replace(net, learning=learning)
+
+
+def _require_fitting(
+    method: str, prior: str | None, ess: float | None, gaussian: bool, given: list[str]
+) -> None:
+    """Refuse what does not go together."""
+    if method != "bayes":
+        for name, value in (("prior", prior), ("ess", ess)):
+            if value is not None:
+                raise UsageError(f"{parameter(name)} belongs to {parameter('method', 'bayes')}")
+    if prior not in (None, "bdeu") and ess is not None:
+        raise UsageError(f"{parameter('ess')} belongs to {parameter('prior', 'bdeu')}")
+    if gaussian:
+        if method == "bayes":
+            raise UsageError(
+                f"{parameter('method', 'bayes')} is for levels; numbers are fitted by mle"
+            )
+        for name in (*FOR_LABELS, "strict"):
+            if name in given:
+                raise UsageError(f"{parameter(name)} does not go with {parameter('gaussian')}")

@@ -1,0 +1,111 @@
+"""Greedy equivalence search on a table: gml.ges, `gml ges`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from gml.errors import UsageError, parameter, quote, unknown_name
+from gml.graph.knowledge import Knowledge
+from gml.learners import ges as learner
+from gml.learners.search import SearchResult, Trace
+from gml.progress import reporter
+from gml.scores.base import Score
+from gml.verbs.knowing import Arcs, Tiers
+from gml.verbs.opening import Data
+from gml.verbs.recording import records_keywords
+from gml.verbs.searching import request_search, require_restarts
+
+
+@records_keywords
+def ges(
+    data: Data | Score,
+    *,
+    score: str = "bic",
+    edge_penalty: float = 0.0,
+    phases: Sequence[str] = learner.PHASES,
+    max_parents: int | None = None,
+    restarts: int = 0,
+    perturb: int | None = None,
+    seed: int | None = None,
+    knowledge: Knowledge | str | os.PathLike[str] | None = None,
+    require: Arcs = (),
+    forbid: Arcs = (),
+    tiers: Tiers = (),
+    max_seconds: float | None = None,
+    threads: int | None = None,
+    trace: Trace | None = None,
+    **options: Any,
+) -> SearchResult:
+    """Learn a CPDAG by greedy search over equivalence classes.
+
+    Parameters
+    ----------
+    data
+        A path, a DataFrame, a Dataset or a Counter; or a score of your own.
+    score
+        One of `gml.SCORES` that gives equivalent DAGs the same value.
+    edge_penalty
+        Nats that each edge costs.
+    phases
+        `forward`, `backward` and `turning`, repeated in the order given until none gains.
+    max_parents
+        Most parents of a node.
+    restarts, perturb, seed
+        Search so many times more, each time from the best graph with so many random changes.
+    knowledge, require, forbid, tiers
+        What is known beforehand: a `Knowledge` or a file, pairs of names, groups of names from
+        causes to effects.
+    max_seconds
+        Stop after this time with the best graph so far; the result says so.
+    threads
+        Threads; all cores by default.
+    **options
+        Options of the score (`gml.SCORES[score].options`), and how to read the data; see
+        `gml.read`.
+    trace
+        Gets every step of the search.
+
+    Examples
+    --------
+    >>> import gml
+    >>> gml.ges("sample_data/asia.csv", score="bdeu", ess=10).graph.n_edges
+    8
+    """
+    for number, phase in enumerate(phases):
+        if phase not in learner.PHASES:
+            raise UsageError(unknown_name("phase", phase, learner.PHASES))
+        if phase in phases[:number]:
+            raise UsageError(f"{parameter('phases')} lists {quote(phase)} twice")
+    if not phases:
+        raise UsageError(f"{parameter('phases')} lists no phase")
+    seed = require_restarts(restarts, perturb, seed)
+    request = request_search(
+        "ges",
+        data,
+        score=score,
+        edge_penalty=edge_penalty,
+        max_parents=max_parents,
+        max_seconds=max_seconds,
+        threads=threads,
+        options=options,
+    )
+    request.require_equivalent("ges")
+    if max_parents is not None:
+        reporter().warn(
+            f"with {parameter('max_parents')} GES need not find the true class, however many rows"
+        )
+    search = request.open(knowledge, require, forbid, tiers)
+    result = learner.ges(
+        search.score,
+        phases=phases,
+        max_parents=max_parents,
+        knowledge=search.knowledge,
+        restarts=restarts,
+        perturb=perturb,
+        seed=seed,
+        deadline=search.deadline,
+        trace=trace,
+    )
+    return search.finished(result)

@@ -1,0 +1,115 @@
+"""Hill climbing on a table: gml.hc, `gml hc`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+from gml.errors import parameter
+from gml.graph.equivalence import equivalence_class
+from gml.graph.knowledge import Knowledge
+from gml.learners.hillclimb import hill_climb
+from gml.learners.search import SearchResult, Trace
+from gml.scores.base import Score
+from gml.verbs.graphs import GraphLike, given_graph
+from gml.verbs.knowing import Arcs, Tiers
+from gml.verbs.opening import Data
+from gml.verbs.recording import records_keywords
+from gml.verbs.searching import request_search, require_restarts
+
+
+@records_keywords
+def hc(
+    data: Data | Score,
+    *,
+    score: str = "bic",
+    edge_penalty: float = 0.0,
+    max_parents: int | None = None,
+    tabu: int = 0,
+    restarts: int = 0,
+    perturb: int | None = None,
+    seed: int | None = None,
+    start: GraphLike | None = None,
+    cpdag: bool = False,
+    knowledge: Knowledge | str | os.PathLike[str] | None = None,
+    require: Arcs = (),
+    forbid: Arcs = (),
+    tiers: Tiers = (),
+    max_seconds: float | None = None,
+    threads: int | None = None,
+    trace: Trace | None = None,
+    **options: Any,
+) -> SearchResult:
+    """Learn a DAG that no change of one edge improves.
+
+    Parameters
+    ----------
+    data
+        A path, a DataFrame, a Dataset or a Counter; or a score of your own.
+    score
+        One of `gml.SCORES`.
+    edge_penalty
+        Nats that each edge costs.
+    max_parents
+        Most parents of a node.
+    tabu
+        Go on at a loss for so many moves, leaving the edges of as many last moves alone.
+    restarts, perturb, seed
+        Search so many times more, each time from the best graph with so many random changes.
+    start
+        Begin with this graph, not with the empty one.
+    cpdag
+        Let `graph` be the equivalence class of the DAG.
+    knowledge, require, forbid, tiers
+        What is known beforehand: a `Knowledge` or a file, pairs of names, groups of names from
+        causes to effects.
+    max_seconds
+        Stop after this time with the best graph so far; the result says so.
+    threads
+        Threads; all cores by default.
+    **options
+        Options of the score (`gml.SCORES[score].options`), and how to read the data; see
+        `gml.read`.
+    trace
+        Gets every step of the search.
+
+    Examples
+    --------
+    >>> import gml
+    >>> result = gml.hc("sample_data/asia.csv")
+    >>> result.graph.kind, result.graph.n_edges
+    ('dag', 7)
+    """
+    seed = require_restarts(restarts, perturb, seed)
+    request = request_search(
+        "hc",
+        data,
+        score=score,
+        edge_penalty=edge_penalty,
+        max_parents=max_parents,
+        max_seconds=max_seconds,
+        threads=threads,
+        options=options,
+    )
+    if cpdag:
+        request.require_equivalent(parameter("cpdag"))
+    begin = None if start is None else given_graph(start)
+    search = request.open(knowledge, require, forbid, tiers)
+    if begin is not None:
+        begin.require_columns(search.score.names)
+    result = hill_climb(
+        search.score,
+        max_parents=max_parents,
+        knowledge=search.knowledge,
+        start=None if begin is None else begin.graph,
+        tabu=tabu,
+        restarts=restarts,
+        perturb=perturb,
+        seed=seed,
+        deadline=search.deadline,
+        trace=trace,
+    )
+    if cpdag:
+        result = replace(result, graph=equivalence_class(result.dag, search.knowledge))
+    return search.finished(result)

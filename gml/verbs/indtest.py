@@ -1,0 +1,265 @@
+"""Independence tests on a table: gml.indtest, `gml indtest`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Triple, TripleArray
+from gml.data.columns import Choice
+from gml.errors import UsageError, parameter, unknown_name
+from gml.formats.reports.tests import numbers_of, probability
+from gml.independence.base import IndependenceTest, ResultArrays
+from gml.independence.implied import each_implied
+from gml.independence.multiplicity import adjusted
+from gml.progress import reporter
+from gml.resources import require_memory
+from gml.verbs.choosing import choose_test
+from gml.verbs.graphs import GraphLike, given_graph
+from gml.verbs.opening import Data, open_data
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Question = tuple[str, str, tuple[str, ...]]
+Record = dict[str, Any]
+
+ALPHA = 0.05
+_BATCH = 1 << 15
+# Six numbers and two flags; to adjust p-values they are sorted.
+_BYTES_PER_TEST = 50
+_BYTES_TO_ADJUST = 56
+_SHOWN = 5
+
+
+class _Questions(NamedTuple):
+    """How many questions there are, and how to go through them, as often as need be."""
+
+    number: int
+    each: Callable[[], Iterator[Question]]
+
+
+@dataclass(frozen=True, repr=False)
+class TestReport:
+    """A row for each test, made again each time the rows are gone through."""
+
+    questions: _Questions
+    results: ResultArrays
+    test: IndependenceTest
+    alpha: float | None
+    adjusted: NDArray[np.float64] | None
+
+    def __len__(self) -> int:
+        return self.questions.number
+
+    def __iter__(self) -> Iterator[Record]:
+        asked = zip(self.questions.each(), self.results, strict=True)
+        for k, ((x, y, given), result) in enumerate(asked):
+            log_p = result.log_p
+            if self.adjusted is not None and log_p is not None:
+                log_p = float(self.adjusted[k])
+            yield {
+                "x": x,
+                "y": y,
+                "given": list(given),
+                "test": self.test.name,
+                "df_rule": self.test.df_rule,
+                **numbers_of(result),
+                "p_adjusted": None if self.adjusted is None else probability(log_p),
+                "mi": result.mi,
+                "cramers_v": result.cramers_v,
+                "n": result.n,
+                "alpha": self.alpha,
+                "verdict": self.test.verdict(result, self.alpha or 0.0, log_p),
+            }
+
+    def __getitem__(self, k: int) -> Record:
+        if not -len(self) <= k < len(self):
+            raise IndexError(f"there are {len(self)} tests")
+        return next(islice(self, k % len(self), None))
+
+    @property
+    def verdicts(self) -> set[str]:
+        """The verdicts that occur."""
+        return {row["verdict"] for row in self}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each test."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self))
+
+    def __repr__(self) -> str:
+        lines = [f"<TestReport: {len(self)} tests by {self.test.name}>"]
+        for row in islice(self, _SHOWN):
+            given = f" | {', '.join(row['given'])}" if row["given"] else ""
+            p = "" if row["p_value"] is None else f"  p {row['p_value']:.4g}"
+            lines.append(f"{row['x']} ~ {row['y']}{given}: {row['verdict']}{p}")
+        return "\n".join([*lines, *["…"] * (len(self) > _SHOWN)])
+
+
+def indtest(
+    data: Data,
+    x: str | None = None,
+    y: str | None = None,
+    *,
+    given: str | Sequence[str] = (),
+    all_pairs: bool = False,
+    implied: GraphLike | None = None,
+    test: str = "g",
+    alpha: float | None = None,
+    adjust: str | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> TestReport:
+    """Test whether x and y are independent, given other columns.
+
+    Parameters
+    ----------
+    data
+        A path, a DataFrame, a Dataset or a Counter.
+    x, y, given
+        The two columns, and those to condition on.
+    all_pairs
+        Test every pair of columns instead.
+    implied
+        Test what this DAG implies instead, pair by pair.
+    test, alpha
+        One of `gml.TESTS` and its level, 0.05 by default.
+    adjust
+        Adjust p-values for the number of tests: `bonferroni`, `holm`, `bh` or `by`.
+    threads
+        Threads; all cores by default.
+    **options
+        Options of the test, and how to read the data; see `gml.read`.
+
+    Examples
+    --------
+    >>> import gml
+    >>> report = gml.indtest("sample_data/asia.csv", "smoke", "xray", given="lung")
+    >>> report[0]["verdict"], round(report[0]["p_value"], 4)
+    ('independent', 0.6346)
+    """
+    also = [] if adjust is None else ["adjust"]
+    chosen, reading = choose_test(
+        test, alpha, options, default_alpha=ALPHA, df="full", also_given=also
+    )
+    conditioned = (given,) if isinstance(given, str) else tuple(given)
+    ask, used = _questioner(x, y, conditioned, all_pairs, implied)
+    counter = open_data(data, used=used, undeclared=chosen.undeclared, threads=threads, **reading)
+    questions = ask([variable.name for variable in counter.variables])
+    made = chosen.make(counter, threads)
+    is_adjusted = adjust not in (None, "none")
+    results = _results(questions, made, is_adjusted=is_adjusted)
+    _warn_of_sparse_tables(results)
+    decisive = _adjusted(results, str(adjust)) if is_adjusted else None
+    return TestReport(questions, results, made, chosen.reported_alpha, decisive)
+
+
+def _results(questions: _Questions, test: IndependenceTest, *, is_adjusted: bool) -> ResultArrays:
+    """Run the tests in batches: of each, numbers are kept and nothing else."""
+    kept = _BYTES_PER_TEST + (_BYTES_TO_ADJUST if is_adjusted else 0)
+    require_memory(questions.number * kept, None, f"the results of {questions.number} tests")
+    position = {name: j for j, name in enumerate(test.names)}
+    asked = questions.each()
+    results = None
+    for start in range(0, max(1, questions.number), _BATCH):
+        if start:
+            reporter().status(f"testing: {start:,} of {questions.number:,}")
+        part = test.batch(_triples(islice(asked, _BATCH), position))
+        if results is None:
+            results = ResultArrays.room(questions.number, part)
+        results.put(start, part)
+    reporter().status(None)
+    assert results is not None
+    return results
+
+
+def _triples(questions: Iterable[Question], position: Mapping[str, int]) -> Sequence[Triple]:
+    triples = [(position[a], position[b], tuple(position[c] for c in z)) for a, b, z in questions]
+    if len({len(given) for _, _, given in triples}) != 1:
+        return triples
+    return TripleArray(np.array([(a, b, *given) for a, b, given in triples], dtype=np.int32))
+
+
+def _warn_of_sparse_tables(results: ResultArrays) -> None:
+    if results.df is None:
+        return
+    sparse = int(((results.df > results.n) & (results.n > 0)).sum())
+    if sparse:
+        reporter().warn(
+            f"{sparse} of {len(results)} tests have more degrees of freedom than rows: p-values "
+            f"of little meaning; cut numbers ({parameter('bins')}), use "
+            f"{parameter('test', 'permutation')} or {parameter('min_per_cell')}"
+        )
+
+
+def _questioner(
+    x: str | None, y: str | None, given: tuple[str, ...], all_pairs: bool, implied: GraphLike | None
+) -> tuple[Callable[[Sequence[str]], _Questions], Choice | None]:
+    """Return what to ask, given the names of the columns read, and which columns to read."""
+    asked_for = sum((x is not None, all_pairs, implied is not None))
+    if asked_for > 1:
+        raise UsageError(
+            f"X and Y, {parameter('all_pairs')} and {parameter('implied')} exclude one another"
+        )
+    if asked_for == 0 or (x is None) != (y is None):
+        raise UsageError(
+            f"name X and Y, or say {parameter('all_pairs')} or {parameter('implied')} GRAPH"
+        )
+    named = [name for name in (x, y, *given) if name is not None]
+    if len(set(named)) != len(named):
+        raise UsageError(f"X, Y and {parameter('given')} must be different columns")
+    if x is not None and y is not None:
+        one = _Questions(1, lambda: iter([(x, y, given)]))
+        return lambda names: one, lambda names: [x, y, *given]
+    if all_pairs:
+        return lambda names: _pairs(names, given), None
+    assert implied is not None
+    if given:
+        raise UsageError(
+            f"{parameter('implied')} brings its own conditioning sets; {parameter('given')} "
+            "contradicts"
+        )
+    return _implied(implied)
+
+
+def _pairs(names: Sequence[str], given: tuple[str, ...]) -> _Questions:
+    for name in given:
+        if name not in names:
+            raise UsageError(unknown_name("column", name, names))
+    rest = sorted(set(names) - set(given))
+    if len(rest) < 2:
+        raise UsageError(f"{parameter('all_pairs')} needs two columns beside {parameter('given')}")
+    return _Questions(
+        len(rest) * (len(rest) - 1) // 2,
+        lambda: ((a, b, given) for a, b in combinations(rest, 2)),
+    )
+
+
+def _implied(given: GraphLike) -> tuple[Callable[[Sequence[str]], _Questions], Choice]:
+    found = given_graph(given)
+    graph = found.graph
+    n_nodes = len(graph.names)
+    questions = _Questions(
+        n_nodes * (n_nodes - 1) // 2 - graph.n_edges, lambda: each_implied(graph)
+    )
+    columns = found.columns()
+
+    def used(names: Sequence[str]) -> Sequence[str]:
+        chosen = columns(names)
+        if not questions.number:
+            reporter().warn("the graph implies no independence: every pair has an edge")
+        return chosen
+
+    return lambda names: questions, used
+
+
+def _adjusted(results: ResultArrays, method: str) -> NDArray[np.float64]:
+    log_p = np.nan if results.log_p is None else results.log_p
+    return adjusted(np.where(results.sufficient, log_p, np.nan), method)

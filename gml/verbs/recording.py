@@ -1,0 +1,110 @@
+"""What a result says of how it was made.
+
+A verb says what it did (`Provenance`); the keywords that it was called with are added here, as the
+command line adds the options that were given.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from gml.counts.counter import Counter
+from gml.formats.knowledge import as_json
+from gml.graph.graph import Graph
+from gml.graph.knowledge import Knowledge
+from gml.graph.provenance import Provenance
+
+_Parameters = ParamSpec("_Parameters")
+# What changes nothing in the result, and what has an entry of its own.
+_NOT_RECORDED = {"threads", "digest", "log", "trace", "knowledge", "start", "levels"}
+
+
+class _Learned(Protocol):
+    @property
+    def graph(self) -> Graph: ...
+
+
+_Result = TypeVar("_Result", bound=_Learned)
+
+
+def records_keywords(
+    function: Callable[_Parameters, _Result],
+) -> Callable[_Parameters, _Result]:
+    """Put the keywords of a call into the provenance of the graphs that it returns."""
+
+    @functools.wraps(function)
+    def wrapper(*args: _Parameters.args, **keywords: _Parameters.kwargs) -> _Result:
+        result = function(*args, **keywords)
+        options = plain_keywords(keywords)
+        return with_provenance(result, lambda said: said.also(options=options) if said else said)
+
+    return wrapper
+
+
+def plain_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords that a file can hold and that bear on the result."""
+    return {
+        name: _plain(value)
+        for name, value in sorted(keywords.items())
+        if name not in _NOT_RECORDED and _is_plain(value)
+    }
+
+
+def with_provenance(
+    result: _Result,
+    change: Callable[[Provenance], Provenance],
+    levels: Mapping[str, tuple[str, ...]] | None = None,
+) -> _Result:
+    """Return a result whose graphs say otherwise how they were learned; with levels if given."""
+    changed = {}
+    for name in ("graph", "dag"):
+        graph = getattr(result, name, None)
+        if isinstance(graph, Graph):
+            known = graph.levels if levels is None else levels
+            changed[name] = replace(graph, learning=change(graph.learning), levels=known)
+    return replace(result, **changed)  # type: ignore[type-var]
+
+
+def described(result: _Result, counter: Counter, learning: Provenance) -> _Result:
+    """Return a result whose graphs have the levels of the data, and say how they were learned."""
+    levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
+    return with_provenance(result, lambda said: learning, levels)
+
+
+def learned_by(
+    command: str,
+    counter: Counter,
+    settings: Mapping[str, Any],
+    knowledge: Knowledge,
+    *,
+    rows: int | float | None = None,
+) -> Provenance:
+    """Say how a graph is learned from data with some settings."""
+    learning = Provenance.of(
+        command,
+        options={},
+        settings=settings,
+        rows=counter.n if rows is None else rows,
+        data=counter.digest,
+    )
+    return learning.also(knowledge=as_json(knowledge)) if knowledge else learning
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+    return value is not None and isinstance(value, str | int | float | bool | os.PathLike)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return os.fspath(value) if isinstance(value, os.PathLike) else value

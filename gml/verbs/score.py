@@ -1,0 +1,258 @@
+"""Graphs scored on a table: gml.score, `gml score`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from gml.counts.counter import Counter, rows_counted
+from gml.data.dataset import Dataset
+from gml.data.discretize import cuts_of_levels
+from gml.data.options import ReadingKeywords, reading_options
+from gml.data.resampling import folds as folds_of
+from gml.errors import GraphError, UsageError, listing, parameter
+from gml.model.heldout import held_out_loss, with_common_levels
+from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
+from gml.verbs.choosing import ChosenScore, choose_scores
+from gml.verbs.graphs import GivenGraph, GraphLike, declared_levels, given_graph
+from gml.verbs.opening import Data, declaring, open_data
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Splits = Callable[[], Iterable[tuple[Dataset | Counter, Dataset | Counter]]]
+
+
+@dataclass(frozen=True)
+class ScoreReport(Sequence[ScoredGraph]):
+    """Scored graphs, the best first, and the number of rows.
+
+    `is_worse` says whether a graph is worse than the one that was given to compare with, or below
+    the bound.
+    """
+
+    graphs: tuple[ScoredGraph, ...]
+    rows: int | float
+    is_worse: bool = False
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.graphs[k]
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each graph, or for each node and the graph as a whole."""
+        import pandas as pd
+
+        from gml.formats.reports.scores import rows_of_graphs
+
+        return pd.DataFrame(rows_of_graphs(self.graphs, self.rows))
+
+    def __repr__(self) -> str:
+        best = self.graphs[0]
+        shown = ", ".join(f"{name} {value:.3f}" for name, value in best.scores.items())
+        return f"<ScoreReport: {len(self)} graphs, best {best.graph}: {shown}>"
+
+
+def score(
+    data: Data,
+    graphs: GraphLike | Sequence[GraphLike],
+    *,
+    score: str | Sequence[str] = "bic",
+    edge_penalty: float = 0.0,
+    per_node: bool = False,
+    explain: bool = False,
+    fail_under: float | None = None,
+    compare_to: GraphLike | None = None,
+    holdout: Data | None = None,
+    folds: int | None = None,
+    prior: str | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> ScoreReport:
+    """Score graphs on data, higher is better; several are ranked by the first score.
+
+    Parameters
+    ----------
+    data
+        A path, a DataFrame, a Dataset or a Counter.
+    graphs
+        One or more graphs, paths, or results of learners.
+    score
+        One or more of `gml.SCORES`.
+    edge_penalty
+        Nats that each edge costs.
+    per_node, explain
+        The score of each node too; the likelihood as n(ΣI(x;pa) − ΣH(x)), node by node.
+    fail_under, compare_to
+        A bound, or a graph, that no graph may be below; `is_worse` says whether one is.
+    holdout, folds, prior, seed
+        Fit on `data` and predict other data, or the same by cross-validation; the prior of the
+        tables (`jeffreys`), and the seed of the folds.
+    threads
+        Threads; all cores by default.
+    **options
+        Options of the scores, and how to read the data; see `gml.read`.
+
+    Examples
+    --------
+    >>> import gml
+    >>> gml.score("sample_data/asia.csv", "sample_data/asia.dot", score=["bic", "bdeu"])
+    <ScoreReport: 1 graphs, best sample_data/asia.dot: bic -11184.093, bdeu -11157.371>
+    """
+    chosen, reading = choose_scores(
+        [score] if isinstance(score, str) else score, edge_penalty, options
+    )
+    _require_fitting(reading, holdout, folds, fail_under, prior, seed)
+    several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
+    given = _given_graphs([*several, *([] if compare_to is None else [compare_to])], chosen)
+    levels = declared_levels(given)
+    counter = open_data(
+        data,
+        used=given[0].columns(),
+        declared=levels,
+        undeclared=chosen[0].undeclared,
+        offer_available=False,
+        threads=threads,
+        **reading,
+    )
+    scores = [some.make(counter) for some in chosen]
+    likelihood = chosen[0].likelihood(counter)
+    found = [
+        scored_graph(
+            some.name, some.graph, scores, likelihood, per_node=per_node or explain, explain=explain
+        )
+        for some in given
+    ]
+    if holdout is not None or folds is not None:
+        splits = _splits(counter, holdout, folds, seed or 0, given[0], levels, reading)
+        ess = options.get("ess", 1.0)
+        found = [
+            replace(
+                one,
+                heldout=held_out_loss(
+                    some.graph, splits(), prior=prior or "jeffreys", ess=ess, threads=threads
+                ),
+            )
+            for one, some in zip(found, given, strict=True)
+        ]
+    return _report(found, chosen, fail_under, compare_to is not None, rows_counted(counter))
+
+
+def _report(
+    found: list[ScoredGraph],
+    chosen: Sequence[ChosenScore],
+    fail_under: float | None,
+    is_compared: bool,
+    rows: int | float,
+) -> ScoreReport:
+    decisive = decisive_values(found, chosen[0].name)
+    bounds = [] if fail_under is None else [fail_under]
+    asked = decisive
+    if is_compared:
+        bounds.append(decisive[-1])
+        asked = decisive[:-1]
+        found[-1] = replace(found[-1], is_baseline=True)
+    factors = [some.name for some in chosen if some.has_bayes_factors]
+    return ScoreReport(
+        tuple(ranked(found, decisive, factors)),
+        rows,
+        any(value < bound for value in asked for bound in bounds),
+    )
+
+
+def _require_fitting(
+    reading: Mapping[str, Any],
+    holdout: Data | None,
+    folds: int | None,
+    fail_under: float | None,
+    prior: str | None,
+    seed: int | None,
+) -> None:
+    """Refuse what does not go together."""
+    apart = holdout is not None or folds is not None
+    if holdout is not None and folds is not None:
+        raise UsageError(f"{parameter('holdout')} and {parameter('folds')} exclude one another")
+    if fail_under is not None and apart:
+        raise UsageError(
+            f"{parameter('fail_under')} is for the score; with {parameter('holdout')} or "
+            f"{parameter('folds')}, {parameter('compare_to')}"
+        )
+    if fail_under is not None and fail_under != fail_under:
+        raise UsageError(f"{parameter('fail_under')} is not a number")
+    if not apart and prior is not None:
+        raise UsageError(
+            f"{parameter('prior')} is for {parameter('holdout')} and {parameter('folds')}"
+        )
+    if folds is None and seed is not None:
+        raise UsageError(f"{parameter('seed')} is for {parameter('folds')}")
+    if reading.get("weights_fractional") is not None and folds is not None:
+        raise UsageError(
+            f"{parameter('folds')} splits whole rows; {parameter('weights_fractional')} contradicts"
+        )
+    if reading.get("missing") == "available":
+        raise UsageError(
+            f"{parameter('missing', 'available')}: families on different rows cannot be compared; "
+            "use drop or level"
+        )
+
+
+def _given_graphs(graphs: Sequence[GraphLike], scores: Sequence[ChosenScore]) -> list[GivenGraph]:
+    """Graphs over the same nodes, each as a DAG."""
+    found: list[GivenGraph] = []
+    for number, graph in enumerate(graphs, start=1):
+        given = given_graph(graph, f"graph {number}")
+        bad = [some.name for some in scores if not some.is_equivalent]
+        if given.graph.kind != "dag" and bad:
+            raise UsageError(
+                f"{given.name}: a graph of kind {given.graph.kind} has no score by "
+                f"{', '.join(bad)}, which tells equivalent DAGs apart"
+            )
+        if found and set(given.graph.names) != set(found[0].graph.names):
+            other = set(given.graph.names) ^ set(found[0].graph.names)
+            raise GraphError(
+                f"{given.name} and {found[0].name} have different nodes: {listing(sorted(other))}"
+            )
+        found.append(GivenGraph(given.dag(), given.name))
+    return found
+
+
+def _splits(
+    counter: Counter,
+    holdout: Data | None,
+    folds: int | None,
+    seed: int,
+    first: GivenGraph,
+    levels: Mapping[str, tuple[str, ...]],
+    reading: Mapping[str, Any],
+) -> Splits:
+    """What to fit on and what to predict, made anew for each graph rather than kept."""
+    if folds is not None:
+        rows = counter.require_rows(parameter("folds"))
+        return lambda: folds_of(rows, folds, seed=seed)
+    assert holdout is not None
+    # Intervals that were chosen on the data hold for the others too.
+    options = reading_options(**declaring(cast("ReadingKeywords", reading), levels))
+    cut = {
+        variable.name: variable.levels
+        for variable in counter.variables
+        if variable.levels is not None
+        and (options.bins is not None or variable.name in options.cut)
+        and cuts_of_levels(variable.levels) is not None
+    }
+    others = {name: how for name, how in options.cut.items() if name not in cut}
+    same = {**reading, "levels": options.levels, "bins": None, "cut": others}
+    name = holdout if isinstance(holdout, str) else "the holdout"
+    predicted = open_data(
+        holdout,
+        used=GivenGraph(first.graph, name).columns(),
+        declared=cut,
+        undeclared="numbers" if counter.variables[0].is_continuous else "labels",
+        offer_available=False,
+        **same,
+    )
+    split = with_common_levels(counter, predicted, decimal=options.decimal)
+    return lambda: [split]

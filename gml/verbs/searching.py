@@ -1,0 +1,131 @@
+"""What searches by a score share: the score over the data, and what limits them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from gml.counts.counter import Counter, rows_counted
+from gml.errors import UsageError, parameter
+from gml.graph.knowledge import Knowledge
+from gml.graph.provenance import Provenance
+from gml.learners.search import SearchResult
+from gml.progress import Deadline, reporter
+from gml.scores.base import DecomposableScore, Score, as_score
+from gml.verbs.choosing import ChosenScore, choose_scores
+from gml.verbs.knowing import Arcs, Tiers, known_of
+from gml.verbs.opening import Data, is_data, open_data
+from gml.verbs.recording import described, learned_by
+
+_Found = TypeVar("_Found", bound=SearchResult)
+
+
+@dataclass(frozen=True)
+class OpenSearch:
+    """The score to search by, what limits the search, and how it came to be."""
+
+    score: DecomposableScore
+    max_parents: int | None
+    knowledge: Knowledge
+    deadline: Deadline
+    counter: Counter | None
+    learning: Provenance
+
+    def finished(self, result: _Found, **found: Any) -> _Found:
+        """Return a result that says how it was found; warns if the time was up."""
+        reporter().note(
+            f"score {result.score:.6f}, {result.steps} steps, {result.families} local scores"
+        )
+        if not result.complete:
+            reporter().warn(f"stopped by {parameter('max_seconds')}: this is the best graph so far")
+        if self.counter is None:
+            return result
+        learning = self.learning.also(
+            score=result.score, scores_computed=result.families, steps=result.steps, **found
+        )
+        if not result.complete:
+            learning = learning.also(complete=False)
+        return described(result, self.counter, learning)
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """A search by a score, with its options checked and nothing read yet."""
+
+    command: str
+    data: Data | Score
+    chosen: ChosenScore | None
+    """None for a score that was given as such."""
+    max_parents: int | None
+    reading: Mapping[str, Any]
+    threads: int | None
+    deadline: Deadline
+
+    def require_equivalent(self, what: str) -> None:
+        """Refuse a score that tells equivalent DAGs apart."""
+        if self.chosen is not None:
+            self.chosen.require_equivalent(what)
+
+    def open(
+        self,
+        knowledge: Knowledge | str | os.PathLike[str] | None,
+        require: Arcs,
+        forbid: Arcs,
+        tiers: Tiers,
+    ) -> OpenSearch:
+        """Read the data, make the score, and look at what is known beforehand."""
+        if self.chosen is None:
+            score = as_score(cast("Score", self.data))
+            known = known_of(score.names, knowledge, require, forbid, tiers)
+            return OpenSearch(score, self.max_parents, known, self.deadline, None, Provenance())
+        if self.reading.get("missing") == "available":
+            raise UsageError(
+                f"a search compares families on the same rows; "
+                f"{parameter('missing', 'available')} is for tests and fitting (use drop or level)"
+            )
+        counter = open_data(
+            cast("Data", self.data),
+            undeclared=self.chosen.undeclared,
+            offer_available=False,
+            threads=self.threads,
+            **self.reading,
+        )
+        names = [variable.name for variable in counter.variables]
+        known = known_of(names, knowledge, require, forbid, tiers)
+        settings = {"score": self.chosen.name, "max_parents": self.max_parents}
+        learning = learned_by(self.command, counter, settings, known, rows=rows_counted(counter))
+        score = self.chosen.make(counter)
+        return OpenSearch(score, self.max_parents, known, self.deadline, counter, learning)
+
+
+def request_search(
+    command: str,
+    data: Data | Score,
+    *,
+    score: str,
+    edge_penalty: float,
+    max_parents: int | None,
+    max_seconds: float | None,
+    threads: int | None,
+    options: Mapping[str, Any],
+) -> SearchRequest:
+    """Check the options of a search before anything is read."""
+    deadline = Deadline(max_seconds)
+    if not is_data(data):
+        if options:
+            raise UsageError(
+                f"{', '.join(map(parameter, options))}: a score that is given has its options"
+            )
+        return SearchRequest(command, data, None, max_parents, {}, threads, deadline)
+    (chosen,), reading = choose_scores([score], edge_penalty, options)
+    return SearchRequest(command, data, chosen, max_parents, reading, threads, deadline)
+
+
+def require_restarts(restarts: int, perturb: int | None, seed: int | None) -> int:
+    """Refuse what is about restarts where there are none; returns the seed."""
+    for name, value in (("perturb", perturb), ("seed", seed)):
+        if value is not None and not restarts:
+            raise UsageError(f"{parameter(name)} is for {parameter('restarts')}")
+    return seed or 0
