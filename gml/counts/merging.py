@@ -21,7 +21,7 @@ from gml.data.resampling import distinct_cells
 from gml.errors import DataError, listing, quote
 from gml.kernel.number import parse_number
 from gml.progress import reporter
-from gml.resources import default_budget, require_memory
+from gml.resources import budget_in_force, require_memory
 
 
 def merge_counts(
@@ -84,7 +84,7 @@ def require_room(files: Sequence[CountFile], max_memory: int | None = None) -> N
 
     So it is worth asking before all of them are read.
     """
-    budget = default_budget() if max_memory is None else max_memory
+    budget = budget_in_force(max_memory)
     cells = sum(len(file.counts) for file in files)
     # The last set of a file is the largest.
     widest = max((len(members) for file in files for members in file.sets[-1:]), default=1)

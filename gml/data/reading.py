@@ -44,7 +44,7 @@ from gml.kernel.layout import (
 )
 from gml.kernel.number import parse_number
 from gml.ledger import note_digest
-from gml.resources import default_budget, require_memory
+from gml.resources import budget_in_force, require_memory
 
 # Small tables are read whatever the budget, which is asked again for what is made of them.
 _ALWAYS_READ = 1 << 26
@@ -101,7 +101,7 @@ def read_dataset(
         header = read_header(source, source.name, delimiter)
         chosen = choose_columns(header.names, options, used, source.name)
         specs = _specs(header.names, chosen, options, numeric)
-        limit = max(default_budget(), _ALWAYS_READ)
+        limit = max(budget_in_force(), _ALWAYS_READ)
         dialect = CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=limit)
         cells = _read_cells(source, header, specs, dialect)
         digest = source.digest()

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import GraphError, quote, unknown_name
-from gml.resources import require_memory
+from gml.resources import FEW_BYTES, require_memory
 
 if TYPE_CHECKING:
     import networkx as nx
 
-_FEW_BYTES = 1 << 20
 KINDS = ("dag", "cpdag", "pdag", "pag", "undirected")
 
 
@@ -233,7 +232,7 @@ class Graph:
 
 def require_marks(n: int, matrices: int = 1) -> None:
     """Refuse matrices of n × n bytes that would not fit; small ones do."""
-    if matrices * n * n > _FEW_BYTES:
+    if matrices * n * n > FEW_BYTES:
         require_memory(
             matrices * n * n,
             None,
