@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from gml.errors import CannotAnswer, UsageError, quote
+from gml.errors import CannotAnswer, UsageError, parameter, quote
 
 FEW_BYTES = 1 << 20
 """What nobody is refused: to find out how much is free takes longer than to use so little."""
@@ -165,7 +165,8 @@ def lack_behind(error: BaseException) -> str | None:
     """
     text = str(error)
     if any(failure in text for failure in _THREAD_FAILURES):
-        return "out of threads or of memory for one; try --threads 1, or a higher limit (ulimit)"
+        fewer = parameter("threads", 1)
+        return f"out of threads or of memory for one; try {fewer}, or a higher limit (ulimit)"
     is_known = any(failure in text for failure in _MEMORY_FAILURES)
     if isinstance(error, MemoryError) or (isinstance(error, ImportError | OSError) and is_known):
         return "out of memory"
@@ -186,11 +187,11 @@ def require_memory(n_bytes: int, budget: int | None, what: str, hint: str = "") 
     --------
     >>> require_memory(4000, 1000, "a table")
     Traceback (most recent call last):
-    gml.errors.CannotAnswer: a table would take 3.91 KiB, more than --max-memory allows (1000 bytes)
+    gml.errors.CannotAnswer: a table would take 3.91 KiB, more than `max_memory` allows (1000 bytes)
     """
     budget = budget_in_force(budget)
     if n_bytes > budget:
         raise CannotAnswer(
-            f"{what} would take {format_size(n_bytes)}, more than --max-memory allows "
+            f"{what} would take {format_size(n_bytes)}, more than {parameter('max_memory')} allows "
             f"({format_size(budget)}){hint}"
         )
