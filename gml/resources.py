@@ -19,8 +19,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from gml.errors import CannotAnswer, UsageError, quote
+from gml.errors import CannotAnswer, UsageError, parameter, quote
 
+FEW_BYTES = 1 << 20
+"""What nobody is refused: to find out how much is free takes longer than to use so little."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", re.IGNORECASE)
 _FALLBACK = 1 << 30
@@ -69,7 +71,7 @@ def limited_to(n_bytes: int | None) -> Iterator[None]:
     Examples
     --------
     >>> with limited_to(1000):
-    ...     default_budget()
+    ...     budget_in_force()
     1000
     """
     token = _limit.set(n_bytes)
@@ -79,9 +81,9 @@ def limited_to(n_bytes: int | None) -> Iterator[None]:
         _limit.reset(token)
 
 
-def default_budget() -> int:
-    """Return the budget in force: that of `limited_to`, else half of what is free now."""
-    limit = _limit.get()
+def budget_in_force(given: int | None = None) -> int:
+    """Return the budget given, else that of `limited_to`, else half of what is free now."""
+    limit = _limit.get() if given is None else given
     return _half_of_free_memory() if limit is None else limit
 
 
@@ -163,7 +165,8 @@ def lack_behind(error: BaseException) -> str | None:
     """
     text = str(error)
     if any(failure in text for failure in _THREAD_FAILURES):
-        return "out of threads or of memory for one; try --threads 1, or a higher limit (ulimit)"
+        fewer = parameter("threads", 1)
+        return f"out of threads or of memory for one; try {fewer}, or a higher limit (ulimit)"
     is_known = any(failure in text for failure in _MEMORY_FAILURES)
     if isinstance(error, MemoryError) or (isinstance(error, ImportError | OSError) and is_known):
         return "out of memory"
@@ -184,11 +187,11 @@ def require_memory(n_bytes: int, budget: int | None, what: str, hint: str = "") 
     --------
     >>> require_memory(4000, 1000, "a table")
     Traceback (most recent call last):
-    gml.errors.CannotAnswer: a table would take 3.91 KiB, more than --max-memory allows (1000 bytes)
+    gml.errors.CannotAnswer: a table would take 3.91 KiB, more than `max_memory` allows (1000 bytes)
     """
-    budget = default_budget() if budget is None else budget
+    budget = budget_in_force(budget)
     if n_bytes > budget:
         raise CannotAnswer(
-            f"{what} would take {format_size(n_bytes)}, more than --max-memory allows "
+            f"{what} would take {format_size(n_bytes)}, more than {parameter('max_memory')} allows "
             f"({format_size(budget)}){hint}"
         )

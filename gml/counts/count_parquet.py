@@ -39,7 +39,7 @@ from gml.data.parquet import COUNT_FILE_KEY, StoredFile, is_parquet
 from gml.data.source import open_source
 from gml.errors import DataError, UsageError, listing, quote
 from gml.resources import (
-    default_budget,
+    budget_in_force,
     require_memory,
     require_space_for_arrow,
 )
@@ -129,7 +129,7 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
         import pyarrow.parquet
     except ModuleNotFoundError:
         raise DataError(f"{where}: count files are Parquet, {_EXTRA}") from None
-    budget = default_budget() if max_memory is None else max_memory
+    budget = budget_in_force(max_memory)
     if Path(path).is_file() and not is_parquet(path):
         # Says if it is Parquet that was cut off.
         open_source(path).close()

@@ -38,7 +38,7 @@ from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, listing, quote
 from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
 from gml.name_order import NameOrder
-from gml.resources import default_budget, require_memory
+from gml.resources import budget_in_force, require_memory
 
 __all__ = [
     "Counter",
@@ -117,7 +117,7 @@ class Counter(ABC):
     @property
     def budget(self) -> int:
         """Bytes that a table may take."""
-        return default_budget()
+        return budget_in_force()
 
     def rows(self) -> Dataset | None:
         """Return the rows that are counted; None where the engine holds none."""

@@ -20,7 +20,7 @@ from gml.data.resampling import distinct_rows
 from gml.errors import CannotAnswer, UsageError, counted, listing, unknown_name
 from gml.kernel.layout import DENSE_CELLS
 from gml.progress import reporter
-from gml.resources import default_budget, require_memory
+from gml.resources import budget_in_force, require_memory
 
 MOST_ROWS = 1 << 53
 """Rows that counts can stand for, so that they are exact as floating-point numbers."""
@@ -159,7 +159,7 @@ def count_sets(
     by_name = [counter.order.sorted(members) for members in wanted]
     ordered = sorted(by_name, key=lambda members: (len(members), [rank[j] for j in members]))
     known = columns or {}
-    budget = default_budget() if max_memory is None else max_memory
+    budget = budget_in_force(max_memory)
     parts, starts, taken = [], [0], 0
     for members, (codes, counts) in zip(ordered, _cells(counter, ordered, budget), strict=True):
         taken += codes.nbytes + counts.nbytes

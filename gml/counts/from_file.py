@@ -26,7 +26,7 @@ from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleAr
 from gml.data.dataset import Dataset, Variable, code_type
 from gml.errors import MissingTable, UsageError, quote, unknown_name
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, TableStatistics
-from gml.resources import available_threads, default_budget
+from gml.resources import available_threads, budget_in_force
 
 _ENGINES = 4096
 _SETS_REMEMBERED = 1 << 16
@@ -66,7 +66,7 @@ class CountFileCounter(Counter):
         self._where = where
         self._digest = digest
         self._threads = threads or available_threads()
-        self._budget = default_budget() if max_memory is None else max_memory
+        self._budget = budget_in_force(max_memory)
         position = {name: j for j, name in enumerate(counts.names)}
         for name in (*(columns or ()), *(recodings or ())):
             if name not in position:

@@ -36,7 +36,7 @@ from gml.kernel.interface import CodedData
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, TableStatistics
 from gml.kernel.pool import in_order
 from gml.progress import reporter
-from gml.resources import available_threads, default_budget, require_memory
+from gml.resources import available_threads, budget_in_force, require_memory
 
 _MIN_CHUNK = 16
 # Families per column that make up for counting all pairs first.
@@ -65,7 +65,7 @@ class MemoryCounter(Counter):
     ) -> None:
         self._dataset = dataset
         self._threads = threads or available_threads()
-        self._budget = default_budget() if max_memory is None else max_memory
+        self._budget = budget_in_force(max_memory)
         self.coded = CodedRows(dataset, self.n_levels, self._budget)
         self._families_asked = 0
 

@@ -21,7 +21,7 @@ from gml.data.resampling import distinct_cells
 from gml.errors import DataError, listing, parameter, quote
 from gml.kernel.number import parse_number
 from gml.progress import reporter
-from gml.resources import default_budget, require_memory
+from gml.resources import budget_in_force, require_memory
 
 _FIX_CUTS = f"fix the intervals when counting, by {parameter('cut')} {{}} or {parameter('levels')}"
 
@@ -86,7 +86,7 @@ def require_room(files: Sequence[CountFile], max_memory: int | None = None) -> N
 
     So it is worth asking before all of them are read.
     """
-    budget = default_budget() if max_memory is None else max_memory
+    budget = budget_in_force(max_memory)
     cells = sum(len(file.counts) for file in files)
     # The last set of a file is the largest.
     widest = max((len(members) for file in files for members in file.sets[-1:]), default=1)
@@ -172,6 +172,10 @@ def _require_labels(name: str, labels: tuple[str, ...], options: CountOptions, n
             f"{parameter('bins')} {options.bins}: it would have been cut; "
             f"{_FIX_CUTS.format(quote(name + '=0,10,20'))}"
         )
+
+
+def _fixed_intervals(name: str) -> str:
+    return f"{parameter('cut')} {quote(name + '=0,10,20')} or {parameter('levels')}"
 
 
 Cells = tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.int64]]

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Any
 
 from gml.errors import DataError, quote, raising
-from gml.resources import require_memory
+from gml.resources import FEW_BYTES, require_memory
 
 DEEPEST = 100
 # The digits of the largest float64.
@@ -23,7 +23,6 @@ _MOST_DIGITS = 309
 # worst that can be had for its bytes.
 _ITEM_BYTES = 80
 _TEXT_FACTOR = 3
-_SMALL_TEXT = 1 << 20
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?', re.DOTALL)
 # A pair, half of one, or any other escape.
 _ESCAPE = re.compile(
@@ -57,7 +56,7 @@ def parse_json(
 
 
 def _parsed(text: str, where: str, once: bool) -> Any:
-    if len(text) > _SMALL_TEXT:
+    if len(text) > FEW_BYTES:
         n_bytes = _TEXT_FACTOR * len(text) + _ITEM_BYTES * sum(map(text.count, ",:[{"))
         require_memory(n_bytes, None, f"{where}: its content")
     try:

@@ -19,7 +19,7 @@ from gml.data.parquet_pages import Chunk, DamagedPages, chunks_of
 from gml.data.source import text_codec
 from gml.errors import CannotAnswer, DataError, place, quote
 from gml.kernel.layout import SKIP, ColumnSpec, CsvColumn
-from gml.resources import lack_behind, require_memory, require_space_for_arrow
+from gml.resources import FEW_BYTES, lack_behind, require_memory, require_space_for_arrow
 
 COUNT_FILE_KEY = b"gml/1"
 """The metadata key of Parquet files that hold counts instead of rows."""
@@ -28,9 +28,8 @@ _MAGIC = b"PAR1"
 _MOST_ENTRIES = 100_000
 # Files of a folder beyond these are closed between being looked at and being read.
 _MOST_OPEN = 64
-# What a footer takes once it is parsed, by its bytes; of a small one it is not worth asking.
+# What a footer takes once it is parsed, by its bytes.
 _FOOTER_FACTOR = 30
-_SMALL_FOOTER = 1 << 20
 _BATCH_ROWS = 1 << 14
 # What the values of a batch may take where they are long, and where a few bytes may stand for many.
 _BATCH_BYTES, _REPEATED_BYTES = 1 << 24, 1 << 27
@@ -150,7 +149,7 @@ class StoredFile:
             import pyarrow.parquet as pq
 
             length = self._footer_length()
-            if length > _SMALL_FOOTER:
+            if length > FEW_BYTES:
                 require_memory(_FOOTER_FACTOR * length, None, f"{self.where}: its footer")
             with self.errors():
                 self._metadata = pq.ParquetFile(self._file, pre_buffer=False).metadata

@@ -11,7 +11,7 @@ from gml.data.dataset import code_type
 from gml.data.problems import undeclared
 from gml.errors import DataError, parameter, quote
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
-from gml.resources import default_budget, require_memory
+from gml.resources import budget_in_force, require_memory
 
 # What the values of a column are.
 TEXT, BYTES, NUMERIC, OTHER = range(4)
@@ -27,7 +27,7 @@ class Room:
         self._what = what
         self._taken = 0
         # What is free later is less by what was taken here.
-        self.budget = default_budget()
+        self.budget = budget_in_force()
 
     def take(self, n_bytes: int) -> None:
         """Refuse what is beyond the budget; a negative number gives back."""

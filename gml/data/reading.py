@@ -19,7 +19,7 @@ from gml.data.problems import explain_problem
 from gml.data.source import ByteSource, open_source
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
 from gml.ledger import note_digest
-from gml.resources import default_budget
+from gml.resources import budget_in_force
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +110,7 @@ def _read_text_file(
         header = read_header(source, source.name, delimiter)
         chosen = choose_columns(header.names, options, used, source.name)
         specs = column_specs(header.names, chosen, options)
-        limit = max(default_budget(), _ALWAYS_READ)
+        limit = max(budget_in_force(), _ALWAYS_READ)
         dialect = CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=limit)
         cells = _read_cells(source, header, specs, dialect)
         digest = source.digest()

@@ -8,7 +8,7 @@ takes several times their bytes. So there are limits, whatever the budget is:
 - `MOST_INFLATION`: how many times its size a compressed file may have, beyond `_SMALL_INFLATED`.
   Networks shrink to a fiftieth at most, so that only what is nothing but repetition gets there.
 
-Within them, the budget is asked as the text grows, beyond `_ALWAYS_READ`.
+Within them, the budget is asked as the text grows, beyond `FEW_BYTES`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from itertools import chain
 from gml.data.source import open_source
 from gml.errors import DataError, place, raising
 from gml.ledger import current, is_kept, note_digest
-from gml.resources import default_budget, format_size, require_memory
+from gml.resources import FEW_BYTES, budget_in_force, format_size, require_memory
 
 LONGEST_TEXT = 1 << 30
 LONGEST_LINE = 1 << 26
 MOST_INFLATION = 200
 _SMALL_INFLATED = 1 << 26
-_ALWAYS_READ = 1 << 20
 # The pieces and the whole, of which one wide character makes four bytes of every other one.
 _BYTES_PER_BYTE = 5
 _BLOCK = 1 << 20
@@ -53,7 +52,7 @@ def read_text(
 
 def _decoded(path: str | os.PathLike[str], longest: int, hashed: bool) -> str:
     where = place(path)
-    budget = default_budget()
+    budget = budget_in_force()
     decoder: codecs.IncrementalDecoder | None = None
     pieces = []
     size, line = 0, 1
@@ -61,7 +60,7 @@ def _decoded(path: str | os.PathLike[str], longest: int, hashed: bool) -> str:
         size += len(block)
         if size > longest:
             raise DataError(f"{where}: longer than the limit of {format_size(longest)}")
-        if size > _ALWAYS_READ:
+        if size > FEW_BYTES:
             require_memory(_BYTES_PER_BYTE * size, budget, f"{where}: its text")
         if decoder is None:
             decoder = codecs.getincrementaldecoder(_encoding(block))()

@@ -13,7 +13,7 @@ from gml.errors import GraphError, listing, quote, unknown_name
 from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
 from gml.progress import reporter
-from gml.resources import require_memory
+from gml.resources import FEW_BYTES, require_memory
 
 # A network may have rows that add up to 1 within the first; what is written is read back bit for
 # bit. Files of other programs have six or seven digits.
@@ -22,7 +22,7 @@ _ROUNDED = 1e-5
 # Of a table, a copy to draw from, and what adds up its rows while it is checked.
 _BYTES_PER_CELL = 24
 _BYTES_PER_ROW = 24
-_FEW_BYTES = 1 << 20
+_PIECE = 1 << 20
 _ENOUGH_BITS = 200
 _BLANK = re.compile(r"[\s,]")
 
@@ -48,7 +48,7 @@ class TableRoom:
                 break
         self._total += rows * (columns * _BYTES_PER_CELL + _BYTES_PER_ROW)
         # The budget may be what is free, which takes longer to find than a small table to read.
-        if self._total > self._asked + _FEW_BYTES:
+        if self._total > self._asked + FEW_BYTES:
             at = self._where if line is None else f"{self._where}: line {line}"
             more = " and those before it" if self._asked else ""
             require_memory(self._total, None, f"{at}: the table of {quote(child.name)}{more}")
@@ -169,7 +169,7 @@ def numbers(text: str) -> NDArray[np.float64]:
     position = 0
     while position < len(text):
         # A list of all the words of a large table would take many times what it does.
-        end = _BLANK.search(text, position + _FEW_BYTES)
+        end = _BLANK.search(text, position + _PIECE)
         stop = end.start() if end else len(text)
         words = text[position:stop].replace(",", " ").split()
         pieces.append(np.array(list(map(float, words)), dtype=np.float64))

@@ -28,7 +28,7 @@ from gml.formats.reports.tests import numbers_of
 from gml.graph.knowledge import Knowledge
 from gml.learners.pc import COLLIDER_RULES, PcResult
 from gml.learners.skeleton import TestRecord
-from gml.resources import default_budget, require_memory
+from gml.resources import budget_in_force, require_memory
 
 Record = dict[str, Any]
 
@@ -242,7 +242,7 @@ def read_log(path: str | os.PathLike[str], about: tuple[str, str] | None = None)
     With a pair of variables, only the records that say something `about` them are kept.
     """
     where = place(path)
-    budget = default_budget()
+    budget = budget_in_force()
     records: list[Record] = []
     names: frozenset[str] = frozenset()
     n_bytes = 0

@@ -14,7 +14,7 @@ import numpy as np
 
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, LinearGaussian
-from gml.resources import require_memory
+from gml.resources import FEW_BYTES, require_memory
 
 
 class _EdgeBytes(NamedTuple):
@@ -51,7 +51,6 @@ _TABLES = {
 }
 # One character beyond Latin-1 makes all others of a text as wide.
 _WIDE = 3
-_FEW_BYTES = 1 << 20
 
 
 def require_graph_text(graph: Graph, format: str) -> None:
@@ -104,5 +103,5 @@ def _label(levels: Sequence[str] | None, format: str) -> int:
 def _require(size: int, texts: Iterable[str], what: str) -> None:
     narrow = all(text.isascii() or max(text) <= "\xff" for text in texts)
     size = size if narrow else _WIDE * size
-    if size > _FEW_BYTES:
+    if size > FEW_BYTES:
         require_memory(size, None, what)

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from gml.errors import GraphError, parameter, printable, quote, unknown_name
 from gml.graph.order import find_cycle
 from gml.graph.provenance import Provenance
-from gml.resources import require_memory
+from gml.resources import FEW_BYTES, require_memory
 
 if TYPE_CHECKING:
     import networkx as nx
     import pydot
 
-_FEW_BYTES = 1 << 20
 _EDGES_SHOWN = 8
 KINDS = ("dag", "cpdag", "pdag", "pag", "undirected")
 
@@ -265,7 +264,7 @@ class Graph:
 
 def require_marks(n: int, matrices: int = 1) -> None:
     """Refuse matrices of n × n bytes that would not fit; small ones do."""
-    if matrices * n * n > _FEW_BYTES:
+    if matrices * n * n > FEW_BYTES:
         require_memory(
             matrices * n * n,
             None,

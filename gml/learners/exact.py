@@ -50,7 +50,7 @@ from gml.learners.parent_sets import (
 )
 from gml.learners.search import SearchResult
 from gml.progress import Deadline, reporter
-from gml.resources import default_budget, format_size
+from gml.resources import budget_in_force, format_size
 from gml.scores.base import Score, as_score, total
 
 # The climb when the time was up.
@@ -111,7 +111,7 @@ def exact(
     (7, -11182.742, (7,))
     """
     deadline = deadline or Deadline()
-    budget = default_budget() if max_memory is None else max_memory
+    budget = budget_in_force(max_memory)
     full = as_score(score)
     choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
     found = best_parent_sets(full, choices, max_memory=budget, deadline=deadline)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import FamilyArray
 from gml.graph.bits import members, positions
-from gml.resources import default_budget, require_memory
+from gml.resources import budget_in_force, require_memory
 from gml.scores.base import RESOLUTION, Score, as_score
 
 Column = NDArray[np.float64]
@@ -46,7 +46,7 @@ class LocalScores:
         n = len(score.names)
         # Of the budget in force: `max_memory` is for what is kept and could be computed again.
         require_memory(_SEARCH_BYTES * n * n, None, f"a search over {n} columns")
-        budget = default_budget() if max_memory is None else max_memory
+        budget = budget_in_force(max_memory)
         self._room = min(_MOST_KEPT_BYTES, budget)
         self.names = sorted(score.names)
         self.computed = 0

@@ -44,7 +44,7 @@ from gml.learners.parent_sets import (
     subsets_of,
 )
 from gml.progress import Deadline, reporter
-from gml.resources import available_threads, default_budget, require_memory
+from gml.resources import available_threads, budget_in_force, require_memory
 from gml.scores.base import DecomposableScore, Score, as_score, rounded
 
 MOST_CANDIDATES = 63
@@ -156,7 +156,7 @@ def order_mcmc(
     choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
     n = len(choices.names)
     limit = _CANDIDATES if candidates is None and n > _CANDIDATES + 1 else candidates
-    budget = default_budget() if max_memory is None else max_memory
+    budget = budget_in_force(max_memory)
     model = _Model(full, choices, limit, budget, chains, deadline)
     runs = [
         _Run(model, random, thin, a_batch) for random in np.random.SeedSequence(seed).spawn(chains)

@@ -35,7 +35,7 @@ from gml.graph.knowledge import Knowledge
 from gml.kernel.pool import in_order
 from gml.learners.parent_sets import Sets, all_parent_sets, choices_of
 from gml.progress import Deadline, reporter
-from gml.resources import available_threads, default_budget, require_memory
+from gml.resources import available_threads, budget_in_force, require_memory
 from gml.scores.base import Score, as_score
 
 _HINT = "; use fewer columns, or average by order-mcmc"
@@ -103,7 +103,7 @@ def edge_posteriors(
     0.976
     """
     deadline = deadline or Deadline()
-    budget = default_budget() if max_memory is None else max_memory
+    budget = budget_in_force(max_memory)
     full = as_score(score)
     choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
     n = len(choices.names)

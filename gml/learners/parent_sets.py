@@ -36,7 +36,7 @@ from gml.kernel.layout import NEVER
 from gml.learners.search import Limits
 from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
-from gml.resources import default_budget, require_memory
+from gml.resources import budget_in_force, require_memory
 from gml.scores.base import RESOLUTION, DecomposableScore, Score
 
 MOST_VARIABLES = 64
@@ -134,7 +134,7 @@ def best_parent_sets(
             f"{n} columns are too many for an exact answer: at most {MOST_VARIABLES}"
             "; use fewer columns, or search with gml ges"
         )
-    budget = default_budget() if max_memory is None else max_memory
+    budget = budget_in_force(max_memory)
     deadline = deadline or Deadline()
     none = np.zeros(1, dtype=np.uint64)
     first = [score.bounded_batch(families(choices, x, none)) for x in range(n)]
@@ -303,7 +303,7 @@ def all_parent_sets(
     deadline: Deadline | None = None,
 ) -> tuple[list[Sets], list[NDArray[np.float64]]]:
     """Score every set of parents, for sums over DAGs; at the deadline there is no answer."""
-    budget = default_budget() if max_memory is None else max_memory
+    budget = budget_in_force(max_memory)
     deadline = deadline or Deadline()
     total, done = choices.n_sets, 0
     _require(_BYTES_PER_SET * total, budget, f"the scores of {total:,} sets of parents")

@@ -32,7 +32,7 @@ from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.gaussian import ROUNDING, errors_of
 from gml.model.query import Inference
 from gml.name_order import NameOrder
-from gml.resources import default_budget
+from gml.resources import budget_in_force
 
 # What is held at a time: the tables of the elimination, their rows as shares, the cliques.
 _COPIES = 3
@@ -70,7 +70,7 @@ def kl_divergence(p: BayesNet, q: BayesNet, *, max_memory: int | None = None) ->
     require_same_variables(p, q)
     if p.is_gaussian:
         return Divergence(_of_numbers(p, q))
-    return Divergence(_of_levels(p, q, default_budget() if max_memory is None else max_memory))
+    return Divergence(_of_levels(p, q, budget_in_force(max_memory)))
 
 
 def require_same_variables(p: BayesNet, q: BayesNet) -> None:

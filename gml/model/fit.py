@@ -27,7 +27,7 @@ from gml.counts.exact_algebra import inverse, regression
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, parameter, quote
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
-from gml.resources import default_budget, require_memory
+from gml.resources import budget_in_force, require_memory
 
 METHODS = ("mle", "bayes")
 PRIORS = ("bdeu", "k2", "jeffreys", "uniform")
@@ -88,7 +88,7 @@ def fit(
         return BayesNet(
             tuple(_regress(counter, child, parents, intervals) for child, parents in families)
         )
-    budget = default_budget() if max_memory is None else max_memory
+    budget = budget_in_force(max_memory)
     n_bytes = _CELL_BYTES + (0 if intervals is None else _INTERVAL_BYTES)
     _require_room(counter, families, n_bytes, budget)
     cpts = []

@@ -31,7 +31,7 @@ from gml.graph.triangulation import eliminate_by_min_fill
 from gml.kernel.layout import STEP_KEEP, STEP_MAX
 from gml.model.bayesnet import BayesNet
 from gml.model.log_elimination import LogElimination
-from gml.resources import default_budget, format_size
+from gml.resources import budget_in_force, format_size
 
 _HEADER = 7
 # The kernel's limit; so many axes of two levels are more cells than any machine has.
@@ -127,7 +127,7 @@ class JunctionTree:
         self._factors += [[(node, 1)] for node in self._entered]
         self._numbers, self._indicators = _with_indicators(tables, self._entered)
         self.steps = self._plan(stages, kept)
-        self._require_room(net, default_budget() if max_memory is None else max_memory)
+        self._require_room(net, budget_in_force(max_memory))
         self._table_starts: list[int] = []
         self._support: NDArray[np.float64] | None = None
         if self.steps:

@@ -22,7 +22,7 @@ from gml.kernel.layout import STEP_MAX, STEP_SUM
 from gml.model.bayesnet import BayesNet
 from gml.model.junction_tree import JunctionTree, ancestors, flat_tables
 from gml.progress import reporter
-from gml.resources import default_budget
+from gml.resources import budget_in_force
 
 _TIE = 1e-12
 # The tables of a plan that rows with different gaps share: beyond this, plans of their own pay.
@@ -249,7 +249,7 @@ class Inference:
     def _shared_tree(self, asked: list[int], nodes: list[int]) -> JunctionTree | None:
         """A plan for any evidence on the nodes, if it is small."""
         hidden = sorted({*self._relevant([*asked, *nodes], {}), *nodes})
-        budget = default_budget() if self._max_memory is None else self._max_memory
+        budget = budget_in_force(self._max_memory)
         try:
             return JunctionTree(
                 self.net,

@@ -112,7 +112,7 @@ def test_what_cannot_be_counted(small):
     numbers = Dataset((Variable("x", None),), (np.zeros(3),))
     with pytest.raises(UsageError, match="'x' has numbers"):
         counted(numbers, ("x",))
-    with pytest.raises(CannotAnswer, match="max-memory"):
+    with pytest.raises(CannotAnswer, match="`max_memory`"):
         counted(small, ("A", "B"), max_memory=40)
 
 
@@ -216,7 +216,7 @@ def test_files_that_are_no_count_files(tmp_path, small):
         with pytest.raises(DataError, match=name):
             read_counts(tmp_path / name)
     write_counts(counted(small, ("C",)), tmp_path / "c.parquet")
-    with pytest.raises(CannotAnswer, match="max-memory"):
+    with pytest.raises(CannotAnswer, match="`max_memory`"):
         read_counts(tmp_path / "c.parquet", max_memory=10)
 
 

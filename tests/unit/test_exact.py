@@ -434,7 +434,7 @@ class Random:
 
 def test_what_does_not_fit_is_refused_before_it_is_scored():
     score = Random(40)
-    with pytest.raises(CannotAnswer, match="sets.*--max-memory.*`max_parents`.*gml ges"):
+    with pytest.raises(CannotAnswer, match="sets.*`max_memory`.*`max_parents`.*gml ges"):
         gml.exact(score, max_memory=1 << 30)
     assert score.asked == 40
     with pytest.raises(CannotAnswer, match="at most 64"):

@@ -97,7 +97,7 @@ def test_huge_tables_are_refused():
         tuple(np.zeros(3, dtype=np.uint8) for _ in names),
     )
     graph = gml.Graph.from_edges(names, [(name, "-->", "v7") for name in names[:-1]])
-    with pytest.raises(CannotAnswer, match="max-memory"):
+    with pytest.raises(CannotAnswer, match="`max_memory`"):
         gml.fit(graph, gml.MemoryCounter(data))
 
 

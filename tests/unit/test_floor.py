@@ -13,7 +13,7 @@ from gml.atomic import write_whole
 from gml.data.levels import order_levels
 from gml.errors import GmlWarning, OutputError, UsageError, listing, unknown_name
 from gml.progress import Reporter, StderrReporter, reporter, reporting_to
-from gml.resources import default_budget, format_size, parse_size
+from gml.resources import budget_in_force, format_size, parse_size
 
 
 def test_write_whole(tmp_path):
@@ -139,7 +139,7 @@ def test_bad_sizes(text):
 def test_sizes_for_people():
     assert format_size(10) == "10 bytes"
     assert format_size(3 << 29) == "1.5 GiB"
-    assert default_budget() > 1 << 20
+    assert budget_in_force() > 1 << 20
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_tables_over_the_budget_are_refused_before_they_are_made():
             CannotAnswer, match=r"the table of 'x', 'y' would take 26.8 GiB, more than"
         ):
             TESTS[name](counter)(0, 1)
-    with pytest.raises(CannotAnswer, match="more than --max-memory"):
+    with pytest.raises(CannotAnswer, match="more than `max_memory`"):
         TESTS["g"](counter)(0, 1, (2,))
 
 

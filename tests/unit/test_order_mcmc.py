@@ -174,7 +174,7 @@ def test_usage_and_limits():
         gml.order_mcmc(score, burn_in=-1)
     with pytest.raises(CannotAnswer, match="`max_seconds`"):
         gml.order_mcmc(score, deadline=gml.Deadline(0))
-    with pytest.raises(CannotAnswer, match="--max-memory"):
+    with pytest.raises(CannotAnswer, match="`max_memory`"):
         gml.order_mcmc(score, max_memory=100)
 
 

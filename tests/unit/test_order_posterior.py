@@ -106,7 +106,7 @@ def test_constant_columns_and_no_data_to_speak_of():
 
 def test_limits():
     score = Random(30)
-    with pytest.raises(CannotAnswer, match="--max-memory.*order-mcmc"):
+    with pytest.raises(CannotAnswer, match="`max_memory`.*order-mcmc"):
         gml.edge_posteriors(score, max_parents=2, max_memory=1 << 30)
     assert score.asked == 0
     with pytest.raises(CannotAnswer, match="`max_seconds`"):
