@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.compare import kl_divergence
     from gml.model.fit import fit
-    from gml.model.query import Inference
+    from gml.model.inference import Inference
     from gml.progress import Deadline
     from gml.scores.base import total
     from gml.scores.registry import SCORES
@@ -74,7 +74,7 @@ _HOMES = {
     "Dataset": "gml.data.dataset",
     "Deadline": "gml.progress",
     "Graph": "gml.graph.graph",
-    "Inference": "gml.model.query",
+    "Inference": "gml.model.inference",
     "Knowledge": "gml.graph.knowledge",
     "LinearGaussian": "gml.model.bayesnet",
     "Mark": "gml.graph.graph",

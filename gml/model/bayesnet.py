@@ -7,6 +7,7 @@ errors (`LinearGaussian`). A network has nodes of one sort only.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from gml.data.dataset import MAX_LEVELS, Variable
 from gml.errors import GraphError, listing, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.order import topological_order
+from gml.model.factor import Factor
 
 if TYPE_CHECKING:
     import os
@@ -101,6 +103,14 @@ class CPT:
             names=[parent.name for parent in self.parents],
         )
         return pd.DataFrame(self.table, index=index, columns=columns)
+
+
+def _factor(cpt: CPT) -> Factor:
+    # A parent of one level is a constant, and there may be more of them than axes.
+    varying = [parent for parent in cpt.parents if len(parent.levels or ()) > 1]
+    scope = (*varying, cpt.variable)
+    shape = [len(variable.levels or ()) for variable in scope]
+    return Factor(scope, cpt.table.reshape(shape), conditional=True)
 
 
 def configuration(parents: Sequence[Variable], row: int) -> tuple[str, ...]:
@@ -219,6 +229,13 @@ class BayesNet:
         """Names of the nodes, in order."""
         return self.graph.names
 
+    @functools.cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        """The tables as factors over the parents and, last, the node; for inference on tables."""
+        if self.is_gaussian:
+            raise GraphError("a network of numbers has no factors: these are tables over levels")
+        return tuple(_factor(cpd) for cpd in self.cpds if isinstance(cpd, CPT))
+
     @property
     def is_gaussian(self) -> bool:
         """Whether the nodes are numbers."""
@@ -266,7 +283,7 @@ class BayesNet:
 
         `gml.Inference` answers more questions, and many of them faster.
         """
-        from gml.model.query import Inference
+        from gml.model.inference import Inference
 
         return Inference(self).marginals(evidence, targets)
 

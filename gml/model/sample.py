@@ -3,14 +3,13 @@
 Each node is drawn given its parents, in an order in which they come first (Henrion 1988). A cell is
 a function of the seed, its row and the name of its node alone: any rows can be drawn by any thread,
 and neither the number of rows, nor the order of the nodes, nor an intervention elsewhere changes
-what the same cell would draw from. `intervene` cuts a node from its parents (Pearl 2009, section
-3.2); with `weighted` evidence, observed nodes are fixed and a row has the weight P(observed |
-their sampled parents) (likelihood weighting, Fung & Chang 1990; Shachter & Peot 1990).
+what the same cell would draw from. With `weighted` evidence, observed nodes are fixed and a row has
+the weight P(observed | their sampled parents) (likelihood weighting, Fung & Chang 1990; Shachter &
+Peot 1990).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.data.dataset import Dataset, Variable, code_type
-from gml.errors import CannotAnswer, UsageError, listing, quote, unknown_name
+from gml.errors import CannotAnswer, UsageError, listing, quote
 from gml.kernel.plan import (
     GaussianPlan,
     GaussianStep,
@@ -32,6 +31,7 @@ from gml.kernel.plan import (
 )
 from gml.kernel.pool import in_order
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.evidence import coded
 from gml.model.row_text import RowWriter, row_writer
 from gml.progress import reporter
 from gml.resources import available_threads
@@ -82,7 +82,7 @@ def sampling_plan(
     observed
         Levels (or numbers) of nodes that are fixed.
     """
-    fixed = coded(net, observed or {})
+    fixed = coded(net.variables, observed or {})
     if steps is None:
         steps = [step for step in steps_of(net) if step.target not in fixed]
     keys = _keys(net.names, seed, "value")
@@ -101,53 +101,6 @@ def _keys(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
         text = f"{seed}\0{purpose}\0{name}".encode("utf-8", "surrogatepass")
         keys[j] = np.frombuffer(hashlib.sha256(text).digest()[:16], dtype="<u8")
     return keys
-
-
-def coded(net: BayesNet, values: Mapping[str, str | float]) -> dict[int, float]:
-    """Check values of nodes; return the codes of levels, and numbers, by the nodes' positions."""
-    found: dict[int, float] = {}
-    for name, value in values.items():
-        if name not in net.names:
-            raise UsageError(unknown_name("node", name, net.names))
-        j = net.index(name)
-        levels = net.variables[j].levels
-        if levels is None:
-            if isinstance(value, str) or not math.isfinite(value):
-                raise UsageError(f"node {quote(name)} has numbers, and {value!r} is none")
-            found[j] = float(value)
-        elif value not in levels:
-            raise UsageError(unknown_name(f"level of {quote(name)}", str(value), levels))
-        else:
-            found[j] = levels.index(str(value))
-    return found
-
-
-def intervene(net: BayesNet, values: Mapping[str, str | float]) -> BayesNet:
-    """Return the network where nodes are set by hand: they lose their parents and vary no more.
-
-    Examples
-    --------
-    >>> rain = Variable("rain", ("no", "yes"))
-    >>> wet = Variable("wet", ("no", "yes"))
-    >>> net = BayesNet(
-    ...     (
-    ...         CPT(rain, (), np.array([[0.8, 0.2]])),
-    ...         CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]])),
-    ...     )
-    ... )
-    >>> intervene(net, {"wet": "yes"}).cpt("wet").table
-    array([[0., 1.]])
-    """
-    cpds = list(net.cpds)
-    for j, value in coded(net, values).items():
-        variable = net.variables[j]
-        if variable.levels is None:
-            cpds[j] = LinearGaussian(variable, (), value, (), 0.0)
-        else:
-            table = np.zeros((1, len(variable.levels)))
-            table[0, int(value)] = 1
-            cpds[j] = CPT(variable, (), table)
-    return dataclasses.replace(net, cpds=tuple(cpds))
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ def _check(
 def _explanation(asked: AskedModel, target: Sequence[str]) -> Answer:
     """The best values of the targets, or of all unobserved nodes."""
     from gml.formats.reports.answers import Answer
-    from gml.model.query import Inference
+    from gml.model.inference import Inference
 
     inference = Inference(asked.net)
     found = inference.map(target, asked.levels) if target else inference.mpe(asked.levels)
@@ -162,7 +162,7 @@ def _explanation(asked: AskedModel, target: Sequence[str]) -> Answer:
 def _posterior(asked: AskedModel, target: Sequence[str], *, joint: bool) -> Answer:
     """The distribution of each node, or the joint one of several targets."""
     from gml.formats.reports.answers import Answer
-    from gml.model.query import Inference
+    from gml.model.inference import Inference
 
     inference = Inference(asked.net)
     levels = {variable.name: variable.levels or () for variable in asked.net.variables}

@@ -44,7 +44,7 @@ class ModelRequest:
     def read(self) -> AskedModel:
         """Read the model and find the values."""
         from gml.formats.models import read_model
-        from gml.model.sample import intervene
+        from gml.model.evidence import intervene
         from gml.resources import require_memory
 
         net = read_model(self.path)

@@ -99,7 +99,7 @@ class _LevelAnswers:
     """Probabilities of levels, or the most probable one."""
 
     def __init__(self, asked: AskedModel, question: RowQuestion) -> None:
-        from gml.model.query import Inference
+        from gml.model.inference import Inference
 
         self._inference = Inference(asked.net)
         self._targets = question.targets
@@ -115,7 +115,7 @@ class _LevelAnswers:
             ]
 
     def __call__(self, names: Sequence[str], evidence: NDArray[Any]) -> list[list[str] | None]:
-        from gml.model.query import most_probable
+        from gml.model.inference import most_probable
 
         marginals, log_p = self._inference.marginals_of_rows(self._targets, names, evidence)
         possible = (log_p > -math.inf).tolist()

@@ -1,0 +1,154 @@
+"""Values of nodes: what a caller's values mean, and networks in which some are set by hand.
+
+A value is a level's text, or a number: for a node of numbers that number, for one of levels the
+level that spells it, or else the interval that it lies in.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gml.data.dataset import Variable
+from gml.data.discretize import Intervals, cuts_of_levels
+from gml.errors import UsageError, parameter, quote, unknown_name
+from gml.kernel.number import parse_number
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.resources import require_memory
+
+
+def value_of(variable: Variable, value: object, decimal: str = ".") -> str | float | None:
+    """Return the level, or the number, that a value means; None if it means none.
+
+    Examples
+    --------
+    >>> age = Variable("age", ("[-inf,40)", "[40,50)", "[50,inf)"))
+    >>> value_of(age, 41), value_of(age, "49.5"), value_of(age, "old")
+    ('[40,50)', '[40,50)', None)
+    >>> value_of(Variable("n", ("1", "2")), 2.0), value_of(Variable("x", None), "1e3")
+    ('2', 1000.0)
+    """
+    text = value if isinstance(value, str) else str(value)
+    levels = variable.levels
+    if levels is None:
+        return _number(value, text, decimal)
+    if text in levels:
+        return text
+    if isinstance(value, str):
+        return _interval(levels, text, decimal)
+    number = _number(value, text, decimal)
+    if number is None:
+        return None
+    equal = [level for level in levels if parse_number(level.encode(), ".") == number]
+    if len(equal) == 1:
+        return equal[0]
+    # Whether something is so lies in no interval.
+    return None if isinstance(value, bool | np.bool_) else _interval(levels, repr(number), ".")
+
+
+def _number(value: object, text: str, decimal: str) -> float | None:
+    if isinstance(value, str):
+        return parse_number(text.encode(), decimal)
+    if isinstance(value, numbers.Real | np.bool_):
+        return parse_number(repr(float(value)).encode(), ".")
+    return None
+
+
+def _interval(levels: Sequence[str], text: str, decimal: str) -> str | None:
+    if cuts_of_levels(levels) is None:
+        return None
+    place = Intervals(levels).code_of(text, decimal)
+    return None if place is None else levels[place]
+
+
+def unknown_value(variable: Variable, value: object) -> str:
+    """Say that a value means nothing for a variable."""
+    if variable.levels is None:
+        shown = quote(value) if isinstance(value, str) else repr(value)
+        return f"node {quote(variable.name)} has numbers, and {shown} is none"
+    return unknown_name(f"level of {quote(variable.name)}", str(value), variable.levels)
+
+
+def resolved(
+    variables: Sequence[Variable], values: Mapping[str, Any] | None
+) -> dict[str, str | float]:
+    """Return the levels, or numbers, that values of nodes mean."""
+    known = {variable.name: variable for variable in variables}
+    found = {}
+    for name, value in (values or {}).items():
+        if name not in known:
+            raise UsageError(unknown_name("node", name, known))
+        meant = value_of(known[name], value)
+        if meant is None:
+            raise UsageError(unknown_value(known[name], value))
+        found[name] = meant
+    return found
+
+
+def coded(variables: Sequence[Variable], values: Mapping[str, Any]) -> dict[int, float]:
+    """Return the codes of levels, and numbers, by the positions of the nodes."""
+    position = {variable.name: j for j, variable in enumerate(variables)}
+    found = {}
+    for name, value in resolved(variables, values).items():
+        levels = variables[position[name]].levels
+        found[position[name]] = float(value) if levels is None else levels.index(str(value))
+    return found
+
+
+def intervene(net: BayesNet, values: Mapping[str, Any]) -> BayesNet:
+    """Return the network where nodes are set by hand: they lose their parents and vary no more.
+
+    What they depended on is cut off (Pearl 2009, section 3.2).
+
+    Examples
+    --------
+    >>> rain = Variable("rain", ("no", "yes"))
+    >>> wet = Variable("wet", ("no", "yes"))
+    >>> net = BayesNet(
+    ...     (
+    ...         CPT(rain, (), np.array([[0.8, 0.2]])),
+    ...         CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]])),
+    ...     )
+    ... )
+    >>> intervene(net, {"wet": "yes"}).cpt("wet").table
+    array([[0., 1.]])
+    """
+    if not values:
+        return net
+    cpds = list(net.cpds)
+    for j, value in coded(net.variables, values).items():
+        variable = net.variables[j]
+        if variable.levels is None:
+            cpds[j] = LinearGaussian(variable, (), value, (), 0.0)
+        else:
+            table = np.zeros((1, len(variable.levels)))
+            table[0, int(value)] = 1
+            cpds[j] = CPT(variable, (), table)
+    return dataclasses.replace(net, cpds=tuple(cpds))
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """A network after what is set by hand, this, and what is observed then."""
+
+    net: BayesNet
+    do: dict[str, str | float]
+    evidence: dict[str, str | float]
+
+
+def circumstances(
+    net: BayesNet, evidence: Mapping[str, Any] | None = None, do: Mapping[str, Any] | None = None
+) -> Circumstances:
+    """Find what values mean, and set some of them by hand."""
+    done, observed = resolved(net.variables, do), resolved(net.variables, evidence)
+    both = [name for name in observed if name in done]
+    if both:
+        raise UsageError(f"{quote(both[0])} cannot be both set by {parameter('do')} and observed")
+    if net.is_gaussian:
+        require_memory(3 * 8 * len(net.names) ** 2, None, "the errors of all nodes")
+    return Circumstances(intervene(net, done), done, observed)
