@@ -30,15 +30,16 @@ MAY_USE = {
     "gate": {"learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "formats": {"gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "pictures": {"formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
+    "verbs": {"formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "cli": {
-        "pictures", "formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel",
+        "verbs", "pictures", "formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel",
         "graph",
     },
 }  # fmt: skip
 
 # Packages that may be imported only in some places, and there only inside a function.
 HEAVY = {
-    "pandas": {"data/dataset.py", "model/bayesnet.py"},
+    "pandas": {"data/dataset.py", "model/answer.py", "model/bayesnet.py", "model/predict.py"},
     "networkx": {"formats/graphml.py", "graph/graph.py"},
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/source.py"},

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import MAX_LEVELS, Variable
-from gml.errors import GraphError, listing, quote, unknown_name
+from gml.errors import GraphError, counted, listing, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 from gml.model.factor import Factor
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gml.data.dataset import Dataset
+    from gml.model.answer import Answer
+    from gml.model.predict import Predictions
 
 _SUM_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CPT:
     """P(variable | parents): `table` has a row a configuration and a column a level.
 
@@ -73,6 +75,11 @@ class CPT:
                 f"{where} has a row that adds up to {self.table[row].sum():.9g}, not 1"
                 f"{described_row(self.parents, row)}"
             )
+
+    def __repr__(self) -> str:
+        given = listing(parent.name for parent in self.parents)
+        family = quote(self.variable.name) + (f" given {given}" if given else "")
+        return f"CPT({family}: {len(self.table)} x {self.n_levels})"
 
     @property
     def n_levels(self) -> int:
@@ -167,7 +174,7 @@ class LinearGaussian:
         return frame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BayesNet:
     """Nodes in order, each with its distribution given its parents.
 
@@ -183,6 +190,8 @@ class BayesNet:
     ... )
     >>> net.graph.parents(1), net.n_parameters
     ([0], 3)
+    >>> net
+    BayesNet(2 nodes of levels, 1 edge: 'rain', 'wet')
     """
 
     cpds: tuple[CPT | LinearGaussian, ...]
@@ -218,6 +227,11 @@ class BayesNet:
         levels = {v.name: v.levels for v in known.values() if v.levels is not None}
         graph = Graph.from_edges(names, edges, kind="dag", levels=levels, learning=self.learning)
         object.__setattr__(self, "graph", graph)
+
+    def __repr__(self) -> str:
+        sort = "numbers" if self.is_gaussian else "levels"
+        size = f"{counted(len(self.cpds), 'node')} of {sort}, {counted(self.graph.n_edges, 'edge')}"
+        return f"BayesNet({size}: {listing(self.names)})"
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -271,21 +285,80 @@ class BayesNet:
         return cpd
 
     def sample(self, n: int, *, seed: int = 0) -> Dataset:
-        """Draw n rows; see `gml.model.sample.sample`."""
+        """Draw n rows; `gml.verbs.sample.sample` draws given evidence too."""
         from gml.model.sample import sample
 
         return sample(self, n, seed=seed)
 
     def query(
-        self, targets: Sequence[str] | None = None, evidence: Mapping[str, str] | None = None
-    ) -> dict[str, NDArray[np.float64]]:
-        """Return P(node | evidence) of the targets, or of every node that is not observed.
+        self,
+        target: str | Sequence[str] | None = None,
+        evidence: Mapping[str, Any] | None = None,
+        *,
+        do: Mapping[str, Any] | None = None,
+        each: bool = False,
+    ) -> Answer:
+        """Return the distribution of a target given evidence, of several their joint one.
 
-        `gml.Inference` answers more questions, and many of them faster.
+        See `gml.model.query.query`; `gml.Inference` answers many questions faster.
+
+        Examples
+        --------
+        >>> import gml
+        >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+        >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), counter)
+        >>> net.query("lung", {"xray": "yes"})
+        P(xray=yes) = 0.10317
+        node  level  probability
+        lung  no     0.521722
+        lung  yes    0.478278
         """
-        from gml.model.inference import Inference
+        from gml.model.query import query
 
-        return Inference(self).marginals(evidence, targets)
+        return query(self, target, evidence, do=do, each=each)
+
+    def mpe(
+        self, evidence: Mapping[str, Any] | None = None, *, do: Mapping[str, Any] | None = None
+    ) -> Answer:
+        """Return the most probable values of all unobserved nodes together."""
+        from gml.model.query import best
+
+        return best(self, None, evidence, do=do)
+
+    def map(
+        self,
+        target: str | Sequence[str],
+        evidence: Mapping[str, Any] | None = None,
+        *,
+        do: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Return the most probable values of the target, the other nodes summed out."""
+        from gml.model.query import best
+
+        return best(self, target, evidence, do=do)
+
+    def predict(
+        self,
+        data: Dataset | pd.DataFrame,
+        target: str,
+        *,
+        evidence: Mapping[str, Any] | None = None,
+        do: Mapping[str, Any] | None = None,
+        missing: str = "unobserved",
+        ignore_unknown: bool = False,
+    ) -> Predictions:
+        """Predict a node from each row of a table; see `gml.model.predict.predict`."""
+        from gml.model.predict import predict
+
+        return predict(
+            self,
+            data,
+            target,
+            evidence=evidence,
+            do=do,
+            missing=missing,
+            ignore_unknown=ignore_unknown,
+        )
 
     def log_likelihood(self, data: Dataset) -> float:
         """Return ln P(data); −infinity if a row has probability 0."""

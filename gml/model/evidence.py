@@ -7,6 +7,8 @@ level that spells it, or else the interval that it lies in.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +24,54 @@ from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.resources import require_memory
 
 
-def value_of(variable: Variable, value: object, decimal: str = ".") -> str | float | None:
+class Meaning:
+    """What values mean for a variable."""
+
+    def __init__(self, variable: Variable, decimal: str = ".") -> None:
+        levels = variable.levels
+        self._decimal = decimal
+        self._codes = None if levels is None else {level: k for k, level in enumerate(levels)}
+        is_cut = levels is not None and cuts_of_levels(levels) is not None
+        self._intervals = Intervals(levels or ()) if is_cut else None
+
+    def code_of(self, value: object) -> float | None:
+        """Return the code of the level, or the number, that a value means; None if none."""
+        if self._codes is None:
+            return self._number(value)
+        text = value if isinstance(value, str) else str(value)
+        if text in self._codes:
+            return self._codes[text]
+        if not isinstance(value, str):
+            number = self._number(value)
+            if number is None:
+                return None
+            if number in self._spelled:
+                return self._spelled[number]
+            # Whether something is so lies in no interval.
+            if isinstance(value, bool | np.bool_):
+                return None
+            text = repr(number).replace(".", self._decimal)
+        return None if self._intervals is None else self._intervals.code_of(text, self._decimal)
+
+    def _number(self, value: object) -> float | None:
+        if isinstance(value, str):
+            return parse_number(value.encode(), self._decimal)
+        if isinstance(value, numbers.Real | np.bool_) and math.isfinite(value):
+            return float(value)
+        return None
+
+    @functools.cached_property
+    def _spelled(self) -> dict[float, int]:
+        """The code of each number that just one level spells."""
+        found: dict[float, list[int]] = {}
+        for level, code in (self._codes or {}).items():
+            number = parse_number(level.encode(), self._decimal)
+            if number is not None:
+                found.setdefault(number, []).append(code)
+        return {number: codes[0] for number, codes in found.items() if len(codes) == 1}
+
+
+def value_of(variable: Variable, value: object) -> str | float | None:
     """Return the level, or the number, that a value means; None if it means none.
 
     Examples
@@ -33,37 +82,8 @@ def value_of(variable: Variable, value: object, decimal: str = ".") -> str | flo
     >>> value_of(Variable("n", ("1", "2")), 2.0), value_of(Variable("x", None), "1e3")
     ('2', 1000.0)
     """
-    text = value if isinstance(value, str) else str(value)
-    levels = variable.levels
-    if levels is None:
-        return _number(value, text, decimal)
-    if text in levels:
-        return text
-    if isinstance(value, str):
-        return _interval(levels, text, decimal)
-    number = _number(value, text, decimal)
-    if number is None:
-        return None
-    equal = [level for level in levels if parse_number(level.encode(), ".") == number]
-    if len(equal) == 1:
-        return equal[0]
-    # Whether something is so lies in no interval.
-    return None if isinstance(value, bool | np.bool_) else _interval(levels, repr(number), ".")
-
-
-def _number(value: object, text: str, decimal: str) -> float | None:
-    if isinstance(value, str):
-        return parse_number(text.encode(), decimal)
-    if isinstance(value, numbers.Real | np.bool_):
-        return parse_number(repr(float(value)).encode(), ".")
-    return None
-
-
-def _interval(levels: Sequence[str], text: str, decimal: str) -> str | None:
-    if cuts_of_levels(levels) is None:
-        return None
-    place = Intervals(levels).code_of(text, decimal)
-    return None if place is None else levels[place]
+    code = Meaning(variable).code_of(value)
+    return code if code is None or variable.levels is None else variable.levels[int(code)]
 
 
 def unknown_value(variable: Variable, value: object) -> str:

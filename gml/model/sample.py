@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.data.dataset import Dataset, Variable, code_type
-from gml.errors import CannotAnswer, UsageError, listing, quote
+from gml.data.dataset import Dataset, Variable, code_type, fractional_weights
+from gml.errors import CannotAnswer, UsageError, listing, parameter, quote
 from gml.kernel.plan import (
     GaussianPlan,
     GaussianStep,
@@ -46,6 +46,7 @@ WEIGHT = "weight"
 _LARGEST_LOG = 709.0
 _CHUNK_ROWS = 8192
 _CHUNK_BYTES = 1 << 22
+_NO_WEIGHT = "the evidence had probability 0 in every row: all weights are 0"
 
 
 def steps_of(net: BayesNet) -> list[Step]:
@@ -242,15 +243,31 @@ def sample(
     True
     """
     rows = network_rows(net, seed=seed, missing_rate=missing_rate)
+    return draw_rows(rows, n, threads=threads, first_row=first_row)
+
+
+def draw_rows(rows: Rows, n: int, *, threads: int | None = None, first_row: int = 0) -> Dataset:
+    """Draw n rows as a table, with their weights if they have some."""
+    if n < 0:
+        raise UsageError(f"{parameter('n')} must be 0 or more, not {n}")
     columns = rows.new_columns(n)
     draw = rows.drawer()
+    drawn: NDArray[np.float64] = np.zeros(n if rows.weigh is not None else 0)
 
     def fill(start: int) -> None:
-        draw(first_row + start, [column[start : start + _CHUNK_ROWS] for column in columns])
+        part = slice(start, start + _CHUNK_ROWS)
+        found = draw(first_row + start, [column[part] for column in columns])
+        if found is not None:
+            drawn[part] = found
 
     for _ in in_order(fill, range(0, n, _CHUNK_ROWS), threads or available_threads()):
         pass
-    return Dataset(rows.variables, tuple(columns))
+    if rows.weigh is None:
+        return Dataset(rows.variables, tuple(columns))
+    if n and not drawn.any():
+        reporter().warn(_NO_WEIGHT)
+    weights, unit = fractional_weights(drawn)
+    return Dataset(rows.variables, tuple(columns), weights, unit=unit)
 
 
 def csv_chunks(
@@ -280,7 +297,7 @@ def csv_chunks(
         yield text
         reporter().advance("sampling", min(done * step, n), n)
     if n and heaviest == 0:
-        reporter().warn("the evidence had probability 0 in every row: all weights are 0")
+        reporter().warn(_NO_WEIGHT)
 
 
 class _Slot:

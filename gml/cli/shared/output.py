@@ -22,12 +22,12 @@ from gml.progress import reporter
 if TYPE_CHECKING:
     from gml.counts.countfile import CountFile
     from gml.data.profile import Profile
-    from gml.formats.reports.answers import Answer
     from gml.formats.reports.comparisons import ComparedPair
     from gml.formats.reports.rows import Rows
     from gml.formats.reports.scores import ScoredGraph
     from gml.gate.result import CheckReport
     from gml.graph.graph import Graph
+    from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
 
 Function = TypeVar("Function", bound=Callable[..., Any])

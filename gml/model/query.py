@@ -1,0 +1,153 @@
+"""Questions to a network, of levels or of numbers: distributions, and best assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gml.errors import UsageError, parameter
+from gml.model.answer import (
+    Answer,
+    BestValues,
+    Distribution,
+    Explanation,
+    Joint,
+    Marginals,
+    Moments,
+)
+from gml.model.bayesnet import BayesNet
+from gml.model.evidence import Circumstances, circumstances
+from gml.model.gaussian import gaussian_posterior
+from gml.model.inference import Inference
+
+Names = str | Sequence[str] | None
+
+
+def query(
+    net: BayesNet,
+    target: Names = None,
+    evidence: Mapping[str, Any] | None = None,
+    *,
+    do: Mapping[str, Any] | None = None,
+    each: bool = False,
+    max_memory: int | None = None,
+) -> Answer:
+    """Return what a network says of the target, given evidence.
+
+    Parameters
+    ----------
+    net
+        Of levels or of numbers.
+    target
+        A node; or several, for their joint distribution. Without it, every node that is neither
+        observed nor set has its own distribution in the answer.
+    evidence
+        Values observed: levels, or numbers, which for a node of intervals mean the one that they
+        lie in.
+    do
+        Values set by hand before that, which cuts nodes from their parents.
+    each
+        The targets one by one, not jointly.
+    max_memory
+        Bytes that tables may take; by default half of what is free.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit(
+    ...     gml.read_graph("sample_data/asia.dot"),
+    ...     gml.MemoryCounter(gml.read("sample_data/asia.csv")),
+    ... )
+    >>> answer = query(net, "lung", {"xray": "yes"})
+    >>> round(answer["lung"]["yes"], 4)
+    0.4783
+    >>> query(net, ["lung", "bronc"], {"xray": "yes"}).table.shape
+    (2, 2)
+    """
+    given, names = circumstances(net, evidence, do), names_of(target)
+    joint = len(names) > 1 and not each
+    if net.is_gaussian:
+        return _moments(given, names, joint=joint)
+    inference = Inference(given.net, max_memory=max_memory)
+    if joint:
+        table, log_evidence = inference.joint(names, given.evidence)
+        variables = tuple(given.net.variables[given.net.index(name)] for name in names)
+        return Joint(given.evidence, given.do, log_evidence, variables, table)
+    found, log_evidence = inference.posterior(given.evidence, names or None)
+    distributions = {
+        name: Distribution(given.net.variables[given.net.index(name)], table)
+        for name, table in found.items()
+    }
+    return Marginals(given.evidence, given.do, log_evidence, distributions)
+
+
+def best(
+    net: BayesNet,
+    target: Names = None,
+    evidence: Mapping[str, Any] | None = None,
+    *,
+    do: Mapping[str, Any] | None = None,
+    max_memory: int | None = None,
+) -> Answer:
+    """Return the most probable values together: of the target, or of all that is not observed.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit(
+    ...     gml.read_graph("sample_data/asia.dot"),
+    ...     gml.MemoryCounter(gml.read("sample_data/asia.csv")),
+    ... )
+    >>> best(net, ["lung", "tub"], {"xray": "yes"})
+    P(xray=yes) = 0.10317
+    P(this | evidence) = 0.474069
+    node  level
+    lung  yes
+    tub   no
+    """
+    given, names = circumstances(net, evidence, do), names_of(target)
+    if net.is_gaussian:
+        found = gaussian_posterior(given.net, _numbers(given), names or None)
+        values = dict(zip(found.names, found.mean.tolist(), strict=True))
+        return BestValues(_numbers(given), given.do, found.log_density, values)
+    inference = Inference(given.net, max_memory=max_memory)
+    assignment = inference.map(names, given.evidence) if names else inference.mpe(given.evidence)
+    return Explanation(
+        given.evidence,
+        given.do,
+        assignment.log_evidence,
+        assignment.levels,
+        min(0.0, assignment.log_probability),
+    )
+
+
+def names_of(target: Names) -> tuple[str, ...]:
+    """Return the names asked for: a plain string is one of them."""
+    if target is None:
+        return ()
+    names = (target,) if isinstance(target, str) else tuple(target)
+    if not all(isinstance(name, str) for name in names):
+        raise UsageError(f"{parameter('target')} must be a name or a list of names, not {target!r}")
+    return names
+
+
+def _numbers(given: Circumstances) -> dict[str, float]:
+    return {name: float(value) for name, value in given.evidence.items()}
+
+
+def _moments(given: Circumstances, names: tuple[str, ...], *, joint: bool) -> Moments:
+    """Mean and standard deviation of each node; several targets with their correlations too."""
+    found = gaussian_posterior(given.net, _numbers(given), names or None)
+    pairs = None
+    if joint:
+        pairs = {
+            (name, other): found.r(i, j)
+            for i, name in enumerate(found.names)
+            for j, other in enumerate(found.names)
+        }
+    deviations = np.array([found.sd(k) for k in range(len(found.names))])
+    return Moments(
+        _numbers(given), given.do, found.log_density, found.names, found.mean, deviations, pairs
+    )
