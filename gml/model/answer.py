@@ -87,7 +87,7 @@ def aligned(rows: Sequence[Row], n_rows: int | None = None) -> list[str]:
     """Return lines of a table that fits on a screen: a header, and the first of all rows."""
     if not rows:
         return ["no results"]
-    table = [[printable(key) for key in rows[0]]]
+    table = [[_cell(key) for key in rows[0]]]
     table += [[_cell(value) for value in row.values()] for row in rows[:SHOWN_ROWS]]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [

@@ -41,8 +41,8 @@ def query(
     net
         Of levels or of numbers.
     target
-        A node; or several, for their joint distribution. Without it, every node that is neither
-        observed nor set has its own distribution in the answer.
+        A node; or several, for their joint distribution. Without it, every node that is not
+        observed has its own distribution in the answer.
     evidence
         Values observed: levels, or numbers, which for a node of intervals mean the one that they
         lie in.

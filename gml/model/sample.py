@@ -123,7 +123,9 @@ class Rows:
         if not names:
             raise UsageError("the model has no nodes to sample")
         if not 0 <= self.missing_rate <= 1:
-            raise UsageError(f"the missing rate {self.missing_rate} is not between 0 and 1")
+            raise UsageError(
+                f"{parameter('missing_rate')} must be between 0 and 1, not {self.missing_rate}"
+            )
         if self.weigh is not None and WEIGHT in names:
             raise UsageError(f"a node is named {WEIGHT!r}, as the column of weights would be")
         empty = [v.name for v in self.variables if "" in (v.levels or ())]
