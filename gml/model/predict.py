@@ -134,12 +134,34 @@ def predict(
     >>> len(found), found.predicted[0], found.levels
     (5000, 'no', ('no', 'yes'))
     """
+    if not isinstance(data, Dataset) and not hasattr(data, "iloc"):
+        raise UsageError(
+            f"{parameter('data')} must be a Dataset or a DataFrame, not a {type(data).__name__}"
+        )
     given = circumstances(net, evidence, do)
     require_target(given, target)
     names = list(data.names) if isinstance(data, Dataset) else [str(name) for name in data.columns]
     rows = RowEvidence(
         given, names, [target], "data", missing=missing, ignore_unknown=ignore_unknown
     )
+    values = _observed(rows, data)
+    rows.warn()
+    if net.is_gaussian:
+        mean, sd = means_of_rows(given.net, [target], rows.names, values)
+        return NumberPredictions(target, mean[:, 0], sd[:, 0])
+    inference = Inference(given.net, max_memory=max_memory)
+    tables, log_p = inference.marginals_of_rows([target], rows.names, values)
+    possible = log_p > -math.inf
+    warn_of_impossible(int(np.count_nonzero(~possible)), "data")
+    levels = given.net.variables[net.index(target)].levels or ()
+    predicted = np.array([*levels, None], dtype=object)[
+        np.where(possible, most_probable(tables[target]), len(levels))
+    ]
+    return LevelPredictions(target, predicted, levels, tables[target], log_p)
+
+
+def _observed(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:
+    """What each row observes; the meaning of a value is looked up once for each column."""
     values = rows.room(data.n_rows if isinstance(data, Dataset) else len(data))
     for k, at in enumerate(rows.at):
         codes, distinct = _factorized(data, at)
@@ -154,19 +176,7 @@ def predict(
             known = rows.find(k, value, f"row {row}", number)
             meant.append(rows.nothing if known is None else known)
         values[:, k] = np.array(meant)[codes + 1]
-    rows.warn()
-    if net.is_gaussian:
-        mean, sd = means_of_rows(given.net, [target], rows.names, values)
-        return NumberPredictions(target, mean[:, 0], sd[:, 0])
-    inference = Inference(given.net, max_memory=max_memory)
-    tables, log_p = inference.marginals_of_rows([target], rows.names, values)
-    possible = log_p > -math.inf
-    warn_of_impossible(int(np.count_nonzero(~possible)), "data")
-    levels = given.net.variables[net.index(target)].levels or ()
-    predicted = np.array([*levels, None], dtype=object)[
-        np.where(possible, most_probable(tables[target]), len(levels))
-    ]
-    return LevelPredictions(target, predicted, levels, tables[target], log_p)
+    return values
 
 
 def _factorized(data: Dataset | pd.DataFrame, at: int) -> tuple[NDArray[np.int64], list[Any]]:
