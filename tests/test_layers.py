@@ -39,7 +39,7 @@ MAY_USE = {
 
 # Packages that may be imported only in some places, and there only inside a function.
 HEAVY = {
-    "pandas": {"data/dataset.py", "model/answer.py", "model/bayesnet.py", "model/predict.py"},
+    "pandas": {"data/dataset.py", "model/answer.py", "model/network.py", "model/predict.py"},
     "networkx": {"formats/graphml.py", "graph/graph.py"},
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/source.py"},

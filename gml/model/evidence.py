@@ -12,7 +12,7 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from gml.data.dataset import Variable
 from gml.data.discretize import Intervals, cuts_of_levels
 from gml.errors import UsageError, parameter, quote, unknown_name
 from gml.kernel.number import parse_number
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.network import CPT, LinearGaussian, Network
 from gml.resources import require_memory
+
+Net = TypeVar("Net", bound=Network)
 
 
 class Meaning:
@@ -120,7 +122,7 @@ def coded(variables: Sequence[Variable], values: Mapping[str, Any]) -> dict[int,
     return found
 
 
-def intervene(net: BayesNet, values: Mapping[str, Any]) -> BayesNet:
+def intervene(net: Net, values: Mapping[str, Any]) -> Net:
     """Return the network where nodes are set by hand: they lose their parents and vary no more.
 
     What they depended on is cut off (Pearl 2009, section 3.2).
@@ -129,7 +131,7 @@ def intervene(net: BayesNet, values: Mapping[str, Any]) -> BayesNet:
     --------
     >>> rain = Variable("rain", ("no", "yes"))
     >>> wet = Variable("wet", ("no", "yes"))
-    >>> net = BayesNet(
+    >>> net = Network(
     ...     (
     ...         CPT(rain, (), np.array([[0.8, 0.2]])),
     ...         CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]])),
@@ -156,13 +158,13 @@ def intervene(net: BayesNet, values: Mapping[str, Any]) -> BayesNet:
 class Circumstances:
     """A network after what is set by hand, this, and what is observed then."""
 
-    net: BayesNet
+    net: Network
     do: dict[str, str | float]
     evidence: dict[str, str | float]
 
 
 def circumstances(
-    net: BayesNet, evidence: Mapping[str, Any] | None = None, do: Mapping[str, Any] | None = None
+    net: Network, evidence: Mapping[str, Any] | None = None, do: Mapping[str, Any] | None = None
 ) -> Circumstances:
     """Find what values mean, and set some of them by hand."""
     done, observed = resolved(net.variables, do), resolved(net.variables, evidence)

@@ -26,7 +26,8 @@ from gml.counts.counter import Counter, Family, Moments
 from gml.counts.exact_algebra import inverse, regression
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, parameter, quote
 from gml.graph.graph import Graph
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.network import described_row
 from gml.resources import default_budget, require_memory
 
 METHODS = ("mle", "bayes")

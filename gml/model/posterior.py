@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.plan import GaussianStep, TableStep
-from gml.model.bayesnet import BayesNet
 from gml.model.evidence import coded
 from gml.model.gaussian import ROUNDING, condition
 from gml.model.inference import Inference
+from gml.model.network import Network
 from gml.model.sample import Rows, Step, sampling_plan
 
 
 def posterior_rows(
-    net: BayesNet,
+    net: Network,
     evidence: Mapping[str, str | float],
     *,
     seed: int = 0,
@@ -41,7 +41,7 @@ def posterior_rows(
     return Rows(net.variables, plan, seed, missing_rate)
 
 
-def _gaussian_steps(net: BayesNet, evidence: Mapping[int, float]) -> list[Step]:
+def _gaussian_steps(net: Network, evidence: Mapping[int, float]) -> list[Step]:
     given = condition(net, evidence)
     hidden = [net.index(name) for name in given.names]
     unit, deviations = _triangular(given.factor)

@@ -19,10 +19,10 @@ from gml.data.levels import NA_LEVEL
 from gml.data.problems import undeclared
 from gml.errors import DataError, UsageError, counted, listing, parameter, quote, unknown_name
 from gml.model.answer import SHOWN_ROWS, aligned
-from gml.model.bayesnet import BayesNet
 from gml.model.evidence import Circumstances, Meaning, circumstances
 from gml.model.gaussian import means_of_rows
 from gml.model.inference import Inference, most_probable
+from gml.model.network import Network
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class NumberPredictions(Predictions):
 
 
 def predict(
-    net: BayesNet,
+    net: Network,
     data: Dataset | pd.DataFrame,
     target: str,
     *,

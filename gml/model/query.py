@@ -17,16 +17,16 @@ from gml.model.answer import (
     Marginals,
     Moments,
 )
-from gml.model.bayesnet import BayesNet
 from gml.model.evidence import Circumstances, circumstances
 from gml.model.gaussian import gaussian_posterior
 from gml.model.inference import Inference
+from gml.model.network import Network
 
 Names = str | Sequence[str] | None
 
 
 def query(
-    net: BayesNet,
+    net: Network,
     target: Names = None,
     evidence: Mapping[str, Any] | None = None,
     *,
@@ -84,7 +84,7 @@ def query(
 
 
 def best(
-    net: BayesNet,
+    net: Network,
     target: Names = None,
     evidence: Mapping[str, Any] | None = None,
     *,

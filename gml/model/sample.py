@@ -30,8 +30,8 @@ from gml.kernel.plan import (
     threshold,
 )
 from gml.kernel.pool import in_order
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.evidence import coded
+from gml.model.network import CPT, LinearGaussian, Network
 from gml.model.row_text import RowWriter, row_writer
 from gml.progress import reporter
 from gml.resources import available_threads
@@ -49,7 +49,7 @@ _CHUNK_BYTES = 1 << 22
 _NO_WEIGHT = "the evidence had probability 0 in every row: all weights are 0"
 
 
-def steps_of(net: BayesNet) -> list[Step]:
+def steps_of(net: Network) -> list[Step]:
     """Return what draws each node given its parents, parents first."""
     steps: list[Step] = []
     for j in net.order():
@@ -63,7 +63,7 @@ def steps_of(net: BayesNet) -> list[Step]:
 
 
 def sampling_plan(
-    net: BayesNet,
+    net: Network,
     *,
     seed: int = 0,
     steps: Sequence[Step] | None = None,
@@ -163,7 +163,7 @@ class Rows:
 
 
 def network_rows(
-    net: BayesNet,
+    net: Network,
     *,
     seed: int = 0,
     missing_rate: float = 0.0,
@@ -175,7 +175,7 @@ def network_rows(
     return Rows(net.variables, plan, seed, missing_rate, weigh)
 
 
-def likelihood(net: BayesNet, names: Sequence[str]) -> Callable[[Columns], NDArray[np.float64]]:
+def likelihood(net: Network, names: Sequence[str]) -> Callable[[Columns], NDArray[np.float64]]:
     """Return what computes ∏ P(node | its parents) over the named nodes, for each row of columns.
 
     Factors are multiplied in the order of the nodes; densities, which may be huge, as logarithms.
@@ -224,7 +224,7 @@ def _log_densities(
 
 
 def sample(
-    net: BayesNet,
+    net: Network,
     n: int,
     *,
     seed: int = 0,
@@ -239,7 +239,7 @@ def sample(
     Examples
     --------
     >>> coin = Variable("coin", ("heads", "tails"))
-    >>> net = BayesNet((CPT(coin, (), np.array([[0.5, 0.5]])),))
+    >>> net = Network((CPT(coin, (), np.array([[0.5, 0.5]])),))
     >>> whole, part = sample(net, 100), sample(net, 10, first_row=90)
     >>> bool((whole.columns[0][90:] == part.columns[0]).all())
     True
