@@ -43,10 +43,10 @@ class Meaning:
         text = value if isinstance(value, str) else str(value)
         if text in self._codes:
             return self._codes[text]
+        number = self._number(value)
+        if number is None:
+            return None
         if not isinstance(value, str):
-            number = self._number(value)
-            if number is None:
-                return None
             if number in self._spelled:
                 return self._spelled[number]
             # Whether something is so lies in no interval.
@@ -57,7 +57,8 @@ class Meaning:
 
     def _number(self, value: object) -> float | None:
         if isinstance(value, str):
-            return parse_number(value.encode(), self._decimal)
+            # An argument may hold bytes that are not UTF-8.
+            return parse_number(value.encode("utf-8", "surrogatepass"), self._decimal)
         if isinstance(value, numbers.Real | np.bool_) and math.isfinite(value):
             return float(value)
         return None
@@ -67,7 +68,7 @@ class Meaning:
         """The code of each number that just one level spells."""
         found: dict[float, list[int]] = {}
         for level, code in (self._codes or {}).items():
-            number = parse_number(level.encode(), self._decimal)
+            number = self._number(level)
             if number is not None:
                 found.setdefault(number, []).append(code)
         return {number: codes[0] for number, codes in found.items() if len(codes) == 1}

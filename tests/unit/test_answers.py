@@ -57,6 +57,7 @@ def numbers():
         (("a", "b"), np.str_("b"), "b"),
         (None, 3, 3.0), (None, np.float32(0.5), 0.5), (None, "1e3", 1000.0), (None, True, 1.0),
         (None, "x", None), (None, math.nan, None), (None, math.inf, None), (None, "1e999", None),
+        (None, "\udcff", None), (AGES, "\udcff", None), (("\udcff", "1"), 1, "1"),
     ],
 )  # fmt: skip
 def test_what_a_value_means(levels, value, meant):
