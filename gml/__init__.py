@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from gml.learners.pc import pc
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.fit import fit
-    from gml.model.query import Inference
+    from gml.model.inference import Inference
     from gml.scores.registry import SCORES
     from gml.verbs.check import check
     from gml.verbs.compare import compare
@@ -77,7 +77,7 @@ _HOMES = {
     "Dataset": "gml.data.dataset",
     "Deadline": "gml.progress",
     "Graph": "gml.graph.graph",
-    "Inference": "gml.model.query",
+    "Inference": "gml.model.inference",
     "Knowledge": "gml.graph.knowledge",
     "LinearGaussian": "gml.model.bayesnet",
     "Mark": "gml.graph.graph",

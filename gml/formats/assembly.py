@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from gml.data.dataset import Variable
 from gml.errors import GraphError, listing, quote, unknown_name
 from gml.formats.text_room import require_table_text
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.network import described_row
 from gml.progress import reporter
 from gml.resources import FEW_BYTES, require_memory
 

@@ -77,6 +77,11 @@ def graph_of(content: dict[str, Any], where: str) -> Graph:
         raise GraphError(f'{where}: "kind" is not a string')
     if kind is None and not content.get("directed", True):
         kind = "undirected"
+    if kind == "undirected" and ("factors" in content or "factors" in about):
+        raise GraphError(
+            f"{where}: an undirected model, which this version cannot read; graphs of that kind, "
+            'without "factors", are read'
+        )
     try:
         return Graph.from_edges(
             names,

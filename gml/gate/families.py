@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.data.dataset import Variable
 from gml.errors import DataError, GraphError, quote
-from gml.model.bayesnet import CPT, BayesNet, configuration
+from gml.model.bayesnet import CPT, BayesNet
+from gml.model.network import configuration
 
 _PLAIN = re.compile(r"[\w.+/%()<>\[\] -]+")
 _MARKS = ("->", "independent of")

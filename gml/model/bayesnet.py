@@ -1,25 +1,12 @@
-"""BayesNet: a directed acyclic graph and, for each node, its distribution given the parents.
-
-A node with levels has a table (`CPT`): a row for each configuration of the parents, the last parent
-fastest, and a column for each level. A node of numbers has a regression on its parents with normal
-errors (`LinearGaussian`). A network has nodes of one sort only.
-"""
+"""BayesNet: a directed model, which can be asked, sampled and compared with data."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from gml.data.dataset import MAX_LEVELS, Variable
-from gml.errors import GraphError, listing, quote, unknown_name
-from gml.graph.graph import Graph
-from gml.graph.order import topological_order
-from gml.graph.provenance import Provenance
+from gml.model.network import CPT, LinearGaussian, Network
 
 if TYPE_CHECKING:
     import os
@@ -27,158 +14,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gml.data.dataset import Dataset
+    from gml.model.answer import Answer
+    from gml.model.predict import Predictions
 
-_SUM_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class CPT:
-    """P(variable | parents): `table` has a row a configuration and a column a level.
-
-    `counts`, if known, are the rows seen behind each cell (a row of zeros: never seen), and
-    `intervals` the bounds of each cell, of shape (configurations, levels, 2).
-
-    Examples
-    --------
-    >>> rain = Variable("rain", ("no", "yes"))
-    >>> wet = Variable("wet", ("no", "yes"))
-    >>> cpt = CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]]))
-    >>> cpt.configurations()
-    [('no',), ('yes',)]
-    """
-
-    variable: Variable
-    parents: tuple[Variable, ...]
-    table: NDArray[np.float64]
-    counts: NDArray[Any] | None = None
-    intervals: NDArray[np.float64] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "table", np.ascontiguousarray(self.table, dtype=np.float64))
-        shape = (math.prod(len(parent.levels or ()) for parent in self.parents), self.n_levels)
-        where = f"the table of {quote(self.variable.name)}"
-        if self.n_levels > MAX_LEVELS:
-            raise GraphError(f"{where} has {self.n_levels} levels; there can be {MAX_LEVELS}")
-        if self.table.shape != shape:
-            rows, columns = shape
-            raise GraphError(f"{where} is not {rows} x {columns}, but {self.table.shape}")
-        away = np.abs(self.table.sum(axis=1) - 1)
-        worst = away.max(initial=np.nan if self.table.size == 0 else 0.0)
-        if not (worst < np.inf and self.table.min() >= 0):
-            raise GraphError(f"{where} has a number that is no probability")
-        if worst > _SUM_TOLERANCE:
-            row = int(np.argmax(away > _SUM_TOLERANCE))
-            raise GraphError(
-                f"{where} has a row that adds up to {self.table[row].sum():.9g}, not 1"
-                f"{described_row(self.parents, row)}"
-            )
-
-    @property
-    def n_levels(self) -> int:
-        """Levels of the variable."""
-        return len(self.variable.levels or ())
-
-    @property
-    def seen(self) -> NDArray[np.bool_] | None:
-        """Which configurations of the parents were seen in the data, if the counts are known."""
-        if self.counts is None:
-            return None
-        seen: NDArray[np.bool_] = (self.counts != 0).any(axis=1)
-        return seen
-
-    def configurations(self) -> list[tuple[str, ...]]:
-        """The levels of the parents in each row of the table."""
-        return [configuration(self.parents, row) for row in range(len(self.table))]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame: an index level for each parent, a column for each level."""
-        import pandas as pd
-
-        columns = pd.Index(self.variable.levels, name=self.variable.name)
-        if not self.parents:
-            return pd.DataFrame(self.table, columns=columns)
-        index = pd.MultiIndex.from_product(
-            [parent.levels for parent in self.parents],
-            names=[parent.name for parent in self.parents],
-        )
-        return pd.DataFrame(self.table, index=index, columns=columns)
+__all__ = ["CPT", "BayesNet", "LinearGaussian"]
 
 
-def configuration(parents: Sequence[Variable], row: int) -> tuple[str, ...]:
-    """Return the levels of the parents that row of a table is for."""
-    labels = []
-    for parent in reversed(parents):
-        assert parent.levels is not None
-        row, code = divmod(row, len(parent.levels))
-        labels.append(parent.levels[code])
-    return tuple(reversed(labels))
-
-
-def described_row(parents: Sequence[Variable], row: int) -> str:
-    """Say which configuration a row of a table is for, in parentheses; nothing without parents."""
-    labels = zip(parents, configuration(parents, row), strict=True)
-    shown = ", ".join(f"{parent.name}={label}" for parent, label in labels)
-    return f" ({shown})" if shown else ""
-
-
-@dataclass(frozen=True)
-class LinearGaussian:
-    """variable = intercept + Σ coefficients · parents + sd · a standard normal error.
-
-    `n` is the number of rows behind it; `intervals`, if asked for, has the bounds of the intercept,
-    of each coefficient and of the standard deviation, in this order.
-    """
-
-    variable: Variable
-    parents: tuple[Variable, ...]
-    intercept: float
-    coefficients: tuple[float, ...]
-    sd: float
-    n: int | float | None = None
-    intervals: tuple[tuple[float, float], ...] | None = None
-
-    def __post_init__(self) -> None:
-        where = f"the regression of {quote(self.variable.name)}"
-        if len(self.coefficients) != len(self.parents):
-            raise GraphError(f"{where} has not one coefficient for each parent")
-        if not all(map(math.isfinite, (self.intercept, self.sd, *self.coefficients))):
-            raise GraphError(f"{where} has a number that is not finite")
-        if self.sd < 0:
-            raise GraphError(f"{where} has a negative standard deviation")
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame: a row for each term and its estimate."""
-        import pandas as pd
-
-        terms = ["(intercept)", *(parent.name for parent in self.parents), "(sd)"]
-        frame = pd.DataFrame({"estimate": [self.intercept, *self.coefficients, self.sd]}, terms)
-        if self.intervals is not None:
-            frame["lower"] = [low for low, _ in self.intervals]
-            frame["upper"] = [high for _, high in self.intervals]
-        return frame
-
-
-@dataclass(frozen=True)
-class BayesNet:
-    """Nodes in order, each with its distribution given its parents.
+@dataclass(frozen=True, repr=False)
+class BayesNet(Network):
+    """A network of tables, or of regressions, with what can be asked of it.
 
     Examples
     --------
-    >>> rain = Variable("rain", ("no", "yes"))
-    >>> wet = Variable("wet", ("no", "yes"))
-    >>> net = BayesNet(
-    ...     (
-    ...         CPT(rain, (), np.array([[0.8, 0.2]])),
-    ...         CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]])),
-    ...     )
-    ... )
-    >>> net.graph.parents(1), net.n_parameters
-    ([0], 3)
+    >>> import gml
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), counter)
+    >>> net
+    BayesNet(8 nodes of levels, 8 edges: 'asia', 'tub', 'smoke', 'lung', 'bronc', 'either', \
+'xray', 'dysp')
+    >>> net.query("lung", {"xray": "yes"})
+    P(xray=yes) = 0.10317
+    node  level  probability
+    lung  no     0.521722
+    lung  yes    0.478278
     """
-
-    cpds: tuple[CPT | LinearGaussian, ...]
-    learning: Provenance = field(default_factory=Provenance)
-    graph: Graph = field(init=False, repr=False, compare=False)
 
     if TYPE_CHECKING:
         # The package gives the class these: files are above this room.
@@ -186,93 +45,84 @@ class BayesNet:
         def from_file(path: str | os.PathLike[str]) -> BayesNet: ...
         def to_file(self, path: str | os.PathLike[str], format: str | None = None) -> None: ...
 
-    def __post_init__(self) -> None:
-        known = {cpd.variable.name: cpd.variable for cpd in self.cpds}
-        if len({cpd.variable.is_continuous for cpd in self.cpds}) > 1:
-            numbers = [v.name for v in known.values() if v.is_continuous]
-            raise GraphError(f"some nodes have levels, but {listing(numbers)} numbers")
-        edges: dict[tuple[str, str, str], None] = {}
-        for cpd in self.cpds:
-            for parent in cpd.parents:
-                if parent.name not in known:
-                    raise GraphError(unknown_name("parent", parent.name, known))
-                if known[parent.name] != parent:
-                    raise GraphError(
-                        f"the levels of {quote(parent.name)} are others where it is a parent of "
-                        f"{quote(cpd.variable.name)}"
-                    )
-                if (cpd.variable.name, "-->", parent.name) in edges:
-                    pair = f"{quote(parent.name)} -> {quote(cpd.variable.name)}"
-                    raise GraphError(f"the graph has a cycle: {pair} -> {quote(parent.name)}")
-                edges[parent.name, "-->", cpd.variable.name] = None
-        names = [cpd.variable.name for cpd in self.cpds]
-        levels = {v.name: v.levels for v in known.values() if v.levels is not None}
-        graph = Graph.from_edges(names, edges, kind="dag", levels=levels, learning=self.learning)
-        object.__setattr__(self, "graph", graph)
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        """The nodes."""
-        return tuple(cpd.variable for cpd in self.cpds)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the nodes, in order."""
-        return self.graph.names
-
-    @property
-    def is_gaussian(self) -> bool:
-        """Whether the nodes are numbers."""
-        return any(cpd.variable.is_continuous for cpd in self.cpds)
-
-    @property
-    def n_parameters(self) -> int:
-        """Free parameters."""
-        return sum(
-            len(cpd.parents) + 2
-            if isinstance(cpd, LinearGaussian)
-            else len(cpd.table) * (cpd.n_levels - 1)
-            for cpd in self.cpds
-        )
-
-    def order(self) -> list[int]:
-        """Return the name-smallest order in which every node follows its parents."""
-        return topological_order(self.graph)
-
-    def index(self, name: str) -> int:
-        """Return the position of a node."""
-        return self.graph.index(name)
-
-    def cpd(self, name: str) -> CPT | LinearGaussian:
-        """Return the distribution of a node given its parents."""
-        return self.cpds[self.index(name)]
-
-    def cpt(self, name: str) -> CPT:
-        """Return the table of a node."""
-        cpd = self.cpd(name)
-        if not isinstance(cpd, CPT):
-            raise GraphError(f"node {quote(name)} has numbers, and so no table")
-        return cpd
-
     def sample(self, n: int, *, seed: int = 0) -> Dataset:
-        """Draw n rows; see `gml.model.sample.sample`."""
+        """Draw n rows; `gml.verbs.sample.sample` draws given evidence too."""
         from gml.model.sample import sample
 
         return sample(self, n, seed=seed)
 
     def query(
-        self, targets: Sequence[str] | None = None, evidence: Mapping[str, str] | None = None
-    ) -> dict[str, NDArray[np.float64]]:
-        """Return P(node | evidence) of the targets, or of every node that is not observed.
+        self,
+        target: str | Sequence[str] | None = None,
+        evidence: Mapping[str, Any] | None = None,
+        *,
+        do: Mapping[str, Any] | None = None,
+        each: bool = False,
+    ) -> Answer:
+        """Return the distribution of a target given evidence, of several their joint one.
 
-        `gml.Inference` answers more questions, and many of them faster.
+        See `gml.model.query.query`; `gml.Inference` answers many questions faster.
+
+        Examples
+        --------
+        >>> import gml
+        >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+        >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), counter)
+        >>> net.query("lung", {"xray": "yes"})
+        P(xray=yes) = 0.10317
+        node  level  probability
+        lung  no     0.521722
+        lung  yes    0.478278
         """
-        from gml.model.query import Inference
+        from gml.model.query import query
 
-        return Inference(self).marginals(evidence, targets)
+        return query(self, target, evidence, do=do, each=each)
+
+    def mpe(
+        self, evidence: Mapping[str, Any] | None = None, *, do: Mapping[str, Any] | None = None
+    ) -> Answer:
+        """Return the most probable values of all unobserved nodes together."""
+        from gml.model.query import best
+
+        return best(self, None, evidence, do=do)
+
+    def map(
+        self,
+        target: str | Sequence[str],
+        evidence: Mapping[str, Any] | None = None,
+        *,
+        do: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Return the most probable values of the target, the other nodes summed out."""
+        from gml.model.query import best
+
+        return best(self, target, evidence, do=do)
+
+    def predict(
+        self,
+        data: Dataset | pd.DataFrame,
+        target: str,
+        *,
+        evidence: Mapping[str, Any] | None = None,
+        do: Mapping[str, Any] | None = None,
+        missing: str = "unobserved",
+        ignore_unknown: bool = False,
+    ) -> Predictions:
+        """Predict a node from each row of a table; see `gml.model.predict.predict`."""
+        from gml.model.predict import predict
+
+        return predict(
+            self,
+            data,
+            target,
+            evidence=evidence,
+            do=do,
+            missing=missing,
+            ignore_unknown=ignore_unknown,
+        )
 
     def log_likelihood(self, data: Dataset) -> float:
         """Return ln P(data); −infinity if a row has probability 0."""
-        from gml.model.heldout import log_likelihood
+        from gml.model.likelihood import log_likelihood
 
         return log_likelihood(self, data)

@@ -6,7 +6,7 @@ with its parents in P, and of x with its parents in Q; where the parents differ,
 negative, though the sum never is (but for rounding). Sums are exact (`math.fsum`), the total in
 order of names.
 
-Levels: one elimination of P gives the distribution of every clique (junction_tree.py), in which
+Levels: one elimination of P gives the distribution of every clique (table_elimination.py), in which
 most families lie; the others are asked for one by one. Infinity, for a node that has a level under
 P which Q excludes.
 
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from gml.errors import GraphError, listing, quote
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.gaussian import ROUNDING, errors_of
-from gml.model.query import Inference
+from gml.model.inference import Inference
 from gml.name_order import NameOrder
 from gml.resources import budget_in_force
 

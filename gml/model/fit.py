@@ -26,7 +26,8 @@ from gml.counts.counter import Counter, Family, Moments
 from gml.counts.exact_algebra import inverse, regression
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, parameter, quote
 from gml.graph.graph import Graph
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian, described_row
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.network import described_row
 from gml.resources import budget_in_force, require_memory
 
 METHODS = ("mle", "bayes")
@@ -59,10 +60,11 @@ def fit(
     """
     if graph.kind != "dag":
         raise GraphError(f"a DAG is needed, and the kind of the graph is {graph.kind}")
-    if method not in METHODS or prior not in PRIORS:
-        raise UsageError(f"method is one of {METHODS}, prior one of {PRIORS}")
+    for name, value, choices in (("method", method, METHODS), ("prior", prior, PRIORS)):
+        if value not in choices:
+            raise UsageError(f"{parameter(name)} must be one of {choices}, not {value!r}")
     if not 0 < ess < math.inf:
-        raise UsageError("--ess is positive and finite")
+        raise UsageError(f"{parameter('ess')} must be positive and finite, not {ess}")
     position = {variable.name: j for j, variable in enumerate(counter.variables)}
     missing = [name for name in graph.names if name not in position]
     if missing:
@@ -84,7 +86,9 @@ def fit(
                 f"one kind; cut the numbers by {parameter('bins')} or {parameter('cut')}"
             )
         if method != "mle":
-            raise UsageError("--method bayes is for levels; numbers are fitted by mle")
+            raise UsageError(
+                f"{parameter('method', 'bayes')} is for levels; numbers are fitted by mle"
+            )
         return BayesNet(
             tuple(_regress(counter, child, parents, intervals) for child, parents in families)
         )

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer, UsageError, listing, quote, unknown_name
-from gml.model.bayesnet import BayesNet, LinearGaussian
+from gml.model.network import LinearGaussian, Network
 
 # Of a standard deviation: what is left below this share of it is rounding.
 ROUNDING = 1e-13
@@ -65,7 +65,7 @@ def _log_product(factors: NDArray[np.float64]) -> float:
     return math.fsum(math.log(abs(factor)) for factor in factors.tolist())
 
 
-def errors_of(net: BayesNet) -> tuple[NDArray[np.float64], Matrix]:
+def errors_of(net: Network) -> tuple[NDArray[np.float64], Matrix]:
     """Return μ and A: a row for each node, a column for the error of each node, by name."""
     n = len(net.cpds)
     column = {name: k for k, name in enumerate(sorted(net.names))}
@@ -99,7 +99,7 @@ class _Plan(NamedTuple):
     log_volume: float
 
 
-def _plan(net: BayesNet, observed: Sequence[int], hidden: Sequence[int]) -> _Plan:
+def _plan(net: Network, observed: Sequence[int], hidden: Sequence[int]) -> _Plan:
     mean, factor = errors_of(net)
     precision = _standardised(net)
     if precision is None:
@@ -109,7 +109,7 @@ def _plan(net: BayesNet, observed: Sequence[int], hidden: Sequence[int]) -> _Pla
     return _Plan(mean[list(hidden)], mean[list(observed)], gain, left, whiten, log_volume)
 
 
-def _standardised(net: BayesNet) -> Matrix | None:
+def _standardised(net: Network) -> Matrix | None:
     """W, a row for each error and a column for each node; None if an error has no size."""
     n = len(net.cpds)
     w = np.zeros((n, n))
@@ -123,7 +123,7 @@ def _standardised(net: BayesNet) -> Matrix | None:
 
 
 def _by_least_squares(
-    net: BayesNet, w: Matrix, observed: Sequence[int], hidden: Sequence[int]
+    net: Network, w: Matrix, observed: Sequence[int], hidden: Sequence[int]
 ) -> tuple[Matrix, Matrix, Matrix, float]:
     by_name = sorted(range(len(w)), key=net.names.__getitem__)
     unobserved = [j for j in by_name if j not in set(observed)]
@@ -141,7 +141,7 @@ def _by_least_squares(
 
 
 def _by_errors(
-    net: BayesNet, factor: Matrix, observed: Sequence[int], hidden: Sequence[int]
+    net: Network, factor: Matrix, observed: Sequence[int], hidden: Sequence[int]
 ) -> tuple[Matrix, Matrix, Matrix, float]:
     lengths = np.array([_length(factor[j]) for j in observed])
     if (lengths == 0).any():
@@ -161,7 +161,7 @@ def _by_errors(
     return others @ q[:, : len(observed)] @ whiten, left, whiten, log_volume
 
 
-def condition(net: BayesNet, evidence: Mapping[int, float]) -> GaussianPosterior:
+def condition(net: Network, evidence: Mapping[int, float]) -> GaussianPosterior:
     """Return the distribution of the unobserved nodes, parents first, given numbers of others."""
     observed = sorted(evidence, key=net.names.__getitem__)
     hidden = [j for j in net.order() if j not in evidence]
@@ -178,7 +178,7 @@ def condition(net: BayesNet, evidence: Mapping[int, float]) -> GaussianPosterior
 
 
 def means_of_rows(
-    net: BayesNet, targets: Sequence[str], observed: Sequence[str], values: Matrix
+    net: Network, targets: Sequence[str], observed: Sequence[str], values: Matrix
 ) -> tuple[Matrix, Matrix]:
     """Return means and standard deviations, rows × targets, given rows of evidence (NaN: none)."""
     by_name = sorted(range(len(observed)), key=observed.__getitem__)
@@ -208,7 +208,7 @@ def _require_finite(mean: NDArray[np.float64]) -> None:
         raise CannotAnswer("some means given the evidence are beyond 1.8e308")
 
 
-def _no_density(net: BayesNet, observed: Sequence[int]) -> CannotAnswer:
+def _no_density(net: Network, observed: Sequence[int]) -> CannotAnswer:
     return CannotAnswer(
         f"some of {listing(net.names[j] for j in observed)} follow exactly from others: there is "
         "no density to condition on"
@@ -216,7 +216,7 @@ def _no_density(net: BayesNet, observed: Sequence[int]) -> CannotAnswer:
 
 
 def gaussian_posterior(
-    net: BayesNet, evidence: Mapping[str, float], targets: Sequence[str] | None = None
+    net: Network, evidence: Mapping[str, float], targets: Sequence[str] | None = None
 ) -> GaussianPosterior:
     """Return the distribution of the targets (default: all others, in order) given evidence."""
     for name in (*evidence, *(targets or ())):

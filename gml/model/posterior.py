@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.plan import GaussianStep, TableStep
-from gml.model.bayesnet import BayesNet
+from gml.model.evidence import coded
 from gml.model.gaussian import ROUNDING, condition
-from gml.model.query import Inference
-from gml.model.sample import Rows, Step, coded, sampling_plan
+from gml.model.inference import Inference
+from gml.model.network import Network
+from gml.model.sample import Rows, Step, sampling_plan
 
 
 def posterior_rows(
-    net: BayesNet,
+    net: Network,
     evidence: Mapping[str, str | float],
     *,
     seed: int = 0,
@@ -31,16 +32,16 @@ def posterior_rows(
     """Return the rows of a network given evidence; without any chance of it, CannotAnswer."""
     steps: list[Step]
     if net.is_gaussian:
-        steps = _gaussian_steps(net, coded(net, evidence))
+        steps = _gaussian_steps(net, coded(net.variables, evidence))
     else:
         inference = Inference(net, max_memory=max_memory)
-        found = inference.posterior_steps({name: str(level) for name, level in evidence.items()})
+        found = inference.posterior_steps(evidence)
         steps = [TableStep(step.node, step.parents, step.table) for step in found]
     plan = sampling_plan(net, seed=seed, steps=steps, observed=evidence)
     return Rows(net.variables, plan, seed, missing_rate)
 
 
-def _gaussian_steps(net: BayesNet, evidence: Mapping[int, float]) -> list[Step]:
+def _gaussian_steps(net: Network, evidence: Mapping[int, float]) -> list[Step]:
     given = condition(net, evidence)
     hidden = [net.index(name) for name in given.names]
     unit, deviations = _triangular(given.factor)

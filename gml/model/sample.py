@@ -3,14 +3,13 @@
 Each node is drawn given its parents, in an order in which they come first (Henrion 1988). A cell is
 a function of the seed, its row and the name of its node alone: any rows can be drawn by any thread,
 and neither the number of rows, nor the order of the nodes, nor an intervention elsewhere changes
-what the same cell would draw from. `intervene` cuts a node from its parents (Pearl 2009, section
-3.2); with `weighted` evidence, observed nodes are fixed and a row has the weight P(observed |
-their sampled parents) (likelihood weighting, Fung & Chang 1990; Shachter & Peot 1990).
+what the same cell would draw from. With `weighted` evidence, observed nodes are fixed and a row has
+the weight P(observed | their sampled parents) (likelihood weighting, Fung & Chang 1990; Shachter &
+Peot 1990).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.data.dataset import Dataset, Variable, code_type
-from gml.errors import CannotAnswer, UsageError, listing, quote, unknown_name
+from gml.data.dataset import Dataset, Variable, code_type, fractional_weights
+from gml.errors import CannotAnswer, UsageError, listing, parameter, quote
 from gml.kernel.plan import (
     GaussianPlan,
     GaussianStep,
@@ -31,7 +30,8 @@ from gml.kernel.plan import (
     threshold,
 )
 from gml.kernel.pool import in_order
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.evidence import coded
+from gml.model.network import CPT, LinearGaussian, Network
 from gml.model.row_text import RowWriter, row_writer
 from gml.progress import reporter
 from gml.resources import available_threads
@@ -46,9 +46,10 @@ WEIGHT = "weight"
 _LARGEST_LOG = 709.0
 _CHUNK_ROWS = 8192
 _CHUNK_BYTES = 1 << 22
+_NO_WEIGHT = "the evidence had probability 0 in every row: all weights are 0"
 
 
-def steps_of(net: BayesNet) -> list[Step]:
+def steps_of(net: Network) -> list[Step]:
     """Return what draws each node given its parents, parents first."""
     steps: list[Step] = []
     for j in net.order():
@@ -62,7 +63,7 @@ def steps_of(net: BayesNet) -> list[Step]:
 
 
 def sampling_plan(
-    net: BayesNet,
+    net: Network,
     *,
     seed: int = 0,
     steps: Sequence[Step] | None = None,
@@ -82,7 +83,7 @@ def sampling_plan(
     observed
         Levels (or numbers) of nodes that are fixed.
     """
-    fixed = coded(net, observed or {})
+    fixed = coded(net.variables, observed or {})
     if steps is None:
         steps = [step for step in steps_of(net) if step.target not in fixed]
     keys = _keys(net.names, seed, "value")
@@ -101,53 +102,6 @@ def _keys(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
         text = f"{seed}\0{purpose}\0{name}".encode("utf-8", "surrogatepass")
         keys[j] = np.frombuffer(hashlib.sha256(text).digest()[:16], dtype="<u8")
     return keys
-
-
-def coded(net: BayesNet, values: Mapping[str, str | float]) -> dict[int, float]:
-    """Check values of nodes; return the codes of levels, and numbers, by the nodes' positions."""
-    found: dict[int, float] = {}
-    for name, value in values.items():
-        if name not in net.names:
-            raise UsageError(unknown_name("node", name, net.names))
-        j = net.index(name)
-        levels = net.variables[j].levels
-        if levels is None:
-            if isinstance(value, str) or not math.isfinite(value):
-                raise UsageError(f"node {quote(name)} has numbers, and {value!r} is none")
-            found[j] = float(value)
-        elif value not in levels:
-            raise UsageError(unknown_name(f"level of {quote(name)}", str(value), levels))
-        else:
-            found[j] = levels.index(str(value))
-    return found
-
-
-def intervene(net: BayesNet, values: Mapping[str, str | float]) -> BayesNet:
-    """Return the network where nodes are set by hand: they lose their parents and vary no more.
-
-    Examples
-    --------
-    >>> rain = Variable("rain", ("no", "yes"))
-    >>> wet = Variable("wet", ("no", "yes"))
-    >>> net = BayesNet(
-    ...     (
-    ...         CPT(rain, (), np.array([[0.8, 0.2]])),
-    ...         CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]])),
-    ...     )
-    ... )
-    >>> intervene(net, {"wet": "yes"}).cpt("wet").table
-    array([[0., 1.]])
-    """
-    cpds = list(net.cpds)
-    for j, value in coded(net, values).items():
-        variable = net.variables[j]
-        if variable.levels is None:
-            cpds[j] = LinearGaussian(variable, (), value, (), 0.0)
-        else:
-            table = np.zeros((1, len(variable.levels)))
-            table[0, int(value)] = 1
-            cpds[j] = CPT(variable, (), table)
-    return dataclasses.replace(net, cpds=tuple(cpds))
 
 
 @dataclass(frozen=True)
@@ -169,7 +123,9 @@ class Rows:
         if not names:
             raise UsageError("the model has no nodes to sample")
         if not 0 <= self.missing_rate <= 1:
-            raise UsageError(f"the missing rate {self.missing_rate} is not between 0 and 1")
+            raise UsageError(
+                f"{parameter('missing_rate')} must be between 0 and 1, not {self.missing_rate}"
+            )
         if self.weigh is not None and WEIGHT in names:
             raise UsageError(f"a node is named {WEIGHT!r}, as the column of weights would be")
         empty = [v.name for v in self.variables if "" in (v.levels or ())]
@@ -207,7 +163,7 @@ class Rows:
 
 
 def network_rows(
-    net: BayesNet,
+    net: Network,
     *,
     seed: int = 0,
     missing_rate: float = 0.0,
@@ -219,7 +175,7 @@ def network_rows(
     return Rows(net.variables, plan, seed, missing_rate, weigh)
 
 
-def likelihood(net: BayesNet, names: Sequence[str]) -> Callable[[Columns], NDArray[np.float64]]:
+def likelihood(net: Network, names: Sequence[str]) -> Callable[[Columns], NDArray[np.float64]]:
     """Return what computes ∏ P(node | its parents) over the named nodes, for each row of columns.
 
     Factors are multiplied in the order of the nodes; densities, which may be huge, as logarithms.
@@ -268,7 +224,7 @@ def _log_densities(
 
 
 def sample(
-    net: BayesNet,
+    net: Network,
     n: int,
     *,
     seed: int = 0,
@@ -283,21 +239,37 @@ def sample(
     Examples
     --------
     >>> coin = Variable("coin", ("heads", "tails"))
-    >>> net = BayesNet((CPT(coin, (), np.array([[0.5, 0.5]])),))
+    >>> net = Network((CPT(coin, (), np.array([[0.5, 0.5]])),))
     >>> whole, part = sample(net, 100), sample(net, 10, first_row=90)
     >>> bool((whole.columns[0][90:] == part.columns[0]).all())
     True
     """
     rows = network_rows(net, seed=seed, missing_rate=missing_rate)
+    return draw_rows(rows, n, threads=threads, first_row=first_row)
+
+
+def draw_rows(rows: Rows, n: int, *, threads: int | None = None, first_row: int = 0) -> Dataset:
+    """Draw n rows as a table, with their weights if they have some."""
+    if n < 0:
+        raise UsageError(f"{parameter('n')} must be 0 or more, not {n}")
     columns = rows.new_columns(n)
     draw = rows.drawer()
+    drawn: NDArray[np.float64] = np.zeros(n if rows.weigh is not None else 0)
 
     def fill(start: int) -> None:
-        draw(first_row + start, [column[start : start + _CHUNK_ROWS] for column in columns])
+        part = slice(start, start + _CHUNK_ROWS)
+        found = draw(first_row + start, [column[part] for column in columns])
+        if found is not None:
+            drawn[part] = found
 
     for _ in in_order(fill, range(0, n, _CHUNK_ROWS), threads or available_threads()):
         pass
-    return Dataset(rows.variables, tuple(columns))
+    if rows.weigh is None:
+        return Dataset(rows.variables, tuple(columns))
+    if n and not drawn.any():
+        reporter().warn(_NO_WEIGHT)
+    weights, unit = fractional_weights(drawn)
+    return Dataset(rows.variables, tuple(columns), weights, unit=unit)
 
 
 def csv_chunks(
@@ -327,7 +299,7 @@ def csv_chunks(
         yield text
         reporter().advance("sampling", min(done * step, n), n)
     if n and heaviest == 0:
-        reporter().warn("the evidence had probability 0 in every row: all weights are 0")
+        reporter().warn(_NO_WEIGHT)
 
 
 class _Slot:

@@ -22,7 +22,7 @@ def inference(shared, name):
 
 
 def p(found, node, level):
-    levels = found[0].net.variables[found[0].net.index(node)].levels
+    levels = found[0].model.variables[found[0].model.index(node)].levels
     return float(found[1][node][levels.index(level)])
 
 
@@ -87,7 +87,7 @@ def test_large_networks_are_answered(shared, name):
     """All marginals at once; each is a distribution, and one of them the same asked for alone."""
     engine = inference(shared, name)
     found = engine.marginals()
-    assert set(found) == set(engine.net.names)
+    assert set(found) == set(engine.model.names)
     for table in found.values():
         assert table.sum() == pytest.approx(1, abs=1e-12)
         assert (table >= 0).all()

@@ -12,7 +12,8 @@ from gml.data.dataset import Dataset, Variable, fractional_weights
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.fit import require_all_seen
-from gml.model.heldout import held_out_loss, log_likelihood
+from gml.model.heldout import held_out_loss
+from gml.model.likelihood import log_likelihood
 from tests.networks import asia, joint_of, random_net
 
 LEVELS = ("a", "b", "c")

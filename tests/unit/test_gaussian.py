@@ -13,9 +13,9 @@ import pytest
 from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, UsageError
 from gml.model.bayesnet import BayesNet, LinearGaussian
+from gml.model.evidence import intervene
 from gml.model.gaussian import errors_of, gaussian_posterior, means_of_rows
 from gml.model.posterior import posterior_rows
-from gml.model.sample import intervene
 
 
 def random_gaussian(rng, n):

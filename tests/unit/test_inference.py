@@ -12,7 +12,7 @@ from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, UsageError
 from gml.graph.triangulation import eliminate_by_min_fill
 from gml.model.bayesnet import CPT, BayesNet
-from gml.model.query import Inference, most_probable
+from gml.model.inference import Inference, most_probable
 from tests.networks import asia, given, joint_of, marginal, random_evidence, random_net
 
 

@@ -14,9 +14,10 @@ from gml.data.dataset import Variable, missing_mask
 from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.kernel.plan import TableStep
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.evidence import intervene
 from gml.model.gaussian import errors_of
 from gml.model.posterior import posterior_rows
-from gml.model.sample import Rows, csv_chunks, intervene, network_rows, sample, sampling_plan
+from gml.model.sample import Rows, csv_chunks, network_rows, sample, sampling_plan
 
 N = 1_000_000
 

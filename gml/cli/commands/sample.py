@@ -5,11 +5,9 @@ from __future__ import annotations
 import click
 
 from gml.cli.shared.common_options import common_options, seed_option, threads_option
-from gml.cli.shared.model_arguments import AskedModel, ModelRequest, model_options
+from gml.cli.shared.model_arguments import ModelRequest, model_options
 from gml.cli.shared.numbers import RealRange, WholeRange
 from gml.cli.shared.output import RowOutput, row_output
-from gml.errors import UsageError, listing
-from gml.progress import reporter
 
 _MOST_ROWS = 1 << 62
 
@@ -63,39 +61,15 @@ def command(
     The same seed gives the same rows, whatever the number of threads; more rows with the same seed
     begin with the same ones.
     """
-    from gml.model.sample import csv_chunks, network_rows
+    from gml.verbs.sample import check_weighted, sample_csv
 
-    if weighted and not model.evidence:
-        raise UsageError("--weighted belongs to --evidence")
-    asked = model.read()
-    if asked.observed and not weighted:
-        from gml.model.posterior import posterior_rows
-
-        rows = posterior_rows(
-            asked.net,
-            asked.observed,
-            seed=seed,
-            missing_rate=missing_rate,
-        )
-    else:
-        rows = network_rows(
-            asked.net, seed=seed, missing_rate=missing_rate, weighted=asked.observed
-        )
-    _warn_of_missing_tokens(asked)
-    out.write(csv_chunks(rows, n, threads=threads))
-
-
-def _warn_of_missing_tokens(asked: AskedModel) -> None:
-    from gml.data.options import DEFAULT_NA
-
-    tokens = {
-        level
-        for variable in asked.net.variables
-        for level in variable.levels or ()
-        if level.strip(" ") in DEFAULT_NA
-    }
-    if tokens:
-        reporter().warn(
-            f"a level is named {listing(sorted(tokens))}, which other commands read as missing; "
-            "give them the model, or --na"
-        )
+    check_weighted(weighted, model.evidence)
+    rows = sample_csv(
+        **model.read(),
+        n=n,
+        seed=seed,
+        weighted=weighted,
+        missing_rate=missing_rate,
+        threads=threads,
+    )
+    out.write(rows)

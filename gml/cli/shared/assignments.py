@@ -8,14 +8,12 @@ counts whose halves are a node and a level of it.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.data.discretize import Intervals, cuts_of_levels
 from gml.errors import UsageError, quote, unknown_name
 
 if TYPE_CHECKING:
@@ -99,42 +97,21 @@ def resolve_assignments(
 
 
 def _resolve(item: str, known: dict[str, Variable], option: str) -> tuple[str, str | float]:
+    from gml.verbs.models import unknown_value, value_of
+
     cuts = [k for k, character in enumerate(item) if character == "="]
     if not cuts:
         raise UsageError(f"{option} {quote(item)}: write NODE=VALUE")
     named = [(item[:k], item[k + 1 :]) for k in cuts if item[:k] in known]
     if not named:
         raise UsageError(f"{option}: {unknown_name('node', item[: cuts[0]], known)}")
-    found = [(name, value) for name, value in named if _fits(value, known[name])]
+    meant = [(name, text, value_of(known[name], text)) for name, text in named]
+    found = [(name, text, value) for name, text, value in meant if value is not None]
     if len(found) > 1:
-        ways = " or ".join(f"{quote(name)} = {quote(value)}" for name, value in found)
+        ways = " or ".join(f"{quote(name)} = {quote(text)}" for name, text, _ in found)
         raise UsageError(f"{option} {quote(item)} could mean {ways}")
-    if found:
-        name, text = found[0]
-        return name, _value(text, known[name])
-    name, text = named[0]
-    levels = known[name].levels
-    if levels is None:
-        raise UsageError(f"{option}: node {quote(name)} has numbers, and {quote(text)} is none")
-    raise UsageError(f"{option}: {unknown_name(f'level of {quote(name)}', text, levels)}")
-
-
-def _value(text: str, variable: Variable) -> str | float:
-    """The number, or the level, which a number may stand for that lies in it."""
-    if variable.levels is None:
-        return float(text)
-    if text not in variable.levels and cuts_of_levels(variable.levels) is not None:
-        place = Intervals(variable.levels).code_of(text)
-        return text if place is None else variable.levels[place]
-    return text
-
-
-def _fits(value: str, variable: Variable) -> bool:
-    if variable.levels is not None:
-        if value in variable.levels or cuts_of_levels(variable.levels) is None:
-            return value in variable.levels
-        return Intervals(variable.levels).code_of(value) is not None
-    try:
-        return math.isfinite(float(value))
-    except ValueError:
-        return False
+    if not found:
+        name, text = named[0]
+        raise UsageError(f"{option}: {unknown_value(known[name], text)}")
+    name, _, value = found[0]
+    return name, value

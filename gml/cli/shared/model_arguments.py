@@ -5,32 +5,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
 from gml.cli.shared.assignments import assignments_option, resolve_assignments
 from gml.cli.shared.run import claim_input
-from gml.errors import UsageError, quote
 
 if TYPE_CHECKING:
-    from gml.model.bayesnet import BayesNet
+    from gml.verbs.models import ModelSource
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class AskedModel:
-    """The network after the interventions, these, and what is observed afterwards."""
+class AskedModel(TypedDict):
+    """The first parameters of the verbs that ask a model."""
 
-    net: BayesNet
-    done: dict[str, str | float]
-    observed: dict[str, str | float]
-
-    @property
-    def levels(self) -> dict[str, str]:
-        """What is observed of nodes with levels."""
-        return {name: str(level) for name, level in self.observed.items()}
+    model: ModelSource
+    do: dict[str, str | float]
+    evidence: dict[str, str | float]
 
 
 @dataclass(frozen=True)
@@ -44,19 +37,13 @@ class ModelRequest:
     def read(self) -> AskedModel:
         """Read the model and find the values."""
         from gml.formats.models import read_model
-        from gml.model.sample import intervene
-        from gml.resources import require_memory
 
         net = read_model(self.path)
-        done = resolve_assignments(self.do, net.variables, "--do")
-        observed = resolve_assignments(self.evidence, net.variables, "--evidence")
-        both = [name for name in observed if name in done]
-        if both:
-            raise UsageError(f"{quote(both[0])} cannot be both set by --do and observed")
-        size = 3 * 8 * len(net.names) ** 2
-        if net.is_gaussian:
-            require_memory(size, None, "the errors of all nodes")
-        return AskedModel(intervene(net, done), done, observed)
+        return {
+            "model": net,
+            "do": resolve_assignments(self.do, net.variables, "--do"),
+            "evidence": resolve_assignments(self.evidence, net.variables, "--evidence"),
+        }
 
 
 def model_options(function: Function) -> Function:

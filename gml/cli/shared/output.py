@@ -24,11 +24,11 @@ from gml.progress import reporter
 if TYPE_CHECKING:
     from gml.counts.countfile import CountFile
     from gml.data.profile import Profile
-    from gml.formats.reports.answers import Answer
     from gml.formats.reports.comparisons import ComparedPair
     from gml.formats.reports.rows import Rows
     from gml.gate.result import CheckReport
     from gml.graph.graph import Graph
+    from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
     from gml.scores.ranking import ScoredGraph
 

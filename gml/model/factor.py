@@ -1,0 +1,64 @@
+"""Factor: a table over some variables; what inference runs on.
+
+A model of tables is a product of factors, normalised or not: a directed one has P(node | parents)
+for each node, an undirected one any table of non-negative numbers for each clique.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Variable
+from gml.errors import GraphError, listing
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Factor:
+    """A table with an axis for each variable of its scope.
+
+    A `conditional` factor is P(last variable | the others): it adds up to 1 over its last axis,
+    whatever the others are, and so has no say where nobody asks for that variable.
+
+    Examples
+    --------
+    >>> a, b = Variable("a", ("x", "y")), Variable("b", ("u", "v", "w"))
+    >>> Factor((a, b), np.array([[1.0, 2.0, 0.5], [3.0, 0.0, 1.0]]))
+    Factor('a', 'b': 2 x 3)
+    """
+
+    scope: tuple[Variable, ...]
+    table: NDArray[np.float64]
+    conditional: bool = False
+
+    def __post_init__(self) -> None:
+        names = [variable.name for variable in self.scope]
+        numeric = [variable.name for variable in self.scope if variable.levels is None]
+        if numeric:
+            raise GraphError(f"a factor is over levels, and {listing(numeric)} has numbers")
+        if len(set(names)) != len(names):
+            raise GraphError(f"the scope of a factor lists a variable twice: {listing(names)}")
+        table = np.ascontiguousarray(self.table, dtype=np.float64)
+        shape = tuple(len(variable.levels or ()) for variable in self.scope)
+        if table.shape != shape:
+            raise GraphError(
+                f"the factor of {listing(names)} must be {_size(shape)}, not {_size(table.shape)}"
+            )
+        if not (table.min(initial=0.0) >= 0 and table.max(initial=0.0) < np.inf):
+            raise GraphError(
+                f"the factor of {listing(names)} has a number that is negative or not finite"
+            )
+        # A view, so that the caller's own array stays as it is.
+        table = table.view()
+        table.flags.writeable = False
+        object.__setattr__(self, "table", table)
+
+    def __repr__(self) -> str:
+        names = listing(variable.name for variable in self.scope)
+        return f"Factor({names}: {_size(self.table.shape)})"
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "a number"

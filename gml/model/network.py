@@ -1,0 +1,274 @@
+"""Network: a directed acyclic graph and, for each node, its distribution given the parents.
+
+A node with levels has a table (`CPT`): a row for each configuration of the parents, the last parent
+fastest, and a column for each level. A node of numbers has a regression on its parents with normal
+errors (`LinearGaussian`). A network has nodes of one sort only.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import MAX_LEVELS, Variable
+from gml.errors import GraphError, counted, listing, quote, unknown_name
+from gml.graph.graph import Graph
+from gml.graph.order import topological_order
+from gml.graph.provenance import Provenance
+from gml.model.factor import Factor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, repr=False)
+class CPT:
+    """P(variable | parents): `table` has a row a configuration and a column a level.
+
+    `counts`, if known, are the rows seen behind each cell (a row of zeros: never seen), and
+    `intervals` the bounds of each cell, of shape (configurations, levels, 2).
+
+    Examples
+    --------
+    >>> rain = Variable("rain", ("no", "yes"))
+    >>> wet = Variable("wet", ("no", "yes"))
+    >>> cpt = CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]]))
+    >>> cpt.configurations()
+    [('no',), ('yes',)]
+    """
+
+    variable: Variable
+    parents: tuple[Variable, ...]
+    table: NDArray[np.float64]
+    counts: NDArray[Any] | None = None
+    intervals: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", np.ascontiguousarray(self.table, dtype=np.float64))
+        shape = (math.prod(len(parent.levels or ()) for parent in self.parents), self.n_levels)
+        where = f"the table of {quote(self.variable.name)}"
+        if self.n_levels > MAX_LEVELS:
+            raise GraphError(f"{where} has {self.n_levels} levels; there can be {MAX_LEVELS}")
+        if self.table.shape != shape:
+            rows, columns = shape
+            raise GraphError(f"{where} is not {rows} x {columns}, but {self.table.shape}")
+        away = np.abs(self.table.sum(axis=1) - 1)
+        worst = away.max(initial=np.nan if self.table.size == 0 else 0.0)
+        if not (worst < np.inf and self.table.min() >= 0):
+            raise GraphError(f"{where} has a number that is no probability")
+        if worst > _SUM_TOLERANCE:
+            row = int(np.argmax(away > _SUM_TOLERANCE))
+            raise GraphError(
+                f"{where} has a row that adds up to {self.table[row].sum():.9g}, not 1"
+                f"{described_row(self.parents, row)}"
+            )
+
+    def __repr__(self) -> str:
+        given = listing(parent.name for parent in self.parents)
+        family = quote(self.variable.name) + (f" given {given}" if given else "")
+        return f"CPT({family}: {len(self.table)} x {self.n_levels})"
+
+    @property
+    def n_levels(self) -> int:
+        """Levels of the variable."""
+        return len(self.variable.levels or ())
+
+    @property
+    def seen(self) -> NDArray[np.bool_] | None:
+        """Which configurations of the parents were seen in the data, if the counts are known."""
+        if self.counts is None:
+            return None
+        seen: NDArray[np.bool_] = (self.counts != 0).any(axis=1)
+        return seen
+
+    def configurations(self) -> list[tuple[str, ...]]:
+        """The levels of the parents in each row of the table."""
+        return [configuration(self.parents, row) for row in range(len(self.table))]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame: an index level for each parent, a column for each level."""
+        import pandas as pd
+
+        columns = pd.Index(self.variable.levels, name=self.variable.name)
+        if not self.parents:
+            return pd.DataFrame(self.table, columns=columns)
+        index = pd.MultiIndex.from_product(
+            [parent.levels for parent in self.parents],
+            names=[parent.name for parent in self.parents],
+        )
+        return pd.DataFrame(self.table, index=index, columns=columns)
+
+
+def _factor(cpt: CPT) -> Factor:
+    # A parent of one level is a constant, and there may be more of them than axes.
+    varying = [parent for parent in cpt.parents if len(parent.levels or ()) > 1]
+    scope = (*varying, cpt.variable)
+    shape = [len(variable.levels or ()) for variable in scope]
+    return Factor(scope, cpt.table.reshape(shape), conditional=True)
+
+
+def configuration(parents: Sequence[Variable], row: int) -> tuple[str, ...]:
+    """Return the levels of the parents that row of a table is for."""
+    labels = []
+    for parent in reversed(parents):
+        assert parent.levels is not None
+        row, code = divmod(row, len(parent.levels))
+        labels.append(parent.levels[code])
+    return tuple(reversed(labels))
+
+
+def described_row(parents: Sequence[Variable], row: int) -> str:
+    """Say which configuration a row of a table is for, in parentheses; nothing without parents."""
+    labels = zip(parents, configuration(parents, row), strict=True)
+    shown = ", ".join(f"{parent.name}={label}" for parent, label in labels)
+    return f" ({shown})" if shown else ""
+
+
+@dataclass(frozen=True)
+class LinearGaussian:
+    """variable = intercept + Σ coefficients · parents + sd · a standard normal error.
+
+    `n` is the number of rows behind it; `intervals`, if asked for, has the bounds of the intercept,
+    of each coefficient and of the standard deviation, in this order.
+    """
+
+    variable: Variable
+    parents: tuple[Variable, ...]
+    intercept: float
+    coefficients: tuple[float, ...]
+    sd: float
+    n: int | float | None = None
+    intervals: tuple[tuple[float, float], ...] | None = None
+
+    def __post_init__(self) -> None:
+        where = f"the regression of {quote(self.variable.name)}"
+        if len(self.coefficients) != len(self.parents):
+            raise GraphError(f"{where} has not one coefficient for each parent")
+        if not all(map(math.isfinite, (self.intercept, self.sd, *self.coefficients))):
+            raise GraphError(f"{where} has a number that is not finite")
+        if self.sd < 0:
+            raise GraphError(f"{where} has a negative standard deviation")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame: a row for each term and its estimate."""
+        import pandas as pd
+
+        terms = ["(intercept)", *(parent.name for parent in self.parents), "(sd)"]
+        frame = pd.DataFrame({"estimate": [self.intercept, *self.coefficients, self.sd]}, terms)
+        if self.intervals is not None:
+            frame["lower"] = [low for low, _ in self.intervals]
+            frame["upper"] = [high for _, high in self.intervals]
+        return frame
+
+
+@dataclass(frozen=True, repr=False)
+class Network:
+    """Nodes in order, each with its distribution given its parents; BayesNet can be asked, too.
+
+    Examples
+    --------
+    >>> rain = Variable("rain", ("no", "yes"))
+    >>> wet = Variable("wet", ("no", "yes"))
+    >>> net = Network(
+    ...     (
+    ...         CPT(rain, (), np.array([[0.8, 0.2]])),
+    ...         CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]])),
+    ...     )
+    ... )
+    >>> net.graph.parents(1), net.n_parameters
+    ([0], 3)
+    >>> net
+    Network(2 nodes of levels, 1 edge: 'rain', 'wet')
+    """
+
+    cpds: tuple[CPT | LinearGaussian, ...]
+    learning: Provenance = field(default_factory=Provenance)
+    graph: Graph = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        known = {cpd.variable.name: cpd.variable for cpd in self.cpds}
+        if len({cpd.variable.is_continuous for cpd in self.cpds}) > 1:
+            numbers = [v.name for v in known.values() if v.is_continuous]
+            raise GraphError(f"some nodes have levels, but {listing(numbers)} numbers")
+        edges: dict[tuple[str, str, str], None] = {}
+        for cpd in self.cpds:
+            for parent in cpd.parents:
+                if parent.name not in known:
+                    raise GraphError(unknown_name("parent", parent.name, known))
+                if known[parent.name] != parent:
+                    raise GraphError(
+                        f"the levels of {quote(parent.name)} are others where it is a parent of "
+                        f"{quote(cpd.variable.name)}"
+                    )
+                if (cpd.variable.name, "-->", parent.name) in edges:
+                    pair = f"{quote(parent.name)} -> {quote(cpd.variable.name)}"
+                    raise GraphError(f"the graph has a cycle: {pair} -> {quote(parent.name)}")
+                edges[parent.name, "-->", cpd.variable.name] = None
+        names = [cpd.variable.name for cpd in self.cpds]
+        levels = {v.name: v.levels for v in known.values() if v.levels is not None}
+        graph = Graph.from_edges(names, edges, kind="dag", levels=levels, learning=self.learning)
+        object.__setattr__(self, "graph", graph)
+
+    def __repr__(self) -> str:
+        sort = "numbers" if self.is_gaussian else "levels"
+        size = f"{counted(len(self.cpds), 'node')} of {sort}, {counted(self.graph.n_edges, 'edge')}"
+        return f"{type(self).__name__}({size}: {listing(self.names)})"
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The nodes."""
+        return tuple(cpd.variable for cpd in self.cpds)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the nodes, in order."""
+        return self.graph.names
+
+    @functools.cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        """The tables as factors over the parents and, last, the node; for inference on tables."""
+        if self.is_gaussian:
+            raise GraphError("a network of numbers has no factors: these are tables over levels")
+        return tuple(_factor(cpd) for cpd in self.cpds if isinstance(cpd, CPT))
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether the nodes are numbers."""
+        return any(cpd.variable.is_continuous for cpd in self.cpds)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters."""
+        return sum(
+            len(cpd.parents) + 2
+            if isinstance(cpd, LinearGaussian)
+            else len(cpd.table) * (cpd.n_levels - 1)
+            for cpd in self.cpds
+        )
+
+    def order(self) -> list[int]:
+        """Return the name-smallest order in which every node follows its parents."""
+        return topological_order(self.graph)
+
+    def index(self, name: str) -> int:
+        """Return the position of a node."""
+        return self.graph.index(name)
+
+    def cpd(self, name: str) -> CPT | LinearGaussian:
+        """Return the distribution of a node given its parents."""
+        return self.cpds[self.index(name)]
+
+    def cpt(self, name: str) -> CPT:
+        """Return the table of a node."""
+        cpd = self.cpd(name)
+        if not isinstance(cpd, CPT):
+            raise GraphError(f"node {quote(name)} has numbers, and so no table")
+        return cpd

@@ -1,0 +1,327 @@
+"""Rows of evidence: what each says of a node.
+
+Columns that are nodes observe them; a missing cell observes nothing, and columns without a node are
+ignored. Rows of evidence of probability 0 have no answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Dataset, Variable, missing_mask
+from gml.data.levels import NA_LEVEL
+from gml.data.problems import undeclared
+from gml.errors import DataError, UsageError, counted, listing, parameter, quote, unknown_name
+from gml.model.answer import SHOWN_ROWS, aligned
+from gml.model.evidence import Circumstances, Meaning, circumstances
+from gml.model.gaussian import means_of_rows
+from gml.model.inference import Inference, most_probable
+from gml.model.network import Network
+from gml.progress import reporter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MISSING = ("unobserved", "level")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions:
+    """For each row the value of a node that is predicted, and how sure that is."""
+
+    target: str
+    predicted: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.predicted)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns of `to_frame`."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame, a row for each row of the data."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns())
+
+    def __repr__(self) -> str:
+        columns = self.columns()
+        cells = zip(*(column[:SHOWN_ROWS].tolist() for column in columns.values()), strict=True)
+        rows = [dict(zip(columns, row, strict=True)) for row in cells]
+        return "\n".join(aligned(rows, len(self)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelPredictions(Predictions):
+    """The most probable level of each row; None, and NaN, where the evidence is impossible."""
+
+    levels: tuple[str, ...]
+    table: NDArray[np.float64]
+    """The probability of each level: rows × levels."""
+    log_evidence: NDArray[np.float64]
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """Of the level that is predicted."""
+        codes = most_probable(self.table)
+        found: NDArray[np.float64] = self.table[np.arange(len(codes)), codes]
+        return found
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The level, its probability, and that of each level."""
+        return {
+            f"{self.target}_predicted": self.predicted,
+            f"{self.target}_probability": self.probability,
+        } | {f"{self.target}={level}": self.table[:, k] for k, level in enumerate(self.levels)}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberPredictions(Predictions):
+    """The mean of each row and its standard deviation."""
+
+    sd: NDArray[np.float64]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The mean and the standard deviation."""
+        return {f"{self.target}_predicted": self.predicted, f"{self.target}_sd": self.sd}
+
+
+def predict(
+    net: Network,
+    data: Dataset | pd.DataFrame,
+    target: str,
+    *,
+    evidence: Mapping[str, Any] | None = None,
+    do: Mapping[str, Any] | None = None,
+    missing: str = "unobserved",
+    ignore_unknown: bool = False,
+    max_memory: int | None = None,
+) -> Predictions:
+    """Predict a node from each row of a table.
+
+    Parameters
+    ----------
+    net
+        Of levels or of numbers.
+    data
+        Rows; what is missing (NaN) is not observed.
+    target
+        The node; a column of that name is not looked at.
+    evidence
+        Values that every row observes too.
+    do
+        Values set by hand before.
+    missing
+        `"level"`: missing cells observe the level NA of nodes that have it.
+    ignore_unknown
+        Take values that are no level of their node for missing.
+    max_memory
+        Bytes that tables may take; by default half of what is free.
+
+    Examples
+    --------
+    >>> import gml
+    >>> data = gml.read("sample_data/asia.csv")
+    >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), gml.MemoryCounter(data))
+    >>> found = predict(net, data, "lung")
+    >>> len(found), found.predicted[0], found.levels
+    (5000, 'no', ('no', 'yes'))
+    """
+    if not isinstance(data, Dataset) and not hasattr(data, "iloc"):
+        raise UsageError(
+            f"{parameter('data')} must be a Dataset or a DataFrame, not a {type(data).__name__}"
+        )
+    given = circumstances(net, evidence, do)
+    require_target(given, target)
+    names = list(data.names) if isinstance(data, Dataset) else [str(name) for name in data.columns]
+    rows = RowEvidence(
+        given, names, [target], "data", missing=missing, ignore_unknown=ignore_unknown
+    )
+    values = _observed(rows, data)
+    rows.warn()
+    if net.is_gaussian:
+        mean, sd = means_of_rows(given.net, [target], rows.names, values)
+        return NumberPredictions(target, mean[:, 0], sd[:, 0])
+    inference = Inference(given.net, max_memory=max_memory)
+    tables, log_p = inference.marginals_of_rows([target], rows.names, values)
+    possible = log_p > -math.inf
+    warn_of_impossible(int(np.count_nonzero(~possible)), "data")
+    levels = given.net.variables[net.index(target)].levels or ()
+    predicted = np.array([*levels, None], dtype=object)[
+        np.where(possible, most_probable(tables[target]), len(levels))
+    ]
+    return LevelPredictions(target, predicted, levels, tables[target], log_p)
+
+
+def _observed(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:
+    """What each row observes; the meaning of a value is looked up once for each column."""
+    values = rows.room(data.n_rows if isinstance(data, Dataset) else len(data))
+    for k, at in enumerate(rows.at):
+        codes, distinct = _factorized(data, at)
+        which, first, times = np.unique(codes, return_index=True, return_counts=True)
+        seen = {
+            int(code): (int(row), int(number))
+            for code, row, number in zip(which, first, times, strict=True)
+        }
+        meant = [rows.missing(k) if -1 in seen else rows.nothing]
+        for code, value in enumerate(distinct):
+            row, number = seen.get(code, (0, 0))
+            known = rows.find(k, value, f"row {row}", number)
+            meant.append(rows.nothing if known is None else known)
+        values[:, k] = np.array(meant)[codes + 1]
+    return values
+
+
+def _factorized(data: Dataset | pd.DataFrame, at: int) -> tuple[NDArray[np.int64], list[Any]]:
+    """The distinct values of a column, and which one each row has; -1 for none."""
+    if not isinstance(data, Dataset):
+        codes, distinct = data.iloc[:, at].factorize(use_na_sentinel=True)
+        return codes.astype(np.int64), list(distinct)
+    column, levels = data.columns[at], data.variables[at].levels
+    gaps = missing_mask(column)
+    if levels is not None:
+        return np.where(gaps, -1, column.astype(np.int64)), list(levels)
+    values, codes = np.unique(column, return_inverse=True)
+    return np.where(gaps, -1, codes), values.tolist()
+
+
+def require_target(given: Circumstances, name: str) -> None:
+    """Refuse a target that is no node, or whose value is known."""
+    if name not in given.net.names:
+        raise UsageError(unknown_name("node", name, given.net.names))
+    if name in given.evidence or name in given.do:
+        raise UsageError(f"{quote(name)} is observed or set, and asked for")
+
+
+def warn_of_impossible(n_rows: int, where: str) -> None:
+    """Say how many rows have no answer."""
+    if n_rows:
+        reporter().warn(
+            f"{where}: {counted(n_rows, 'row')} of evidence of probability 0 have no answer"
+        )
+
+
+class RowEvidence:
+    """What the cells of a table observe: codes of levels, -1 for none, or numbers, NaN for none.
+
+    `names` are the nodes observed: those of the columns at `at`, then those of the evidence that
+    all rows share.
+    """
+
+    def __init__(
+        self,
+        given: Circumstances,
+        columns: Sequence[str],
+        targets: Sequence[str],
+        where: str,
+        *,
+        missing: str = "unobserved",
+        ignore_unknown: bool = False,
+        decimal: str = ".",
+    ) -> None:
+        if missing not in _MISSING:
+            choices = " or ".join(map(repr, _MISSING))
+            raise UsageError(f"{parameter('missing')} must be {choices}, not {missing!r}")
+        self._where = where
+        self._missing_is_level = missing == "level"
+        self._ignore_unknown = ignore_unknown
+        variables = {variable.name: variable for variable in given.net.variables}
+        observed = [name for name in columns if name in variables and name not in targets]
+        twice = sorted({name for name in observed if observed.count(name) > 1})
+        if twice:
+            raise DataError(f"{where}: the header has {listing(twice)} more than once")
+        for values, option in ((given.evidence, "evidence"), (given.do, "do")):
+            both = [name for name in observed if name in values]
+            if both:
+                raise UsageError(
+                    f"{listing(both)} is in {parameter(option)} and a column of {where}"
+                )
+        _warn_of_ignored(columns, variables)
+        self.variables = [variables[name] for name in observed]
+        self._meanings = [Meaning(variable, decimal) for variable in self.variables]
+        self.at = [columns.index(name) for name in observed]
+        self._fixed = [
+            value if (levels := variables[name].levels) is None else levels.index(str(value))
+            for name, value in given.evidence.items()
+        ]
+        self._is_gaussian = given.net.is_gaussian
+        self._unknown: dict[str, int] = {}
+        self._gaps_with_level: set[str] = set()
+        self.names = [*observed, *given.evidence]
+
+    def room(self, n_rows: int) -> NDArray[Any]:
+        """Return rows × names, with the evidence that all rows share."""
+        values = np.empty((n_rows, len(self.names)), np.float64 if self._is_gaussian else np.int64)
+        for k, value in enumerate(self._fixed, start=len(self.at)):
+            values[:, k] = value
+        return values
+
+    def known(self, k: int) -> dict[str, float]:
+        """Return the levels of a column that need not be looked for."""
+        return {level: code for code, level in enumerate(self.variables[k].levels or ())}
+
+    def find(self, k: int, value: object, place: str, times: int = 1) -> float | None:
+        """Return what a value of a column means; None if it is unknown, and such are ignored."""
+        found = self._meanings[k].code_of(value)
+        if found is not None or not times:
+            return found
+        variable = self.variables[k]
+        if not self._ignore_unknown:
+            what = (
+                f"{quote(str(value))} is not a number"
+                if variable.levels is None
+                else undeclared(str(value), variable.levels)
+            )
+            raise DataError(
+                f"{self._where}: {place}: column {quote(variable.name)}: {what}; "
+                f"{parameter('ignore_unknown')} takes it for missing"
+            )
+        self._unknown[variable.name] = self._unknown.get(variable.name, 0) + times
+        return None
+
+    @property
+    def nothing(self) -> float:
+        """What stands for a cell that observes nothing."""
+        return math.nan if self._is_gaussian else -1
+
+    def missing(self, k: int) -> float:
+        """Return what a missing cell of a column observes."""
+        variable = self.variables[k]
+        if variable.levels is not None and NA_LEVEL in variable.levels:
+            if self._missing_is_level:
+                return variable.levels.index(NA_LEVEL)
+            self._gaps_with_level.add(variable.name)
+        return self.nothing
+
+    def warn(self) -> None:
+        """Say what was not as it might be."""
+        if self._unknown:
+            counts = ", ".join(f"{quote(name)} {n}" for name, n in self._unknown.items())
+            reporter().warn(f"values that the model does not know, taken for missing: {counts}")
+        if self._gaps_with_level:
+            reporter().warn(
+                f"missing cells of {listing(sorted(self._gaps_with_level))} observe nothing, but "
+                f"the model has a level {NA_LEVEL!r}: {parameter('missing', 'level')} observes that"
+            )
+
+
+def _warn_of_ignored(columns: Sequence[str], nodes: Mapping[str, Variable]) -> None:
+    import difflib
+
+    ignored = [name for name in columns if name not in nodes]
+    if not ignored:
+        return
+    free = [name for name in nodes if name not in columns]
+    hints = [
+        f"did you mean {quote(near[0])} by {quote(name)}?"
+        for name in ignored
+        if (near := difflib.get_close_matches(name, free, n=1, cutoff=0.6))
+    ]
+    reporter().warn("; ".join([f"not in the model, ignored: {listing(ignored)}", *hints[:1]]))

@@ -1,0 +1,329 @@
+"""Exact inference on tables: variables are eliminated one by one, and the way back gives marginals.
+
+Factors are cut down to the evidence. Eliminating a variable multiplies the factors that speak of it
+and sums it (or takes its maximum) out of the product (Zhang & Poole 1994), which is a table over a
+clique of the junction tree (junction_tree.py); a pass back from the root turns every clique's table
+into its posterior. Before that pass the table of a step, each row divided by its sum, is
+P(variable | neighbours, evidence), and the steps backwards are a network of the posterior: rows
+drawn from it are exact draws under the evidence.
+
+Variables are numbered by name, so that the order of nodes in a file changes no bit. Messages are
+scaled by powers of two, and what is lost even so is done again in logarithms (log_elimination.py),
+so that no evidence is too improbable. Tables that do not fit into the budget are refused before
+they are made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.data.dataset import Variable
+from gml.kernel.layout import STEP_KEEP, STEP_MAX
+from gml.model.factor import Factor
+from gml.model.junction_tree import build_tree
+from gml.model.log_elimination import LogElimination
+from gml.resources import budget_in_force
+
+_HEADER = 7
+
+
+class Tables(NamedTuple):
+    """The tables of factors, one after the other; variables are numbered by name."""
+
+    names: list[str]
+    sizes: list[int]
+    """Levels of each variable."""
+    scopes: list[tuple[int, ...]]
+    strides: list[tuple[int, ...]]
+    starts: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    exponents: list[int]
+    """A table stands for itself times two to the power of this."""
+    conditional: list[bool]
+
+    def relevant(self, asked: Iterable[int]) -> tuple[list[int], list[int]]:
+        """Return the variables and the factors that have a say in what is asked of some.
+
+        A variable that nobody asks for, and which stands only in the factor that is conditional in
+        it, adds up to 1: both go, until no such variable is left (barren nodes; Shachter 1986).
+        """
+        asked = set(asked)
+        speaking: list[set[int]] = [set() for _ in self.names]
+        for k, scope in enumerate(self.scopes):
+            for node in scope:
+                speaking[node].add(k)
+        gone = [False] * len(self.scopes)
+        barren = set()
+        waiting = [node for node in range(len(self.names)) if len(speaking[node]) == 1]
+        while waiting:
+            node = waiting.pop()
+            if node in asked or len(speaking[node]) != 1:
+                continue
+            (k,) = speaking[node]
+            if not self.conditional[k] or self.scopes[k][-1] != node:
+                continue
+            barren.add(node)
+            gone[k] = True
+            for other in self.scopes[k]:
+                speaking[other].discard(k)
+                if len(speaking[other]) == 1:
+                    waiting.append(other)
+        nodes = [node for node in range(len(self.names)) if node not in barren]
+        return nodes, [k for k in range(len(self.scopes)) if not gone[k]]
+
+
+def flat_tables(variables: Sequence[Variable], factors: Sequence[Factor]) -> Tables:
+    """Lay the tables of factors out, by the last name of their scopes, then the one before it, …"""
+    by_name = sorted(variables, key=lambda variable: variable.name)
+    rank = {variable.name: k for k, variable in enumerate(by_name)}
+    ordered = sorted(
+        factors, key=lambda factor: [variable.name for variable in reversed(factor.scope)]
+    )
+    exponents = [0 if factor.conditional else _exponent(factor.table) for factor in ordered]
+    parts = [
+        np.ldexp(factor.table, -exponent) if exponent else factor.table
+        for factor, exponent in zip(ordered, exponents, strict=True)
+    ]
+    return Tables(
+        [variable.name for variable in by_name],
+        [len(variable.levels or ()) for variable in by_name],
+        [tuple(rank[variable.name] for variable in factor.scope) for factor in ordered],
+        [_strides(factor.table.shape) for factor in ordered],
+        np.cumsum([0, *(part.size for part in parts)], dtype=np.int64)[:-1],
+        np.concatenate([np.empty(0), *(part.reshape(-1) for part in parts)]),
+        exponents,
+        [factor.conditional for factor in ordered],
+    )
+
+
+def _exponent(table: NDArray[np.float64]) -> int:
+    """That of the largest number: the kernel multiplies numbers that are 1 at most."""
+    return math.frexp(float(table.max(initial=0.0)))[1]
+
+
+def _strides(shape: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+class TableElimination:
+    """A plan for one set of observed nodes and one question, which any evidence on them can run.
+
+    `stages` are pairs (operation, nodes): the nodes of a stage go before those of the next.
+    `factors` are the numbers of those that have a say. `kept` nodes stay in the table of a last
+    step. Evidence on `entered` nodes is a factor of zeros and a one (of ones where a row says
+    nothing): one plan for rows that observe different nodes, at the price of tables that are not
+    cut down. Nodes of one level are certain, and no axis of any table.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        *,
+        factors: Sequence[int],
+        observed: Iterable[int],
+        stages: Sequence[tuple[int, Sequence[int]]],
+        kept: Sequence[int] = (),
+        entered: Sequence[int] = (),
+        max_memory: int | None = None,
+    ) -> None:
+        self._tables = tables
+        self.observed = tuple(sorted(observed))
+        self._column = {node: k for k, node in enumerate(self.observed)}
+        asked = {*kept, *(node for _, nodes in stages for node in nodes)}
+        self._certain = {node for node in asked if tables.sizes[node] == 1}
+        hidden = asked - self._certain
+        self._used = [k for k in factors if not hidden.isdisjoint(tables.scopes[k])]
+        # A table whose nodes are all observed is a number.
+        self._constants = [k for k in factors if hidden.isdisjoint(tables.scopes[k])]
+        self._exponent = sum(tables.exponents[k] for k in factors)
+        self._factors = [
+            [
+                (node, stride)
+                for node, stride in zip(tables.scopes[k], tables.strides[k], strict=True)
+                if node in hidden
+            ]
+            for k in self._used
+        ]
+        self._entered = tuple(node for node in entered if node in hidden)
+        self._entered_at = [k for k, node in enumerate(entered) if node in hidden]
+        self._factors += [[(node, 1)] for node in self._entered]
+        self._numbers, self._indicators = _with_indicators(tables, self._entered)
+        self._tree = build_tree(
+            [[node for node, _ in factor] for factor in self._factors],
+            tables.sizes,
+            [[node for node in nodes if node in hidden] for _, nodes in stages],
+            [node for node in kept if node in hidden],
+        )
+        self._tree.require_room(tables.names, budget_in_force(max_memory))
+        operation_of = {node: operation for operation, nodes in stages for node in nodes}
+        self.cliques = self._tree.cliques
+        """The axes of the table of each step."""
+        self._operations = [operation_of.get(clique[-1], STEP_KEEP) for clique in self.cliques]
+        self._table_starts: list[int] = []
+        self._support: NDArray[np.float64] | None = None
+        if self.cliques:
+            self._code = self._compile()
+            self._program: Any = kernel.active().Elimination(*self._code)
+            # Whose tables the last elimination left behind.
+            self._last = self._program
+
+    def _compile(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
+        """Return the program of the steps (elimination.h), the room it needs, and the nodes."""
+        tree, sizes = self._tree, self._tables.sizes
+        factors: list[list[tuple[int, dict[int, int]]]] = [[] for _ in tree.cliques]
+        for k, factor in enumerate(self._factors):
+            first = tree.place_of([node for node, _ in factor])
+            factors[first].append((-1 - k, dict(factor)))
+        for s, parent in enumerate(tree.parents):
+            if parent >= 0:
+                around = tree.cliques[s][:-1]
+                strides = _strides([sizes[node] for node in around])
+                factors[parent].append((s, dict(zip(around, strides, strict=True))))
+        code: list[int] = []
+        starts, places = [], {}
+        room = 0
+        for s, clique in enumerate(tree.cliques):
+            starts.append(len(code))
+            self._table_starts.append(room)
+            message = room + tree.cells(clique)
+            code += [self._operations[s], len(clique), room, message, len(factors[s])]
+            code += [tree.parents[s], 0]
+            code += [sizes[node] for node in clique]
+            code += clique
+            room = message + tree.cells(clique[:-1])
+            for source, strides_of in factors[s]:
+                places[source] = len(code) + 1
+                code += [source, *(strides_of.get(node, 0) for node in clique)]
+        for s, parent in enumerate(tree.parents):
+            if parent >= 0:
+                code[starts[s] + _HEADER - 1] = places[s]
+        return np.array(code, np.int64), np.array(starts, np.int64), room, len(sizes)
+
+    def bases(self, evidence: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where each table starts given evidence: rows × observed nodes, then entered ones.
+
+        The code of an entered node is -1 in rows that do not observe it.
+        """
+        bases = np.empty((len(evidence), len(self._factors)), dtype=np.int64)
+        for k, table in enumerate(self._used):
+            bases[:, k] = self._base(table, evidence)
+        for k, node in enumerate(self._entered):
+            codes = evidence[:, len(self.observed) + self._entered_at[k]]
+            bases[:, len(self._used) + k] = self._indicators[k] + (
+                (codes + 1) * self._tables.sizes[node]
+            )
+        return bases
+
+    def _base(self, table: int, evidence: NDArray[np.int64]) -> NDArray[np.int64]:
+        base = np.full(len(evidence), self._tables.starts[table], dtype=np.int64)
+        scope = zip(self._tables.scopes[table], self._tables.strides[table], strict=True)
+        for node, stride in scope:
+            if node in self._column:
+                base += stride * evidence[:, self._column[node]]
+        return base
+
+    def _log_constants(self, evidence: NDArray[np.int64]) -> NDArray[np.float64]:
+        """ln of the product of the tables that evidence makes numbers, and of all scales."""
+        log_p = np.full(len(evidence), self._exponent * math.log(2))
+        with np.errstate(divide="ignore"):
+            for table in self._constants:
+                log_p += np.log(self._tables.numbers[self._base(table, evidence)])
+        return log_p
+
+    def eliminate(self, evidence: Mapping[int, int]) -> float:
+        """Run the steps; ln of the weight of the evidence (or of its best explanation)."""
+        codes = [evidence[node] for node in self.observed]
+        row = np.array(codes, dtype=np.int64).reshape(1, -1)
+        log_p = float(self._log_constants(row)[0])
+        if self.cliques and log_p > -math.inf:
+            bases = self.bases(row)[0]
+            self._last = self._program
+            found = self._program.eliminate(self._numbers, bases)
+            if found == -math.inf and self._supports_meet(bases):
+                self._last = LogElimination(*self._code)
+                found = self._last.eliminate(self._numbers, bases)
+            log_p += found
+        return log_p
+
+    def _supports_meet(self, bases: NDArray[np.int64]) -> bool:
+        """Whether evidence of no weight that a double can hold is possible all the same."""
+        if self._support is None:
+            self._support = (self._numbers > 0).astype(np.float64)
+        possible: bool = self._program.eliminate(self._support, bases) > -math.inf
+        return possible
+
+    @property
+    def certain(self) -> list[int]:
+        """Nodes asked for that have one level only."""
+        return sorted(self._certain)
+
+    def table(self, s: int) -> NDArray[np.float64]:
+        """The table of a step, after `eliminate`."""
+        scope = self.cliques[s]
+        start = self._table_starts[s]
+        shape = [self._tables.sizes[node] for node in scope]
+        table: NDArray[np.float64] = self._last.work[start : start + self._tree.cells(scope)]
+        return table.reshape(shape)
+
+    def trace(self) -> dict[int, int]:
+        """The level of each node of a maximising step, after `eliminate`."""
+        found = dict.fromkeys(self._certain, 0)
+        if self.cliques:
+            levels = self._last.trace()
+            found |= {
+                clique[-1]: int(levels[clique[-1]])
+                for clique, operation in zip(self.cliques, self._operations, strict=True)
+                if operation == STEP_MAX
+            }
+        return found
+
+    def marginals(
+        self, evidence: NDArray[np.int64]
+    ) -> tuple[dict[int, NDArray[np.float64]], NDArray[np.float64]]:
+        """Marginals (rows × levels) of the nodes eliminated, and ln of the weight of each row.
+
+        Rows of weight 0 have no marginals: theirs mean nothing.
+        """
+        constants = self._log_constants(evidence)
+        certain = {node: np.ones((len(evidence), 1)) for node in self._certain}
+        if not self.cliques:
+            return certain, constants
+        log_p = np.zeros(len(evidence))
+        sizes = [self._tables.sizes[clique[-1]] for clique in self.cliques]
+        offsets = np.cumsum([0, *sizes], dtype=np.int64)
+        out = np.zeros((len(evidence), int(offsets[-1])))
+        bases, places = self.bases(evidence), offsets[:-1].copy()
+        self._program.marginals(self._numbers, bases, places, out, log_p)
+        for row in np.flatnonzero(log_p == -math.inf).tolist():
+            if self._supports_meet(bases[row]):
+                some = slice(row, row + 1)
+                LogElimination(*self._code).marginals(
+                    self._numbers, bases[some], places, out[some], log_p[some]
+                )
+        found = {
+            clique[-1]: out[:, offsets[s] : offsets[s + 1]] for s, clique in enumerate(self.cliques)
+        }
+        return found | certain, log_p + constants
+
+
+def _with_indicators(
+    tables: Tables, entered: Sequence[int]
+) -> tuple[NDArray[np.float64], list[int]]:
+    """The numbers of all tables, then for each entered node a row of ones and the unit rows."""
+    parts, starts, end = [tables.numbers], [], len(tables.numbers)
+    for node in entered:
+        size = tables.sizes[node]
+        starts.append(end)
+        parts.append(np.concatenate([np.ones(size), np.eye(size).reshape(-1)]))
+        end += len(parts[-1])
+    return (np.concatenate(parts) if entered else tables.numbers), starts

@@ -1,0 +1,18 @@
+"""Models as verbs take them: a network, or a file of one; and values of their nodes."""
+
+from __future__ import annotations
+
+import os
+
+from gml.formats.models import read_model
+from gml.model.bayesnet import BayesNet
+from gml.model.evidence import unknown_value, value_of
+
+__all__ = ["ModelSource", "open_model", "unknown_value", "value_of"]
+
+ModelSource = BayesNet | str | os.PathLike[str]
+
+
+def open_model(model: ModelSource) -> BayesNet:
+    """Return a network, read from a file unless it is one."""
+    return model if isinstance(model, BayesNet) else read_model(model)
