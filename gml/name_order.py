@@ -55,5 +55,9 @@ class NameOrder:
 
     def rows(self, rows: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return a matrix of positions, each row in order of the names."""
+        if rows.shape[1] == 2:
+            # Of pairs there may be very many, and to swap is faster than to sort.
+            swap = self.ranks[rows[:, 0]] > self.ranks[rows[:, 1]]
+            return np.where(swap[:, None], rows[:, ::-1], rows).astype(np.int32, copy=False)
         ordered: NDArray[np.int32] = self.positions[np.sort(self.ranks[rows], axis=1)]
         return ordered
