@@ -1,10 +1,17 @@
 """gml learns graphical models from tabular data.
 
+What a command does, the function of the same name does (with `_` for `-`); its options are
+keywords, and it returns what the command writes. Data are a path, a DataFrame, a Dataset or an
+engine; graphs and models are paths or objects.
+
 >>> import gml
 >>> data = gml.read("sample_data/asia.csv")
 >>> tree = gml.chow_liu(gml.MemoryCounter(data)).graph
->>> tree.n_edges
+>>> gml.compare("sample_data/asia.dot", tree).distance
 7
+>>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), gml.MemoryCounter(data))
+>>> gml.check("sample_data/asia.csv", net).failed
+False
 
 Names are loaded when they are first used, so that importing gml costs next to nothing.
 """
@@ -18,44 +25,38 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gml.counts.count_parquet import read_counts, write_counts
-    from gml.counts.counter import Counter, Counts, TableSet
-    from gml.counts.countfile import CountFile, count_sets
-    from gml.counts.from_file import CountFileCounter
+    from gml.counts.counter import Counter
+    from gml.counts.countfile import CountFile
     from gml.counts.memory import MemoryCounter
-    from gml.counts.merging import merge_counts
     from gml.data.dataset import Dataset, Variable
     from gml.data.reading import read
+    from gml.formats.baseline import read_baseline, write_baseline
     from gml.formats.graphs import read_graph, write_graph
     from gml.formats.knowledge import read_knowledge
     from gml.formats.models import read_model, write_model
     from gml.gate.baseline import Baseline
-    from gml.gate.result import Check, CheckReport, baseline_of
-    from gml.gate.run import CheckSettings, check_model
-    from gml.graph.comparison import compare_graphs
+    from gml.gate.result import CheckReport
     from gml.graph.graph import Graph, Mark
     from gml.graph.knowledge import Knowledge
-    from gml.independence.base import CIResult
-    from gml.independence.implied import implied_independences
-    from gml.independence.multiplicity import adjust
     from gml.independence.oracle import OracleTest
     from gml.independence.registry import TESTS
-    from gml.learners.averaging import average_graphs, average_probabilities
-    from gml.learners.bootstrap import bootstrap_samples, half_samples, learn_replicates
     from gml.learners.chowliu import chow_liu
     from gml.learners.exact import exact
     from gml.learners.ges import ges
     from gml.learners.hillclimb import hill_climb
-    from gml.learners.imap import greedy_imap, minimal_imap
-    from gml.learners.order_mcmc import order_mcmc
-    from gml.learners.order_posterior import edge_posteriors
     from gml.learners.pc import pc
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
-    from gml.model.compare import kl_divergence
     from gml.model.fit import fit
     from gml.model.query import Inference
-    from gml.progress import Deadline
-    from gml.scores.base import total
     from gml.scores.registry import SCORES
+    from gml.verbs.check import check
+    from gml.verbs.compare import compare
+    from gml.verbs.convert import convert
+    from gml.verbs.count import count
+    from gml.verbs.explain import explain
+    from gml.verbs.merge import merge
+    from gml.verbs.profile import profile
+    from gml.verbs.verify import verify
 
 __version__ = "0.1.0"
 
@@ -92,10 +93,14 @@ _HOMES = {
     "check": "gml.verbs.check",
     "check_model": "gml.gate.run",
     "chow_liu": "gml.learners.chowliu",
+    "compare": "gml.verbs.compare",
     "compare_graphs": "gml.graph.comparison",
+    "convert": "gml.verbs.convert",
+    "count": "gml.verbs.count",
     "count_sets": "gml.counts.countfile",
     "edge_posteriors": "gml.learners.order_posterior",
     "exact": "gml.learners.exact",
+    "explain": "gml.verbs.explain",
     "fit": "gml.model.fit",
     "ges": "gml.learners.ges",
     "greedy_imap": "gml.learners.imap",
@@ -104,16 +109,21 @@ _HOMES = {
     "implied_independences": "gml.independence.implied",
     "kl_divergence": "gml.model.compare",
     "learn_replicates": "gml.learners.bootstrap",
+    "merge": "gml.verbs.merge",
     "merge_counts": "gml.counts.merging",
     "minimal_imap": "gml.learners.imap",
     "order_mcmc": "gml.learners.order_mcmc",
     "pc": "gml.learners.pc",
+    "profile": "gml.verbs.profile",
     "read": "gml.data.reading",
+    "read_baseline": "gml.formats.baseline",
     "read_counts": "gml.counts.count_parquet",
     "read_graph": "gml.formats.graphs",
     "read_knowledge": "gml.formats.knowledge",
     "read_model": "gml.formats.models",
     "total": "gml.scores.base",
+    "verify": "gml.verbs.verify",
+    "write_baseline": "gml.formats.baseline",
     "write_counts": "gml.counts.count_parquet",
     "write_graph": "gml.formats.graphs",
     "write_model": "gml.formats.models",
@@ -125,16 +135,10 @@ __all__ = [
     "TESTS",
     "Baseline",
     "BayesNet",
-    "CIResult",
-    "Check",
     "CheckReport",
-    "CheckSettings",
     "CountFile",
-    "CountFileCounter",
     "Counter",
-    "Counts",
     "Dataset",
-    "Deadline",
     "Graph",
     "Inference",
     "Knowledge",
@@ -142,37 +146,28 @@ __all__ = [
     "Mark",
     "MemoryCounter",
     "OracleTest",
-    "TableSet",
     "Variable",
-    "adjust",
-    "average_graphs",
-    "average_probabilities",
-    "baseline_of",
-    "bootstrap_samples",
-    "check_model",
+    "check",
     "chow_liu",
-    "compare_graphs",
-    "count_sets",
-    "edge_posteriors",
+    "compare",
+    "convert",
+    "count",
     "exact",
+    "explain",
     "fit",
     "ges",
-    "greedy_imap",
-    "half_samples",
     "hill_climb",
-    "implied_independences",
-    "kl_divergence",
-    "learn_replicates",
-    "merge_counts",
-    "minimal_imap",
-    "order_mcmc",
+    "merge",
     "pc",
+    "profile",
     "read",
+    "read_baseline",
     "read_counts",
     "read_graph",
     "read_knowledge",
     "read_model",
-    "total",
+    "verify",
+    "write_baseline",
     "write_counts",
     "write_graph",
     "write_model",

@@ -120,9 +120,16 @@ def parameter(name: str, value: object = None) -> str:
 _PARAMETER = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 
 
-def with_flags(message: str) -> str:
-    """Write the parameters that a message names as the flags of the command line."""
-    return _PARAMETER.sub(lambda found: _flag(found[1], found[2]), message)
+def with_flags(message: str, *only: str) -> str:
+    """Write the parameters that a message names as the flags of the command line.
+
+    With `only`, no others than these: text that quotes names of the data may look alike.
+    """
+
+    def flag(found: re.Match[str]) -> str:
+        return _flag(found[1], found[2]) if not only or found[1] in only else found[0]
+
+    return _PARAMETER.sub(flag, message)
 
 
 def _flag(name: str, value: str | None) -> str:

@@ -18,7 +18,7 @@ from gml.counts.counter import TableSet
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.resampling import distinct_rows
-from gml.errors import CannotAnswer, UsageError, listing
+from gml.errors import CannotAnswer, UsageError, counted, listing
 from gml.kernel.layout import DENSE_CELLS
 from gml.progress import reporter
 from gml.resources import default_budget, require_memory
@@ -92,6 +92,12 @@ class CountFile:
     dropped: int = 0
     data: tuple[str, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return (
+            f"CountFile({counted(self.n, 'row')}, {counted(len(self.sets), 'table')} of "
+            f"{counted(len(self.columns), 'column')}, {counted(len(self.counts), 'cell')})"
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

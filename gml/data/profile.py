@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,10 @@ from gml.data.dataset import Dataset, Variable, missing_code, missing_mask
 from gml.data.discretize import interval_levels
 from gml.data.levels import is_numeric
 from gml.data.options import ReadOptions
+from gml.errors import counted, listing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Number = int | float
 
@@ -40,6 +45,16 @@ class Profile:
     rows: Number
     columns: tuple[ColumnProfile, ...]
     na: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row per column."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(column) for column in self.columns])
+
+    def __repr__(self) -> str:
+        names = [column.name for column in self.columns]
+        return f"Profile({self.rows} rows, {counted(len(names), 'column')}: {listing(names)})"
 
 
 def profile(dataset: Dataset, options: ReadOptions) -> Profile:

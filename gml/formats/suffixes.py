@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
-from gml.errors import UsageError
+from gml.errors import UsageError, parameter
 
 GRAPH_SUFFIXES = {
     ".dot": "dot",
@@ -43,7 +44,10 @@ PROFILE_SUFFIXES = {".json": "json", ".txt": "text", ".csv": "csv", ".md": "mark
 
 
 def format_of(
-    path: str | os.PathLike[str], suffixes: dict[str, str], *, or_option: str = ", or say --format"
+    path: str | os.PathLike[str],
+    suffixes: dict[str, str],
+    *,
+    or_option: str = f", or say {parameter('format')}",
 ) -> str:
     """Return the format that a file's suffix picks."""
     suffix = Path(path).suffix.lower()
@@ -51,3 +55,24 @@ def format_of(
         known = " ".join(suffixes)
         raise UsageError(f"{str(path)!r} does not tell its format; use one of {known}{or_option}")
     return suffixes[suffix]
+
+
+class PickedFormats(NamedTuple):
+    """The formats that a suffix picks for a model and for a graph."""
+
+    model: str
+    graph: str
+
+
+def formats_of(path: str | os.PathLike[str]) -> PickedFormats:
+    """Return the formats that a suffix picks for what may be a model or a graph.
+
+    Examples
+    --------
+    >>> formats_of("alarm.xml")
+    PickedFormats(model='xmlbif', graph='graphml')
+    """
+    return PickedFormats(
+        format_of(path, {**GRAPH_SUFFIXES, **MODEL_SUFFIXES}),
+        format_of(path, {**MODEL_SUFFIXES, **GRAPH_SUFFIXES}),
+    )

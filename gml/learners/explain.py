@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gml.errors import UsageError, counted, unknown_name
+from gml.errors import UsageError, counted, parameter, printable, unknown_name
 from gml.independence.base import tiny_p
 
 Record = dict[str, Any]
@@ -43,6 +43,12 @@ class Explanation:
     edge: Record | None
     tests: tuple[Record, ...]
     triples: tuple[Record, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(map(printable, self.sentences))
+
+    def __repr__(self) -> str:
+        return f"Explanation({len(self.tests)} tests)\n{self}"
 
 
 def explain(records: Sequence[Record], a: str, b: str) -> Explanation:
@@ -94,7 +100,8 @@ class _Explainer:
         if last["verdict"] == "insufficient":
             return [
                 f"{start}the data cannot tell whether they are related {_given(last)} "
-                f"({self._numbers(last)}), and --on-insufficient took that for independence."
+                f"({self._numbers(last)}), and {parameter('on_insufficient')} took that for "
+                "independence."
             ]
         before = len(tests) - 1
         tried = f", after {counted(before, 'test')} that did not separate them" if before else ""
@@ -121,7 +128,7 @@ class _Explainer:
         if unsure:
             sentences.append(
                 f"{counted(unsure, 'test')} of these could not tell, because given those variables "
-                "one of the two did not vary; --on-insufficient kept the edge."
+                f"one of the two did not vary; {parameter('on_insufficient')} kept the edge."
             )
         return sentences
 

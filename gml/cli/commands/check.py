@@ -179,7 +179,7 @@ def command(
 
 def _for_the_shell(report: CheckReport) -> CheckReport:
     """The report with flags for parameters, and the file that settings are from."""
-    notes = tuple(map(with_flags, report.notes))
+    notes = tuple(with_flags(note, "min_effect", "write_baseline") for note in report.notes)
     return replace(report, notes=notes, settings=settings_file())
 
 

@@ -8,7 +8,7 @@ import click
 
 from gml.cli.shared.options import claim_input, common_options
 from gml.cli.shared.output import TextOutput, text_output
-from gml.errors import printable
+from gml.errors import printable, with_flags
 
 
 @click.command(
@@ -28,15 +28,15 @@ def command(log: str, a: str, b: str, out: TextOutput) -> None:
 
     LOG is what gml pc --test-log wrote.
     """
-    from gml.formats.test_log import read_log
-    from gml.learners.explain import explain
+    from gml.verbs.explain import explain
 
     claim_input(log, "log")
-    found = explain(read_log(log, (a, b)), a, b)
+    found = explain(log, a, b)
+    sentences = [with_flags(sentence, "on_insufficient") for sentence in found.sentences]
     facts: dict[str, Any] = {
-        "explanation": list(found.sentences),
+        "explanation": sentences,
         "edge": found.edge,
         "tests": list(found.tests),
         "triples": list(found.triples),
     }
-    out.write("".join(f"{printable(sentence)}\n" for sentence in found.sentences), facts)
+    out.write("".join(f"{printable(sentence)}\n" for sentence in sentences), facts)

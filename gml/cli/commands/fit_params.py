@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gml import __version__
-from gml.cli.shared.format_losses import TABLES_ONLY, warn_of_loss
 from gml.cli.shared.graph_arguments import columns_of, extended, read_graph_argument
 from gml.cli.shared.numbers import RealRange
 from gml.cli.shared.options import (
@@ -25,6 +24,7 @@ from gml.cli.shared.options import (
 )
 from gml.cli.shared.output import ModelOutput, model_output, plan_output
 from gml.errors import UsageError, listing, place, quote
+from gml.formats.losses import TABLES_ONLY, warn_of_loss
 from gml.progress import reporter
 
 if TYPE_CHECKING:

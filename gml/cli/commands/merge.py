@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import click
 
 from gml.cli.shared.options import claim_input, common_options
 from gml.cli.shared.output import CountFileOutput, count_file_output
 from gml.errors import UsageError
-from gml.progress import reporter
-
-if TYPE_CHECKING:
-    from gml.counts.countfile import CountFile
 
 
 @click.command(
@@ -34,28 +27,10 @@ def command(paths: tuple[str, ...], out: CountFileOutput) -> None:
     --bins chose on the data of one file do not go with others: fix them by --cut or --levels when
     counting. The columns stand in the order of the first file.
     """
-    from gml.counts.count_parquet import read_counts
-    from gml.counts.merging import merge_counts, require_room
+    from gml.verbs.merge import merge
 
     for path in paths:
         if path == "-":
             raise UsageError("a count file is not read from standard input; name the file")
         claim_input(path, "counts", several=True)
-    files = []
-    for number, path in enumerate(paths):
-        files.append(read_counts(path))
-        require_room(files)
-        reporter().advance("reading", number + 1, len(paths))
-    merged = merge_counts(files, paths)
-    _warn_of_repeated_data(files, paths)
-    out.write(merged)
-
-
-def _warn_of_repeated_data(files: Sequence[CountFile], paths: Sequence[str]) -> None:
-    first_with: dict[str, int] = {}
-    for number, (file, path) in enumerate(zip(files, paths, strict=True)):
-        for digest in file.data if file.n else ():
-            first = first_with.setdefault(digest, number)
-            if first != number:
-                reporter().warn(f"{path} and {paths[first]} count the same data")
-                break
+    out.write(merge(*paths))

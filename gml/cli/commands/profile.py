@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from gml.cli.shared.options import DataRequest, common_options, profiling_data_options
@@ -31,7 +29,6 @@ def command(data: DataRequest, out: ProfileOutput) -> None:
     know is an error. Missing values are counted, never refused. The file can be edited: levels that
     may occur but did not belong in it.
     """
-    from gml.data.profile import profile
+    from gml.verbs.profile import profile
 
-    request = replace(data, options=replace(data.options, missing="available"))
-    out.write(profile(request.dataset(), request.options))
+    out.write(profile(data.path, **data.reading))

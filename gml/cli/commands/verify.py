@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import click
 
 from gml.cli.shared.options import claim_input, common_options
 from gml.cli.shared.output import ReportOutput, report_output
-from gml.errors import DataError, counted, place
-from gml.ledger import note_digest
-
-_WITHOUT_HASH = "has no hash: not JSON that gml wrote, or taken out"
+from gml.errors import DataError, counted
 
 
 @click.command(
@@ -43,46 +37,16 @@ def command(paths: tuple[str, ...], inputs: tuple[str, ...], out: ReportOutput) 
     keys do not matter), other inputs (one of --input is not among those recorded), no hash, or
     unreadable, with the reason. `inputs` names what was recorded: data, graph, levels and so on.
     """
-    from gml.data.source import input_digest
+    from gml.verbs.verify import verify
 
     for path in paths:
         claim_input(path, "file", several=True)
     for path in inputs:
         claim_input(path, "input", several=True)
-    digests = {}
-    for path in inputs:
-        digests[path] = input_digest(path)
-        note_digest(path, digests[path])
-    rows = [_row(path, digests) for path in paths]
-    out.write(rows)
-    rejected = [f"{row['file']}: {row['reason']}" for row in rows if row["reason"] is not None]
+    found = verify(paths, inputs)
+    out.write(found.rows())
+    rejected = [f"{file.file}: {file.reason}" for file in found.rejected]
     if rejected:
         more = f"; and {counted(len(rejected) - 1, 'file')} more" if len(rejected) > 1 else ""
         raise DataError(rejected[0] + more)
-    return 0 if all(row["verdict"] == "ok" for row in rows) else 1
-
-
-def _row(path: str, digests: Mapping[str, str]) -> dict[str, Any]:
-    """The verdict on a file; a file that is rejected has a reason."""
-    from gml.formats.content_hash import is_changed, parse_document, recorded_hash
-    from gml.formats.file_text import read_text
-
-    where = place(path)
-    row: dict[str, Any] = {"file": where, "verdict": "unreadable"}
-    row |= {"inputs": [], "matched": [], "unmatched": [], "reason": None}
-    try:
-        document = parse_document(read_text(path), where)
-    except DataError as error:
-        return row | {"reason": str(error).removeprefix(f"{where}: ")}
-    found = recorded_hash(document)
-    recorded = [] if found is None else list(found.of_inputs())
-    role_of = {digest: role for role, digest in reversed(recorded)}
-    wanted = {name: role_of.get(f"sha256:{digest}") for name, digest in digests.items()}
-    row["inputs"] = list(dict.fromkeys(role for role, _ in recorded))
-    row["matched"] = [role for role in wanted.values() if role is not None]
-    row["unmatched"] = [place(name) for name, role in wanted.items() if role is None]
-    if found is None:
-        return row | {"verdict": "no hash", "reason": _WITHOUT_HASH}
-    if is_changed(document):
-        return row | {"verdict": "changed"}
-    return row | {"verdict": "other inputs" if row["unmatched"] else "ok"}
+    return 0 if found else 1

@@ -57,7 +57,8 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _row(pair: ComparedPair) -> dict[str, Any]:
+def as_row(pair: ComparedPair) -> dict[str, Any]:
+    """Return the row of a pair in a table."""
     found = pair.found
     row: dict[str, Any] = {"a": pair.a, "b": pair.b, "as": pair.view}
     row |= {"shd": found.shd, "dag_shd": found.dag_shd, "differences": len(found.differences)}
@@ -116,6 +117,6 @@ FORMATS: dict[str, Callable[[Sequence[ComparedPair]], str]] = {
     "text": lambda pairs: "\n".join(_text(pair) for pair in pairs),
     "json": _as_json,
     "jsonl": lambda pairs: "".join(encode(as_object(pair)) + "\n" for pair in pairs),
-    "csv": lambda pairs: as_csv([_row(pair) for pair in pairs]),
-    "markdown": lambda pairs: as_markdown([_row(pair) for pair in pairs]),
+    "csv": lambda pairs: as_csv([as_row(pair) for pair in pairs]),
+    "markdown": lambda pairs: as_markdown([as_row(pair) for pair in pairs]),
 }

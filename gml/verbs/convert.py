@@ -1,0 +1,97 @@
+"""Convert: a graph or a model in another format."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from gml.errors import GraphError, UsageError, parameter, place, unknown_name
+from gml.formats.graphs import WRITERS
+from gml.formats.losses import TABLES_ONLY, TITLES, beside_tables, warn_of_loss
+from gml.formats.models import MODEL_WRITERS
+from gml.formats.suffixes import formats_of
+from gml.graph.graph import Graph
+from gml.model.bayesnet import BayesNet
+from gml.verbs.graphs import graph_or_model
+from gml.verbs.reading import name_of
+
+FORMATS = tuple(dict.fromkeys([*MODEL_WRITERS, *WRITERS]))
+
+
+@dataclass(frozen=True, repr=False)
+class Converted:
+    """The text of a graph or model file, and its format."""
+
+    text: str
+    format: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Converted({self.format}, {len(self.text)} characters)"
+
+
+def convert(
+    source: str | os.PathLike[str] | Graph | BayesNet | Any,
+    format: str | None = None,
+    *,
+    path: str | os.PathLike[str] | None = None,
+) -> Converted:
+    """Return a graph or a model in another format; what that does not hold is warned of.
+
+    Parameters
+    ----------
+    source
+        A path (JSON, DOT, GraphML, BIF, XMLBIF or NET, told by its content), a Graph, a model or a
+        learner's result.
+    format
+        "json", "bif", "xmlbif", "net", "dot", "graphml" or "text". A format of models needs tables.
+    path
+        A name whose suffix picks the format, where none is given.
+
+    Examples
+    --------
+    >>> import gml
+    >>> print(gml.convert("sample_data/cancer.dot", "text").text, end="")
+    dag, 5 nodes, 4 edges
+    Pollution --> Cancer
+    Smoker    --> Cancer
+    Cancer    --> Xray
+    Cancer    --> Dyspnoea
+    """
+    if format is None and path is None:
+        raise UsageError(f"say with {parameter('format')} what to write")
+    if format is not None and format not in FORMATS:
+        raise UsageError(f"{parameter('format')}: {unknown_name('format', format, FORMATS)}")
+    by_suffix = None if path is None or format is not None else formats_of(path)
+    found = graph_or_model(source)
+    if by_suffix is not None:
+        format = by_suffix.model if isinstance(found, BayesNet) else by_suffix.graph
+    assert format is not None
+    if isinstance(found, BayesNet) and format in MODEL_WRITERS:
+        text = MODEL_WRITERS[format](found)
+        warn_of_loss(format, beside_tables(found) if format in TABLES_ONLY else [])
+        return Converted(text, format)
+    return Converted(_as_graph(found, format, place(name_of(source, "the source"))), format)
+
+
+def _as_graph(found: Graph | BayesNet, chosen: str, where: str) -> str:
+    graph = found.graph if isinstance(found, BayesNet) else found
+    if chosen not in WRITERS:
+        wanted = "" if graph.kind == "dag" else f" of a DAG, which this {graph.kind} is not"
+        raise GraphError(
+            f"{where}: {TITLES[chosen]} holds a model, and this is a graph without tables; learn "
+            f"them with gml fit-params DATA GRAPH{wanted}"
+        )
+    text = WRITERS[chosen](graph)
+    lost = ["the tables", *beside_tables(found)] if isinstance(found, BayesNet) else []
+    how = "how it was learned"
+    if chosen == "graphml":
+        lost = [item for item in lost if item != how]
+    if chosen == "dot":
+        lost += ["the levels"] * bool(graph.levels)
+        lost += [how] * (bool(graph.learning) and how not in lost)
+    warn_of_loss(chosen, lost)
+    return text

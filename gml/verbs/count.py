@@ -1,0 +1,235 @@
+"""Count: tables of sets of columns, which stand for the data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+from gml.counts.countfile import (
+    CUT,
+    DECLARED,
+    FROM_DATA,
+    SET_BYTES,
+    CountedColumn,
+    CountFile,
+    CountOptions,
+    count_sets,
+)
+from gml.counts.memory import MemoryCounter
+from gml.data.dataset import Dataset
+from gml.data.discretize import cuts_of_levels
+from gml.data.missing import apply_missing_policy
+from gml.data.options import ReadOptions
+from gml.data.schema import with_levels
+from gml.errors import DataError, UsageError, parameter, place, unknown_name
+from gml.formats.column_sets import ColumnSet, read_column_sets
+from gml.graph.graph import Graph
+from gml.independence.implied import implied_independences
+from gml.model.bayesnet import BayesNet
+from gml.progress import reporter
+from gml.resources import require_memory
+from gml.verbs.graphs import declared_levels, extended, graph_of
+from gml.verbs.reading import as_found, dataset_of, is_path, name_of, read_options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    GraphLike = str | os.PathLike[str] | Graph | BayesNet | Any
+
+
+def count(
+    data: str | os.PathLike[str] | pd.DataFrame | Dataset | MemoryCounter,
+    *,
+    pairs: bool = False,
+    triples: bool = False,
+    graph: GraphLike | Sequence[GraphLike] = (),
+    implied: GraphLike | Sequence[GraphLike] = (),
+    sets: str | os.PathLike[str] | Iterable[Sequence[str]] = (),
+    threads: int | None = None,
+    **reading: Any,
+) -> CountFile:
+    """Count sets of columns, for what needs tables only; the choices add up.
+
+    Parameters
+    ----------
+    data
+        A path, a DataFrame, a Dataset or an engine over rows.
+    pairs, triples
+        Count every pair, or every three columns and so pairs too.
+    graph
+        Count each node with its parents: a path, a Graph, a model or a learner's result, or
+        several. Levels that a graph declares are those of the tables.
+    implied
+        The same, and what the independences ask for that the graph implies.
+    sets
+        A file of sets, one per line, or the sets themselves.
+    threads
+        Threads; all cores by default.
+    **reading
+        How to read the data, as in `gml.read`; not with a Dataset or an engine.
+
+    Returns
+    -------
+    CountFile
+        `gml.write_counts` writes it, `gml.merge` adds several up, and `gml.CountFileCounter` is
+        the engine over it.
+
+    Examples
+    --------
+    >>> import gml
+    >>> gml.count("sample_data/asia.csv", sets=[("smoke", "lung")])
+    CountFile(5000 rows, 1 table of 2 columns, 4 cells)
+    """
+    wanted = _Wanted.of(pairs, triples, _several(graph), _several(implied), sets)
+    where = place(name_of(data, "the data"))
+    asked = read_options(data, reading)
+    options = declaring(replace(asked, digest=True), wanted.levels)
+    # Missing cells are looked at before they are gone.
+    raw = dataset_of(data, as_found(options), used=wanted.columns)
+    policy = options.missing
+    if isinstance(data, Dataset | MemoryCounter) and raw.missing:
+        policy = "available"
+    dataset = apply_missing_policy(
+        raw, policy, where, declared={*options.schema.levels, *options.schema.intervals}
+    )
+    if dataset.n == 0:
+        reporter().warn(f"{where}: no rows to count")
+    return count_sets(
+        MemoryCounter(dataset, threads=threads),
+        wanted.sets(dataset.names),
+        options=CountOptions(
+            policy,
+            options.decimal,
+            tuple(sorted(options.na_tokens)),
+            options.weights,
+            options.bins,
+        ),
+        columns=_columns(raw, dataset, options),
+        dropped=raw.n - dataset.n,
+    )
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
+
+
+def declaring(options: ReadOptions, levels: dict[str, tuple[str, ...]]) -> ReadOptions:
+    """The same options for columns with declared levels, where they do not say otherwise."""
+    free = {name: found for name, found in levels.items() if name not in options.cuts}
+    if options.bins is not None and any(
+        cuts_of_levels(found) is not None for found in free.values()
+    ):
+        reporter().note(f"the intervals of the graph are used, not those of {parameter('bins')}")
+    return replace(options, schema=with_levels(options.schema, free))
+
+
+def _columns(raw: Dataset, dataset: Dataset, options: ReadOptions) -> dict[str, CountedColumn]:
+    """What is to be said of columns, before and after missing values were treated."""
+    columns = {}
+    for before, after in zip(raw.variables, dataset.variables, strict=True):
+        levels = after.levels or ()
+        na = len(levels) > len(before.levels or ())
+        columns[after.name] = CountedColumn(
+            after.name, levels, _source(after.name, levels, options), na
+        )
+    return columns
+
+
+def _source(name: str, levels: Sequence[str], options: ReadOptions) -> str:
+    """Say where the levels of a column come from."""
+    binning = options.binning(name)
+    if options.declared_levels(name) is not None or options.declared_intervals(name) is not None:
+        return DECLARED
+    if binning is not None:
+        return DECLARED if binning.method == "cuts" else CUT
+    return CUT if options.bins is not None and cuts_of_levels(levels) is not None else FROM_DATA
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The sets to count, before the columns are known."""
+
+    pairs: bool
+    triples: bool
+    graphs: Sequence[tuple[str, Graph]]
+    named: Sequence[ColumnSet]
+
+    @classmethod
+    def of(
+        cls,
+        pairs: bool,
+        triples: bool,
+        graphs: Sequence[GraphLike],
+        implied: Sequence[GraphLike],
+        sets: str | os.PathLike[str] | Iterable[Sequence[str]],
+    ) -> _Wanted:
+        """Read the files that name sets."""
+        if isinstance(sets, str | os.PathLike):
+            in_file, listed = sets, []
+        else:
+            in_file, listed = None, [ColumnSet(tuple(names), parameter("sets")) for names in sets]
+        if not (pairs or triples or graphs or implied or in_file is not None or listed):
+            ways = ", ".join(parameter(name) for name in ("pairs", "triples"))
+            raise UsageError(
+                f"say what to count: {ways}, {parameter('graph')} GRAPH, {parameter('implied')} "
+                f"GRAPH or {parameter('sets')} FILE"
+            )
+        named: list[ColumnSet] = []
+        read: list[tuple[str, Graph]] = []
+        for number, source in enumerate(_each_once([*graphs, *implied])):
+            path = name_of(source, f"graph {number + 1}")
+            graph = graph_of(source)
+            read.append((path, graph))
+            names = graph.names
+            dag = extended(graph, path)
+            families = [(name, *(names[i] for i in dag.parents(j))) for j, name in enumerate(names)]
+            if any(source is other or source == other for other in implied):
+                # Of the graph itself, as indtest does: a CPDAG is refused there and here.
+                families += [(u, v, *parents) for u, v, parents in implied_independences(graph)]
+            named += [ColumnSet(family, place(path)) for family in families]
+        named += listed if in_file is None else read_column_sets(in_file)
+        return cls(pairs, triples, read, named)
+
+    @property
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """The levels that the graphs declare."""
+        return declared_levels(self.graphs)
+
+    def columns(self, names: Sequence[str]) -> Sequence[str]:
+        """Pick the columns used: all, or those of the sets that have a name."""
+        there = set(names)
+        for names_of_set, where in self.named:
+            for name in names_of_set:
+                if name not in there:
+                    raise DataError(f"{where}: {unknown_name('column', name, names)}")
+        if self.pairs or self.triples:
+            return names
+        used = {name for names_of_set, _ in self.named for name in names_of_set}
+        return [name for name in names if name in used]
+
+    def sets(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """Return the sets over the columns used; all of some size are refused if too many."""
+        sets = [iter([found.names for found in self.named])]
+        for asked, size in ((self.pairs, 2), (self.triples, 3)):
+            if asked:
+                number = comb(len(names), size)
+                require_memory(
+                    number * SET_BYTES,
+                    None,
+                    f"counting {number} sets of {size} columns",
+                    f"; name fewer {parameter('columns')}, or the {parameter('sets')} that matter",
+                )
+                sets.append(combinations(names, min(size, len(names))))
+        return chain.from_iterable(sets)
+
+
+def _each_once(sources: Sequence[GraphLike]) -> list[GraphLike]:
+    """The sources without repetitions, by path or by identity."""
+    found: dict[Any, GraphLike] = {}
+    for source in sources:
+        found.setdefault(os.fspath(source) if is_path(source) else id(source), source)
+    return list(found.values())

@@ -1,0 +1,44 @@
+"""Profile: what a table looks like, as a schema that everything else can enforce."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from gml.data.dataset import Dataset
+from gml.data.profile import Profile
+from gml.data.profile import profile as profile_of
+from gml.errors import CannotAnswer, place
+from gml.progress import reporter
+from gml.verbs.reading import as_found, dataset_of, name_of, read_options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def profile(data: str | os.PathLike[str] | pd.DataFrame | Dataset, **reading: Any) -> Profile:
+    """Return the levels of a table in order, its cut points, missing tokens and rates.
+
+    Parameters
+    ----------
+    data
+        A path, a DataFrame or a Dataset.
+    **reading
+        How to read the data, as in `gml.read`; not with a Dataset. Missing values are counted,
+        never refused.
+
+    Examples
+    --------
+    >>> import gml
+    >>> found = gml.profile("sample_data/survey_missing.csv", columns=["Age", "Sex"])
+    >>> found.to_frame()[["name", "levels", "missing", "rate"]]
+      name               levels  missing   rate
+    0  Age  (adult, old, young)       48  0.048
+    1  Sex               (F, M)       55  0.055
+    """
+    options = as_found(read_options(data, reading))
+    dataset = dataset_of(data, options)
+    reporter().note(f"{dataset.n} rows, {len(dataset.names)} columns used")
+    if dataset.n == 0:
+        raise CannotAnswer(f"{place(name_of(data, 'the data'))}: no rows are left to count")
+    return profile_of(dataset, options)
