@@ -18,10 +18,12 @@ from gml.counts.countfile import CUT, FROM_DATA, MOST_ROWS, CountedColumn, Count
 from gml.data.dataset import MAX_LEVELS
 from gml.data.levels import NA_LEVEL, order_levels
 from gml.data.resampling import distinct_cells
-from gml.errors import DataError, listing, quote
+from gml.errors import DataError, listing, parameter, quote
 from gml.kernel.number import parse_number
 from gml.progress import reporter
 from gml.resources import default_budget, require_memory
+
+_FIX_CUTS = f"fix the intervals when counting, by {parameter('cut')} {{}} or {parameter('levels')}"
 
 
 def merge_counts(
@@ -102,7 +104,7 @@ def _require_alike(first: CountFile, other: CountFile, both: str) -> None:
         mine, theirs = getattr(first.options, field.name), getattr(other.options, field.name)
         if mine != theirs:
             raise DataError(
-                f"{both} were counted with different --{field.name}: {_shown(theirs)} and "
+                f"{both} were counted with different {parameter(field.name)}: {_shown(theirs)} and "
                 f"{_shown(mine)}"
             )
     mine, theirs = ({file.names_of(k) for k in range(len(file.sets))} for file in (first, other))
@@ -130,14 +132,13 @@ def _united(name: str, files: Sequence[CountFile], places: Sequence[str]) -> Cou
     if cut is not None:
         raise DataError(
             f"{cut}: the intervals of column {quote(name)} were chosen on the data of this file, "
-            "and would be others for all of them; fix them when counting, by --cut "
-            f"{quote(name + '=0,10,20')} or --levels"
+            f"and would be others for all of them; {_FIX_CUTS.format(quote(name + '=0,10,20'))}"
         )
     for column, place in zip(found[1:], places[1:], strict=True):
         if column.source != first.source:
             raise DataError(
                 f"{place} and {places[0]}: the levels of column {quote(name)} are declared in one "
-                "of them only; count both with the same --levels"
+                f"of them only; count both with the same {parameter('levels')}"
             )
         if first.source != FROM_DATA and column.labels != first.labels:
             raise DataError(
@@ -158,7 +159,7 @@ def _require_labels(name: str, labels: tuple[str, ...], options: CountOptions, n
     if na and NA_LEVEL in labels:
         raise DataError(
             f"column {quote(name)}: {NA_LEVEL!r} is a label in one file, and stands for missing "
-            "values (--missing level) in another"
+            f"values ({parameter('missing', 'level')}) in another"
         )
     if len(labels) + na > MAX_LEVELS:
         raise DataError(f"column {quote(name)}: more than {MAX_LEVELS} levels")
@@ -167,9 +168,9 @@ def _require_labels(name: str, labels: tuple[str, ...], options: CountOptions, n
     values = {parse_number(label.encode(), options.decimal) for label in labels}
     if None not in values and len(values) > options.bins:
         raise DataError(
-            f"column {quote(name)} has {len(values)} numbers in all files, more than --bins "
-            f"{options.bins}: it would have been cut; fix the intervals when counting, by --cut "
-            f"{quote(name + '=0,10,20')} or --levels"
+            f"column {quote(name)} has {len(values)} numbers in all files, more than "
+            f"{parameter('bins')} {options.bins}: it would have been cut; "
+            f"{_FIX_CUTS.format(quote(name + '=0,10,20'))}"
         )
 
 

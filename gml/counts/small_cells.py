@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from gml.counts.countfile import DECLARED, CountFile
 from gml.data.resampling import distinct_cells
-from gml.errors import CannotAnswer, listing, quote
+from gml.errors import CannotAnswer, listing, parameter, quote
 
 _SHOWN_SETS = 4
 
 
-def require_large_cells(counts: CountFile, least: int, what: str = "--min-cell") -> None:
+def require_large_cells(counts: CountFile, least: int) -> None:
     """Refuse tables that tell of few rows, by a cell or by what can be subtracted."""
+    what = parameter("min_cell")
     _require_levels_with_rows(counts, what)
     _require_cells(counts, least, what)
     _require_many_missing(counts, least, what)
@@ -42,7 +43,8 @@ def _require_cells(counts: CountFile, least: int, what: str) -> None:
     more = f" and {len(found) - _SHOWN_SETS} more" if len(found) > _SHOWN_SETS else ""
     raise CannotAnswer(
         f"{len(found)} of {len(counts.sets)} tables have a cell below {what} {least}: {shown}"
-        f"{more}; nothing was written; count smaller sets, fewer columns or coarser levels (--cut)"
+        f"{more}; nothing was written; count smaller sets, fewer columns or coarser levels "
+        f"({parameter('cut')})"
     )
 
 
@@ -57,7 +59,7 @@ def _require_levels_with_rows(counts: CountFile, what: str) -> None:
             raise CannotAnswer(
                 f"{what}: only rows that were left out have the values "
                 f"{listing(column.levels[code] for code in bare)} of column {quote(column.name)}, "
-                "so nothing was written; declare the levels (--levels), or leave out no rows"
+                f"so nothing was written; declare the {parameter('levels')}, or leave out no rows"
             )
 
 
@@ -107,7 +109,7 @@ def _require_differences(counts: CountFile, least: int, what: str) -> None:
                 raise CannotAnswer(
                     f"the tables of {names[0]} and of {names[1]} differ by {difference} rows in a "
                     f"cell, below {what} {least}; nothing was written; count complete rows only "
-                    "(--missing drop), or leave out columns"
+                    f"({parameter('missing', 'drop')}), or leave out columns"
                 )
 
 

@@ -1,4 +1,4 @@
-"""Files of column sets: one a line, as a CSV record; blank lines and # comments are skipped."""
+"""Files of column sets: one per line, as a CSV record; blank lines and # comments are skipped."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def parse_column_sets(text: str, where: str) -> list[ColumnSet]:
             raise DataError(f"{spot}: {listing(twice)} twice in one set")
         sets.append(ColumnSet(tuple(names), spot))
     if not sets:
-        raise DataError(f"{where}: no set of columns; write one a line: A,B,C")
+        raise DataError(f"{where}: no set of columns; write one per line: A,B,C")
     return sets

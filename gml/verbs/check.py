@@ -18,8 +18,9 @@ from gml.formats.baseline import read_baseline
 from gml.formats.models import read_model
 from gml.gate.baseline import Baseline
 from gml.gate.checked_data import CheckedData, CheckedReading
-from gml.gate.result import FAIL, SEVERITIES, WARN, WITHOUT_BASELINE, CheckReport
+from gml.gate.result import FAIL, SEVERITIES, WARN, WITHOUT_BASELINE
 from gml.gate.result import FAMILIES as FAMILIES
+from gml.gate.result import CheckReport as CheckReport
 from gml.gate.run import CheckSettings, check_model
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
@@ -131,7 +132,7 @@ def check(
 def problem_with_effect(effect: float, family: str | None = None) -> str | None:
     """Say what is wrong with an effect that is asked for, in one family or in all of them."""
     if not 0 <= effect < math.inf:
-        return f"{effect:g} is not a number of 0 or more"
+        return f"{effect:g} is not a number of at least 0"
     if effect > 1 and family not in _IN_NATS:
         return f"{effect:g} is too large: total variation and shares of rows are at most 1"
     return None

@@ -20,6 +20,7 @@ from gml.counts.countfile import (
     count_sets,
 )
 from gml.counts.memory import MemoryCounter
+from gml.counts.small_cells import require_large_cells
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.missing import apply_missing_policy
@@ -49,6 +50,7 @@ def count(
     graph: GraphLike | Sequence[GraphLike] = (),
     implied: GraphLike | Sequence[GraphLike] = (),
     sets: str | os.PathLike[str] | Iterable[Sequence[str]] = (),
+    min_cell: int | None = None,
     threads: int | None = None,
     **reading: Any,
 ) -> CountFile:
@@ -67,6 +69,9 @@ def count(
         The same, and what the independences ask for that the graph implies.
     sets
         A file of sets, one per line, or the sets themselves.
+    min_cell
+        Refuse if a cell that is not empty stands for fewer rows, or missing values do, or what two
+        tables differ by.
     threads
         Threads; all cores by default.
     **reading
@@ -98,7 +103,7 @@ def count(
     )
     if dataset.n == 0:
         reporter().warn(f"{where}: no rows to count")
-    return count_sets(
+    counts = count_sets(
         MemoryCounter(dataset, threads=threads),
         wanted.sets(dataset.names),
         options=CountOptions(
@@ -111,6 +116,9 @@ def count(
         columns=_columns(raw, dataset, options),
         dropped=raw.n - dataset.n,
     )
+    if min_cell is not None:
+        require_large_cells(counts, min_cell)
+    return counts
 
 
 def _several(given: Any) -> tuple[Any, ...]:

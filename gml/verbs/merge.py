@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from gml.counts.count_parquet import read_counts
 from gml.counts.countfile import CountFile
 from gml.counts.merging import merge_counts, require_room
+from gml.counts.small_cells import require_large_cells
 from gml.errors import UsageError
 from gml.progress import reporter
 from gml.verbs.reading import is_path, name_of
 
 
-def merge(*counts: str | os.PathLike[str] | CountFile) -> CountFile:
+def merge(*counts: str | os.PathLike[str] | CountFile, min_cell: int | None = None) -> CountFile:
     """Add up counts of parts of the data: the result is that of counting all rows at once.
 
     They count the same sets of the same columns in the same way. Labels of the data that only some
@@ -24,6 +25,8 @@ def merge(*counts: str | os.PathLike[str] | CountFile) -> CountFile:
     ----------
     *counts
         Paths of count files, or what `gml.count` returned.
+    min_cell
+        Refuse if a cell of the sum that is not empty stands for fewer rows; see `gml.count`.
 
     Examples
     --------
@@ -43,6 +46,8 @@ def merge(*counts: str | os.PathLike[str] | CountFile) -> CountFile:
         reporter().advance("reading", number + 1, len(counts))
     merged = merge_counts(files, names)
     _warn_of_repeated_data(files, names)
+    if min_cell is not None:
+        require_large_cells(merged, min_cell)
     return merged
 
 

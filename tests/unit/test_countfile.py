@@ -270,7 +270,7 @@ def test_labels_that_would_have_been_cut():
 
     assert merge_counts([numbers("1", "2"), numbers("2", "3")]).n == 4
     assert merge_counts([numbers("1", "2"), numbers("a", "b")]).n == 4
-    with pytest.raises(DataError, match="4 numbers in all files, more than --bins 3"):
+    with pytest.raises(DataError, match="4 numbers in all files, more than `bins` 3"):
         merge_counts([numbers("1", "2"), numbers("3", "4")])
 
 

@@ -25,7 +25,7 @@ from gml.cli.shared.settings import ConfiguredCommand, settings_file
 from gml.errors import UsageError, with_flags
 
 if TYPE_CHECKING:
-    from gml.gate.result import CheckReport
+    from gml.verbs.check import CheckReport
 
 
 def _severities(ctx: click.Context, param: click.Parameter, value: Any) -> dict[str, str]:
@@ -92,7 +92,7 @@ def _refuse(problem: str | None, ctx: click.Context, param: click.Parameter) -> 
     metavar="[FAMILY=]X",
     callback=_effects,
     help="Fail only where the effect is at least this: total variation of a table's row, nats of a "
-    "relation, nats a row of the fit, share of rows of the schema (repeatable).",
+    "relation, nats per row of the fit, share of rows of the schema (repeatable).",
 )
 @name_list_option("--families", help_="Look at these only: schema,tables,structure,fit.")
 @click.option(

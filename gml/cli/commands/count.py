@@ -47,6 +47,7 @@ def command(
     graphs: tuple[str, ...],
     implied: tuple[str, ...],
     sets_path: str | None,
+    min_cell: int | None,
     out: CountFileOutput,
 ) -> None:
     """Count sets of columns of DATA into a count file, which other commands take as DATA.
@@ -73,6 +74,7 @@ def command(
             graph=graphs,
             implied=implied,
             sets=() if sets_path is None else sets_path,
+            min_cell=min_cell,
             threads=data.threads,
             **data.reading,
         )

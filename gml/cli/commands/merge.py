@@ -19,7 +19,7 @@ from gml.errors import UsageError
 @click.argument("paths", metavar="COUNTS...", nargs=-1, required=True)
 @count_file_output
 @common_options
-def command(paths: tuple[str, ...], out: CountFileOutput) -> None:
+def command(paths: tuple[str, ...], min_cell: int | None, out: CountFileOutput) -> None:
     """Add up count files (gml count): the result is that of counting all rows at once.
 
     The files count the same sets of the same columns in the same way. Labels of the data that only
@@ -33,4 +33,4 @@ def command(paths: tuple[str, ...], out: CountFileOutput) -> None:
         if path == "-":
             raise UsageError("a count file is not read from standard input; name the file")
         claim_input(path, "counts", several=True)
-    out.write(merge(*paths))
+    out.write(merge(*paths, min_cell=min_cell))

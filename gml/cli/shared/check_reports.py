@@ -18,7 +18,7 @@ from gml.ledger import STANDARD_OUTPUT
 from gml.progress import reporter
 
 if TYPE_CHECKING:
-    from gml.gate.result import CheckReport
+    from gml.verbs.check import CheckReport
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -111,15 +111,11 @@ class CountFileOutput:
     """Takes the tables of a count file."""
 
     path: str
-    min_cell: int | None
 
     def write(self, counts: CountFile) -> None:
-        """Write a count file, unless a cell is too small."""
+        """Write a count file."""
         from gml.counts.count_parquet import encode_counts
-        from gml.counts.small_cells import require_large_cells
 
-        if self.min_cell is not None:
-            require_large_cells(counts, self.min_cell)
         RowOutput(self.path).write([encode_counts(counts)])
         reporter().note(
             f"{counts.n} rows; {len(counts.sets)} tables, {len(counts.counts)} cells that are not "
@@ -389,7 +385,7 @@ def row_output(function: Function) -> Function:
 
 
 def count_file_output(function: Function) -> Function:
-    """-o and --min-cell for count files, injected as `out`."""
+    """-o and --min-cell for count files, injected as `out` and `min_cell`."""
 
     @click.option(
         "-o",
@@ -407,8 +403,8 @@ def count_file_output(function: Function) -> Function:
         "or missing values do, or what two tables differ by.",
     )
     @functools.wraps(function)
-    def wrapper(*args: Any, output: str, min_cell: int | None, **kwargs: Any) -> Any:
-        return function(*args, out=CountFileOutput(output, min_cell), **kwargs)
+    def wrapper(*args: Any, output: str, **kwargs: Any) -> Any:
+        return function(*args, out=CountFileOutput(output), **kwargs)
 
     return wrapper  # type: ignore[return-value]
 
