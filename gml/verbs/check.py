@@ -191,6 +191,10 @@ def _read_model(
     """Return the model, and the hash of its file, which tells whether a baseline is for it."""
     if isinstance(model, BayesNet):
         return model, None
+    if not is_path(model):
+        raise UsageError(
+            f"a {type(model).__name__} is no model; give a path or a BayesNet, which gml.fit makes"
+        )
     with ExitStack() as stack:
         kept = ledger.current() if ledger.is_kept() else stack.enter_context(ledger.keeping())
         # Its hash costs nothing; that of the data is asked for only where an output holds it.

@@ -49,10 +49,14 @@ def read_options(data: object, reading: Mapping[str, Any]) -> ReadOptions:
     >>> read_options("survey.csv", {"bins": 4, "cut": {"age": [18, 65]}}).cuts["age"].cuts
     (18.0, 65.0)
     """
+    if not (is_path(data) or is_frame(data) or isinstance(data, Dataset) or _is_engine(data)):
+        raise UsageError(
+            f"a {type(data).__name__} is no data; give a path, a DataFrame, a Dataset or an engine"
+        )
     for name in reading:
         if name not in READING:
             raise UsageError(unknown_name("parameter", name, READING))
-        if isinstance(data, Dataset) or (not is_path(data) and not is_frame(data)):
+        if not (is_path(data) or is_frame(data)):
             raise UsageError(
                 f"{parameter(name)} is about reading, and the data were read already; give the "
                 "path or the DataFrame instead"
@@ -96,6 +100,10 @@ def is_frame(data: object) -> bool:
     """Whether data are a pandas DataFrame."""
     # Without an import of pandas, which takes half a second.
     return type(data).__module__.partition(".")[0] == "pandas"
+
+
+def _is_engine(data: object) -> bool:
+    return callable(getattr(data, "tables", None))
 
 
 def dataset_of(

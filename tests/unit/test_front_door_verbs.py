@@ -212,6 +212,13 @@ def test_reading_keywords_are_for_what_is_to_be_read(folder):
         gml.check(rows.to_frame(), model, encoding="latin-1")
 
 
+def test_what_is_no_data_or_no_model_is_refused(folder):
+    with pytest.raises(UsageError, match="a list is no data; give a path, a DataFrame"):
+        gml.check([1, 2], folder / "model.json")
+    with pytest.raises(UsageError, match="a Graph is no model; give a path or a BayesNet"):
+        gml.check(ASIA, gml.read_graph(GRAPH))
+
+
 def test_a_report_fits_a_screen_and_becomes_a_frame(folder):
     report = gml.check(folder / "bad.csv", folder / "model.json")
     assert len(repr(report).splitlines()) <= 12

@@ -33,10 +33,6 @@ _RUNTIME_OPTIONS = {"threads", "format_", "if_changed", "quiet", "verbose", "deb
 OUT_OF_TIME = 5
 """Exit code of a learner that --max-seconds stopped."""
 
-_READING = {
-    *("columns", "exclude", "delimiter", "decimal", "encoding", "na", "missing", "weights"),
-    *("weights_fractional", "bins", "discretize", "cut", "levels", "max_levels"),
-}
 _LEAST_PRIOR = 1e-100
 _MANY_LEVELS = 20
 _THREADS_PER_CORE = 4
@@ -235,12 +231,13 @@ class DataRequest:
     @property
     def reading(self) -> dict[str, Any]:
         """The options that were given, as keywords of the library."""
+        from gml.verbs.reading import READING
+
         values = {"cut": self.options.cuts, "levels": self.options.schema}
-        names = (option.name for option in click.get_current_context().command.params)
         return {
             name: values[name] if name in values else getattr(self.options, name)
-            for name in names
-            if name is not None and was_given(name) and name in _READING
+            for name in READING
+            if was_given(name)
         }
 
     def declaring(self, levels: Mapping[str, tuple[str, ...]]) -> DataRequest:
