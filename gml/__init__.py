@@ -1,15 +1,16 @@
 """gml learns graphical models from tabular data.
 
 What a command does, the function of the same name does (with `_` for `-`); its options are
-keywords, and it returns what the command writes. Data are a path, a DataFrame, a Dataset or an
-engine; graphs and models are paths or objects.
+keywords, and it returns what the command writes. Data are a path, a DataFrame, a Dataset or a
+Counter; graphs and models are paths or objects.
 
 >>> import gml
->>> data = gml.read("sample_data/asia.csv")
->>> tree = gml.chow_liu(gml.MemoryCounter(data)).graph
->>> gml.compare("sample_data/asia.dot", tree).distance
-7
->>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), gml.MemoryCounter(data))
+>>> result = gml.pc("sample_data/asia.csv", alpha=0.01)
+>>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+>>> gml.compare(net, result).distance
+2
+>>> round(net.query("lung", {"xray": "yes"})["lung"]["yes"], 4)
+0.4783
 >>> gml.check("sample_data/asia.csv", net).failed
 False
 
@@ -32,32 +33,44 @@ if TYPE_CHECKING:
     from gml.counts.memory import MemoryCounter
     from gml.data.dataset import Dataset, Variable
     from gml.data.reading import read
+    from gml.errors import GmlError, GmlWarning
     from gml.formats.baseline import read_baseline, write_baseline
     from gml.formats.graphs import read_graph, write_graph
     from gml.formats.knowledge import read_knowledge
     from gml.formats.models import read_model, write_model
+    from gml.formats.test_log import TestLog
     from gml.gate.baseline import Baseline
     from gml.gate.result import CheckReport
     from gml.graph.graph import Graph, Mark
     from gml.graph.knowledge import Knowledge
     from gml.independence.oracle import OracleTest
     from gml.independence.registry import TESTS
-    from gml.learners.chowliu import chow_liu
-    from gml.learners.exact import exact
-    from gml.learners.ges import ges
-    from gml.learners.hillclimb import hill_climb
-    from gml.learners.pc import pc
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
-    from gml.model.fit import fit
+    from gml.model.factor import Factor
     from gml.model.inference import Inference
     from gml.scores.registry import SCORES
+    from gml.verbs.average import average
     from gml.verbs.check import check
+    from gml.verbs.chowliu import chowliu
+    from gml.verbs.chowliu import chowliu as chow_liu
     from gml.verbs.compare import compare
     from gml.verbs.convert import convert
     from gml.verbs.count import count
+    from gml.verbs.exact import exact
     from gml.verbs.explain import explain
+    from gml.verbs.fit_params import fit_params
+    from gml.verbs.fit_params import fit_params as fit
+    from gml.verbs.ges import ges
+    from gml.verbs.hc import hc
+    from gml.verbs.hc import hc as hill_climb
+    from gml.verbs.imap import imap
+    from gml.verbs.indtest import indtest
     from gml.verbs.merge import merge
+    from gml.verbs.pc import pc
     from gml.verbs.profile import profile
+    from gml.verbs.query import query
+    from gml.verbs.sample import sample
+    from gml.verbs.score import score
     from gml.verbs.verify import verify
 
 __version__ = "0.1.0"
@@ -65,17 +78,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "Baseline": "gml.gate.baseline",
     "BayesNet": "gml.model.bayesnet",
-    "CIResult": "gml.independence.base",
     "CPT": "gml.model.bayesnet",
-    "Check": "gml.gate.result",
     "CheckReport": "gml.gate.result",
-    "CheckSettings": "gml.gate.run",
     "CountFile": "gml.counts.countfile",
-    "CountFileCounter": "gml.counts.from_file",
     "Counter": "gml.counts.counter",
-    "Counts": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
-    "Deadline": "gml.progress",
+    "Factor": "gml.model.factor",
+    "GmlError": "gml.errors",
+    "GmlWarning": "gml.errors",
     "Graph": "gml.graph.graph",
     "Inference": "gml.model.inference",
     "Knowledge": "gml.graph.knowledge",
@@ -85,50 +95,71 @@ _HOMES = {
     "OracleTest": "gml.independence.oracle",
     "SCORES": "gml.scores.registry",
     "TESTS": "gml.independence.registry",
-    "TableSet": "gml.counts.counter",
+    "TestLog": "gml.formats.test_log",
     "Variable": "gml.data.dataset",
-    "adjust": "gml.independence.multiplicity",
-    "average_graphs": "gml.learners.averaging",
-    "average_probabilities": "gml.learners.averaging",
-    "baseline_of": "gml.gate.result",
-    "bootstrap_samples": "gml.learners.bootstrap",
+    "average": "gml.verbs.average",
     "check": "gml.verbs.check",
-    "check_model": "gml.gate.run",
-    "chow_liu": "gml.learners.chowliu",
+    "chowliu": "gml.verbs.chowliu",
     "compare": "gml.verbs.compare",
-    "compare_graphs": "gml.graph.comparison",
     "convert": "gml.verbs.convert",
     "count": "gml.verbs.count",
-    "count_sets": "gml.counts.countfile",
-    "edge_posteriors": "gml.learners.order_posterior",
-    "exact": "gml.learners.exact",
+    "exact": "gml.verbs.exact",
     "explain": "gml.verbs.explain",
-    "fit": "gml.model.fit",
-    "ges": "gml.learners.ges",
-    "greedy_imap": "gml.learners.imap",
-    "half_samples": "gml.learners.bootstrap",
-    "hill_climb": "gml.learners.hillclimb",
-    "implied_independences": "gml.independence.implied",
-    "kl_divergence": "gml.model.compare",
-    "learn_replicates": "gml.learners.bootstrap",
+    "fit_params": "gml.verbs.fit_params",
+    "ges": "gml.verbs.ges",
+    "hc": "gml.verbs.hc",
+    "imap": "gml.verbs.imap",
+    "indtest": "gml.verbs.indtest",
     "merge": "gml.verbs.merge",
-    "merge_counts": "gml.counts.merging",
-    "minimal_imap": "gml.learners.imap",
-    "order_mcmc": "gml.learners.order_mcmc",
-    "pc": "gml.learners.pc",
+    "pc": "gml.verbs.pc",
     "profile": "gml.verbs.profile",
+    "query": "gml.verbs.query",
     "read": "gml.data.reading",
     "read_baseline": "gml.formats.baseline",
     "read_counts": "gml.counts.count_parquet",
     "read_graph": "gml.formats.graphs",
     "read_knowledge": "gml.formats.knowledge",
     "read_model": "gml.formats.models",
-    "total": "gml.scores.base",
+    "sample": "gml.verbs.sample",
+    "score": "gml.verbs.score",
     "verify": "gml.verbs.verify",
     "write_baseline": "gml.formats.baseline",
     "write_counts": "gml.counts.count_parquet",
     "write_graph": "gml.formats.graphs",
     "write_model": "gml.formats.models",
+}
+_ALIASES = {
+    "chow_liu": "chowliu",
+    "fit": "fit_params",
+    "hill_climb": "hc",
+}
+# Building blocks, for those who know what they want.
+_PARTS = {
+    "CIResult": "gml.independence.base",
+    "Check": "gml.gate.result",
+    "CheckSettings": "gml.gate.run",
+    "CountFileCounter": "gml.counts.from_file",
+    "Counts": "gml.counts.counter",
+    "Deadline": "gml.progress",
+    "TableSet": "gml.counts.counter",
+    "adjust": "gml.independence.multiplicity",
+    "average_graphs": "gml.learners.averaging",
+    "average_probabilities": "gml.learners.averaging",
+    "baseline_of": "gml.gate.result",
+    "bootstrap_samples": "gml.learners.bootstrap",
+    "check_model": "gml.gate.run",
+    "compare_graphs": "gml.graph.comparison",
+    "count_sets": "gml.counts.countfile",
+    "edge_posteriors": "gml.learners.order_posterior",
+    "greedy_imap": "gml.learners.imap",
+    "half_samples": "gml.learners.bootstrap",
+    "implied_independences": "gml.independence.implied",
+    "kl_divergence": "gml.model.compare",
+    "learn_replicates": "gml.learners.bootstrap",
+    "merge_counts": "gml.counts.merging",
+    "minimal_imap": "gml.learners.imap",
+    "order_mcmc": "gml.learners.order_mcmc",
+    "total": "gml.scores.base",
 }
 
 __all__ = [
@@ -141,6 +172,9 @@ __all__ = [
     "CountFile",
     "Counter",
     "Dataset",
+    "Factor",
+    "GmlError",
+    "GmlWarning",
     "Graph",
     "Inference",
     "Knowledge",
@@ -148,26 +182,36 @@ __all__ = [
     "Mark",
     "MemoryCounter",
     "OracleTest",
+    "TestLog",
     "Variable",
+    "average",
     "check",
     "chow_liu",
+    "chowliu",
     "compare",
     "convert",
     "count",
     "exact",
     "explain",
     "fit",
+    "fit_params",
     "ges",
+    "hc",
     "hill_climb",
+    "imap",
+    "indtest",
     "merge",
     "pc",
     "profile",
+    "query",
     "read",
     "read_baseline",
     "read_counts",
     "read_graph",
     "read_knowledge",
     "read_model",
+    "sample",
+    "score",
     "verify",
     "write_baseline",
     "write_counts",
@@ -177,11 +221,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'gml' has no attribute {name!r}")
     import importlib
 
-    found = getattr(importlib.import_module(_HOMES[name]), name)
+    home = _ALIASES.get(name, name)
+    module = _HOMES.get(home) or _PARTS.get(home)
+    if module is None:
+        raise AttributeError(f"module 'gml' has no attribute {name!r}")
+    found = getattr(importlib.import_module(module), home)
     _give_files()
     return found
 

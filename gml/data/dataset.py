@@ -95,7 +95,7 @@ class Origin:
     """What became of missing values: error, drop, level or available."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dataset:
     """Columns of equal length: codes of levels (uint8 or uint16) or float64, and row weights.
 
@@ -121,6 +121,11 @@ class Dataset:
     origin: Origin | None = None
     """Known of a table that was read from a file."""
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        shown = listing(self.names)
+        weighted = "" if self.weights is None else ", weighted"
+        return f"<Dataset: {self.n_rows} rows, {len(self.columns)} columns{weighted}: {shown}>"
 
     def __post_init__(self) -> None:
         for column in self.columns:

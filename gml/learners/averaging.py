@@ -105,10 +105,10 @@ class Averaged:
     """The averaged graph, a consistent extension of it, and what it was made of."""
 
     graph: Graph
-    dag: Graph
+    dag: Graph = field(repr=False)
     threshold: float
-    triples: tuple[WeighedTriple, ...]
-    shares: Shares
+    triples: tuple[WeighedTriple, ...] = field(repr=False)
+    shares: Shares = field(repr=False)
     complete: bool = True
     """Whether there was time for all that was to be averaged."""
 

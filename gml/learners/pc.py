@@ -76,12 +76,14 @@ class PcResult:
     """
 
     graph: Graph
-    dag: Graph
-    skeleton: Skeleton
-    triples: tuple[WeighedTriple, ...]
+    dag: Graph = field(repr=False)
+    skeleton: Skeleton = field(repr=False)
+    triples: tuple[WeighedTriple, ...] = field(repr=False)
     collider_tests: int
     complete: bool = True
-    reasons: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    reasons: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = field(
+        default_factory=dict, repr=False
+    )
 
     @property
     def tests(self) -> tuple[int, ...]:

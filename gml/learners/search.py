@@ -8,7 +8,7 @@ decide; ties go by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ class SearchResult:
     """
 
     graph: Graph
-    dag: Graph
+    dag: Graph = field(repr=False)
     score: float
     families: int
     steps: int = 0
