@@ -23,6 +23,11 @@ Task = Callable[[], object]
 def gml_task(task: str, path: str) -> Task:
     """Ours."""
     import gml
+    from gml.learners.chowliu import chow_liu
+    from gml.learners.ges import ges
+    from gml.learners.hillclimb import hill_climb
+    from gml.learners.pc import pc
+    from gml.model.fit import fit
 
     if task == "read":
         return lambda: gml.read(path)
@@ -33,12 +38,12 @@ def gml_task(task: str, path: str) -> Task:
     if task in ("score-bic", "score-bdeu", "fit-mle"):
         graph = gml.Graph.from_edges(data.names, [(a, "-->", b) for a, b in _arcs(path)])
         if task == "fit-mle":
-            return lambda: gml.fit(graph, gml.MemoryCounter(data, threads=1))
+            return lambda: fit(graph, gml.MemoryCounter(data, threads=1))
         score = gml.SCORES[task.removeprefix("score-")]
         return lambda: gml.total(score(gml.MemoryCounter(data, threads=1)), graph)
     if task == "chowliu":
         # A new counter each time: masks are built within the measurement.
-        return lambda: gml.chow_liu(gml.MemoryCounter(data, threads=1))
+        return lambda: chow_liu(gml.MemoryCounter(data, threads=1))
     if task == "pairs":
         import numpy as np
 
@@ -46,18 +51,18 @@ def gml_task(task: str, path: str) -> Task:
         return lambda: gml.MemoryCounter(data, threads=1).pair_statistics(pairs)
     if task == "pc-same":
         # The test and the rules that pybnesian and bnlearn have.
-        return lambda: gml.pc(
+        return lambda: pc(
             gml.TESTS["g"](gml.MemoryCounter(data, threads=1), df="full"),
             on_insufficient="drop",
             colliders="sepset",
         )
     if task == "pc":
-        return lambda: gml.pc(gml.TESTS["auto"](gml.MemoryCounter(data, threads=1)))
+        return lambda: pc(gml.TESTS["auto"](gml.MemoryCounter(data, threads=1)))
     if task in ("hc-bic", "hc-bdeu"):
         score = gml.SCORES[task.removeprefix("hc-")]
-        return lambda: gml.hill_climb(score(gml.MemoryCounter(data, threads=1)))
+        return lambda: hill_climb(score(gml.MemoryCounter(data, threads=1)))
     if task == "ges-bic":
-        return lambda: gml.ges(gml.SCORES["bic"](gml.MemoryCounter(data, threads=1)))
+        return lambda: ges(gml.SCORES["bic"](gml.MemoryCounter(data, threads=1)))
     counter = gml.MemoryCounter(data, threads=1)
     test = gml.TESTS["g"](counter)
     return lambda: test(0, 1, (2, 3))

@@ -20,6 +20,8 @@ from data import HERE, SHARED
 
 import gml
 from gml.data.dataset import Variable, code_type
+from gml.learners.hillclimb import hill_climb
+from gml.model.fit import fit
 
 RESULTS = HERE / "results"
 NETWORK_FOLDER = Path(os.environ.get("GML_BENCH_BIF", SHARED / "data" / "networks"))
@@ -59,7 +61,7 @@ def sampled(net, n, seed):
 
 def fitted(graph, data, **options):
     """Tables of a graph, by maximum likelihood unless told otherwise."""
-    return gml.fit(graph, gml.MemoryCounter(data, threads=1), **options)
+    return fit(graph, gml.MemoryCounter(data, threads=1), **options)
 
 
 def checked(model, data, seed=0, *, baseline=None):
@@ -70,7 +72,7 @@ def checked(model, data, seed=0, *, baseline=None):
 
 def learned(data):
     """The graph that hill climbing by BIC finds."""
-    return gml.hill_climb(gml.SCORES["bic"](gml.MemoryCounter(data, threads=1))).graph
+    return hill_climb(gml.SCORES["bic"](gml.MemoryCounter(data, threads=1))).graph
 
 
 def first_alarm(report):

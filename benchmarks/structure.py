@@ -139,11 +139,12 @@ def share(part, whole):
 
 def run_gml(columns, arcs, variant):
     import gml
+    from gml.learners.pc import pc
 
     name, options, policy = VARIANTS[variant]
     counter = gml.MemoryCounter(as_dataset(columns), threads=1)
     start = time.process_time()
-    result = gml.pc(
+    result = pc(
         gml.TESTS[name](counter, **options),
         alpha=ALPHA,
         on_insufficient=policy,

@@ -7,6 +7,7 @@ import numpy as np
 import gml
 from gml.data.dataset import Variable
 from gml.model.bayesnet import CPT, BayesNet
+from gml.model.fit import fit
 
 from .graphs import random_dag
 
@@ -33,13 +34,13 @@ def random_net(rng, n, p=0.4, most_levels=3, zeros=0.0, names=None):
 
 def fitted(net, n=4000, seed=1):
     """The graph of a network, fitted to rows of it."""
-    return gml.fit(net.graph, gml.MemoryCounter(net.sample(n, seed=seed), threads=1))
+    return fit(net.graph, gml.MemoryCounter(net.sample(n, seed=seed), threads=1))
 
 
 def fitted_to(edges, data):
     """The DAG with these edges, fitted to all columns of some rows; an edge may be "xy"."""
     graph = gml.Graph.from_edges(data.names, [(u, "-->", v) for u, v in edges])
-    return gml.fit(graph, gml.MemoryCounter(data, threads=1))
+    return fit(graph, gml.MemoryCounter(data, threads=1))
 
 
 def joint_of(net):

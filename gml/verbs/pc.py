@@ -164,9 +164,7 @@ def _by_given_test(test: CITest, options: Mapping[str, Any], **settings: Any) ->
         raise UsageError(
             f"{', '.join(map(parameter, options))}: a test that is given has its options"
         )
-    result = learner.pc(test, **settings)
-    _report(result)
-    return result
+    return learner.pc(test, **settings)
 
 
 def _report(result: PcResult) -> None:

@@ -65,7 +65,7 @@ def query(
     --------
     >>> import gml
     >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
-    >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), counter)
+    >>> net = gml.fit(counter, gml.read_graph("sample_data/asia.dot"))
     >>> answer = query(net, "lung", {"xray": "yes"})
     >>> round(answer["lung"]["yes"], 4)
     0.4783
@@ -130,7 +130,7 @@ def query_rows(
     --------
     >>> import gml
     >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
-    >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), counter)
+    >>> net = gml.fit(counter, gml.read_graph("sample_data/asia.dot"))
     >>> text = query_rows(net, "sample_data/asia.csv", predict="lung")
     >>> next(text).decode().splitlines()[0]
     'asia,tub,smoke,lung,bronc,either,xray,dysp,lung_predicted,lung_probability'

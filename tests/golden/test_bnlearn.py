@@ -7,8 +7,9 @@ import math
 
 import pytest
 
-import gml
 from gml.independence.registry import TESTS
+from gml.learners.chowliu import chow_liu
+from gml.learners.pc import pc
 
 from .sources import GOLDEN, golden_counter
 
@@ -53,7 +54,7 @@ def test_there_are_23_cases():
 
 @pytest.mark.parametrize("case", GOLDEN["chow_liu"], ids=lambda case: case["data"])
 def test_chow_liu(case):
-    result = gml.chow_liu(golden_counter(case["data"]), directed=False)
+    result = chow_liu(golden_counter(case["data"]), directed=False)
     names = result.graph.names
     found = {
         frozenset((names[e.source], names[e.target])): e.attributes["mi"]
@@ -94,7 +95,7 @@ def test_pc_skeleton(case):
     # bnlearn takes p = 1 for adjusted tests with fewer than five rows a cell.
     least = 5 if case["test"].endswith("adf") else 0
     test = TESTS[statistic](golden_counter(case["data"]), df=df, min_per_cell=least)
-    found = gml.pc(test, alpha=case["alpha"], on_insufficient="drop")
+    found = pc(test, alpha=case["alpha"], on_insufficient="drop")
     names = found.graph.names
     edges = {frozenset((names[e.source], names[e.target])) for e in found.graph.edges()}
     assert edges == {frozenset(pair) for pair in case["skeleton"]}

@@ -10,6 +10,7 @@ import pytest
 
 import gml
 from gml.graph.equivalence import equivalence_class
+from gml.learners.exact import exact
 from gml.scores.base import total
 
 from .published_tables import ADMISSIONS, LIZARDS, as_dataset
@@ -55,7 +56,7 @@ def test_optima(shared, published, name, key):
     kind, options = KEYS[key]
     score = gml.SCORES[kind](data_of(shared, name), **options)
     expected = published["exact-optima"][name][key]
-    found = gml.exact(score)
+    found = exact(score)
     assert found.score == pytest.approx(expected["score"], abs=1e-5)
     assert total(score, graph_of(expected["a_dag"], score.names)) == pytest.approx(
         found.score, abs=1e-5
@@ -72,7 +73,7 @@ def test_gobnilp_discrete(shared, published):
     counter = data_of(shared, "learning.test")
     score = gml.SCORES["bdeu"](counter)
     expected = published["lt-exact-bdeu"]
-    found = gml.exact(score)
+    found = exact(score)
     assert found.score == pytest.approx(expected["score"], abs=1e-6)
     pattern = equivalence_class(found.dag)
     names = pattern.names
@@ -81,11 +82,11 @@ def test_gobnilp_discrete(shared, published):
         for e in pattern.edges()
     }
     assert edges == set(expected["cpdag"].split(", "))
-    tree = gml.exact(score, max_parents=1)
+    tree = exact(score, max_parents=1)
     assert tree.score == pytest.approx(published["lt-exact-bdeu-tree"], abs=1e-6)
     some = gml.SCORES["bdeu"](data_of(shared, "learning.test", columns=("B", "C", "D", "F")))
     subset = published["lt-exact-bdeu-subset"]
-    found = gml.exact(some)
+    found = exact(some)
     assert found.score == pytest.approx(subset["score"], abs=1e-6)
     assert total(some, graph_of(subset["model"], some.names)) == pytest.approx(found.score)
 
@@ -96,7 +97,7 @@ def test_gobnilp_constraints(shared, published):
 
     def best(forbid=()):
         either_way = [
-            gml.exact(score, knowledge=gml.Knowledge(require=(arc,), forbid=forbid)).score
+            exact(score, knowledge=gml.Knowledge(require=(arc,), forbid=forbid)).score
             for arc in (("C", "F"), ("F", "C"))
         ]
         return max(either_way)
@@ -109,30 +110,30 @@ def test_gobnilp_gaussian(shared, published):
     counter = data_of(shared, "gaussian.test", undeclared="numbers")
     bge = gml.SCORES["bge"](counter)
     expected = published["gauss-bge"]
-    found = gml.exact(bge)
+    found = exact(bge)
     assert found.score == pytest.approx(expected["score"], abs=1e-6)
     wanted = graph_of(expected["model"].split(" ")[0], bge.names)
     assert (equivalence_class(found.dag).marks == equivalence_class(wanted).marks).all()
-    few = gml.exact(bge, max_parents=3)
+    few = exact(bge, max_parents=3)
     assert few.score == pytest.approx(published["gauss-bge-3"], abs=1e-6)
-    bic = gml.exact(gml.SCORES["bic-g"](counter))
+    bic = exact(gml.SCORES["bic-g"](counter))
     # With the variance SSE/n.
     with_deviations = published["gauss-bic"]["pygobnilp GaussianBIC (residual sd counted)"]
     assert bic.score == pytest.approx(with_deviations, abs=1e-4)
 
 
 def test_de_campos_and_ji_on_nursery(shared, published):
-    found = gml.exact(gml.SCORES["bic"](data_of(shared, "nursery")))
+    found = exact(gml.SCORES["bic"](data_of(shared, "nursery")))
     assert found.score == pytest.approx(published["nursery-bic"], abs=0.1)
 
 
 def test_optima_that_greedy_searches_know_or_miss(shared, published):
     for name, entry in (("asia", "asia-hc"), ("lizards", "lizards-hc")):
-        found = gml.exact(gml.SCORES["bic"](data_of(shared, name)))
+        found = exact(gml.SCORES["bic"](data_of(shared, name)))
         assert found.score == pytest.approx(published[entry]["score"], abs=1e-6)
         wanted = graph_of(published[entry]["model"], found.graph.names)
         assert (equivalence_class(found.dag).marks == equivalence_class(wanted).marks).all()
-    coronary = gml.exact(gml.SCORES["bic"](data_of(shared, "coronary")))
+    coronary = exact(gml.SCORES["bic"](data_of(shared, "coronary")))
     assert coronary.score == pytest.approx(published["coronary-hc"]["optimum"], abs=1e-6)
     assert coronary.score > published["coronary-hc"]["tabu"] > published["coronary-hc"]["hc"]
 
@@ -140,19 +141,19 @@ def test_optima_that_greedy_searches_know_or_miss(shared, published):
 @pytest.mark.parametrize("name", ["bic", "bdeu"])
 def test_bickel_no_arc_between_admission_and_gender(name):
     """Simpson's paradox at Berkeley (Bickel, Hammel & O'Connell 1975): Admit - Dept - Gender."""
-    found = gml.exact(gml.SCORES[name](gml.MemoryCounter(as_dataset(ADMISSIONS)))).graph
+    found = exact(gml.SCORES[name](gml.MemoryCounter(as_dataset(ADMISSIONS)))).graph
     names = {frozenset((found.names[e.source], found.names[e.target])) for e in found.edges()}
     assert names == {frozenset(("Admit", "Dept")), frozenset(("Dept", "Gender"))}
 
 
 def test_schoener_lizards():
-    found = gml.exact(gml.SCORES["bic"](gml.MemoryCounter(as_dataset(LIZARDS))))
+    found = exact(gml.SCORES["bic"](gml.MemoryCounter(as_dataset(LIZARDS))))
     assert found.score == pytest.approx(-817.247197, abs=1e-6)
 
 
 def test_cooper_and_herskovits():
     """The most probable of all structures for their table 1 is x3 -> x2 -> x1, with K2's prior."""
-    found = gml.exact(gml.SCORES["k2"](cooper_herskovits())).graph
+    found = exact(gml.SCORES["k2"](cooper_herskovits())).graph
     assert {(found.names[e.source], found.names[e.target]) for e in found.edges()} == {
         ("x3", "x2"),
         ("x2", "x1"),
@@ -164,12 +165,12 @@ def test_sample_data_of_asia(sample_data):
     counter = gml.MemoryCounter(gml.read(sample_data / "asia.csv"))
     truth = gml.read_graph(Path(sample_data / "asia.dot"))
     bdeu = gml.SCORES["bdeu"](counter)
-    found = gml.exact(bdeu)
+    found = exact(bdeu)
     wanted = gml.Graph.from_edges(
         bdeu.names, [(truth.names[e.source], "-->", truth.names[e.target]) for e in truth.edges()]
     )
     assert (equivalence_class(found.dag).marks == equivalence_class(wanted).marks).all()
-    bic = gml.exact(gml.SCORES["bic"](counter))
+    bic = exact(gml.SCORES["bic"](counter))
     missing = {frozenset((e.source, e.target)) for e in wanted.edges()} - {
         frozenset((e.source, e.target)) for e in bic.graph.edges()
     }
@@ -183,8 +184,6 @@ def test_gobnilp_beyond_all_sets(shared, published, name, figure):
     if isinstance(expected, dict):
         expected = expected["optimum, 3 parents"]
     data = gml.read(shared / f"data/simulated/{name}.csv.gz")
-    found = gml.exact(
-        gml.SCORES["bic"](gml.MemoryCounter(data)), max_parents=3, max_memory=512 << 20
-    )
+    found = exact(gml.SCORES["bic"](gml.MemoryCounter(data)), max_parents=3, max_memory=512 << 20)
     assert found.complete
     assert found.score == pytest.approx(expected, abs=1e-4)

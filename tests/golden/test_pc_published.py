@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gml
+from gml.learners.pc import pc
 
 from ..graphs import named_edges
 
@@ -18,7 +19,7 @@ def test_learning_test(shared):
         gml.TESTS["g"](gml.MemoryCounter(data)),
         gml.TESTS["auto"](gml.MemoryCounter(data)),
     ):
-        found = gml.pc(test, alpha=0.05).graph
+        found = pc(test, alpha=0.05).graph
         assert named_edges(found) == {
             ("A", "---", "B"),
             ("A", "-->", "D"),
@@ -31,7 +32,7 @@ def test_learning_test(shared):
 def test_gaussian_eight(shared):
     """pcalg's gmG8 by Fisher's z at 0.01: exactly the true skeleton."""
     data = gml.read(shared / "data/simulated/gmG8.csv", undeclared="numbers")
-    found = gml.pc(gml.TESTS["fisher-z"](gml.MemoryCounter(data)), alpha=0.01).graph
+    found = pc(gml.TESTS["fisher-z"](gml.MemoryCounter(data)), alpha=0.01).graph
     assert skeleton_of(found) == {
         frozenset(pair.split("-"))
         for pair in (
@@ -44,7 +45,7 @@ def test_gaussian_eight(shared):
 def test_discrete_five(shared):
     """pcalg's discrete example: X1 -> X3 <- X2, and X4 with X2 and X5 as its test file says."""
     data = gml.read(shared / "data/simulated/discr100k.csv.gz")
-    found = gml.pc(gml.TESTS["g"](gml.MemoryCounter(data)), alpha=0.01).graph
+    found = pc(gml.TESTS["g"](gml.MemoryCounter(data)), alpha=0.01).graph
     assert named_edges(found) == {
         ("X1", "-->", "X3"),
         ("X2", "-->", "X3"),

@@ -10,6 +10,7 @@ import pytest
 
 import gml
 from gml.errors import GraphError
+from gml.model.fit import fit
 from gml.scores.base import families_of, total
 
 from .published_tables import ADMISSIONS, LIZARDS, as_dataset
@@ -54,7 +55,7 @@ def test_bnlearn_scores_by_node(case):
 def test_bnlearn_tables(method):
     counter, graph = golden_counter("alarm_5000"), golden_graph("alarm_5000")
     options = {"method": "mle"} if method == "mle" else {"method": "bayes", "ess": 10.0}
-    net = gml.fit(graph, counter, **options)
+    net = fit(graph, counter, **options)
     checked = unseen = 0
     for node, rows in GOLDEN["cpts"][method].items():
         cpt = net.cpt(node)

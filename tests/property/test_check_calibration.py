@@ -13,6 +13,9 @@ from scipy.stats import binom
 
 import gml
 from gml.data.dataset import Dataset, Variable
+from gml.learners.chowliu import chow_liu
+from gml.learners.hillclimb import hill_climb
+from gml.model.fit import fit
 
 from .. import planted_faults as faults
 from ..networks import asia, fitted, random_net
@@ -80,8 +83,8 @@ def test_no_alarm_for_a_learned_graph_with_its_baseline():
     p_values = []
     for k in range(60):
         rows = asia().sample(500, seed=2 * k)
-        graph = gml.hill_climb(gml.SCORES["bic"](gml.MemoryCounter(rows, threads=1))).graph
-        model = gml.fit(graph, gml.MemoryCounter(rows, threads=1))
+        graph = hill_climb(gml.SCORES["bic"](gml.MemoryCounter(rows, threads=1))).graph
+        model = fit(graph, gml.MemoryCounter(rows, threads=1))
         baseline = gml.baseline_of(checked(model, rows, k).checks, rows.n)
         new = asia().sample((500, 2000)[k % 2], seed=2 * k + 1)
         p_values.append(surest(checked(model, new, k, baseline)))
@@ -103,7 +106,7 @@ def test_p_values_of_sparse_rows_are_not_too_small():
         rng = np.random.default_rng(k)
         shares = np.full((4, 6)[k % 2], 1 / (4, 6)[k % 2])
         old = independent_rows(rng, (12, 20)[k // 2 % 2], shares)
-        model = gml.fit(gml.Graph.from_edges(old.names, []), gml.MemoryCounter(old, threads=1))
+        model = fit(gml.Graph.from_edges(old.names, []), gml.MemoryCounter(old, threads=1))
         new = independent_rows(rng, (10, 20)[k // 4 % 2], shares)
         (check,) = checked(model, new, k, alpha=1e-4, families=("tables",)).checks
         p_values.append(math.exp(check.log_p))
@@ -117,7 +120,7 @@ def test_the_fit_of_many_parameters_is_no_alarm():
         rng = np.random.default_rng(k)
         shares = np.full(40, 1 / 40)
         old = independent_rows(rng, 200, shares, 2)
-        model = gml.fit(gml.Graph.from_edges(old.names, []), gml.MemoryCounter(old, threads=1))
+        model = fit(gml.Graph.from_edges(old.names, []), gml.MemoryCounter(old, threads=1))
         new = independent_rows(rng, 2000, shares, 2)
         p_values.append(surest(checked(model, new, k, families=("fit",))))
     assert_no_more_alarms_than_the_level_says(p_values)
@@ -132,7 +135,7 @@ def test_a_tree_of_accidents_is_no_alarm(family):
         shares = ([0.5, 0.5], [0.9, 0.1])[k % 2]
         old = independent_rows(rng, 300, shares, 15)
         counter = gml.MemoryCounter(old, threads=1)
-        model = gml.fit(gml.chow_liu(counter).graph, counter)
+        model = fit(chow_liu(counter).graph, counter)
         new = independent_rows(rng, 3000, shares, 15)
         p_values.append(surest(checked(model, new, k, families=(family,))))
     assert_no_more_alarms_than_the_level_says(p_values)
@@ -167,7 +170,7 @@ def test_tables_taken_as_exact_raise_alarms():
     """Why a model keeps its counts."""
     alarms = 0
     for k in range(20):
-        model = gml.fit(
+        model = fit(
             asia().graph,
             gml.MemoryCounter(asia().sample(1000, seed=k), threads=1),
             method="bayes",

@@ -12,6 +12,7 @@ import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
 from gml.learners.bootstrap import distinct_rows
+from gml.learners.pc import pc
 
 
 def some_data(rng, n=300, weights=None):
@@ -109,7 +110,7 @@ def test_replicates_do_not_depend_on_threads():
     data = some_data(np.random.default_rng(4), 1000)
 
     def learn(sample):
-        return gml.pc(gml.TESTS["auto"](gml.MemoryCounter(sample, threads=1))).graph
+        return pc(gml.TESTS["auto"](gml.MemoryCounter(sample, threads=1))).graph
 
     marks = [
         [

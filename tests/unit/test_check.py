@@ -17,7 +17,9 @@ from gml.gate.question import Question
 from gml.gate.result import Check, baseline_of
 from gml.gate.run import CheckSettings, Context, check_model, decide
 from gml.gate.schema import MissingCells
+from gml.learners.chowliu import chow_liu
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.fit import fit as fit_tables
 
 from ..networks import fitted
 
@@ -228,7 +230,7 @@ def test_rows_of_tables_without_data_are_one_check(exact):
         )
     )
     before, after = net.sample(60, seed=1), net.sample(40, seed=2)
-    model = net if exact else gml.fit(net.graph, gml.MemoryCounter(before, threads=1))
+    model = net if exact else fit_tables(net.graph, gml.MemoryCounter(before, threads=1))
     report = run(model, after, families=("tables",))
     of_child = [check for check in report.checks if check.variables == ("child",)]
     *rows, rest = (check for check in of_child if check.kind == "row")
@@ -382,7 +384,7 @@ def test_a_dependence_that_was_there_before_is_no_news():
     truth = sprinkler()
     wrong = gml.Graph.from_edges(truth.names, [("cloudy", "-->", "rain"), ("cloudy", "-->", "sprinkler"), ("rain", "-->", "wet")])  # fmt: skip
     old, new = truth.sample(300, seed=5), truth.sample(3000, seed=6)
-    model = gml.fit(wrong, gml.MemoryCounter(old, threads=1))
+    model = fit_tables(wrong, gml.MemoryCounter(old, threads=1))
     name = "structure:sprinkler independent of wet|rain"
     assert name in failures(run(model, new))
     baseline = baseline_of(run(model, old, families=("structure",)).checks, old.n)
@@ -439,7 +441,7 @@ def test_what_could_not_be_tested_at_acceptance_is_no_news_later():
     unknown = 0
     for _ in range(6):
         old, new = rows(30), rows(4000)
-        model = gml.fit(graph, gml.MemoryCounter(old, threads=1))
+        model = fit_tables(graph, gml.MemoryCounter(old, threads=1))
         accepted = run(model, old, families=("structure",))
         unknown += {c.id: c.status for c in accepted.checks}[name] == "insufficient"
         baseline = baseline_of(accepted.checks, old.n)
@@ -475,7 +477,7 @@ def test_a_tree_of_accidents_raises_no_alarm():
     for _ in range(3):
         old, new = independent_rows(rng, 1000, names), independent_rows(rng, 10_000, names)
         counter = gml.MemoryCounter(old, threads=1)
-        model = gml.fit(gml.chow_liu(counter).graph, counter)
+        model = fit_tables(chow_liu(counter).graph, counter)
         baseline = baseline_of(run(model, old).checks, old.n)
         report = check_model(model, new, CheckSettings(threads=1), baseline=baseline)
         assert failures(report) == []
@@ -491,7 +493,7 @@ def test_two_rare_values_that_meet_once_are_no_alarm():
     for k, column in enumerate(columns):
         column[17 if k < 2 else 100 + k] = 1
     data = Dataset(tuple(Variable(name, ("0", "1")) for name in names), tuple(columns))
-    model = gml.fit(gml.Graph.from_edges(names, []), gml.MemoryCounter(data, threads=1))
+    model = fit_tables(gml.Graph.from_edges(names, []), gml.MemoryCounter(data, threads=1))
     report = run(model, data, families=("structure",))
     (check,) = (c for c in report.checks if c.id == "structure:v00 independent of v01")
     assert math.exp(check.log_p) == pytest.approx(1e-4, rel=0.6)
@@ -504,7 +506,7 @@ def test_tables_of_different_rows_have_no_common_fit():
     x = rng.integers(0, 2, 1000).astype(np.uint8)
     y = np.where(x == 1, rng.integers(0, 2, 1000), 255).astype(np.uint8)
     data = Dataset((Variable("x", YES_NO), Variable("y", YES_NO)), (x, y))
-    model = gml.fit(gml.Graph.from_edges("xy", []), gml.MemoryCounter(data, threads=1))
+    model = fit_tables(gml.Graph.from_edges("xy", []), gml.MemoryCounter(data, threads=1))
     report = run(model, data)
     assert {c.id: c.status for c in report.checks}["fit:likelihood"] == "insufficient"
     assert not report.failed
@@ -530,7 +532,7 @@ def test_identifiers_are_apart_whatever_the_names():
     cpts["b->c"] = CPT(variables[1], (variables[0],), np.repeat(half, 2, axis=0))
     cpts["c"] = CPT(variables[3], (variables[2],), np.repeat(half, 2, axis=0))
     net = BayesNet(tuple(cpts.values()))
-    model = gml.fit(net.graph, gml.MemoryCounter(net.sample(500, seed=1), threads=1))
+    model = fit_tables(net.graph, gml.MemoryCounter(net.sample(500, seed=1), threads=1))
     ids = [check.id for check in run(model, net.sample(500, seed=2)).checks]
     assert len(set(ids)) == len(ids)
 

@@ -16,6 +16,8 @@ from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.selection import Selection
 from gml.gate.stratified import pooled_shift
 from gml.gate.structure import concentration_of, log_p_of_increase
+from gml.learners.hillclimb import hill_climb
+from gml.model.fit import fit
 
 from ..networks import fitted_to
 
@@ -32,7 +34,7 @@ def table(**columns):
 
 def learned(data):
     counter = gml.MemoryCounter(data, threads=1)
-    return gml.fit(gml.hill_climb(gml.SCORES["bic"](counter)).graph, counter)
+    return fit(hill_climb(gml.SCORES["bic"](counter)).graph, counter)
 
 
 def check(model, data, **options):

@@ -14,6 +14,7 @@ import gml
 from gml.counts.counter import TableSet
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, UsageError
+from gml.learners.chowliu import chow_liu
 
 
 def dependent_data(seed, n, n_levels, *, names=None, weights=False):
@@ -70,7 +71,7 @@ def test_best_of_all_trees(seed, weights):
     found = counter.pair_statistics(np.array(list(itertools.combinations(range(6), 2)), np.int32))
     mi = dict(zip(itertools.combinations(range(6), 2), found.g / (2 * data.n), strict=True))
     best = max(sum(mi[min(e), max(e)] for e in tree) for tree in all_trees(6))
-    result = gml.chow_liu(counter)
+    result = chow_liu(counter)
     assert result.total_mi == pytest.approx(best, rel=1e-12)
     assert result.graph.n_edges == 5
 
@@ -79,7 +80,7 @@ def test_best_of_all_trees(seed, weights):
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_total_mutual_information_is_the_gain_in_likelihood(seed, weights):
     data = dependent_data(seed, 200, [2, 3, 4, 2, 3], weights=weights)
-    result = gml.chow_liu(gml.MemoryCounter(data))
+    result = chow_liu(gml.MemoryCounter(data))
     tree = {j: result.graph.parents(j) for j in range(5)}
     gain = log_likelihood(data, tree) - log_likelihood(data, {j: [] for j in range(5)})
     assert result.total_mi == pytest.approx(gain / data.n, rel=1e-9, abs=1e-12)
@@ -96,7 +97,7 @@ def test_rows_and_columns_may_be_shuffled(seed, prune, tan):
     )
     class_variable = "b" if tan else None
     one, two = (
-        gml.chow_liu(gml.MemoryCounter(d, threads=t), prune=prune, class_variable=class_variable)
+        chow_liu(gml.MemoryCounter(d, threads=t), prune=prune, class_variable=class_variable)
         for d, t in ((data, 1), (other, 2))
     )
     assert edges_of(one.graph) == edges_of(two.graph)
@@ -116,19 +117,19 @@ def test_ties_go_by_name():
     bits = np.array(list(itertools.product([0, 1], repeat=4)), dtype=np.uint8).T
     variables = tuple(Variable(name, ("0", "1")) for name in "cadb")
     data = Dataset(variables, tuple(np.ascontiguousarray(b) for b in bits))
-    graph = gml.chow_liu(gml.MemoryCounter(data)).graph
+    graph = chow_liu(gml.MemoryCounter(data)).graph
     assert {e[:3] for e in edges_of(graph)} == {("a", "-->", other) for other in "bcd"}
 
 
 def test_root_and_direction():
     data = dependent_data(1, 500, [2, 2, 2, 2])
     counter = gml.MemoryCounter(data)
-    default = gml.chow_liu(counter).graph
+    default = chow_liu(counter).graph
     assert default.parents(0) == []
-    rooted = gml.chow_liu(counter, root="v3").graph
+    rooted = chow_liu(counter, root="v3").graph
     assert rooted.parents(3) == []
     assert all(len(rooted.parents(j)) == 1 for j in range(3))
-    loose = gml.chow_liu(counter, directed=False).graph
+    loose = chow_liu(counter, directed=False).graph
     assert loose.kind == "undirected"
     skeleton = {(min(e.source, e.target), max(e.source, e.target)) for e in rooted.edges()}
     assert skeleton == {(e.source, e.target) for e in loose.edges()}
@@ -136,10 +137,10 @@ def test_root_and_direction():
 
 def test_constant_columns_stay_alone():
     data = dependent_data(1, 100, [2, 1, 2, 3])
-    graph = gml.chow_liu(gml.MemoryCounter(data)).graph
+    graph = chow_liu(gml.MemoryCounter(data)).graph
     assert graph.n_edges == 2
     assert not graph.marks[1].any()
-    tan = gml.chow_liu(gml.MemoryCounter(data), class_variable="v0").graph
+    tan = chow_liu(gml.MemoryCounter(data), class_variable="v0").graph
     assert not tan.marks[1].any()
 
 
@@ -150,7 +151,7 @@ def test_declared_levels_that_nobody_has_do_not_matter():
         data.columns,
     )
     for prune in ("none", "bic", "g"):
-        one, two = (gml.chow_liu(gml.MemoryCounter(d), prune=prune).graph for d in (data, more))
+        one, two = (chow_liu(gml.MemoryCounter(d), prune=prune).graph for d in (data, more))
         assert edges_of(one) == edges_of(two)
 
 
@@ -172,7 +173,7 @@ def test_bic_forest_is_the_best_of_all_forests(seed):
         for size in range(5)
         for kept in itertools.combinations(tree, size)
     )
-    graph = gml.chow_liu(counter, prune="bic").graph
+    graph = chow_liu(counter, prune="bic").graph
     total = sum(weight[min(e.source, e.target), max(e.source, e.target)] for e in graph.edges())
     assert total == pytest.approx(best, abs=1e-6)
 
@@ -183,7 +184,7 @@ def test_g_pruning_keeps_to_significant_pairs():
     columns[1] = columns[0] ^ (rng.random(400) < 0.1)
     variables = tuple(Variable(f"v{j}", ("0", "1")) for j in range(6))
     counter = gml.MemoryCounter(Dataset(variables, tuple(columns)))
-    graph = gml.chow_liu(counter, prune="g", alpha=1e-6).graph
+    graph = chow_liu(counter, prune="g", alpha=1e-6).graph
     assert [(e.source, e.target) for e in graph.edges()] == [(0, 1)]
 
 
@@ -192,20 +193,20 @@ def test_miller_madow():
     variables = (Variable("x", ("0", "1", "2")), Variable("y", ("0", "1")))
     x, y = np.array([0, 0, 1, 1, 2, 2], np.uint8), np.array([0, 0, 1, 1, 0, 1], np.uint8)
     counter = gml.MemoryCounter(Dataset(variables, (x, y)))
-    ml = gml.chow_liu(counter).total_mi
-    corrected = gml.chow_liu(counter, estimator="miller-madow").total_mi
+    ml = chow_liu(counter).total_mi
+    corrected = chow_liu(counter, estimator="miller-madow").total_mi
     assert corrected == pytest.approx(ml - (4 - 3 - 2 + 1) / 12, abs=1e-15)
     x2 = np.array([0, 0, 1, 1, 2, 1], np.uint8)
     counter = gml.MemoryCounter(Dataset(variables, (x2, y)))
-    ml = gml.chow_liu(counter).total_mi
-    corrected = gml.chow_liu(counter, estimator="miller-madow").total_mi
+    ml = chow_liu(counter).total_mi
+    corrected = chow_liu(counter, estimator="miller-madow").total_mi
     assert corrected == pytest.approx(ml - (3 - 3 - 2 + 1) / 12, abs=1e-15)
 
 
 def test_tan_weighs_by_conditional_information():
     data = dependent_data(3, 400, [2, 3, 2, 3])
     counter = gml.MemoryCounter(data)
-    graph = gml.chow_liu(counter, class_variable="v1", root="v3").graph
+    graph = chow_liu(counter, class_variable="v1", root="v3").graph
     assert {graph.names[e.target] for e in graph.edges() if graph.names[e.source] == "v1"} == {
         "v0",
         "v2",
@@ -236,9 +237,9 @@ def test_tan_weighs_by_conditional_information():
 
 def test_one_and_two_columns():
     one = dependent_data(0, 50, [3])
-    assert gml.chow_liu(gml.MemoryCounter(one)).graph.n_edges == 0
+    assert chow_liu(gml.MemoryCounter(one)).graph.n_edges == 0
     two = dependent_data(0, 50, [3, 2])
-    assert gml.chow_liu(gml.MemoryCounter(two)).graph.n_edges == 1
+    assert chow_liu(gml.MemoryCounter(two)).graph.n_edges == 1
 
 
 @pytest.mark.parametrize(
@@ -250,7 +251,7 @@ def test_one_and_two_columns():
 )  # fmt: skip
 def test_bad_calls(options):
     with pytest.raises(UsageError):
-        gml.chow_liu(gml.MemoryCounter(dependent_data(0, 50, [2, 2])), **options)
+        chow_liu(gml.MemoryCounter(dependent_data(0, 50, [2, 2])), **options)
 
 
 def test_missing_values_and_no_rows_are_refused():
@@ -260,9 +261,9 @@ def test_missing_values_and_no_rows_are_refused():
         (np.where(np.arange(50) < 3, 255, data.columns[0]).astype(np.uint8), data.columns[1]),
     )
     with pytest.raises(UsageError, match="different rows"):
-        gml.chow_liu(gml.MemoryCounter(gaps))
+        chow_liu(gml.MemoryCounter(gaps))
     with pytest.raises(CannotAnswer, match="no rows"):
-        gml.chow_liu(gml.MemoryCounter(data.rows(np.zeros(50, dtype=bool))))
+        chow_liu(gml.MemoryCounter(data.rows(np.zeros(50, dtype=bool))))
 
 
 @pytest.mark.parametrize("size", [1, 7, 50])
@@ -279,6 +280,6 @@ def test_missing_values_and_no_rows_are_refused():
 def test_blocks_of_pairs_do_not_matter(monkeypatch, size, options):
     # Few rows make many ties.
     counter = gml.MemoryCounter(dependent_data(5, 12, [2, 3, 2, 2, 3, 2, 2, 2, 3, 2, 2, 2]))
-    whole = gml.chow_liu(counter, **options)
+    whole = chow_liu(counter, **options)
     monkeypatch.setattr("gml.learners.chowliu._BLOCK_PAIRS", size)
-    assert gml.chow_liu(counter, **options) == whole
+    assert chow_liu(counter, **options) == whole

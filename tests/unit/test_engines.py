@@ -35,7 +35,7 @@ from gml.learners.order_posterior import edge_posteriors
 from gml.learners.pc import pc
 from gml.model.fit import fit
 from gml.model.heldout import held_out_loss, log_likelihood
-from gml.scores.base import bounded_batch, total
+from gml.scores.base import total
 from gml.scores.registry import SCORES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "engines.md").read_text()
@@ -273,7 +273,7 @@ def test_everything_that_follows_from_tables(case):
                 found = [getattr(engine, ask)(asked, rule, *more) for engine in (mine, theirs)]
                 assert content(found[0]) == content(found[1]), (rule, ask)
     for name in TABLE_SCORES if n else []:
-        found = [bounded_batch(SCORES[name](engine), array) for engine in (mine, theirs)]
+        found = [SCORES[name](engine).bounded_batch(array) for engine in (mine, theirs)]
         assert content(found[0]) == content(found[1])
 
 

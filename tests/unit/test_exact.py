@@ -15,7 +15,7 @@ from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, DataError, UsageError
 from gml.graph.bits import members
 from gml.graph.equivalence import equivalence_class
-from gml.learners.exact import strong_components
+from gml.learners.exact import exact, strong_components
 from gml.learners.hillclimb import hill_climb
 from gml.learners.parent_sets import all_parent_sets, best_parent_sets, choices_of
 from gml.progress import Deadline
@@ -99,7 +99,7 @@ def check_optimum(score, **limits):
     dags = all_dags(len(score.names))
     dags = dags[allowed(score, dags, **limits)]
     values = every_score(score, dags)
-    result = gml.exact(score, **limits)
+    result = exact(score, **limits)
     assert allowed(score, parents_of(result.graph), **limits).all()
     own = every_score(score, parents_of(result.graph))[0]
     # Equivalent DAGs differ by the rounding of their local scores, and of sums of large ones.
@@ -151,7 +151,7 @@ def test_optimum_of_a_score_of_ones_own():
             return float(np.cos(7 * child + sum(3**p for p in parents)))
 
     check_optimum(Own())
-    assert gml.exact(Own()).families == 4 * 8
+    assert exact(Own()).families == 4 * 8
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -163,7 +163,7 @@ def test_a_score_that_is_no_number(value):
             return value if parents else 0.0
 
     with pytest.raises(DataError, match="not a finite number"):
-        gml.exact(Own())
+        exact(Own())
 
 
 def test_a_score_that_excludes_every_dag():
@@ -176,11 +176,11 @@ def test_a_score_that_excludes_every_dag():
         def local(self, child, parents):
             return 0.0 if self.needed.get(child, set()) <= set(parents) else -math.inf
 
-    assert gml.exact(Own({0: {1}, 1: {2}})).graph.n_edges == 2
+    assert exact(Own({0: {1}, 1: {2}})).graph.n_edges == 2
     with pytest.raises(CannotAnswer, match="excludes every DAG of 'a', 'b'$"):
-        gml.exact(Own({0: {1}, 1: {0}}))
+        exact(Own({0: {1}, 1: {0}}))
     with pytest.raises(CannotAnswer, match="excludes 'b', whatever its parents$"):
-        gml.exact(Own({0: {9}}))
+        exact(Own({0: {9}}))
 
 
 def test_out_of_time_where_the_score_excludes_sets():
@@ -193,9 +193,9 @@ def test_out_of_time_where_the_score_excludes_sets():
         def local(self, child, parents):
             return 0.0 if parents or child else -math.inf
 
-    assert gml.exact(Own()).graph.parents(0) == [1]
+    assert exact(Own()).graph.parents(0) == [1]
     with pytest.raises(CannotAnswer, match="excludes"):
-        gml.exact(Own(), deadline=Passed())
+        exact(Own(), deadline=Passed())
 
 
 @pytest.mark.parametrize("offset", [0.0, -1e11, 1e14])
@@ -211,7 +211,7 @@ def test_scores_of_any_size(offset, scale):
             worth = np.cos(7 * child + sum(3**p for p in parents)) if parents else 0.0
             return float(offset - scale * (2 - round(worth, 2)))
 
-    found = gml.exact(Own()).graph.parent_sets()
+    found = exact(Own()).graph.parent_sets()
     dags = all_dags(4)
     values = [
         sum(
@@ -243,7 +243,7 @@ def test_differences_too_large_to_add():
             return 1e15 if parents else 0.0
 
     with pytest.raises(DataError, match="'a' .*6.9e\\+10 nats apart"):
-        gml.exact(Own())
+        exact(Own())
 
 
 @pytest.mark.parametrize("name", ON_LEVELS + ON_NUMBERS)
@@ -329,7 +329,7 @@ def test_order_of_families_does_not_reach_the_last_bit(name, weights):
 @pytest.mark.parametrize("name", ["bic", "bdeu", "k2"])
 def test_order_of_rows_and_columns_does_not_matter(name):
     data = labels(8, 400, seed=4)
-    expected = gml.exact(gml.SCORES[name](gml.MemoryCounter(data)))
+    expected = exact(gml.SCORES[name](gml.MemoryCounter(data)))
     edges = {
         (expected.graph.names[e.source], expected.graph.names[e.target])
         for e in expected.graph.edges()
@@ -341,7 +341,7 @@ def test_order_of_rows_and_columns_does_not_matter(name):
             tuple(data.variables[j] for j in columns),
             tuple(np.ascontiguousarray(data.columns[j][rows]) for j in columns),
         )
-        found = gml.exact(gml.SCORES[name](gml.MemoryCounter(other)))
+        found = exact(gml.SCORES[name](gml.MemoryCounter(other)))
         assert {
             (found.graph.names[e.source], found.graph.names[e.target]) for e in found.graph.edges()
         } == edges
@@ -356,7 +356,7 @@ def test_ties_go_by_name():
         def local(self, child, parents):
             return 1.0 if len(parents) == 1 else 0.0
 
-    found = gml.exact(Flat())
+    found = exact(Flat())
     # a is the sink of all, with the first parent by name; then b; then c.
     edges = {
         (found.graph.names[e.source], found.graph.names[e.target]) for e in found.graph.edges()
@@ -366,12 +366,12 @@ def test_ties_go_by_name():
 
 def test_equivalent_optima_have_one_representative():
     score = score_of("bic", 5, 1)
-    graph = gml.exact(score).graph
+    graph = exact(score).graph
     matrix = (graph.marks == 2) & (graph.marks.T == 1)
     directed = cpdag_by_labelling(matrix)
     pattern = equivalence_class(graph)
     assert np.array_equal((pattern.marks == 2) & (pattern.marks.T == 1), directed)
-    assert np.array_equal(gml.exact(score).graph.marks, graph.marks)
+    assert np.array_equal(exact(score).graph.marks, graph.marks)
     assert equivalence_class(as_graph(matrix)).kind == "cpdag"
 
 
@@ -390,10 +390,8 @@ def test_parts_are_solved_by_themselves():
         for rows in [rng.permutation(300)]
         for column in block.columns
     ]
-    whole = gml.exact(
-        gml.SCORES["bic"](gml.MemoryCounter(Dataset(tuple(variables), tuple(columns))))
-    )
-    parts = [gml.exact(gml.SCORES["bic"](gml.MemoryCounter(block))) for block in blocks]
+    whole = exact(gml.SCORES["bic"](gml.MemoryCounter(Dataset(tuple(variables), tuple(columns)))))
+    parts = [exact(gml.SCORES["bic"](gml.MemoryCounter(block))) for block in blocks]
     assert whole.score == pytest.approx(sum(part.score for part in parts), abs=1e-5)
     assert max(whole.components) <= 4
     assert sum(whole.components) <= 12
@@ -409,14 +407,12 @@ def test_constant_columns_are_isolated(name):
     data = labels(4, 60, seed=7)
     variables = (*data.variables, Variable("v99", ("a", "b", "c")))
     columns = (*data.columns, np.ones(60, dtype=np.uint8))
-    found = gml.exact(gml.SCORES[name](gml.MemoryCounter(Dataset(variables, columns))))
+    found = exact(gml.SCORES[name](gml.MemoryCounter(Dataset(variables, columns))))
     assert not found.graph.marks[4].any()
-    rest = gml.exact(gml.SCORES[name](gml.MemoryCounter(data)))
+    rest = exact(gml.SCORES[name](gml.MemoryCounter(data)))
     assert np.array_equal(found.graph.marks[:4, :4], rest.graph.marks)
     told = gml.Knowledge(require=(("v99", data.names[0]),))
-    forced = gml.exact(
-        gml.SCORES[name](gml.MemoryCounter(Dataset(variables, columns))), knowledge=told
-    )
+    forced = exact(gml.SCORES[name](gml.MemoryCounter(Dataset(variables, columns))), knowledge=told)
     assert forced.graph.parents(0) == [4] or 4 in forced.graph.parents(0)
 
 
@@ -435,20 +431,20 @@ class Random:
 def test_what_does_not_fit_is_refused_before_it_is_scored():
     score = Random(40)
     with pytest.raises(CannotAnswer, match="sets.*`max_memory`.*`max_parents`.*gml ges"):
-        gml.exact(score, max_memory=1 << 30)
+        exact(score, max_memory=1 << 30)
     assert score.asked == 40
     with pytest.raises(CannotAnswer, match="at most 64"):
-        gml.exact(Random(65))
+        exact(Random(65))
     with pytest.raises(CannotAnswer, match="14 variables.*`max_memory`.*gml ges"):
-        gml.exact(Random(14), max_parents=1, max_memory=1 << 17)
+        exact(Random(14), max_parents=1, max_memory=1 << 17)
 
 
 def test_memory_stays_within_what_was_asked_for():
     limit = 24 << 20
     score = Random(13)
-    gml.exact(Random(3))
+    exact(Random(3))
     tracemalloc.start()
-    gml.exact(score, max_memory=limit)
+    exact(score, max_memory=limit)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < limit
@@ -460,10 +456,10 @@ def test_search_finds_what_all_sets_have(name, monkeypatch):
         score = gml.SCORES[name](gml.MemoryCounter(labels(9, 400, seed=seed)))
         order = sorted(score.names)
         told = gml.Knowledge(require=((order[7], order[0]), (order[3], order[7])))
-        expected = [gml.exact(score), gml.exact(score, knowledge=told, max_parents=2)]
+        expected = [exact(score), exact(score, knowledge=told, max_parents=2)]
         with monkeypatch.context() as patch:
             patch.setattr("gml.learners.exact._FEW", 1)
-            found = [gml.exact(score), gml.exact(score, knowledge=told, max_parents=2)]
+            found = [exact(score), exact(score, knowledge=told, max_parents=2)]
         for one, other in zip(found, expected, strict=True):
             assert one.complete
             assert one.score == other.score
@@ -482,19 +478,19 @@ class Chain:
 
 def test_search_beyond_all_sets():
     """The best DAGs of 2^40 sets of variables would never fit."""
-    found = gml.exact(Chain(40), max_parents=1, max_memory=256 << 20)
+    found = exact(Chain(40), max_parents=1, max_memory=256 << 20)
     assert (found.complete, found.components, found.score) == (True, (40,), 9.0 * 39)
-    stopped = gml.exact(Chain(40), max_parents=1, deadline=Deadline(0))
+    stopped = exact(Chain(40), max_parents=1, deadline=Deadline(0))
     assert not stopped.complete
 
 
 def test_search_gives_way_to_all_sets(monkeypatch):
     """Where the search has no room for as little as all sets would take."""
     score = Random(11)
-    expected = gml.exact(score, max_parents=3)
+    expected = exact(score, max_parents=3)
     monkeypatch.setattr("gml.learners.exact._FEW", 1)
     monkeypatch.setattr("gml.learners.a_star._LEAST_STATES", 1 << 40)
-    found = gml.exact(score, max_parents=3)
+    found = exact(score, max_parents=3)
     assert found.complete
     assert np.array_equal(found.graph.marks, expected.graph.marks)
 
@@ -509,7 +505,7 @@ def test_out_of_time():
             return self.passed_after < 0
 
     score = gml.SCORES["bdeu"](gml.MemoryCounter(labels(7, seed=3)))
-    best = gml.exact(score)
+    best = exact(score)
     told = gml.Knowledge(
         require=((score.names[0], score.names[1]), (score.names[1], score.names[2]))
     )
@@ -517,13 +513,13 @@ def test_out_of_time():
     for after in range(0, 60, 2):
         deadline = Slow()
         deadline.passed_after = after
-        found = gml.exact(score, deadline=deadline)
+        found = exact(score, deadline=deadline)
         assert not found.complete or found.score == best.score
         complete.append(found.complete)
         # What a short climb finds is the least that is written.
         assert hill_climb(score).score <= found.score + 1e-9 <= best.score + 2e-9
         deadline.passed_after = after
-        forced = gml.exact(score, deadline=deadline, knowledge=told)
+        forced = exact(score, deadline=deadline, knowledge=told)
         assert forced.graph.edge_type(0, 1) == forced.graph.edge_type(1, 2) == "-->"
     assert not complete[0]
     assert complete[-1]
@@ -533,6 +529,6 @@ def test_more_parents_are_required_than_allowed():
     score = score_of("bic", 3)
     a, b, c = score.names
     with pytest.raises(UsageError, match="2 parents are required"):
-        gml.exact(score, max_parents=1, knowledge=gml.Knowledge(require=((a, c), (b, c))))
+        exact(score, max_parents=1, knowledge=gml.Knowledge(require=((a, c), (b, c))))
     with pytest.raises(UsageError, match="must be 0 or more"):
-        gml.exact(score, max_parents=-1)
+        exact(score, max_parents=-1)

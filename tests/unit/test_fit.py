@@ -11,7 +11,7 @@ import gml
 from gml.data.dataset import Dataset, Variable, fractional_weights
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
-from gml.model.fit import require_all_seen
+from gml.model.fit import fit, require_all_seen
 from gml.model.heldout import held_out_loss
 from gml.model.likelihood import log_likelihood
 from tests.networks import asia, joint_of, random_net
@@ -31,7 +31,7 @@ XY = gml.Graph.from_edges(("x", "y"), [("x", "-->", "y")])
 
 
 def small_net(**options):
-    return gml.fit(XY, gml.MemoryCounter(SMALL), **options)
+    return fit(XY, gml.MemoryCounter(SMALL), **options)
 
 
 def test_maximum_likelihood():
@@ -57,7 +57,7 @@ def test_priors(prior, ess, alpha):
 def test_strict_names_a_configuration():
     with pytest.raises(CannotAnswer, match=r"1 configurations .* 'y' \(x=c\)"):
         require_all_seen(small_net())
-    require_all_seen(gml.fit(gml.Graph.from_edges(("x", "y"), []), gml.MemoryCounter(SMALL)))
+    require_all_seen(fit(gml.Graph.from_edges(("x", "y"), []), gml.MemoryCounter(SMALL)))
 
 
 def test_parents_stand_in_the_order_of_nodes():
@@ -66,7 +66,7 @@ def test_parents_stand_in_the_order_of_nodes():
         tuple(np.array(c, dtype=np.uint8) for c in ([0, 0, 1], [0, 1, 1], [1, 0, 0])),
     )
     graph = gml.Graph.from_edges(("b", "c", "a"), [("a", "-->", "c"), ("b", "-->", "c")])
-    cpt = gml.fit(graph, gml.MemoryCounter(data)).cpt("c")
+    cpt = fit(graph, gml.MemoryCounter(data)).cpt("c")
     assert [parent.name for parent in cpt.parents] == ["b", "a"]
     assert cpt.counts.tolist() == [[0, 1], [1, 0], [0, 1], [0, 0]]
 
@@ -74,7 +74,7 @@ def test_parents_stand_in_the_order_of_nodes():
 def test_available_rows_serve_fitting():
     """Each table uses the rows that are complete in its own columns."""
     gaps = table_of([0, 255, 1, 1], [0, 1, 255, 1])
-    net = gml.fit(XY, gml.MemoryCounter(gaps))
+    net = fit(XY, gml.MemoryCounter(gaps))
     assert net.cpt("x").counts.tolist() == [[1, 2, 0]]
     assert net.cpt("y").counts.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
 
@@ -82,7 +82,7 @@ def test_available_rows_serve_fitting():
 def test_fractional_weights():
     weights, unit = fractional_weights(np.array([0.5, 0.25, 0.25, 1.0, 2.0]))
     data = Dataset(SMALL.variables, SMALL.columns, weights, unit=unit)
-    net = gml.fit(XY, gml.MemoryCounter(data))
+    net = fit(XY, gml.MemoryCounter(data))
     assert net.cpt("x").table.tolist() == [[0.25, 0.75, 0.0]]
     assert net.cpt("x").counts.tolist() == [[1.0, 3.0, 0.0]]
     assert log_likelihood(net, data) == pytest.approx(
@@ -99,7 +99,7 @@ def test_huge_tables_are_refused():
     )
     graph = gml.Graph.from_edges(names, [(name, "-->", "v7") for name in names[:-1]])
     with pytest.raises(CannotAnswer, match="`max_memory`"):
-        gml.fit(graph, gml.MemoryCounter(data))
+        fit(graph, gml.MemoryCounter(data))
 
 
 def test_large_tables_are_counted_cell_by_cell():
@@ -107,7 +107,7 @@ def test_large_tables_are_counted_cell_by_cell():
     levels = tuple(map(str, range(300)))
     codes = np.array([[0, 299], [7, 8], [7, 8]], dtype=np.uint16)
     data = Dataset((Variable("x", levels), Variable("y", levels)), tuple(codes.T.copy()))
-    counts = gml.fit(XY, gml.MemoryCounter(data)).cpt("y").counts
+    counts = fit(XY, gml.MemoryCounter(data)).cpt("y").counts
     assert counts.shape == (300, 300)
     assert {(int(i), int(j)): int(counts[i, j]) for i, j in np.argwhere(counts)} == {
         (0, 299): 1,
@@ -118,13 +118,13 @@ def test_large_tables_are_counted_cell_by_cell():
 def test_wrong_calls():
     counter = gml.MemoryCounter(SMALL)
     with pytest.raises(GraphError, match="DAG is needed"):
-        gml.fit(gml.Graph.from_edges("xy", [("x", "---", "y")]), counter)
+        fit(gml.Graph.from_edges("xy", [("x", "---", "y")]), counter)
     with pytest.raises(DataError, match="no column for 'z'"):
-        gml.fit(gml.Graph.from_edges("xz", []), counter)
+        fit(gml.Graph.from_edges("xz", []), counter)
     with pytest.raises(UsageError, match="method"):
-        gml.fit(XY, counter, method="best")
+        fit(XY, counter, method="best")
     with pytest.raises(UsageError, match="ess"):
-        gml.fit(XY, counter, method="bayes", ess=0)
+        fit(XY, counter, method="bayes", ess=0)
 
 
 # ---------------------------------------------------------------- intervals
@@ -150,7 +150,7 @@ def test_intervals_are_quantiles_of_the_jeffreys_posterior():
 
 def test_one_level_is_certain():
     data = Dataset((Variable("x", ("only",)),), (np.zeros(4, dtype=np.uint8),))
-    cpt = gml.fit(gml.Graph.from_edges("x", []), gml.MemoryCounter(data), intervals=0.95).cpt("x")
+    cpt = fit(gml.Graph.from_edges("x", []), gml.MemoryCounter(data), intervals=0.95).cpt("x")
     assert cpt.table.tolist() == [[1.0]]
     assert cpt.intervals.tolist() == [[[1.0, 1.0]]]
 
@@ -176,9 +176,7 @@ def test_interval_coverage(method):
         columns = ((codes // 3).astype(np.uint8), (codes % 3).astype(np.uint8))
         options = {"method": method} if method == "mle" else {"method": method, "ess": 1.0}
         data = Dataset((parent, child), columns)
-        bounds = (
-            gml.fit(graph, gml.MemoryCounter(data), intervals=0.95, **options).cpt("c").intervals
-        )
+        bounds = fit(graph, gml.MemoryCounter(data), intervals=0.95, **options).cpt("c").intervals
         inside += (bounds[..., 0] <= truth) & (truth <= bounds[..., 1])
     coverage = inside / n_tables
     assert 0.94 < coverage.mean() < 0.965
@@ -203,7 +201,7 @@ def test_regressions():
     from scipy import stats
 
     data = numbers()
-    net = gml.fit(ABC, gml.MemoryCounter(data), intervals=0.9)
+    net = fit(ABC, gml.MemoryCounter(data), intervals=0.9)
     cpd = net.cpd("c")
     a, b, c = data.columns
     x = np.column_stack([np.ones(len(a)), a, b])
@@ -231,19 +229,19 @@ def test_numbers_that_cannot_be_fitted():
     weights, unit = fractional_weights(np.full(200, 0.01))
     light = Dataset(data.variables, numbers().columns, weights, unit=unit)
     with pytest.raises(CannotAnswer, match="2 rows are too few"):
-        gml.fit(ABC, gml.MemoryCounter(light), intervals=0.9)
+        fit(ABC, gml.MemoryCounter(light), intervals=0.9)
     with pytest.raises(DataError, match="perfect"):
-        gml.fit(ABC, gml.MemoryCounter(data))
+        fit(ABC, gml.MemoryCounter(data))
     with pytest.raises(UsageError, match="bayes"):
-        gml.fit(ABC, gml.MemoryCounter(data), method="bayes")
+        fit(ABC, gml.MemoryCounter(data), method="bayes")
     constant = Dataset(data.variables, (np.ones(3), *data.columns[1:]))
     with pytest.raises(DataError, match="'a' has one value"):
-        gml.fit(ABC, gml.MemoryCounter(constant))
+        fit(ABC, gml.MemoryCounter(constant))
 
 
 def test_density_of_numbers():
     data = numbers()
-    net = gml.fit(ABC, gml.MemoryCounter(data))
+    net = fit(ABC, gml.MemoryCounter(data))
     score = gml.SCORES["loglik-g"](gml.MemoryCounter(data))
     assert log_likelihood(net, data) == pytest.approx(gml.total(score, ABC), rel=1e-12)
     other = numbers(1)
@@ -326,7 +324,7 @@ def test_held_out_loss_by_hand():
 def test_numbers_of_any_size_are_fitted():
     data = numbers()
     large = Dataset(data.variables, tuple(column * 1e200 for column in data.columns))
-    small, big = (gml.fit(ABC, gml.MemoryCounter(d), intervals=0.9).cpd("c") for d in (data, large))
+    small, big = (fit(ABC, gml.MemoryCounter(d), intervals=0.9).cpd("c") for d in (data, large))
     assert big.coefficients == pytest.approx(small.coefficients, rel=1e-12)
     assert big.sd == pytest.approx(small.sd * 1e200, rel=1e-12)
     for one, other, scale in zip(small.intervals, big.intervals, (1e200, 1, 1, 1e200), strict=True):
@@ -344,7 +342,7 @@ def test_intervals_of_nearly_collinear_parents(noise):
     b = a + noise * rng.normal(size=60)
     c = a + rng.normal(size=60)
     data = Dataset(tuple(Variable(name, None) for name in "abc"), (a, b, c))
-    cpd = gml.fit(ABC, gml.MemoryCounter(data), intervals=0.9).cpd("c")
+    cpd = fit(ABC, gml.MemoryCounter(data), intervals=0.9).cpd("c")
     with mpmath.workdps(60):
         rows = zip(a.tolist(), b.tolist(), strict=True)
         x = mpmath.matrix([[1, mpmath.mpf(p), mpmath.mpf(q)] for p, q in rows])
@@ -404,7 +402,7 @@ def test_fit_sample_fit_converges():
 
     net = random_net(np.random.default_rng(11), 12, p=0.3)
     data = net.sample(1_000_000, seed=5)
-    again = gml.fit(net.graph, gml.MemoryCounter(data))
+    again = fit(net.graph, gml.MemoryCounter(data))
     p_values = []
     for cpt, new in zip(net.cpds, again.cpds, strict=True):
         expected = cpt.table * new.counts.sum(axis=1, keepdims=True)

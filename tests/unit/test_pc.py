@@ -13,7 +13,7 @@ import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError, UsageError
 from gml.independence.base import CIResult
-from gml.learners.pc import COLLIDER_RULES
+from gml.learners.pc import COLLIDER_RULES, pc
 from gml.learners.skeleton import ON_INSUFFICIENT
 from tests.graphs import (
     as_graph,
@@ -56,7 +56,7 @@ def dataset(columns, names=None):
 
 
 def learn(data, test="auto", **options):
-    return gml.pc(gml.TESTS[test](gml.MemoryCounter(data)), **options)
+    return pc(gml.TESTS[test](gml.MemoryCounter(data)), **options)
 
 
 # ---------------------------------------------------------------------- the oracle
@@ -73,7 +73,7 @@ def test_the_oracle_gives_exactly_the_cpdag(block):
         else:
             dag = random_dag(rng, int(rng.integers(1, 9)), rng.random())
         rule = COLLIDER_RULES[k % 4] if len(dag) < 12 else ("max-p", "sepset")[k // 2 % 2]
-        result = gml.pc(gml.OracleTest(as_graph(dag)), colliders=rule)
+        result = pc(gml.OracleTest(as_graph(dag)), colliders=rule)
         assert np.array_equal(result.graph.marks > 0, dag | dag.T)
         assert np.array_equal(directed_of(result.graph), cpdag_by_labelling(dag))
         assert result.complete and not result.changed and not result.ambiguous
@@ -111,7 +111,7 @@ def test_the_oracle_with_true_knowledge_gives_the_maximally_oriented_graph(block
             for other in equivalent_dags(dag)
             if not (require & ~other).any() and not (forbid_all & other).any()
         ]
-        result = gml.pc(gml.OracleTest(as_graph(dag, names)), knowledge=knowledge)
+        result = pc(gml.OracleTest(as_graph(dag, names)), knowledge=knowledge)
         assert np.array_equal(result.graph.marks > 0, dag | dag.T)
         assert np.array_equal(directed_of(result.graph), compelled(agreeing))
         assert any(np.array_equal(directed_of(result.dag), other) for other in agreeing)
@@ -393,14 +393,14 @@ class MyVerdict(MyTest):
 def test_a_users_test_works_without_batches(seed):
     data = small_sample(seed)
     expected = learn(data, on_insufficient="keep")
-    found = gml.pc(MyTest(data), on_insufficient="keep")
+    found = pc(MyTest(data), on_insufficient="keep")
     assert found.graph == expected.graph
     assert found.tests == expected.tests
 
 
 def test_a_users_verdict_counts():
     data = chain()
-    found = gml.pc(MyVerdict(data), colliders="sepset")
+    found = pc(MyVerdict(data), colliders="sepset")
     assert found.graph == learn(data, colliders="sepset").graph
 
 
@@ -420,7 +420,7 @@ def test_a_deadline_in_the_middle():
             time.sleep(0.005)
             return super().__call__(x, y, given)
 
-    result = gml.pc(Slow(small_sample(1)), deadline=gml.Deadline(0.05))
+    result = pc(Slow(small_sample(1)), deadline=gml.Deadline(0.05))
     assert not result.complete
     assert result.tests[0] > 0
     assert is_cpdag(result.graph)

@@ -21,6 +21,7 @@ from gml.graph.graph import Graph
 from gml.independence.fisher_z import FisherZTest
 from gml.independence.registry import TESTS
 from gml.kernel import reference
+from gml.learners.chowliu import chow_liu
 
 compiled = pytest.importorskip("gml.kernel._kernel")
 
@@ -176,7 +177,7 @@ def test_tree_of_enormous_weights():
     trees = []
     for scale in (1, 10**12):
         data = coded(cells.T, [2] * 3, weights * scale)
-        graph = gml.chow_liu(gml.MemoryCounter(data)).graph
+        graph = chow_liu(gml.MemoryCounter(data)).graph
         trees.append([(e.source, e.target) for e in graph.edges()])
     assert trees[0] == trees[1]
 
@@ -214,7 +215,7 @@ def test_rows_of_weight_zero_do_not_matter(tmp_path):
     path.write_text("a,b,w\n0,1,5\n1,0,5\n,1,0\n1,1,3\n")
     assert gml.read(path, weights="w").n == 13
     gaps = coded([[0, 1, 255], [0, 1, 1]], [2, 2], np.array([3, 4, 0]))
-    assert gml.chow_liu(gml.MemoryCounter(gaps)).graph.n_edges == 1
+    assert chow_liu(gml.MemoryCounter(gaps)).graph.n_edges == 1
 
 
 def test_unknown_names_are_refused():
