@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gml.data.dataset import Variable
+from gml.graph.provenance import Provenance
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 
@@ -26,7 +27,9 @@ def random_network(rng, names, labels, *, beside=False, shuffled=True):
         counts = rng.integers(0, 50, size=shape) if beside else None
         intervals = np.stack([table / 2, (table + 1) / 2], axis=-1) if beside else None
         cpds.append(CPT(variable, parents, table, counts, intervals))
-    return BayesNet(tuple(cpds), {"command": "fit-params", "rows": 50} if beside else {})
+    return BayesNet(
+        tuple(cpds), Provenance({"command": "fit-params", "rows": 50} if beside else {})
+    )
 
 
 def random_gaussian(rng, names):
@@ -47,7 +50,7 @@ def random_gaussian(rng, names):
                 bounds if rng.random() < 0.5 else None,
             )
         )
-    return BayesNet(tuple(cpds), {"command": "fit-params"})
+    return BayesNet(tuple(cpds), Provenance({"command": "fit-params"}))
 
 
 def assert_same(one, other, *, beside=False):

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, TableSet
-from gml.data.dataset import Dataset, missing_mask, require_labels
+from gml.data.column_kinds import require_labels
+from gml.data.dataset import Dataset, missing_mask
 from gml.data.resampling import distinct_rows
 from gml.errors import CannotAnswer, UsageError, counted, listing, unknown_name
 from gml.kernel.layout import DENSE_CELLS

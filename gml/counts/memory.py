@@ -30,7 +30,8 @@ from gml.counts.exact_moments import moments_of, moments_within
 from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray, tables_of
 from gml.counts.sparse_tables import sparse_table
 from gml.data.alignment import with_levels
-from gml.data.dataset import Dataset, Variable, require_labels
+from gml.data.column_kinds import require_labels
+from gml.data.dataset import Dataset, Variable
 from gml.errors import UsageError, listing
 from gml.kernel.interface import CodedData
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, TableStatistics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 
 from gml.data.dataset import Variable
 from gml.errors import UsageError, listing, parameter
@@ -14,26 +14,41 @@ def kind_of(variable: Variable) -> str:
     return NUMBERS if variable.is_continuous else LABELS
 
 
-def require_kinds(who: str, usable: Collection[str], variables: Sequence[Variable]) -> None:
-    """Refuse columns of a kind that a test or score cannot use.
+def require_kinds(who: str, usable: Collection[str], variables: Iterable[Variable]) -> None:
+    """Refuse columns of a kind that cannot be used, and say what can be done.
 
     Examples
     --------
-    >>> require_kinds("g", (LABELS,), [Variable("age", None), Variable("sex", ("f", "m"))])
+    >>> require_kinds("fisher-z", (NUMBERS,), [Variable("age", None), Variable("sex", ("f", "m"))])
     Traceback (most recent call last):
         ...
-    gml.errors.UsageError: g needs labels, and 'age' has numbers; cut them into intervals (`bins`), leave the column out (`exclude`), or choose what is for numbers
-    """  # noqa: E501
-    bad = sorted(v.name for v in variables if kind_of(v) not in usable)
+    gml.errors.UsageError: fisher-z needs numbers, and column 'sex' has labels; leave it out \
+(`exclude`), or choose a test or score of labels
+    """
+    bad = sorted(variable.name for variable in variables if kind_of(variable) not in usable)
     if not bad:
         return
-    which = listing(bad) if len(bad) == 1 else f"each of {listing(bad)}"
-    out = f"leave the column{'s' * (len(bad) > 1)} out ({parameter('exclude')})"
+    one = len(bad) == 1
+    columns = f"column {listing(bad)} has" if one else f"columns {listing(bad)} have"
+    it = "it" if one else "them"
+    leave_out = f"leave {it} out ({parameter('exclude')})"
     if NUMBERS in usable:
         raise UsageError(
-            f"{who} needs numbers, and {which} has labels; {out}, or choose what is for labels"
+            f"{who} needs numbers, and {columns} labels; {leave_out}, or choose a test or score of "
+            "labels"
         )
     raise UsageError(
-        f"{who} needs labels, and {which} has numbers; cut them into intervals "
-        f"({parameter('bins')}), {out}, or choose what is for numbers"
+        f"{who} needs labels, and {columns} numbers; take {it} out of {parameter('numeric')} (or "
+        f"the schema) and cut {it} by {parameter('bins')} or {parameter('cut')}, {leave_out}, or "
+        "choose a test or score of numbers"
     )
+
+
+def require_labels(variables: Iterable[Variable]) -> None:
+    """Refuse columns of numbers where tables are to be counted.
+
+    Examples
+    --------
+    >>> require_labels([Variable("A", ("x", "y"))])
+    """
+    require_kinds("a table", (LABELS,), variables)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import DataError, UsageError, listing, parameter, unknown_name
+from gml.errors import DataError, UsageError, listing, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,25 +33,6 @@ class Variable:
     def is_continuous(self) -> bool:
         """Whether the column holds numbers rather than labels."""
         return self.levels is None
-
-
-def require_labels(variables: Iterable[Variable]) -> None:
-    """Refuse columns of numbers where tables are to be counted, and say what can be done.
-
-    Examples
-    --------
-    >>> require_labels([Variable("A", ("x", "y"))])
-    """
-    numbers = [variable.name for variable in variables if variable.is_continuous]
-    if numbers:
-        one = len(numbers) == 1
-        it = "it" if one else "them"
-        raise UsageError(
-            f"{'column' if one else 'columns'} {listing(numbers)} {'has' if one else 'have'} "
-            f"numbers, which cannot be counted as labels; take {it} out of {parameter('numeric')} "
-            f"(or the schema) and cut {it} by {parameter('bins')} or {parameter('cut')}, leave "
-            f"{it} out ({parameter('exclude')}), or choose a test or score of numbers"
-        )
 
 
 def code_type(n_levels: int) -> type[np.uint8] | type[np.uint16]:

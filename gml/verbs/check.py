@@ -93,7 +93,7 @@ def check(
     >>> import gml
     >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
     >>> gml.check("sample_data/asia.csv", net)
-    CheckReport(pass: 4 insufficient, 64 pass)
+    CheckReport(pass: 4 insufficient, 72 pass)
     """
     settings = CheckSettings(
         alpha=alpha,

@@ -70,8 +70,8 @@ def ges(
     Examples
     --------
     >>> import gml
-    >>> gml.ges("sample_data/asia.csv", score="bdeu", ess=10).graph.n_edges
-    8
+    >>> gml.ges("sample_data/asia.csv", score="bdeu", ess=1).graph.n_edges
+    7
     """
     for number, phase in enumerate(phases):
         if phase not in learner.PHASES:

@@ -101,7 +101,7 @@ def score(
     --------
     >>> import gml
     >>> gml.score("sample_data/asia.csv", "sample_data/asia.dot", score=["bic", "bdeu"])
-    <ScoreReport: 1 graphs, best sample_data/asia.dot: bic -11184.093, bdeu -11157.371>
+    <ScoreReport: 1 graphs, best sample_data/asia.dot: bic -11184.093, bdeu -11170.223>
     """
     chosen, reading = choose_scores(
         [score] if isinstance(score, str) else score, edge_penalty, options
@@ -244,7 +244,7 @@ def _splits(
         and cuts_of_levels(variable.levels) is not None
     }
     others = {name: how for name, how in options.cut.items() if name not in cut}
-    same = {**reading, "levels": options.levels, "bins": None, "cut": others}
+    same = {**reading, "levels": options.levels, "bins": None, "cut": others or None}
     name = holdout if isinstance(holdout, str) else "the holdout"
     predicted = open_data(
         holdout,

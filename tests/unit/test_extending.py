@@ -166,7 +166,7 @@ def test_a_registered_test_is_known_everywhere(toys, tmp_path):
     assert learning["settings"]["test"] == "chance" and learning["settings"]["alpha"] == 0.01
     assert learning["options"] == {"test": "chance", "hat": 3}
     error = run("average", asia, "--by", "hc", "--hat", "3").exception
-    assert str(error) == "--hat does not go with --by hc (but pc)"
+    assert str(error) == "`hat` does not go with `by='hc'` (but pc)"
     table = script("make_reference").tests_table()
     assert "| chance | a p-value out of a hat | H | p ≤ α | labels | --hat |" in table
 
@@ -213,7 +213,7 @@ def test_a_registered_score_is_known_everywhere(toys, tmp_path):
         ({"name": "bayes", "log_bf": math.nan}, "`log_bf` must be a finite number, not nan"),
         (
             {"name": "fisher-z"},
-            "fisher-z needs numbers, and each of 'asia', 'bronc', .* has labels",
+            "fisher-z needs numbers, and columns 'asia', 'bronc', .* have labels",
         ),
     ],
 )
@@ -233,7 +233,7 @@ def test_tests_refuse_what_does_not_fit(counter, options, message):
             "`prior_count` must be a finite number, not 'many'",
         ),
         ({"name": "bic", "edge_penalty": math.inf}, "`edge_penalty` must be a finite number"),
-        ({"name": "bge"}, "bge needs numbers, and each of 'asia', .* has labels; leave"),
+        ({"name": "bge"}, "bge needs numbers, and columns 'asia', .* have labels; leave"),
     ],
 )
 def test_scores_refuse_what_does_not_fit(counter, options, message):

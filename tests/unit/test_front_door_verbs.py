@@ -206,14 +206,18 @@ def test_what_a_check_refuses(folder, capfd, keywords, said, flags, said_there):
 def test_reading_keywords_are_for_what_is_to_be_read(folder):
     rows, model = gml.read(ASIA), folder / "model.json"
     for data in (rows, gml.MemoryCounter(rows)):
-        with pytest.raises(UsageError, match="`bins` is about reading, and the data were read"):
+        with pytest.raises(
+            UsageError, match="`bins` is about reading, and the data is a .*, which is read already"
+        ):
             gml.check(data, model, bins=3)
-    with pytest.raises(UsageError, match="`encoding` is about files, and a DataFrame"):
+    with pytest.raises(UsageError, match="`encoding` is about text files, and this is a frame"):
         gml.check(rows.to_frame(), model, encoding="latin-1")
 
 
 def test_what_is_no_data_or_no_model_is_refused(folder):
-    with pytest.raises(UsageError, match="a list is no data; give a path, a DataFrame"):
+    with pytest.raises(
+        UsageError, match="data must be a path, a DataFrame, a Dataset or a Counter, not a list"
+    ):
         gml.check([1, 2], folder / "model.json")
     with pytest.raises(UsageError, match="a Graph is no model; give a path or a BayesNet"):
         gml.check(ASIA, gml.read_graph(GRAPH))
@@ -276,7 +280,10 @@ def test_what_a_count_refuses(capfd, tmp_path):
         gml.count(SURVEY, pairs=True)
     with pytest.raises(DataError, match="`sets`: column 'smok' not found"):
         gml.count(ASIA, sets=[("smok",)])
-    with pytest.raises(UsageError, match="a dict is no graph"):
+    with pytest.raises(
+        UsageError,
+        match="a graph must be a Graph, a path, a model or the result of a learner, not dict",
+    ):
         gml.count(ASIA, graph={"a": "b"})
 
 

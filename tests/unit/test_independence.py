@@ -222,7 +222,7 @@ def test_continuous_columns_are_not_counted_and_labels_have_no_moments():
     data = numbers([[1.0, 2.0], [2.0, 3.0]])
     with pytest.raises(UsageError, match="columns 'x', 'y' have numbers"):
         make("g", data)(0, 1)
-    with pytest.raises(UsageError, match="has labels"):
+    with pytest.raises(UsageError, match="columns 'x', 'y' have labels"):
         make("fisher-z", dataset([[0, 1], [0, 1]], [2, 2]))(0, 1)
 
 
