@@ -200,7 +200,7 @@ class TestLog:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with TestLog(f"{folder}/log.jsonl") as log:
     ...         result = gml.pc("sample_data/asia.csv", log=log)
-    ...     gml.explain(f"{folder}/log.jsonl", "tub", "either").sentences[-1]
+    ...     gml.explain(f"{folder}/log.jsonl", "tub", "either").sentences[2]
     'It points from tub to either because either is a collider.'
     """
 
