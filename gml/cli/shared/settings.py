@@ -122,8 +122,8 @@ class ConfiguredCommand(click.Command):
         settings = _Settings()
         source = None if no_file else self._source(path)
         if source is not None:
-            claim_input(source.file, "config")
-            note_digest(source.file, hashlib.sha256(source.content).hexdigest())
+            path = claim_input(source.file, "config")
+            note_digest(path, hashlib.sha256(source.content).hexdigest())
             settings.file, settings.is_writable = source.file, source.is_writable
             self._take_table(source, settings)
         for key, parameter in self.configurable().items():
