@@ -132,3 +132,18 @@ def test_heavy_packages(path):
 def test_no_star_imports_and_a_docstring(path):
     assert not any(found.name.endswith(".*") for found in graph.imports_of(path))
     assert ast.get_docstring(ast.parse(path.read_text())), "a module says what it is for"
+
+
+# The reporter of warnings, the kernel once it is loaded, and the memory that a process may take.
+KEEP_STATE = {"progress.py", "kernel/__init__.py", "resources.py"}
+
+
+@every_module
+def test_no_state_outlives_a_call(path):
+    tree = ast.parse(path.read_text())
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Global) or (isinstance(node, ast.Name) and node.id == "ContextVar")
+    ]
+    assert not found or graph.place_of(path) in KEEP_STATE, "what a call is to know is passed"
