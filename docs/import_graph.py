@@ -16,7 +16,10 @@ ROOMS = (
     "kernel", "graph", "data", "counts", "independence", "scores", "learners", "model", "gate",
     "formats", "pictures", "verbs", "cli",
 )  # fmt: skip
-FLOOR = ("errors", "stopping", "signals", "ledger", "resources", "atomic", "progress")
+FLOOR = (
+    "errors", "stopping", "signals", "name_order", "parameters", "ledger", "resources", "atomic",
+    "progress",
+)  # fmt: skip
 
 
 class Import(NamedTuple):

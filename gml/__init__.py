@@ -23,8 +23,9 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from typing import Any
+    from typing import Any, Unpack
 
+    import pandas as pd
     import pydot
 
     from gml.counts.count_parquet import read_counts, write_counts
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from gml.counts.countfile import CountFile
     from gml.counts.memory import MemoryCounter
     from gml.data.dataset import Dataset, Variable
+    from gml.data.options import ReadingKeywords
     from gml.data.reading import read
     from gml.errors import GmlError, GmlWarning
     from gml.formats.baseline import read_baseline, write_baseline
@@ -228,21 +230,44 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module 'gml' has no attribute {name!r}")
     found = getattr(importlib.import_module(module), home)
-    _give_files()
+    _give_methods()
     return found
 
 
-def _give_files() -> None:
-    """Let graphs and models read and write files, of which their own rooms know nothing."""
+def _give_methods() -> None:
+    """Let data, graphs and models be made of what their own modules know nothing of."""
     import sys
 
-    graphs, models = (sys.modules.get(f"gml.{room}") for room in ("graph.graph", "model.bayesnet"))
+    homes = ("data.dataset", "graph.graph", "model.bayesnet")
+    datasets, graphs, models = (sys.modules.get(f"gml.{home}") for home in homes)
+    if datasets is not None and not hasattr(datasets.Dataset, "from_frame"):
+        datasets.Dataset.from_frame = staticmethod(_from_frame)
     if graphs is not None and not hasattr(graphs.Graph, "to_pydot"):
         graphs.Graph.to_pydot = _to_pydot
         graphs.Graph.from_pydot = staticmethod(_from_pydot)
     if models is not None and not hasattr(models.BayesNet, "to_file"):
         models.BayesNet.to_file = _to_file
         models.BayesNet.from_file = staticmethod(_from_file)
+
+
+def _from_frame(frame: pd.DataFrame, **reading: Unpack[ReadingKeywords]) -> Dataset:
+    """Code a pandas DataFrame, as if it were written to a CSV file and read from there.
+
+    Keyword arguments are those of `gml.read`. A missing cell is an error unless `missing` says
+    otherwise. Categories are declared levels.
+
+    Examples
+    --------
+    >>> import gml, pandas as pd
+    >>> frame = pd.DataFrame({"A": ["x", None, "y"], "B": [0.5, 1.5, 2.5]})
+    >>> data = gml.Dataset.from_frame(frame, missing="level", numeric="B")
+    >>> data.variables[0].levels, data.columns[1]
+    (('x', 'y', 'NA'), array([0.5, 1.5, 2.5]))
+    """
+    from gml.data.frames import read_frame
+    from gml.data.options import reading_options
+
+    return read_frame(frame, reading_options(**reading))
 
 
 def _to_pydot(self: Graph) -> pydot.Dot:

@@ -14,11 +14,10 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeGuard
 
-from gml import ledger
 from gml.errors import OutputError, UsageError
-from gml.ledger import descriptor_of
+from gml.ledger import Ledger, RunPath, descriptor_of
 from gml.signals import making, partial_files
 
 _BLOCK = 1 << 20
@@ -27,30 +26,35 @@ _STEM_BYTES = 200
 _TEMPORARY = re.compile(r"(\..*\.gml-)[0-9a-f]{16}\.tmp", re.DOTALL)
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+def write_whole(
+    path: str | os.PathLike[str], content: bytes, *, leftovers: Leftovers | None = None
+) -> None:
     """Write `content` to `path` through a temporary file beside it and a rename.
 
     An existing file keeps its permissions, and stays as it was when anything fails. A link is
-    followed. What is not a regular file (a device, a named pipe) is written to directly.
+    followed. What is not a regular file (a device, a named pipe) is written to directly. Who writes
+    many files to one folder makes `Leftovers` for all of them.
     """
-    with streamed_file(path) as file:
+    with streamed_file(path, leftovers=leftovers) as file:
         file.write(content)
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def whole_file(
+    path: str | os.PathLike[str], *, leftovers: Leftovers | None = None
+) -> Iterator[BinaryIO]:
     """Open a file that replaces `path` when the block ends well, and vanishes when it does not.
 
-    Where the run keeps files that would not change, one with the same bytes is left alone, time
-    stamp and all.
+    Where the path is part of a run that keeps files that would not change, one with the same bytes
+    is left alone, time stamp and all.
     """
     if is_special(path):
         raise UsageError(f"cannot write {str(path)!r} bit by bit: it is not a regular file")
-    kept = ledger.current()
+    kept = path.ledger if isinstance(path, RunPath) else Ledger()
     if str(path) not in kept.planned:
         kept.plan(str(path), "a file")
     target = os.path.realpath(path)
-    _remove_leftovers(target, kept.leftovers)
+    (leftovers or Leftovers()).remove(target)
     try:
         with _temporary_file(target, path) as (temporary, descriptor):
             with os.fdopen(descriptor, "wb", closefd=False) as file:
@@ -110,18 +114,30 @@ def _new_locked_file(path: str) -> int | None:
     return None
 
 
-def _remove_leftovers(target: str, known: dict[str, list[str]]) -> None:
-    """Remove temporary files of the target whose process is gone, as their locks tell."""
-    folder = os.path.dirname(target)  # noqa: PTH120
-    if folder not in known:
-        with contextlib.suppress(OSError):
-            known[folder] = [name for name in os.listdir(folder) if _TEMPORARY.fullmatch(name)]  # noqa: PTH208
-    prefix = os.path.basename(_stem(target))  # noqa: PTH119
-    for name in known.get(folder, []):
-        found = _TEMPORARY.fullmatch(name)
-        if found is not None and found[1] == prefix:
-            with contextlib.suppress(OSError):
-                _remove_unlocked(f"{folder}/{name}")
+class Leftovers:
+    """Temporary files that killed processes left, by folder, each of which is listed once."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[str]] = {}
+
+    def remove(self, target: str) -> None:
+        """Remove those of a target whose process is gone, as their locks tell."""
+        folder = os.path.dirname(target)  # noqa: PTH120
+        prefix = os.path.basename(_stem(target))  # noqa: PTH119
+        for name in self._in(folder):
+            found = _TEMPORARY.fullmatch(name)
+            if found is not None and found[1] == prefix:
+                with contextlib.suppress(OSError):
+                    _remove_unlocked(f"{folder}/{name}")
+
+    def _in(self, folder: str) -> list[str]:
+        if folder not in self._found:
+            try:
+                names = os.listdir(folder)  # noqa: PTH208
+            except OSError:
+                names = []
+            self._found[folder] = [name for name in names if _TEMPORARY.fullmatch(name)]
+        return self._found[folder]
 
 
 def _remove_unlocked(path: str) -> None:
@@ -155,10 +171,21 @@ def _stem(target: str) -> str:
 
 
 @contextlib.contextmanager
-def streamed_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def streamed_file(
+    path: str | os.PathLike[str], *, leftovers: Leftovers | None = None
+) -> Iterator[BinaryIO]:
     """Open a file to write bit by bit: whole as by `whole_file`, or if special then directly."""
-    with _special_file(Path(path)) if is_special(path) else whole_file(path) as file:
+    special = is_special(path)
+    with _special_file(Path(path)) if special else whole_file(path, leftovers=leftovers) as file:
         yield file
+
+
+def names_file(path: str | None) -> TypeGuard[str]:
+    """Whether an output has the name of a file, whose suffix can tell the format.
+
+    Standard output (None or `-`), a device or a pipe has none.
+    """
+    return path not in (None, "-") and not is_special(str(path))
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:

@@ -100,6 +100,17 @@ def printable(text: str) -> str:
     )
 
 
+def visible(name: str) -> str:
+    r"""Return a name for people, on one line: in quotes where it would not be seen as it is.
+
+    Examples
+    --------
+    >>> print(visible("age"), visible(""), visible("a\nb"))
+    age '' 'a\nb'
+    """
+    return name if name.isprintable() and name else repr(name)
+
+
 def printable_lines(text: str) -> str:
     r"""Guard each line of a text for people, also against being a command to a build server.
 

@@ -1,7 +1,8 @@
 """What a run reads and writes: inputs by the part they play, hashes of their bytes, files written.
 
-The command line keeps a ledger for each run, and files that it writes carry what is in it. The
-library on its own keeps none: what is noted then is forgotten.
+The command line keeps a ledger for each run. The paths that it hands to the library are of the type
+`RunPath` and carry it, so that what reads such a path can note a hash, and what writes one knows of
+the other files. A plain path, as Python users give it, carries none, and nothing is noted.
 
 One rule keeps files apart: no output may be an input, lie in a folder that is one, or be another
 output. Inputs and outputs are held against each other in whichever order they come to be known. A
@@ -14,9 +15,8 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gml.errors import OutputError, UsageError
 
@@ -55,8 +55,6 @@ class Ledger:
     """Whether an output will hold the hashes of the inputs."""
     keeps_unchanged: bool = False
     """Whether a file that would not change is left alone."""
-    leftovers: dict[str, list[str]] = field(default_factory=dict)
-    """By folder, the temporary files that were in it when the run first wrote there."""
     _read: dict[Identity, str] = field(default_factory=dict)
     _folders: dict[Identity, str] = field(default_factory=dict)
     _reserved: dict[Identity | int, str] = field(default_factory=dict)
@@ -222,31 +220,54 @@ def _upwards(place: str) -> Iterator[str]:
         yield place
 
 
-_kept: ContextVar[Ledger | None] = ContextVar("ledger", default=None)
+class RunPath(str):
+    """A path that a command line names, with the ledger of its run; otherwise a string as any.
+
+    A copy of it is a plain path.
+
+    Examples
+    --------
+    >>> ledger = Ledger(wants_digests=True)
+    >>> path = RunPath("a.csv", ledger)
+    >>> wants_digest(path), wants_digest("a.csv")
+    (True, False)
+    >>> note_digest(path, "12")
+    >>> ledger.digests
+    {'a.csv': '12'}
+    """
+
+    __slots__ = ("ledger",)
+    ledger: Ledger
+
+    def __new__(cls, path: str, ledger: Ledger) -> RunPath:
+        found = super().__new__(cls, path)
+        found.ledger = ledger
+        return found
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
 
 
-def is_kept() -> bool:
-    """Whether there is a ledger."""
-    return _kept.get() is not None
+def wants_digest(path: object, *, beforehand: bool = False) -> bool:
+    """Whether the run of a path wants the hash of an input.
+
+    With `beforehand`, any run does: it is read before it is known what outputs will hold.
+    """
+    return isinstance(path, RunPath) and (beforehand or path.ledger.wants_digests)
 
 
-def current() -> Ledger:
-    """Return the ledger of the run; outside a run one that nobody will look at."""
-    found = _kept.get()
-    return Ledger() if found is None else found
+def note_digest(path: object, digest: str | None) -> None:
+    """Note the SHA-256 of an input in the run of its path, if it was computed."""
+    if isinstance(path, RunPath) and digest is not None:
+        path.ledger.digests[str(path)] = digest
 
 
-@contextmanager
-def keeping() -> Iterator[Ledger]:
-    """Keep a new ledger within a block."""
-    token = _kept.set(Ledger())
-    try:
-        yield current()
-    finally:
-        _kept.reset(token)
+def noted_digest(path: object) -> str | None:
+    """Return the SHA-256 of an input that the run of its path knows."""
+    return path.ledger.digests.get(str(path)) if isinstance(path, RunPath) else None
 
 
-def note_digest(path: str | os.PathLike[str], digest: str | None) -> None:
-    """Note the SHA-256 of an input, if it was computed."""
-    if digest is not None:
-        current().digests[str(path)] = digest
+def path_in(folder: str | os.PathLike[str], name: str) -> str:
+    """Return the path of a file in a folder, which is part of the same run."""
+    path = str(Path(folder) / name)
+    return RunPath(path, folder.ledger) if isinstance(folder, RunPath) else path

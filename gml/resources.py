@@ -2,7 +2,9 @@
 
 Whatever can grow far beyond its input (a table, a dense graph, an inflated file) asks
 `require_memory` first. The budget is that of the innermost `limited_to`, which the command line
-enters for `--max-memory`; without one, half of the memory that is free.
+enters for `--max-memory`; without one, half of the memory that is free. It is a limit of the
+process, as `ulimit` sets one, and no part of what a caller asks for: so it is not passed but holds
+within a block, whatever runs there, and is put back at its end.
 
 Where the address space is limited (`ulimit -v`), libraries in C end the process as they like when
 they get none: some abort, and OpenBLAS exits with 1. So these are looked after beforehand.

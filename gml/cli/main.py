@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from gml import __version__
-from gml.cli.shared.output import abandon_standard_output, write_standard_output
+from gml.cli.shared.standard_output import abandon_standard_output, write_standard_output
 from gml.errors import GmlError, printable, unknown_name
 from gml.progress import say, write_stderr
 from gml.resources import lack_behind, prepare_libraries
@@ -70,10 +69,9 @@ class LazyGroup(click.Group):
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
-    from gml import kernel
+    from gml.verbs.version import version
 
-    text = f"gml {__version__} (kernel: {kernel.description()})\n"
-    write_standard_output(text.encode())
+    write_standard_output(f"gml {version()}\n".encode())
     ctx.exit()
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gml import __version__, ledger
+from gml import __version__
 from gml.counts.countfile import (
     CUT,
     DECLARED,
@@ -38,6 +38,7 @@ from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, StoredFile, is_parquet
 from gml.data.source import open_source
 from gml.errors import DataError, UsageError, listing, quote
+from gml.ledger import note_digest, wants_digest
 from gml.resources import (
     budget_in_force,
     require_memory,
@@ -151,10 +152,10 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
             raise _Damaged("the columns are not set, codes and count")
         require_memory(_bytes_to_read(stored), budget, f"{where}: the tables")
         table = file.read(columns=["set", "codes", "count"], use_threads=False)
-        if ledger.current().wants_digests:
+        if wants_digest(path):
             digest = hashlib.sha256()
             stored.hash_into(digest)
-            ledger.note_digest(path, digest.hexdigest())
+            note_digest(path, digest.hexdigest())
         stored.require_unchanged()
         columns, sets, rest = _parse_description(_parsed(about, where))
         return _assemble(table, columns, sets, rest)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 
-from gml import ledger
 from gml.counts.count_parquet import read_counts
 from gml.counts.countfile import CountFile
 from gml.counts.from_file import CountFileCounter
@@ -13,6 +12,7 @@ from gml.counts.recoding import declared_recoding
 from gml.data.columns import Choice, choose_columns
 from gml.data.options import ReadOptions
 from gml.errors import CannotAnswer, UsageError, listing, parameter
+from gml.ledger import noted_digest
 from gml.progress import reporter
 
 _ABOUT_ROWS = (
@@ -40,7 +40,7 @@ def open_counts(
     for option in _ABOUT_ROWS:
         if option in given:
             raise UsageError(f"{parameter(option)} is about rows, and {where} is a count file")
-    counts = read_counts(where)
+    counts = read_counts(path)
     if "missing" in given and options.missing != counts.options.missing:
         raise UsageError(
             f"{parameter('missing', options.missing)}: {where} was counted with "
@@ -64,7 +64,7 @@ def open_counts(
         columns=chosen,
         recodings=recodings,
         where=where,
-        digest=ledger.current().digests.get(where),
+        digest=noted_digest(path),
         threads=threads,
     )
 

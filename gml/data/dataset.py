@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,6 @@ from gml.errors import DataError, UsageError, listing, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from gml.data.options import ReadingKeywords
 
 MAX_LEVELS = 65535
 """Codes are at most two bytes, and one code means missing."""
@@ -84,8 +82,8 @@ class Dataset:
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> data = Dataset.from_frame(pd.DataFrame({"A": ["x", "y", "x"], "B": [1, 10, 2]}))
+    >>> import gml, pandas as pd
+    >>> data = gml.Dataset.from_frame(pd.DataFrame({"A": ["x", "y", "x"], "B": [1, 10, 2]}))
     >>> data.variables[1]
     Variable(name='B', levels=('1', '2', '10'))
     >>> data.columns[1]
@@ -181,26 +179,6 @@ class Dataset:
                 columns=tuple(column[part] for column in self.columns),
                 weights=None if self.weights is None else self.weights[part],
             )
-
-    @classmethod
-    def from_frame(cls, frame: pd.DataFrame, **reading: Unpack[ReadingKeywords]) -> Dataset:
-        """Code a pandas DataFrame, as if it were written to a CSV file and read from there.
-
-        Keyword arguments are those of `gml.read`. A missing cell is an error unless `missing` says
-        otherwise. Categories are declared levels.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> frame = pd.DataFrame({"A": ["x", None, "y"], "B": [0.5, 1.5, 2.5]})
-        >>> data = Dataset.from_frame(frame, missing="level", numeric="B")
-        >>> data.variables[0].levels, data.columns[1]
-        (('x', 'y', 'NA'), array([0.5, 1.5, 2.5]))
-        """
-        from gml.data.frames import read_frame
-        from gml.data.options import reading_options
-
-        return read_frame(frame, reading_options(**reading))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame of categorical (and float) columns; weights are left out."""

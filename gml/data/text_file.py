@@ -21,7 +21,7 @@ from itertools import chain
 
 from gml.data.source import open_source
 from gml.errors import DataError, place, raising
-from gml.ledger import current, is_kept, note_digest
+from gml.ledger import note_digest, wants_digest
 from gml.resources import FEW_BYTES, budget_in_force, format_size, require_memory
 
 LONGEST_TEXT = 1 << 30
@@ -44,7 +44,8 @@ def read_text(
 
     gzip, bzip2, xz and (extra `zstd`) Zstandard are recognised by their first bytes. Text is
     UTF-8 unless a byte order mark or an XML declaration says otherwise. With `hashed`, the hash is
-    noted in any run, even if no output asks for it yet. What is wrong is raised as `error`.
+    noted in the run of the path even if no output asks for it yet. What is wrong is raised as
+    `error`.
     """
     with raising(error):
         return _decoded(path, longest, hashed)
@@ -101,7 +102,7 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
 def _blocks(path: str | os.PathLike[str], *, hashed: bool) -> Iterator[bytes]:
     """Yield the bytes of a text file, inflated; at the end its hash is noted."""
     where = place(path)
-    wanted = is_kept() if hashed else current().wants_digests
+    wanted = wants_digest(path, beforehand=hashed)
     buffer = bytearray(_BLOCK)
     size = 0
     with open_source(path, digest=wanted) as source:

@@ -17,7 +17,7 @@ from gml.atomic import write_whole
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
 from gml.errors import DataError, parameter, place, quote
-from gml.formats.content_hash import is_changed, recorded_hash
+from gml.formats.content_hash import NO_INPUTS, Hashes, is_changed, recorded_hash
 from gml.formats.json_document import SCHEMA, document_text
 from gml.gate.baseline import Baseline, Reference
 from gml.progress import reporter
@@ -26,7 +26,7 @@ KIND = "baseline"
 _MOST = 2.0**62
 
 
-def dump_baseline(baseline: Baseline) -> str:
+def dump_baseline(baseline: Baseline, *, inputs: Hashes = NO_INPUTS) -> str:
     """Return the text of a baseline file, one item per line, so that diffs can be read."""
     return document_text(
         {
@@ -38,13 +38,16 @@ def dump_baseline(baseline: Baseline) -> str:
                 name: {"statistic": r.statistic, "df": r.df, "n": r.n}
                 for name, r in sorted(baseline.references.items())
             },
-        }
+        },
+        inputs,
     )
 
 
-def write_baseline(baseline: Baseline, path: str | os.PathLike[str]) -> None:
+def write_baseline(
+    baseline: Baseline, path: str | os.PathLike[str], *, inputs: Hashes = NO_INPUTS
+) -> None:
     """Write a baseline file, whole or not at all."""
-    write_whole(path, dump_baseline(baseline).encode())
+    write_whole(path, dump_baseline(baseline, inputs=inputs).encode())
 
 
 def read_baseline(path: str | os.PathLike[str]) -> Baseline:

@@ -13,14 +13,19 @@ the bytes of files, as `sha256sum` prints them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gml import ledger
 from gml.data.json_text import parse_json
 from gml.errors import DataError
 
 Document = dict[str, Any]
+
+Hashes = Mapping[str, str | list[str]]
+"""Of inputs, by the parts that they play: a hash, or a list of those of several inputs."""
+NO_INPUTS: Hashes = MappingProxyType({})
+
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -67,21 +72,23 @@ def content_hash(document: Document) -> str:
     return f"sha256:{hashlib.sha256(canonical(document)).hexdigest()}"
 
 
-def sealed(document: Document) -> Document:
-    """Return a document with its hash and those of the inputs of the run."""
-    bare = _with_hash(document, {"inputs": ledger.current().input_hashes()})
+def sealed(document: Document, inputs: Hashes = NO_INPUTS) -> Document:
+    """Return a document with its hash and those of the inputs that it was made from."""
+    bare = _with_hash(document, {"inputs": dict(inputs)})
     content = content_hash(bare)
     return _with_hash(document, {"content": content, **_holder(bare)["hash"]})
 
 
-def sealed_around(document: Document, key: str, items: Iterable[Any]) -> Document:
+def sealed_around(
+    document: Document, key: str, items: Iterable[Any], inputs: Hashes = NO_INPUTS
+) -> Document:
     """Return the same for a document with one more field, a list of many items; it is left empty.
 
     The hash belongs at the top of the document.
     """
     import hashlib
 
-    bare = _with_hash(document | {key: []}, {"inputs": ledger.current().input_hashes()})
+    bare = _with_hash(document | {key: []}, {"inputs": dict(inputs)})
     digest = hashlib.sha256()
     before = b"{"
     for name in sorted(bare):

@@ -15,14 +15,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gml.data.safe_cells import cell
+from gml.errors import visible
 from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 _NEVER_SEEN = "(never seen)"
 
 
-def dump_table(cpd: CPT | LinearGaussian) -> str:
-    """Return the distribution of one node as CSV."""
+def dump_table(cpd: CPT | LinearGaussian, *, safe_csv: bool = False) -> str:
+    """Return the distribution of one node as CSV; see `gml.data.safe_cells` for `safe_csv`."""
     require_table_text([cpd], "CSV")
     if isinstance(cpd, LinearGaussian):
         header = ["term", "estimate"] + ["lower", "upper"] * (cpd.intervals is not None)
@@ -35,8 +36,8 @@ def dump_table(cpd: CPT | LinearGaussian) -> str:
         rows = _cells(cpd)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(cell, header))
-    writer.writerows([_known(value) for value in row] for row in rows)
+    writer.writerow(cell(name, safe_csv) for name in header)
+    writer.writerows([_known(value, safe_csv) for value in row] for row in rows)
     return text.getvalue()
 
 
@@ -47,11 +48,11 @@ def _unlike(column: str, names: Sequence[str]) -> str:
     return column
 
 
-def _known(value: Any) -> Any:
+def _known(value: Any, safe: bool) -> Any:
     """The shortest float that reads back, and nothing where a quantity does not apply."""
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else ""
-    return cell(value) if isinstance(value, str) else value
+    return cell(value, safe) if isinstance(value, str) else value
 
 
 def _cells(cpt: CPT) -> Iterable[list[Any]]:
@@ -83,13 +84,13 @@ def dump_text(net: BayesNet) -> str:
     require_table_text(net.cpds, "text")
     parts = []
     for cpd in net.cpds:
-        given = ", ".join(_plain(parent.name) for parent in cpd.parents)
-        title = f"{_plain(cpd.variable.name)}{f' given {given}' if given else ''}"
+        given = ", ".join(visible(parent.name) for parent in cpd.parents)
+        title = f"{visible(cpd.variable.name)}{f' given {given}' if given else ''}"
         if isinstance(cpd, LinearGaussian):
             if cpd.n is not None:
                 title += f"  ({cpd.n:g} rows)"
             header = ["", "estimate"] + ["lower", "upper"] * (cpd.intervals is not None)
-            rows = [[_plain(row[0]), *map(_number, row[1:])] for row in _terms(cpd)]
+            rows = [[visible(row[0]), *map(_number, row[1:])] for row in _terms(cpd)]
             parts.append(_aligned(title, 1, [header, *rows]))
         else:
             parts.append(_aligned(title, len(cpd.parents), _table(cpd)))
@@ -97,11 +98,11 @@ def dump_text(net: BayesNet) -> str:
 
 
 def _table(cpt: CPT) -> list[list[str]]:
-    levels = list(map(_plain, cpt.variable.levels or ()))
-    lines = [[*(_plain(parent.name) for parent in cpt.parents), *levels]]
+    levels = list(map(visible, cpt.variable.levels or ()))
+    lines = [[*(visible(parent.name) for parent in cpt.parents), *levels]]
     seen = cpt.seen
     for row, labels in enumerate(cpt.configurations()):
-        line = [*map(_plain, labels), *map(_number, cpt.table[row].tolist())]
+        line = [*map(visible, labels), *map(_number, cpt.table[row].tolist())]
         if seen is not None and not seen[row]:
             line.append(_NEVER_SEEN)
         lines.append(line)
@@ -131,8 +132,3 @@ def _aligned(title: str, n_left: int, lines: list[list[str]]) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.6g}" if math.isfinite(value) else "-"
-
-
-def _plain(name: str) -> str:
-    """A name on one line."""
-    return name if name.isprintable() and name else repr(name)

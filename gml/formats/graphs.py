@@ -16,12 +16,13 @@ from gml.formats.suffixes import GRAPH_SUFFIXES, format_of
 from gml.formats.text_graph import dump_text
 from gml.graph.graph import Graph
 
-WRITERS: dict[str, Callable[[Graph], str]] = {
+WRITERS: dict[str, Callable[..., str]] = {
     "dot": dump_dot,
     "json": dump_json,
     "graphml": dump_graphml,
     "text": dump_text,
 }
+"""From a graph to text; that of JSON takes `inputs` too."""
 
 
 def write_graph(graph: Graph, path: str | os.PathLike[str], *, format: str | None = None) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gml.formats.content_hash import sealed, sealed_around
+from gml.formats.content_hash import NO_INPUTS, Hashes, sealed, sealed_around
 
 SCHEMA = "gml/1"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
@@ -17,23 +17,26 @@ def encode(value: Any) -> str:
     return _ENCODER.encode(value)
 
 
-def document_text(document: dict[str, Any]) -> str:
-    """Return the text of a JSON file, with its hash.
+def document_text(document: dict[str, Any], inputs: Hashes = NO_INPUTS) -> str:
+    """Return the text of a JSON file, with its hash and those of the inputs it was made from.
 
     Lists and objects have a line of their own, and those of objects one line per item, so that
     diffs can be read.
     """
-    return "".join(_pieces(sealed(document)))
+    return "".join(_pieces(sealed(document, inputs)))
 
 
 def document_pieces(
-    document: dict[str, Any], key: str, items: Iterable[dict[str, Any]]
+    document: dict[str, Any],
+    key: str,
+    items: Iterable[dict[str, Any]],
+    inputs: Hashes = NO_INPUTS,
 ) -> Iterator[str]:
     """Yield the same text, bit by bit, of a document with one more field: a list of many objects.
 
     They are gone through twice, and need not be in memory at once.
     """
-    yield from _pieces(sealed_around(document, key, items), key, items)
+    yield from _pieces(sealed_around(document, key, items, inputs), key, items)
 
 
 def _pieces(
@@ -58,9 +61,10 @@ def _block_of_many(items: Iterable[dict[str, Any]]) -> Iterator[str]:
     yield "\n]" if before == ",\n" else "[]"
 
 
-def indented_text(document: dict[str, Any]) -> str:
+def indented_text(document: dict[str, Any], inputs: Hashes = NO_INPUTS) -> str:
     """Return the same for documents that are nested deeply: one line per value."""
-    return json.dumps(sealed(document), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    content = sealed(document, inputs)
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
 def _block(value: Any) -> str:

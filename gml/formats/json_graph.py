@@ -7,7 +7,7 @@ from typing import Any
 
 from gml.data.json_text import parse_json
 from gml.errors import GraphError, quote
-from gml.formats.content_hash import is_changed
+from gml.formats.content_hash import NO_INPUTS, Hashes, is_changed
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import Graph
@@ -15,7 +15,7 @@ from gml.graph.provenance import Provenance
 from gml.progress import reporter
 
 
-def dump_json(graph: Graph) -> str:
+def dump_json(graph: Graph, *, inputs: Hashes = NO_INPUTS) -> str:
     """Return the text of a graph file, one line per node and edge, so that diffs can be read."""
     require_graph_text(graph, "JSON")
     about: dict[str, Any] = {"schema": SCHEMA, "kind": graph.kind}
@@ -30,16 +30,19 @@ def dump_json(graph: Graph) -> str:
         | {key: _finite(value) for key, value in edge.attributes.items()}
         for edge in graph.edges()
     ]
-    return node_link_text(about, nodes, edges)
+    return node_link_text(about, nodes, edges, inputs)
 
 
 def node_link_text(
-    about: dict[str, Any], nodes: list[dict[str, Any]], edges: list[dict[str, Any]]
+    about: dict[str, Any],
+    nodes: list[dict[str, Any]],
+    edges: list[dict[str, Any]],
+    inputs: Hashes,
 ) -> str:
     """Return the text of a graph or model file."""
     directed = about["kind"] != "undirected"
     first = {"directed": directed, "multigraph": False}
-    return document_text(first | {"graph": about, "nodes": nodes, "edges": edges})
+    return document_text(first | {"graph": about, "nodes": nodes, "edges": edges}, inputs)
 
 
 def _finite(value: Any) -> Any:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from gml.data.dataset import Variable
 from gml.errors import GraphError, quote, unknown_name
 from gml.formats.assembly import TableRoom
+from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import graph_of, node_link_text, parse_graph_json
 from gml.formats.text_room import require_graph_text, require_table_text
@@ -28,7 +29,7 @@ from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 # ---------------------------------------------------------------------- writing
 
 
-def dump_json_model(net: BayesNet) -> str:
+def dump_json_model(net: BayesNet, *, inputs: Hashes = NO_INPUTS) -> str:
     """Return the text of a model file, one line per node and edge."""
     require_table_text(net.cpds, "JSON")
     require_graph_text(net.graph, "JSON")
@@ -46,7 +47,7 @@ def dump_json_model(net: BayesNet) -> str:
         {"source": net.names[edge.source], "target": net.names[edge.target], "type": edge.type}
         for edge in net.graph.edges()
     ]
-    return node_link_text(about, nodes, edges)
+    return node_link_text(about, nodes, edges, inputs)
 
 
 def _node_order(parents: tuple[Variable, ...], position: Mapping[str, int]) -> list[int]:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from gml.atomic import write_whole
+from gml.atomic import Leftovers, write_whole
 from gml.data.text_file import read_text
 from gml.errors import GraphError, OutputError, UsageError, place
 from gml.formats.bif import dump_bif, load_bif
@@ -22,15 +22,17 @@ from gml.formats.recognition import MODEL_FORMATS, recognise
 from gml.formats.suffixes import MODEL_SUFFIXES, format_of
 from gml.formats.xmlbif import dump_xmlbif, load_xmlbif
 from gml.graph.graph import Graph
+from gml.ledger import path_in
 from gml.model.bayesnet import BayesNet
 
-MODEL_WRITERS: dict[str, Callable[[BayesNet], str]] = {
+MODEL_WRITERS: dict[str, Callable[..., str]] = {
     "json": dump_json_model,
     "bif": dump_bif,
     "xmlbif": dump_xmlbif,
     "net": dump_net,
     "text": dump_text,
 }
+"""From a model to text; that of JSON takes `inputs` too."""
 _READERS: dict[str, Callable[[str, str], BayesNet]] = {
     "json": load_json_model,
     "bif": load_bif,
@@ -83,20 +85,23 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNOREC
 _LONGEST = 120
 
 
-def write_cpt_folder(net: BayesNet, folder: str | os.PathLike[str]) -> None:
+def write_cpt_folder(
+    net: BayesNet, folder: str | os.PathLike[str], *, safe_csv: bool = False
+) -> None:
     """Write the distribution of each node to a CSV file of its own, named after the node."""
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot write {str(folder)!r}: {error.strerror}") from None
+    leftovers = Leftovers()
     for cpd, path in zip(net.cpds, table_paths(net.names, folder), strict=True):
-        write_whole(path, dump_table(cpd).encode("utf-8"))
+        write_whole(path, dump_table(cpd, safe_csv=safe_csv).encode("utf-8"), leftovers=leftovers)
 
 
 def table_paths(names: Iterable[str], folder: str | os.PathLike[str]) -> list[str]:
     """Return the files that `write_cpt_folder` writes for nodes."""
-    return [str(Path(folder) / f"{name}.csv") for name in file_names(names)]
+    return [path_in(folder, f"{name}.csv") for name in file_names(names)]
 
 
 def file_names(names: Iterable[str]) -> list[str]:

@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 HEADER = b"step,phase,move,source,target,others,gain,score\n"
 
 
-def record(number: int, step: Step) -> bytes:
+def record(number: int, step: Step, *, safe_csv: bool = False) -> bytes:
     """Return the line of a step; other nodes are one CSV record in a field."""
-    others = _line(step.others) if step.others else ""
+    others = _line(step.others, safe_csv) if step.others else ""
     fields = (number, step.phase, step.move, step.source, step.target, others)
-    return (_line((*fields, repr(step.gain), repr(step.score))) + "\n").encode("utf-8")
+    line = _line((*fields, repr(step.gain), repr(step.score)), safe_csv)
+    return f"{line}\n".encode()
 
 
-def _line(fields: tuple[object, ...]) -> str:
+def _line(fields: tuple[object, ...], safe: bool) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(
-        cell(field) if isinstance(field, str) else field for field in fields
+        cell(field, safe) if isinstance(field, str) else field for field in fields
     )
     return text.getvalue()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gml.errors import counted, printable
+from gml.errors import counted, printable, visible
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import Graph
 
@@ -12,9 +12,9 @@ def dump_text(graph: Graph) -> str:
     require_graph_text(graph, "text")
     edges = [
         (
-            _plain(graph.names[edge.source]),
+            visible(graph.names[edge.source]),
             edge.type,
-            _plain(graph.names[edge.target]),
+            visible(graph.names[edge.target]),
             "  ".join(
                 printable(f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}")
                 for key, value in edge.attributes.items()
@@ -24,15 +24,10 @@ def dump_text(graph: Graph) -> str:
         for edge in graph.edges()
     ]
     joined = {name for edge in edges for name in (edge[0], edge[2])}
-    alone = [name for name in map(_plain, graph.names) if name not in joined]
+    alone = [name for name in map(visible, graph.names) if name not in joined]
     lines = [f"{graph.kind}, {counted(len(graph.names), 'node')}, {counted(len(edges), 'edge')}"]
     widths = [max((len(edge[k]) for edge in edges), default=0) for k in (0, 2)]
     for source, type_, target, extra in edges:
         lines.append(f"{source:<{widths[0]}} {type_} {target:<{widths[1]}}  {extra}".rstrip())
     lines += [f"{name}  (no edges)" for name in alone]
     return "\n".join(lines) + "\n"
-
-
-def _plain(name: str) -> str:
-    """A name on one line."""
-    return name if name.isprintable() and name else repr(name)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gml import ledger
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.counts.opening import open_counts
@@ -87,18 +86,17 @@ class CheckedReading:
             columns=None,
             exclude=tuple(name for name in asked.exclude if name not in self.net.names),
             missing="available",
-            digest=ledger.current().wants_digests,
         )
 
     def of_source(self, source: str | os.PathLike[str] | pd.DataFrame) -> CheckedData:
         """Read a file, of rows or of counts, or a frame."""
         path = None if is_frame(source) else os.fspath(source)
-        if path not in (None, "-") and is_count_file(str(path)):
+        if path is not None and path != "-" and is_count_file(path):
             # Missing values were treated when counting: what was asked for is compared with that.
             options = replace(self.options, missing=self.asked.missing)
             return self.of_counter(
                 open_counts(
-                    str(path),
+                    path,
                     options,
                     given=self.given,
                     used=self.used,

@@ -37,18 +37,24 @@ class RowWriter(Protocol):
         """Return the rows as text, which may lie in the buffer."""
 
 
-def row_writer(variables: Sequence[Variable], weight: str | None = None) -> RowWriter:
-    """Return what writes rows of these variables, and in a last column their weights."""
+def row_writer(
+    variables: Sequence[Variable], weight: str | None = None, *, safe_csv: bool = False
+) -> RowWriter:
+    """Return what writes rows of these variables, and in a last column their weights.
+
+    `gml.data.safe_cells` says what `safe_csv` does.
+    """
     names = [variable.name for variable in variables] + ([] if weight is None else [weight])
-    header = b",".join(_field(name, alone=len(names) == 1) for name in names) + b"\n"
+    header = b",".join(_field(cell(name, safe_csv), alone=len(names) == 1) for name in names)
+    header += b"\n"
     if any(variable.levels is None for variable in variables):
         return _NumberWriter([variable.name for variable in variables], header)
-    return _LabelWriter([variable.levels or () for variable in variables], header, weight)
+    levels = [[cell(level, safe_csv) for level in variable.levels or ()] for variable in variables]
+    return _LabelWriter(levels, header, weight)
 
 
 def _field(label: str, *, alone: bool) -> bytes:
     """Return a label as a field; `alone` if it is the only one of its line."""
-    label = cell(label)
     if (alone and not label) or any(mark in label for mark in ',"\r\n'):
         label = '"' + label.replace('"', '""') + '"'
     try:

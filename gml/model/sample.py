@@ -273,14 +273,20 @@ def draw_rows(rows: Rows, n: int, *, threads: int | None = None, first_row: int 
 
 
 def csv_chunks(
-    rows: Rows, n: int, *, threads: int | None = None, first_row: int = 0
+    rows: Rows,
+    n: int,
+    *,
+    threads: int | None = None,
+    first_row: int = 0,
+    safe_csv: bool = False,
 ) -> Iterator[memoryview]:
     """Yield n rows as CSV text with a header, in pieces of at most a few megabytes, in order.
 
     A piece is to be used before the next one is asked for, as its memory is used again: memory does
-    not grow with n. Warns if all weights were 0.
+    not grow with n. Warns if all weights were 0. `gml.data.safe_cells` says what `safe_csv` does.
     """
-    writer = row_writer(rows.variables, WEIGHT if rows.weigh is not None else None)
+    weights = None if rows.weigh is None else WEIGHT
+    writer = row_writer(rows.variables, weights, safe_csv=safe_csv)
     yield memoryview(writer.header)
     threads = threads or available_threads()
     step = max(1, min(_CHUNK_ROWS, _CHUNK_BYTES // writer.row_bytes))

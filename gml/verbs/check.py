@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
-from gml import ledger
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
 from gml.data.options import ReadingKeywords
@@ -22,12 +20,10 @@ from gml.gate.result import FAIL, SEVERITIES, WARN, WITHOUT_BASELINE
 from gml.gate.result import FAMILIES as FAMILIES
 from gml.gate.result import CheckReport as CheckReport
 from gml.gate.run import CheckSettings, check_model
+from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
 from gml.verbs.opening import Data, is_path, name_of, options_for
-
-if TYPE_CHECKING:
-    pass
 
 Effects = float | Mapping[str, float]
 
@@ -194,13 +190,13 @@ def _read_model(
         raise UsageError(
             f"a {type(model).__name__} is no model; give a path or a BayesNet, which gml.fit makes"
         )
-    with ExitStack() as stack:
-        kept = ledger.current() if ledger.is_kept() else stack.enter_context(ledger.keeping())
-        # Its hash costs nothing; that of the data is asked for only where an output holds it.
-        wanted, kept.wants_digests = kept.wants_digests, True
-        net = read_model(model)
-        kept.wants_digests = wanted
-        return net, kept.digests.get(str(model))
+    # Its hash costs nothing; that of the data is asked for only where an output holds it.
+    own = Ledger(wants_digests=True)
+    path = RunPath(os.fspath(model), own)
+    net = read_model(path)
+    digest = own.digests.get(path)
+    note_digest(model, digest)
+    return net, digest
 
 
 def _notes_on_model(known: Baseline, digest: str | None) -> tuple[str, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gml.errors import GraphError, UsageError, parameter, unknown_name
+from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.graphs import WRITERS
 from gml.formats.losses import TABLES_ONLY, TITLES, beside_tables, warn_of_loss
 from gml.formats.models import MODEL_WRITERS
@@ -34,6 +36,7 @@ def convert(
     format: str | None = None,
     *,
     path: str | os.PathLike[str] | None = None,
+    inputs: Hashes = NO_INPUTS,
 ) -> Converted:
     """Return a graph or a model in another format; what that does not hold is warned of.
 
@@ -46,6 +49,8 @@ def convert(
         "json", "bif", "xmlbif", "net", "dot", "graphml" or "text". A format of models needs tables.
     path
         A name whose suffix picks the format, where none is given.
+    inputs
+        Hashes of what the result is made from, for JSON to hold: {"in": "sha256:..."}.
 
     Examples
     --------
@@ -66,14 +71,15 @@ def convert(
     if by_suffix is not None:
         format = by_suffix.graph if given.model is None else by_suffix.model
     assert format is not None
+    held = {"inputs": inputs} if format == "json" else {}
     if given.model is not None and format in MODEL_WRITERS:
-        text = MODEL_WRITERS[format](given.model)
+        text = MODEL_WRITERS[format](given.model, **held)
         warn_of_loss(format, beside_tables(given.model) if format in TABLES_ONLY else [])
         return Converted(text, format)
-    return Converted(_as_graph(given, format), format)
+    return Converted(_as_graph(given, format, held), format)
 
 
-def _as_graph(given: GivenGraph, chosen: str) -> str:
+def _as_graph(given: GivenGraph, chosen: str, held: Mapping[str, Hashes]) -> str:
     graph = given.graph
     if chosen not in WRITERS:
         wanted = "" if graph.kind == "dag" else f" of a DAG, which this {graph.kind} is not"
@@ -81,7 +87,7 @@ def _as_graph(given: GivenGraph, chosen: str) -> str:
             f"{given.name}: {TITLES[chosen]} holds a model, and this is a graph without tables; "
             f"learn them with gml fit-params DATA GRAPH{wanted}"
         )
-    text = WRITERS[chosen](graph)
+    text = WRITERS[chosen](graph, **held)
     lost = [] if given.model is None else ["the tables", *beside_tables(given.model)]
     how = "how it was learned"
     if chosen == "graphml":

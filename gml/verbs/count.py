@@ -9,6 +9,7 @@ from itertools import chain, combinations
 from math import comb
 from typing import Any, Unpack
 
+from gml.counts.count_parquet import encode_counts as encode_counts
 from gml.counts.counter import Counter
 from gml.counts.countfile import (
     CUT,

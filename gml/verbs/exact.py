@@ -14,6 +14,7 @@ from gml.learners import exact as learner
 from gml.learners.exact import ExactResult
 from gml.progress import reporter
 from gml.scores.base import Score, rounded, total
+from gml.verbs.frames import frame_of
 from gml.verbs.graphs import GivenGraph, GraphLike, given_graph
 from gml.verbs.knowing import Arcs, Tiers
 from gml.verbs.opening import Data
@@ -41,9 +42,7 @@ class OptimumFound(ExactResult):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for the optimum, and one for each graph it was compared with."""
-        import pandas as pd
-
-        return pd.DataFrame([vars(gap) for gap in self.gaps])
+        return frame_of(vars(gap) for gap in self.gaps)
 
 
 @records_keywords

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gml.errors import counted
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 
-def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def frame_of(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a pandas DataFrame of rows with the same keys."""
     import pandas as pd
 

@@ -20,6 +20,7 @@ from gml.independence.multiplicity import adjusted
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.choosing import choose_test
+from gml.verbs.frames import frame_of
 from gml.verbs.graphs import GraphLike, given_graph
 from gml.verbs.opening import Data, open_data
 
@@ -90,9 +91,7 @@ class TestReport:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each test."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self))
+        return frame_of(self)
 
     def __repr__(self) -> str:
         lines = [f"<TestReport: {len(self)} tests by {self.test.name}>"]

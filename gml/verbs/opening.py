@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard, Unpack
 
-from gml import ledger
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.counts.opening import open_counts
@@ -30,6 +29,7 @@ from gml.data.parquet import is_count_file
 from gml.data.reading import read_dataset
 from gml.data.schema import with_levels
 from gml.errors import CannotAnswer, UsageError, listing, parameter, place
+from gml.ledger import wants_digest
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def is_data(data: object) -> TypeGuard[Data]:
 
 def name_of(data: object, otherwise: str) -> str:
     """How a report calls what was given: by its path, if it has one."""
-    return os.fspath(data) if is_path(data) else otherwise
+    return str(os.fspath(data)) if is_path(data) else otherwise
 
 
 def options_for(data: Data, reading: ReadingKeywords) -> ReadOptions:
@@ -157,7 +157,7 @@ def options_for(data: Data, reading: ReadingKeywords) -> ReadOptions:
     _require_data(data)
     if isinstance(data, Dataset | Counter):
         _refuse_reading(given, data)
-    return replace(reading_options(**reading), digest=ledger.current().wants_digests)
+    return replace(reading_options(**reading), digest=wants_digest(data))
 
 
 def rows_of(data: Data, options: ReadOptions, *, used: Choice | None = None) -> Dataset:
@@ -195,7 +195,7 @@ def _dataset(
         reading_options(**reading),
         undeclared=undeclared,
         offer_available=offer_available,
-        digest=ledger.current().wants_digests,
+        digest=wants_digest(data),
     )
     return read_dataset(data, options, used=used)
 

@@ -107,6 +107,7 @@ def query_rows(
     missing: str = "unobserved",
     ignore_unknown: bool = False,
     reading: ReadOptions | None = None,
+    safe_csv: bool = False,
 ) -> Iterator[bytes]:
     """Yield CSV text: the columns of a file of evidence, and behind them an answer for each row.
 
@@ -125,6 +126,8 @@ def query_rows(
         As in `BayesNet.predict`.
     reading
         How the file is read.
+    safe_csv
+        Whether texts that a spreadsheet would run as formulas get an apostrophe before them.
 
     Examples
     --------
@@ -161,14 +164,14 @@ def query_rows(
         if taken:
             raise UsageError(f"there is a column {quote(taken[0])} already")
         # The header waits for the first answers: what fails at once has written nothing.
-        text = _line([*records.names, *answers.columns])
+        text = _line([*records.names, *answers.columns], safe_csv)
         nothing = [""] * len(answers.columns)
         for block, values in _blocks(records, rows, reading):
             cells = answers.of(rows.names, values)
             impossible += cells.count(None)
             pairs = zip(block, cells, strict=True)
             yield text + b"".join(
-                _line([*fields, *(nothing if found is None else found)])
+                _line([*fields, *(nothing if found is None else found)], safe_csv)
                 for (_, fields), found in pairs
             )
             text = b""
@@ -177,8 +180,8 @@ def query_rows(
     warn_of_impossible(impossible, place(batch))
 
 
-def _line(fields: Sequence[str]) -> bytes:
-    return (record(fields) + "\n").encode()
+def _line(fields: Sequence[str], safe_csv: bool) -> bytes:
+    return (record(fields, safe_csv=safe_csv) + "\n").encode()
 
 
 def _blocks(

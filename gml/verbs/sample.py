@@ -73,14 +73,16 @@ def sample_csv(
     weighted: bool = False,
     missing_rate: float = 0.0,
     threads: int | None = None,
+    safe_csv: bool = False,
 ) -> Iterator[memoryview]:
     """Return the same rows as pieces of CSV text, for any number of them in little memory.
 
     A piece is to be used before the next one is asked for. Weights are a last column, "weight".
+    With `safe_csv`, texts that a spreadsheet would run as formulas have an apostrophe before them.
     """
     rows = _rows(model, evidence, do, seed, weighted, missing_rate)
     _warn_of_missing_tokens(rows)
-    return csv_chunks(rows, n, threads=threads)
+    return csv_chunks(rows, n, threads=threads, safe_csv=safe_csv)
 
 
 def _rows(

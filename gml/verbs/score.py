@@ -15,6 +15,7 @@ from gml.errors import GraphError, UsageError, listing, parameter
 from gml.model.heldout import held_out_loss, with_common_levels
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.verbs.choosing import ChosenScore, choose_scores
+from gml.verbs.frames import frame_of
 from gml.verbs.graphs import GivenGraph, GraphLike, declared_levels, given_graph
 from gml.verbs.opening import Data, declaring, open_data
 
@@ -44,11 +45,9 @@ class ScoreReport(Sequence[ScoredGraph]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each graph, or for each node and the graph as a whole."""
-        import pandas as pd
-
         from gml.formats.reports.scores import rows_of_graphs
 
-        return pd.DataFrame(rows_of_graphs(self.graphs, self.rows))
+        return frame_of(rows_of_graphs(self.graphs, self.rows))
 
     def __repr__(self) -> str:
         best = self.graphs[0]

@@ -8,7 +8,6 @@ import warnings
 
 import pytest
 
-from gml.ledger import is_kept
 from gml.progress import reporter
 from tests.command_line import run_here, run_process
 
@@ -82,7 +81,7 @@ def test_a_run_leaves_nothing_behind(places):
         return (
             *(streams, [os.fstat(k).st_ino for k in range(3)], len(descriptors)),
             *(dict(os.environ), os.getcwd(), list(warnings.filters), warnings.showwarning),
-            *(reporter(), is_kept()),
+            reporter(),
         )
 
     def outputs():

@@ -10,11 +10,11 @@ import sys
 import click
 import pytest
 
-from gml import ledger
 from gml.atomic import write_whole
 from gml.cli.main import COMMANDS, cli, run
 from gml.cli.shared.parameter_types import OutputFile
 from gml.errors import OutputError
+from gml.ledger import Ledger, RunPath
 
 # Each command with all that it can read, by its name in the folder, and the options that write.
 GRAPH = {"-o": "out.json", "--depfile": "out.d"}
@@ -252,11 +252,12 @@ def test_the_summary_of_a_step_is_an_output(place, capfd, monkeypatch):
 
 def test_names_that_turn_out_to_be_one_file(tmp_path):
     """As where a file system takes `A` for `a`, which it shows once one of them is there."""
-    with ledger.keeping() as kept:
-        for name in ("a", "A"):
-            kept.plan(str(tmp_path / name), "--output")
-        write_whole(tmp_path / "a", b"first")
-        os.link(tmp_path / "a", tmp_path / "A")
-        with pytest.raises(OutputError, match="which was just written"):
-            write_whole(tmp_path / "A", b"second")
+    kept = Ledger()
+    first, second = (RunPath(str(tmp_path / name), kept) for name in ("a", "A"))
+    for path in (first, second):
+        kept.plan(path, "--output")
+    write_whole(first, b"first")
+    os.link(first, second)
+    with pytest.raises(OutputError, match="which was just written"):
+        write_whole(second, b"second")
     assert (tmp_path / "a").read_bytes() == b"first"

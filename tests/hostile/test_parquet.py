@@ -224,7 +224,7 @@ def test_a_file_that_changes_meanwhile(monkeypatch, table, size):
 
 def test_counts_are_hashed_as_they_were_read(monkeypatch, tmp_path, sample_data):
     from gml.counts import count_parquet
-    from gml.ledger import keeping
+    from gml.ledger import Ledger, RunPath
 
     counter = gml.MemoryCounter(gml.read(sample_data / "asia.csv"))
     path = tmp_path / "c.parquet"
@@ -236,10 +236,9 @@ def test_counts_are_hashed_as_they_were_read(monkeypatch, tmp_path, sample_data)
         return real(*args)
 
     monkeypatch.setattr(count_parquet, "_assemble", assemble)
-    with keeping() as ledger:
-        ledger.wants_digests = True
-        gml.read_counts(path)
-        assert ledger.digests[str(path)] == hashlib.sha256(content).hexdigest()
+    ledger = Ledger(wants_digests=True)
+    gml.read_counts(RunPath(str(path), ledger))
+    assert ledger.digests[str(path)] == hashlib.sha256(content).hexdigest()
 
 
 def test_a_count_file_that_is_gone(watched, tmp_path):

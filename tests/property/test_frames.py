@@ -104,7 +104,7 @@ def test_a_frame_is_the_file_it_would_be(tmp_path_factory, rows, reading, missin
 def test_categories_are_declared_levels(tmp_path_factory, codes, categories, ordered):
     values = pd.Categorical.from_codes(codes, categories=categories, ordered=ordered)
     frame = pd.DataFrame({"A": values, "B": 1})
-    data = Dataset.from_frame(frame, missing="available")
+    data = gml.Dataset.from_frame(frame, missing="available")
     assert data.variables[0].levels == tuple(categories)
     assert data.columns[0].tolist() == [code % 256 for code in codes]
     # A category is a label, whatever else is taken for numbers.

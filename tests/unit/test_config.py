@@ -12,11 +12,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from gml import ledger
 from gml.cli.shared.check_reports import check_output
 from gml.cli.shared.common_options import alpha_option, common_options
 from gml.cli.shared.parameter_types import name_list_option
-from gml.cli.shared.run import was_given
+from gml.cli.shared.run import run_ledger, was_given
 from gml.cli.shared.settings import ConfiguredCommand
 from gml.errors import GmlError
 
@@ -40,8 +39,8 @@ from gml.errors import GmlError
 @click.pass_context
 def command(ctx, out, **values):
     """Keep what came."""
-    ctx.obj.update(values, out=out, inputs=[item.path for item in ledger.current().inputs])
-    ctx.obj["hashes"] = ledger.current().input_hashes()
+    ctx.obj.update(values, out=out, inputs=[item.path for item in run_ledger().inputs])
+    ctx.obj["hashes"] = run_ledger().input_hashes()
     ctx.obj["given"] = sorted(name for name in values if was_given(name))
 
 
@@ -50,9 +49,7 @@ class Called:
 
     def __init__(self, args):
         self.values = {}
-        # click leaves a ledger behind where the arguments are refused.
-        with ledger.keeping():
-            result = CliRunner().invoke(command, args, obj=self.values)
+        result = CliRunner().invoke(command, args, obj=self.values)
         self.error = result.exception
         self.code = result.exit_code
         if isinstance(self.error, GmlError):

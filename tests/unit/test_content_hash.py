@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gml
-from gml import ledger
 from gml.errors import GmlWarning
 from gml.formats.content_hash import content_hash, is_changed, recorded_hash
 from gml.formats.json_document import SCHEMA, document_pieces, document_text
@@ -20,6 +19,7 @@ from gml.formats.json_graph import dump_json, load_json
 from gml.formats.json_model import dump_json_model
 from gml.formats.reports.checks.sarif import as_sarif
 from gml.graph.graph import Graph
+from gml.ledger import Input, Ledger
 from tests.model_files import random_network
 from tests.unit.test_check_reports import check, report
 
@@ -77,15 +77,14 @@ def flipped(value):
 
 def test_any_value_that_is_flipped_shows():
     net = random_network(np.random.default_rng(3), ["a", "b", "c"], ["x", "y"])
-    with ledger.keeping() as kept:
-        kept.inputs.append(ledger.Input("data", "d.csv"))
-        kept.digests["d.csv"] = "12"
-        texts = [
-            dump_json_model(net),
-            dump_json(Graph.from_edges("AB", [("A", "-->", "B", {"mi": 0.5})])),
-            document_text({"schema": SCHEMA, "results": [{"x": 1, "p": None, "given": []}]}),
-            as_sarif(report(check())),
-        ]
+    inputs = {"data": "sha256:12"}
+    results = {"schema": SCHEMA, "results": [{"x": 1, "p": None, "given": []}]}
+    texts = [
+        dump_json_model(net, inputs=inputs),
+        dump_json(Graph.from_edges("AB", [("A", "-->", "B", {"mi": 0.5})]), inputs=inputs),
+        document_text(results, inputs),
+        as_sarif(report(check()), inputs=inputs),
+    ]
     for text in texts:
         document = json.loads(text)
         assert not is_changed(document)
@@ -101,15 +100,16 @@ def test_any_value_that_is_flipped_shows():
 
 
 def test_inputs_are_those_of_the_run_alone():
-    with ledger.keeping() as kept:
-        kept.inputs += [
-            ledger.Input("data", "-"),
-            ledger.Input("graph", "a", several=True),
-            ledger.Input("graph", "b", several=True),
-            ledger.Input("levels", "never read"),
+    kept = Ledger(
+        [
+            Input("data", "-"),
+            Input("graph", "a", several=True),
+            Input("graph", "b", several=True),
+            Input("levels", "never read"),
         ]
-        kept.digests |= {"-": "1", "a": "2", "b": "3"}
-        found = json.loads(document_text({"schema": SCHEMA}))
+    )
+    kept.digests |= {"-": "1", "a": "2", "b": "3"}
+    found = json.loads(document_text({"schema": SCHEMA}, kept.input_hashes()))
     inputs = {"data": "sha256:1", "graph": ["sha256:2", "sha256:3"]}
     assert found["hash"]["inputs"] == inputs
     assert list(recorded_hash(found).of_inputs()) == [

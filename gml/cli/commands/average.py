@@ -18,7 +18,8 @@ from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.knowledge_options import knowledge_options
 from gml.cli.shared.numbers import RealRange, WholeRange
-from gml.cli.shared.output import GraphOutput, ReportOutput, graph_output
+from gml.cli.shared.output import GraphOutput, ReportOutput
+from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.pc_options import pc_options
 from gml.cli.shared.score_options import score_options
@@ -105,6 +106,7 @@ def command(
     keywords: dict[str, Any],
     dag: bool,
     probabilities: str | None,
+    safe_csv: bool,
     out: GraphOutput,
 ) -> int:
     """Learn how sure each edge is from DATA: average many graphs instead of picking one.
@@ -126,7 +128,7 @@ def command(
         raise UsageError("--probabilities needs a file; standard output is for the graph")
     if probabilities is not None:
         format_ = format_of(probabilities, REPORT_SUFFIXES, or_option="")
-        pairs = ReportOutput(probabilities, format_)
+        pairs = ReportOutput(probabilities, format_, safe_csv)
     averaged = average(data.path, by, threads=data.threads, **keywords, **data.reading)
     # First: a format may refuse the names, and then the shares do not appear either.
     out.write(averaged.dag if dag else averaged.graph)

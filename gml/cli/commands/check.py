@@ -141,10 +141,9 @@ def command(
     """
     from gml.verbs.check import check
 
-    claim_input(model_path, "model")
     report = check(
         data.path,
-        model_path,
+        claim_input(model_path, "model"),
         alpha=alpha,
         min_effect=min_effect,
         families=families,
@@ -166,7 +165,7 @@ def command(
     *notes, last = report.notes
     out.write(replace(report, notes=(*notes, f"{last}, written to {write_baseline}")))
     # After the reports, so that one that fails leaves the old one.
-    write(accepted, write_baseline)
+    write(accepted, write_baseline, inputs=run_ledger().input_hashes())
     return 0
 
 
@@ -195,6 +194,4 @@ def _known_baseline(baseline: str | None, write_baseline: str | None) -> str | N
         # What is written in its own place is no input: it would be another one each time.
         if baseline == write_baseline:
             return baseline if Path(baseline).exists() else None
-    if baseline is not None:
-        claim_input(baseline, "baseline")
-    return baseline
+    return None if baseline is None else claim_input(baseline, "baseline")

@@ -9,7 +9,8 @@ import click
 from gml.cli.shared.common_options import alpha_option, common_options, df_option
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.keyword_options import keyword_options
-from gml.cli.shared.output import GraphOutput, graph_output
+from gml.cli.shared.output import GraphOutput
+from gml.cli.shared.output_options import graph_output
 
 
 @click.command(

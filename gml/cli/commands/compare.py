@@ -6,7 +6,8 @@ import click
 
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.numbers import WholeRange
-from gml.cli.shared.output import ComparisonOutput, comparison_output
+from gml.cli.shared.output import ComparisonOutput
+from gml.cli.shared.output_options import comparison_output
 from gml.cli.shared.run import claim_input
 from gml.errors import UsageError
 
@@ -57,9 +58,8 @@ def command(
         raise UsageError("give a reference and at least one graph to compare with it")
     if fail_on_difference and max_shd is not None:
         raise UsageError("--fail-on-difference is --max-shd 0: give one of them")
-    for path in graph_paths:
-        claim_input(path, "graph", several=True)
-    found = compare(*graph_paths, view=view)
+    graphs = [claim_input(path, "graph", several=True) for path in graph_paths]
+    found = compare(*graphs, view=view)
     out.write(found.pairs)
     most = 0 if fail_on_difference else max_shd
     return 1 if most is not None and found.distance > most else 0

@@ -7,7 +7,7 @@ import click
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.output import ConvertedOutput
 from gml.cli.shared.parameter_types import OutputFile
-from gml.cli.shared.run import claim_input, run_ledger
+from gml.cli.shared.run import claim_input, plan_result, run_ledger
 from gml.errors import UsageError
 
 _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text")
@@ -40,14 +40,17 @@ def command(in_path: str, out_path: str, format_: str | None) -> None:
     for XMLBIF of a model and GraphML of a graph. JSON holds everything; what another format does
     not hold is named in a warning. A format of models needs tables (gml fit-params).
     """
-    from gml.atomic import is_special
+    from gml.atomic import names_file
     from gml.formats.suffixes import formats_of
     from gml.verbs.convert import convert
+    from gml.verbs.graphs import given_graph
 
-    claim_input(in_path, "in")
-    if format_ is None and (out_path == "-" or is_special(out_path)):
+    plan_result(out_path)
+    source = claim_input(in_path, "in")
+    if format_ is None and not names_file(out_path):
         raise UsageError(f"say with --format what to write to {out_path!r}")
     possible = formats_of(out_path) if format_ is None else (format_,)
     run_ledger().wants_digests = "json" in possible
-    found = convert(in_path, format_, path=out_path)
+    given = given_graph(source)
+    found = convert(given, format_, path=out_path, inputs=run_ledger().input_hashes())
     ConvertedOutput(out_path, found.format).write(found.text)

@@ -6,7 +6,8 @@ import click
 
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import DataRequest, data_options
-from gml.cli.shared.output import CountFileOutput, count_file_output
+from gml.cli.shared.output import CountFileOutput
+from gml.cli.shared.output_options import count_file_output
 from gml.cli.shared.run import claim_input
 
 
@@ -64,18 +65,18 @@ def command(
     """
     from gml.verbs.count import count
 
-    for path in dict.fromkeys([*graphs, *implied]):
-        claim_input(path, "graph", several=True)
-    if sets_path is not None:
-        claim_input(sets_path, "sets")
+    named = {
+        path: claim_input(path, "graph", several=True)
+        for path in dict.fromkeys([*graphs, *implied])
+    }
     out.write(
         count(
             data.path,
             pairs=pairs,
             triples=triples,
-            graph=graphs,
-            implied=implied,
-            sets=() if sets_path is None else sets_path,
+            graph=[named[path] for path in graphs],
+            implied=[named[path] for path in implied],
+            sets=() if sets_path is None else claim_input(sets_path, "sets"),
             min_cell=min_cell,
             threads=data.threads,
             **data.reading,

@@ -9,7 +9,8 @@ import click
 from gml.cli.shared.common_options import common_options, exit_code
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
-from gml.cli.shared.output import GraphOrReport, graph_or_report_output
+from gml.cli.shared.output import GraphOrReport
+from gml.cli.shared.output_options import graph_or_report_output
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import search_options
 
@@ -62,9 +63,8 @@ def command(
 
     report = outputs.report() if against else None
     out = outputs.graph(with_report=bool(against))
-    for path in against:
-        claim_input(path, "against", several=True)
-    result = exact(data.path, against=against, threads=data.threads, **keywords, **data.reading)
+    others = [claim_input(path, "against", several=True) for path in against]
+    result = exact(data.path, against=others, threads=data.threads, **keywords, **data.reading)
     if out is not None:
         out.write(result.graph)
     if report is not None:

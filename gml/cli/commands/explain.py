@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from gml.cli.shared.common_options import common_options
-from gml.cli.shared.output import TextOutput, text_output
+from gml.cli.shared.output import TextOutput
+from gml.cli.shared.output_options import text_output
 from gml.cli.shared.run import claim_input
 from gml.errors import printable, with_flags
 
@@ -31,8 +32,7 @@ def command(log: str, a: str, b: str, out: TextOutput) -> None:
     """
     from gml.verbs.explain import explain
 
-    claim_input(log, "log")
-    found = explain(log, a, b)
+    found = explain(claim_input(log, "log"), a, b)
     sentences = [with_flags(sentence, "on_insufficient") for sentence in found.sentences]
     facts: dict[str, Any] = {
         "explanation": sentences,

@@ -12,7 +12,8 @@ from gml.cli.shared.common_options import common_options, ess_option, safe_csv_o
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import RealRange
-from gml.cli.shared.output import ModelOutput, model_output
+from gml.cli.shared.output import ModelOutput
+from gml.cli.shared.output_options import model_output
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import claim_input, plan_output
 from gml.errors import quote
@@ -74,6 +75,7 @@ def command(
     graph_path: str,
     keywords: dict[str, Any],
     cpt_dir: str | None,
+    safe_csv: bool,
     out: ModelOutput,
 ) -> None:
     """Fit the conditional probability tables of GRAPH to DATA.
@@ -87,15 +89,14 @@ def command(
     from gml.verbs.fit_params import fit_params
     from gml.verbs.graphs import given_graph
 
-    claim_input(graph_path, "graph")
-    graph = given_graph(graph_path)
+    graph = given_graph(claim_input(graph_path, "graph"))
     if cpt_dir is not None:
         _plan_tables(graph.graph.names, cpt_dir)
     net = fit_params(data.path, graph, threads=data.threads, **keywords, **data.reading)
     # A model that the format cannot hold is refused before anything is written.
     text = out.text_of(net)
     if cpt_dir is not None:
-        write_cpt_folder(net, cpt_dir)
+        write_cpt_folder(net, cpt_dir, safe_csv=safe_csv)
     if "intervals" in keywords and cpt_dir is None and out.format in TABLES_ONLY:
         warn_of_loss(out.format, ["the intervals"])
     out.write(text)

@@ -9,9 +9,10 @@ import click
 from gml.cli.shared.common_options import common_options, exit_code, seed_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
-from gml.cli.shared.output import GraphOutput, graph_output
+from gml.cli.shared.output import GraphOutput
+from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import NameList
-from gml.cli.shared.search_options import restart_options, search_options, trace_option, tracing
+from gml.cli.shared.search_options import Tracing, restart_options, search_options, trace_option
 
 
 @click.command(
@@ -48,7 +49,7 @@ def command(
     data: DataRequest,
     keywords: dict[str, Any],
     dag: bool,
-    trace_path: str | None,
+    tracing: Tracing,
     out: GraphOutput,
 ) -> int:
     """Learn a CPDAG from DATA by greedy search over equivalence classes (GES).
@@ -60,7 +61,7 @@ def command(
     """
     from gml.verbs.ges import ges
 
-    with tracing(trace_path) as trace:
+    with tracing as trace:
         result = ges(data.path, trace=trace, threads=data.threads, **keywords, **data.reading)
         out.write(result.dag if dag else result.graph)
     return exit_code(result)

@@ -9,14 +9,15 @@ import click
 from gml.cli.shared.common_options import common_options, exit_code, seed_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
-from gml.cli.shared.output import GraphOutput, graph_output
+from gml.cli.shared.output import GraphOutput
+from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import (
+    Tracing,
     restart_options,
     search_options,
     tabu_option,
     trace_option,
-    tracing,
 )
 
 
@@ -48,7 +49,7 @@ def command(
     data: DataRequest,
     keywords: dict[str, Any],
     start: str | None,
-    trace_path: str | None,
+    tracing: Tracing,
     out: GraphOutput,
 ) -> int:
     """Learn a DAG from DATA that no change of one edge improves (hill climbing).
@@ -60,8 +61,8 @@ def command(
     from gml.verbs.hc import hc
 
     if start is not None:
-        claim_input(start, "start")
-    with tracing(trace_path) as trace:
+        start = claim_input(start, "start")
+    with tracing as trace:
         result = hc(
             data.path,
             start=start,

@@ -11,7 +11,8 @@ from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.knowledge_options import knowledge_options
 from gml.cli.shared.numbers import WholeRange
-from gml.cli.shared.output import GraphOutput, graph_output
+from gml.cli.shared.output import GraphOutput
+from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import NameList
 from gml.cli.shared.score_options import score_instead_options
 from gml.cli.shared.test_options import test_options

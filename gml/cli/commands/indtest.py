@@ -9,7 +9,8 @@ import click
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.keyword_options import keyword_options
-from gml.cli.shared.output import ReportOutput, report_output
+from gml.cli.shared.output import ReportOutput
+from gml.cli.shared.output_options import report_output
 from gml.cli.shared.parameter_types import name_list_option
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.test_options import test_options
@@ -65,7 +66,7 @@ def command(
     from gml.verbs.indtest import indtest
 
     if "implied" in keywords:
-        claim_input(keywords["implied"], "implied")
+        keywords["implied"] = claim_input(keywords["implied"], "implied")
     report = indtest(data.path, threads=data.threads, **keywords, **data.reading)
     out.write(report)
     return 0 if expect is None else _answer(report.verdicts, expect)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from gml.cli.shared.common_options import common_options
-from gml.cli.shared.output import CountFileOutput, count_file_output
+from gml.cli.shared.output import CountFileOutput
+from gml.cli.shared.output_options import count_file_output
 from gml.cli.shared.run import claim_input
 from gml.errors import UsageError
 
@@ -30,8 +31,9 @@ def command(paths: tuple[str, ...], min_cell: int | None, out: CountFileOutput) 
     """
     from gml.verbs.merge import merge
 
+    files = []
     for path in paths:
         if path == "-":
             raise UsageError("a count file is not read from standard input; name the file")
-        claim_input(path, "counts", several=True)
-    out.write(merge(*paths, min_cell=min_cell))
+        files.append(claim_input(path, "counts", several=True))
+    out.write(merge(*files, min_cell=min_cell))

@@ -11,7 +11,8 @@ from gml.cli.shared.common_options import common_options, exit_code, max_seconds
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.knowledge_options import knowledge_options
 from gml.cli.shared.numbers import RealRange, WholeRange
-from gml.cli.shared.output import GraphOutput, ReportOutput, graph_output
+from gml.cli.shared.output import GraphOutput, ReportOutput
+from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.pc_options import pc_options
 from gml.errors import UsageError

@@ -6,7 +6,8 @@ import click
 
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import DataRequest, profiling_data_options
-from gml.cli.shared.output import ProfileOutput, profile_output
+from gml.cli.shared.output import ProfileOutput
+from gml.cli.shared.output_options import profile_output
 
 
 @click.command(

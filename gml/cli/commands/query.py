@@ -9,13 +9,14 @@ import click
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import row_reading_options
 from gml.cli.shared.model_arguments import ModelRequest, model_options
-from gml.cli.shared.output import AnswerOutput, RowOutput, answer_output
+from gml.cli.shared.output import AnswerOutput, RowOutput
+from gml.cli.shared.output_options import answer_output
 from gml.cli.shared.parameter_types import name_list_option
 from gml.cli.shared.run import claim_input, was_given
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
-    from gml.data.options import ReadOptions
+    from gml.verbs.reading import ReadOptions
 
 
 @click.command(
@@ -86,7 +87,7 @@ def command(
         out.write(query(**model.read(), target=target, each=each, mpe=mpe, map=map_))
         return
     _check_batch(target, predict, each=each, best=mpe or map_)
-    claim_input(batch, "batch")
+    batch = claim_input(batch, "batch")
     _require_csv(out)
     rows = query_rows(
         **model.read(),
@@ -96,6 +97,7 @@ def command(
         missing=missing,
         ignore_unknown=ignore_unknown,
         reading=reading,
+        safe_csv=out.safe_csv,
     )
     RowOutput(out.path).write(rows)
 
@@ -120,8 +122,7 @@ def _check_batch(target: tuple[str, ...], predict: str | None, *, each: bool, be
 
 def _require_csv(out: AnswerOutput) -> None:
     """Rows are CSV; another format that was asked for is refused."""
-    from gml.atomic import is_special
+    from gml.atomic import names_file
 
-    by_suffix = out.path not in (None, "-") and not is_special(str(out.path))
-    if out.format != "csv" and (was_given("format_") or by_suffix):
+    if out.format != "csv" and (was_given("format_") or names_file(out.path)):
         raise UsageError(f"--batch writes CSV, not {out.format}")

@@ -7,7 +7,8 @@ import click
 from gml.cli.shared.common_options import common_options, seed_option, threads_option
 from gml.cli.shared.model_arguments import ModelRequest, model_options
 from gml.cli.shared.numbers import RealRange, WholeRange
-from gml.cli.shared.output import RowOutput, row_output
+from gml.cli.shared.output import RowOutput
+from gml.cli.shared.output_options import row_output
 
 _MOST_ROWS = 1 << 62
 
@@ -71,5 +72,6 @@ def command(
         weighted=weighted,
         missing_rate=missing_rate,
         threads=threads,
+        safe_csv=out.safe_csv,
     )
     out.write(rows)

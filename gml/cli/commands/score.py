@@ -10,7 +10,8 @@ from gml.cli.shared.common_options import common_options, seed_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import Real, WholeRange
-from gml.cli.shared.output import ScoreOutput, score_output
+from gml.cli.shared.output import ScoreOutput
+from gml.cli.shared.output_options import score_output
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.score_options import score_options
 
@@ -72,11 +73,10 @@ def command(
     """
     from gml.verbs.score import score
 
-    for path in graph_paths:
-        claim_input(path, "graph", several=True)
+    graphs = [claim_input(path, "graph", several=True) for path in graph_paths]
     for role in ("compare_to", "holdout"):
         if role in keywords:
-            claim_input(keywords[role], role)
-    report = score(data.path, graph_paths, threads=data.threads, **keywords, **data.reading)
+            keywords[role] = claim_input(keywords[role], role)
+    report = score(data.path, graphs, threads=data.threads, **keywords, **data.reading)
     out.write(report.graphs, report.rows)
     return 1 if report.is_worse else 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from gml.cli.shared.common_options import common_options
-from gml.cli.shared.output import ReportOutput, report_output
+from gml.cli.shared.output import ReportOutput
+from gml.cli.shared.output_options import report_output
 from gml.cli.shared.run import claim_input
 from gml.errors import DataError, counted
 
@@ -40,11 +41,8 @@ def command(paths: tuple[str, ...], inputs: tuple[str, ...], out: ReportOutput) 
     """
     from gml.verbs.verify import verify
 
-    for path in paths:
-        claim_input(path, "file", several=True)
-    for path in inputs:
-        claim_input(path, "input", several=True)
-    found = verify(paths, inputs)
+    files = [claim_input(path, "file", several=True) for path in paths]
+    found = verify(files, [claim_input(path, "input", several=True) for path in inputs])
     out.write(found.rows())
     rejected = [f"{file.file}: {file.reason}" for file in found.rejected]
     if rejected:

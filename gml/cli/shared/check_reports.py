@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gml.cli.shared.output import CheckReportOutput, check_report_output
+from gml.cli.shared.output import CheckReportOutput
+from gml.cli.shared.output_options import check_report_output
 from gml.cli.shared.run import plan_output, run_ledger
 from gml.errors import GmlError, unknown_name
 from gml.ledger import STANDARD_OUTPUT
@@ -101,7 +102,7 @@ def _parsed_reports(
         if path == STANDARD_OUTPUT:
             run_ledger().plan(path, f"--report {form}")
         else:
-            plan_output(path, f"--report {form}")
+            path = plan_output(path, f"--report {form}")
         found.append((form, path))
     return found
 

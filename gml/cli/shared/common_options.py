@@ -12,7 +12,6 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from gml import ledger
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import Real, RealRange, WholeRange
 from gml.cli.shared.parameter_types import OutputFile
@@ -22,7 +21,7 @@ from gml.resources import available_threads, limited_to, parse_size
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_RUNTIME_OPTIONS = {"threads", "format_", "if_changed", "quiet", "verbose", "debug"}
+_RUNTIME_OPTIONS = {"threads", "format_", "safe_csv", "if_changed", "quiet", "verbose", "debug"}
 _OUT_OF_TIME = 5
 
 _LEAST_PRIOR = 1e-100
@@ -61,18 +60,9 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, value: str | None)
         ctx.with_resource(limited_to(parse_size(value)))
 
 
-def _make_cells_safe(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value and not ctx.resilient_parsing:
-        from gml.data.safe_cells import writing_safe_cells
-
-        ctx.with_resource(writing_safe_cells())
-
-
 safe_csv_option = click.option(
     "--safe-csv",
     is_flag=True,
-    expose_value=False,
-    callback=_make_cells_safe,
     help="In CSV, put ' before a text that a spreadsheet would run as a formula.",
 )
 
@@ -117,9 +107,6 @@ def common_options(function: Function) -> Function:
         **kwargs: Any,
     ) -> Any:
         run_ledger().keeps_unchanged = if_changed
-        given = click.get_current_context().params
-        if given.get("output", given.get("out_path", "")) in (None, ledger.STANDARD_OUTPUT):
-            run_ledger().plan(ledger.STANDARD_OUTPUT, "the result")
         with reporting_to(StderrReporter(quiet=quiet, verbose=verbose)):
             if depfile is None:
                 return function(*args, **kwargs)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,9 +16,7 @@ from gml.cli.shared.run import claim_input, was_given
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
-    from gml.counts.counter import Counter
-    from gml.data.columns import Choice
-    from gml.data.options import ReadingKeywords, ReadOptions, Undeclared
+    from gml.verbs.reading import ReadingKeywords
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,42 +29,6 @@ class DataRequest:
     reading: ReadingKeywords
     """The data options that were given, as keywords."""
     threads: int | None
-
-    @functools.cached_property
-    def options(self) -> ReadOptions:
-        """The data options, those too that were not given."""
-        from gml.data.options import reading_options
-
-        return reading_options(**self.reading)
-
-    def saying(self, **reading: Unpack[ReadingKeywords]) -> DataRequest:
-        """The same request with other data options."""
-        return replace(self, reading={**self.reading, **reading})
-
-    def declaring(self, levels: Mapping[str, tuple[str, ...]]) -> DataRequest:
-        """The same request for columns with declared levels, where no option says otherwise."""
-        from gml.verbs.opening import declaring
-
-        return replace(self, reading=declaring(self.reading, levels))
-
-    def open(
-        self,
-        *,
-        used: Choice | None = None,
-        undeclared: Undeclared = "labels",
-        offer_available: bool = True,
-    ) -> Counter:
-        """Return the engine over the columns used; see `gml.verbs.opening.open_data`."""
-        from gml.verbs.opening import open_data
-
-        return open_data(
-            self.path,
-            used=used,
-            undeclared=undeclared,
-            offer_available=offer_available,
-            threads=self.threads,
-            **self.reading,
-        )
 
 
 _DELIMITER = click.option(
@@ -188,7 +150,7 @@ def row_reading_options(function: Function) -> Function:
         na: tuple[str, ...],
         **kwargs: Any,
     ) -> Any:
-        from gml.data.options import reading_options
+        from gml.verbs.reading import reading_options
 
         reading = reading_options(
             delimiter=delimiter, decimal=decimal, encoding=encoding, na=na or None
@@ -199,22 +161,20 @@ def row_reading_options(function: Function) -> Function:
 
 
 def _data_request(path: str, given: dict[str, Any]) -> DataRequest:
-    from gml.data.discretize import parse_binning
-    from gml.data.schema import read_schema
+    from gml.verbs.reading import reading_options
 
-    claim_input(path, "data")
+    path = claim_input(path, "data")
     if "levels" in given:
-        claim_input(given["levels"], "levels")
+        given["levels"] = claim_input(given["levels"], "levels")
     if "cut" in given:
-        given["cut"] = {column: parse_binning(how) for column, how in _cuts(given["cut"]).items()}
-    if "levels" in given:
-        given["levels"] = read_schema(given["levels"])
+        given["cut"] = _cuts(given["cut"])
     threads = given.pop("threads", None)
     given.pop("data_path", None)
-    request = DataRequest(path, given, threads)  # type: ignore[arg-type]
-    # What is wrong with the options is said before anything is read.
-    _ = request.options
-    return request
+    # What is wrong with the options is said before any data are read; the schema is read once.
+    options = reading_options(**given)
+    if "levels" in given:
+        given["levels"] = options.levels
+    return DataRequest(path, given, threads)  # type: ignore[arg-type]
 
 
 def _cuts(items: tuple[str, ...]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gml.atomic import is_special, write_whole
+from gml.atomic import names_file, write_whole
 from gml.cli.shared.run import run_ledger
 from gml.errors import UsageError
 from gml.formats.depfile import depfile_text, input_files, require_make_name
@@ -31,4 +31,4 @@ def writing_depfile(path: str) -> Iterator[None]:
 
 def _is_file_or_folder(path: str) -> bool:
     """Whether an output is one to name in a makefile; not a device or pipe."""
-    return path != "-" and (os.path.isdir(path) or not is_special(path))  # noqa: PTH112
+    return os.path.isdir(path) or names_file(path)  # noqa: PTH112

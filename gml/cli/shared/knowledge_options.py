@@ -93,8 +93,7 @@ def knowledge_options(function: Function) -> Function:
         if knowledge == "-":
             raise UsageError("--knowledge is a file; standard input is for the data")
         if knowledge is not None:
-            claim_input(knowledge, "knowledge")
-            told["knowledge"] = knowledge
+            told["knowledge"] = claim_input(knowledge, "knowledge")
         for option, texts in (("require", require), ("forbid", forbid)):
             if texts:
                 told[option] = [arc for text in texts for arc in parse_arcs(text, f"--{option}")]

@@ -60,8 +60,7 @@ def model_options(function: Function) -> Function:
         do: tuple[str, ...],
         **kwargs: Any,
     ) -> Any:
-        claim_input(model_path, "model")
-        request = ModelRequest(model_path, do, evidence)
+        request = ModelRequest(claim_input(model_path, "model"), do, evidence)
         return function(*args, model=request, **kwargs)
 
     return wrapper  # type: ignore[return-value]

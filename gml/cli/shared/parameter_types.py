@@ -50,7 +50,7 @@ class OutputFile(click.ParamType[str]):
         # Whether it can be standard output, each command decides.
         if value != "-" and param is not None and not (ctx is None or ctx.resilient_parsing):
             named = param.metavar if isinstance(param, click.Argument) else param.opts[-1]
-            plan_output(value, str(named), folder=self._folder)
+            return plan_output(value, str(named), folder=self._folder)
         return str(value)
 
 

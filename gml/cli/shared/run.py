@@ -6,8 +6,10 @@ import os
 
 import click
 
-from gml import ledger
 from gml.errors import UsageError
+from gml.ledger import STANDARD_OUTPUT, Input, Ledger, RunPath
+
+_LEDGER = "gml.ledger"
 
 
 def was_given(name: str) -> bool:
@@ -20,19 +22,17 @@ def was_given(name: str) -> bool:
     )
 
 
-def run_ledger() -> ledger.Ledger:
-    """Return the ledger of the run, which is kept as long as the outermost context."""
-    context = click.get_current_context(silent=True)
-    if context is not None and not ledger.is_kept():
-        context.find_root().with_resource(ledger.keeping())
-    return ledger.current()
+def run_ledger() -> Ledger:
+    """Return the ledger of the run, which all its contexts share."""
+    found: Ledger = click.get_current_context().meta.setdefault(_LEDGER, Ledger())
+    return found
 
 
-def claim_input(path: str, role: str, *, several: bool = False) -> None:
+def claim_input(path: str, role: str, *, several: bool = False) -> RunPath:
     """Note an input, which no output may replace, and let only one argument be `-`.
 
     `role` is the name of the argument or option, under which a JSON output has its hash: a list of
-    them where `several` can be named.
+    them where `several` can be named. The path to read is returned.
     """
     kept = run_ledger()
     if path == "-" and any(other.path == "-" for other in kept.inputs):
@@ -43,16 +43,18 @@ def claim_input(path: str, role: str, *, several: bool = False) -> None:
         require_holdable(path)
     files: list[str] = []
     if os.path.isdir(path):  # noqa: PTH112
-        from gml.data.parquet import parquet_files
+        from gml.formats.depfile import input_files
 
-        files = parquet_files(path)
-    kept.claim(ledger.Input(role, path, several), files)
+        files = input_files(path)
+    kept.claim(Input(role, path, several), files)
+    return RunPath(path, kept)
 
 
-def plan_output(path: str, option: str, *, folder: bool = False) -> None:
+def plan_output(path: str, option: str, *, folder: bool = False) -> RunPath:
     """Refuse, before any work, what cannot be written, is an input or another output.
 
-    A `folder` to write into may exist, and nothing else may have its name.
+    A `folder` to write into may exist, and nothing else may have its name. The path to write to is
+    returned.
     """
     from pathlib import Path
 
@@ -64,7 +66,8 @@ def plan_output(path: str, option: str, *, folder: bool = False) -> None:
             raise UsageError(f"cannot write into {path!r}: it is not a folder")
         if not folder and not target.parent.is_dir():
             raise UsageError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
-        run_ledger().plan(path, option)
+        kept = run_ledger()
+        kept.plan(path, option)
     except FileNotFoundError:
         raise UsageError(
             f"cannot write {path!r}: the current folder is gone; change to another, or name a "
@@ -75,3 +78,10 @@ def plan_output(path: str, option: str, *, folder: bool = False) -> None:
     except ValueError:
         # A null character, which only a file of settings can have.
         raise UsageError(f"cannot write {path!r}: no file can have this name") from None
+    return RunPath(path, kept)
+
+
+def plan_result(path: str | None) -> None:
+    """Note that the result goes to standard output, where no file is named for it."""
+    if path in (None, STANDARD_OUTPUT):
+        run_ledger().plan(STANDARD_OUTPUT, "the result")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from gml.learners.search import Step, Trace
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+Tracing: TypeAlias = "AbstractContextManager[Trace | None]"
+"""Opens what takes the steps of a search."""
 
 max_parents_option = keyword_options(
     click.option("--max-parents", type=WholeRange(min=0), help="Most parents of a node.")
@@ -60,7 +64,7 @@ def search_options(function: Function) -> Function:
 
 
 def trace_option(function: Function) -> Function:
-    """--trace FILE.csv, injected as `trace_path`."""
+    """--trace FILE.csv, injected as `tracing`, within which the steps of a search are taken."""
     declared = click.option(
         "--trace",
         "trace_path",
@@ -68,11 +72,16 @@ def trace_option(function: Function) -> Function:
         metavar="FILE.csv",
         help="Write every move of the search, with its gain and the score then.",
     )
-    return safe_csv_option(declared(function))
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, trace_path: str | None, safe_csv: bool, **kwargs: Any) -> Any:
+        return function(*args, tracing=_tracing(trace_path, safe_csv), **kwargs)
+
+    return safe_csv_option(declared(wrapper))  # type: ignore[return-value]
 
 
 @contextmanager
-def tracing(path: str | None) -> Iterator[Trace | None]:
+def _tracing(path: str | None, safe_csv: bool) -> Iterator[Trace | None]:
     """Yield what takes the steps of a search, into a file that appears whole; None without one."""
     if path == "-":
         raise UsageError("--trace needs a file; standard output is for the graph")
@@ -89,6 +98,6 @@ def tracing(path: str | None) -> Iterator[Trace | None]:
         def write(step: Step) -> None:
             nonlocal number
             number += 1
-            file.write(record(number, step))
+            file.write(record(number, step, safe_csv=safe_csv))
 
         yield write

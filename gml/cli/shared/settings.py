@@ -23,7 +23,7 @@ import codecs
 import hashlib
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from gml.cli.shared.parameter_types import NameList, OutputFile, parse_list
+from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import claim_input
+from gml.cli.shared.setting_values import from_text, from_toml, is_on, takes_assignments
 from gml.cli.shared.settings_file import folders, read_settings, require_below, require_trusted
 from gml.errors import DataError, UsageError, listing, place, quote, unknown_name
 from gml.ledger import note_digest
@@ -118,19 +119,19 @@ class ConfiguredCommand(click.Command):
             raise UsageError("--config and --no-config contradict")
         if not no_file and path is None:
             path = os.environ.get("GML_CONFIG") or None
-            no_file = path is None and _is_on("GML_NO_CONFIG")
+            no_file = path is None and is_on("GML_NO_CONFIG")
         settings = _Settings()
         source = None if no_file else self._source(path)
         if source is not None:
-            claim_input(source.file, "config")
-            note_digest(source.file, hashlib.sha256(source.content).hexdigest())
+            path = claim_input(source.file, "config")
+            note_digest(path, hashlib.sha256(source.content).hexdigest())
             settings.file, settings.is_writable = source.file, source.is_writable
             self._take_table(source, settings)
         for key, parameter in self.configurable().items():
             variable = f"GML_{key.replace('-', '_').upper()}"
             text = os.environ.get(variable, "")
             if text:
-                settings.put(parameter, _from_text(parameter, text, variable), variable)
+                settings.put(parameter, from_text(parameter, text, variable), variable)
         return settings
 
     def _source(self, path: str | None) -> _Source | None:
@@ -157,7 +158,7 @@ class ConfiguredCommand(click.Command):
                 raise UsageError(f"{where}: {quote(key)} is given twice, with - and with _")
             origin = f"{where} {key}"
             folder = os.path.dirname(source.file) if key in self.paths else ""  # noqa: PTH120
-            settings.put(parameter, _from_toml(parameter, value, origin, folder), origin)
+            settings.put(parameter, from_toml(parameter, value, origin, folder), origin)
             if key in self.outputs:
                 settings.outputs[str(parameter.name)] = parameter
 
@@ -201,7 +202,7 @@ class _Settings:
                 continue
             values = self.values[name]
             for value in values if isinstance(values, list) else [values]:
-                assigned = _takes_assignments(parameter) and "=" in value
+                assigned = takes_assignments(parameter) and "=" in value
                 require_below(folder, value.partition("=")[2] if assigned else value, origin)
 
 
@@ -308,110 +309,3 @@ def _commands_with_settings() -> list[str]:
     context = click.Context(cli)
     found = {name: cli.get_command(context, name) for name in COMMANDS}
     return [name for name, command in found.items() if isinstance(command, ConfiguredCommand)]
-
-
-# --- values ------------------------------------------------------------------------------------
-
-
-def _is_on(variable: str) -> bool:
-    text = os.environ.get(variable, "")
-    try:
-        return bool(text) and bool(click.BOOL.convert(text, None, None))
-    except click.BadParameter as error:
-        raise UsageError(f"{variable}: {error.message.rstrip('.')}") from None
-
-
-def _is_repeated(parameter: click.Parameter) -> bool:
-    return bool(parameter.multiple) or parameter.nargs == -1
-
-
-def _takes_assignments(parameter: click.Parameter) -> bool:
-    return _is_repeated(parameter) and "=" in (parameter.metavar or "")
-
-
-def _is_flag(parameter: click.Parameter) -> bool:
-    return isinstance(parameter, click.Option) and parameter.is_flag
-
-
-def _from_text(parameter: click.Parameter, text: str, origin: str) -> Any:
-    """The value in an environment variable; click converts it as it does those of flags."""
-    if not _is_repeated(parameter):
-        return text
-    if isinstance(parameter.type, NameList):
-        return [_record(text, origin)]
-    return [line for line in text.splitlines() if line.strip()]
-
-
-def _from_toml(parameter: click.Parameter, value: Any, origin: str, folder: str) -> Any:
-    """The value of a key, for click to convert further."""
-    if _is_flag(parameter):
-        if not isinstance(value, bool):
-            raise UsageError(f"{origin}: {_shown(value)} is not true or false")
-        return value
-    if isinstance(parameter.type, NameList):
-        return [_record(value, origin) if isinstance(value, str) else _names(value, origin)]
-    if not _is_repeated(parameter):
-        return _within(folder, _scalar(parameter, value, origin))
-    if isinstance(value, dict):
-        if not _takes_assignments(parameter):
-            raise UsageError(f"{origin}: is a table, where values are expected")
-        return [
-            f"{name}={_within(folder, _text_of(item, f'{origin}.{name}'))}"
-            for name, item in value.items()
-        ]
-    items = value if isinstance(value, list) else [value]
-    scalars = [_scalar(parameter, item, origin) for item in items]
-    if not _takes_assignments(parameter):
-        return [_within(folder, item) for item in scalars]
-    return [_assigned_within(folder, item) for item in scalars]
-
-
-def _record(text: str, origin: str) -> tuple[str, ...]:
-    """Names as on the command line, one CSV record."""
-    try:
-        return parse_list(text)
-    except UsageError as error:
-        raise UsageError(f"{origin}: {error}") from None
-
-
-def _names(value: Any, origin: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise UsageError(f"{origin}: is not an array of names in quotes")
-    return tuple(value)
-
-
-def _scalar(parameter: click.Parameter, value: Any, origin: str) -> Any:
-    if isinstance(parameter.type, click.types.IntParamType):
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise UsageError(f"{origin}: {_shown(value)} is not a whole number")
-        return value
-    if isinstance(parameter.type, click.types.FloatParamType):
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            raise UsageError(f"{origin}: {_shown(value)} is not a number")
-        return value
-    return _text_of(value, origin)
-
-
-def _text_of(value: Any, origin: str) -> str:
-    """A string, or a number as it would be written on the command line."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UsageError(f"{origin}: {_shown(value)} is not a string")
-    return value if isinstance(value, str) else repr(value)
-
-
-def _within(folder: str, value: Any) -> Any:
-    """A path relative to the folder of the file; nothing happens to what is no path."""
-    return value if not folder or value in ("", "-") else os.path.join(folder, value)  # noqa: PTH118
-
-
-def _assigned_within(folder: str, item: str) -> str:
-    name, equals, value = item.partition("=")
-    return f"{name}={_within(folder, value)}" if equals else item
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dict | Sequence) and not isinstance(value, str):
-        return "a table" if isinstance(value, dict) else "an array"
-    return quote(value) if isinstance(value, str) else str(value)

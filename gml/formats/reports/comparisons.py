@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import as_csv, as_markdown, shown
 from gml.graph.comparison import Comparison, Rates
@@ -109,14 +110,20 @@ def _kl(kl: Divergence) -> str:
     return f"{shown(kl.total)} nats" + (f"  ({parts}{more})" if parts else "")
 
 
-def _as_json(pairs: Sequence[ComparedPair]) -> str:
-    return document_text({"schema": SCHEMA, "pairs": [as_object(pair) for pair in pairs]})
+def _as_json(pairs: Sequence[ComparedPair], *, inputs: Hashes = NO_INPUTS) -> str:
+    found = [as_object(pair) for pair in pairs]
+    return document_text({"schema": SCHEMA, "pairs": found}, inputs)
 
 
-FORMATS: dict[str, Callable[[Sequence[ComparedPair]], str]] = {
+def _as_csv(pairs: Sequence[ComparedPair], *, safe_csv: bool = False) -> str:
+    return as_csv([as_row(pair) for pair in pairs], safe_csv=safe_csv)
+
+
+FORMATS: dict[str, Callable[..., str]] = {
     "text": lambda pairs: "\n".join(_text(pair) for pair in pairs),
     "json": _as_json,
     "jsonl": lambda pairs: "".join(encode(as_object(pair)) + "\n" for pair in pairs),
-    "csv": lambda pairs: as_csv([as_row(pair) for pair in pairs]),
+    "csv": _as_csv,
     "markdown": lambda pairs: as_markdown([as_row(pair) for pair in pairs]),
 }
+"""From compared pairs to text; that of JSON takes `inputs` too, and that of CSV `safe_csv`."""

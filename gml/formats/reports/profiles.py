@@ -7,6 +7,7 @@ from typing import Any
 
 from gml.data.profile import ColumnProfile, Profile
 from gml.data.schema import NUMERIC
+from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
 
@@ -65,9 +66,18 @@ def _rows(profile: Profile, most: int | None = None) -> list[dict[str, Any]]:
     return rows
 
 
-FORMATS: dict[str, Callable[[Profile], str]] = {
-    "json": lambda profile: document_text(as_document(profile)),
+def _as_json(profile: Profile, *, inputs: Hashes = NO_INPUTS) -> str:
+    return document_text(as_document(profile), inputs)
+
+
+def _as_csv(profile: Profile, *, safe_csv: bool = False) -> str:
+    return as_csv(_rows(profile), safe_csv=safe_csv)
+
+
+FORMATS: dict[str, Callable[..., str]] = {
+    "json": _as_json,
     "text": lambda profile: as_text(_rows(profile, _SHOWN)),
-    "csv": lambda profile: as_csv(_rows(profile)),
+    "csv": _as_csv,
     "markdown": lambda profile: as_markdown(_rows(profile, _SHOWN)),
 }
+"""From a profile to text; that of JSON takes `inputs` too, and that of CSV `safe_csv`."""

@@ -14,7 +14,8 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 from gml.data.safe_cells import cell
-from gml.errors import printable
+from gml.errors import printable, visible
+from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_pieces, encode
 from gml.independence.base import tiny_p
 
@@ -50,9 +51,9 @@ def as_jsonl(rows: Rows) -> str:
     return "".join(_jsonl(rows))
 
 
-def as_csv(rows: Rows) -> str:
-    """A header and a row a result; lists are CSV records within a field, nothing for null."""
-    return "".join(_csv(rows))
+def as_csv(rows: Rows, *, safe_csv: bool = False) -> str:
+    """A header and a row per result; lists are CSV records within a field, nothing for null."""
+    return "".join(_csv(rows, safe_csv=safe_csv))
 
 
 def as_markdown(rows: Rows) -> str:
@@ -65,21 +66,21 @@ def as_text(rows: Rows) -> str:
     return "".join(_text(rows))
 
 
-def _json(rows: Rows) -> Iterator[str]:
-    return document_pieces({"schema": SCHEMA}, "results", rows)
+def _json(rows: Rows, *, inputs: Hashes = NO_INPUTS) -> Iterator[str]:
+    return document_pieces({"schema": SCHEMA}, "results", rows, inputs)
 
 
 def _jsonl(rows: Rows) -> Iterator[str]:
     return (encode(row) + "\n" for row in rows)
 
 
-def _csv(rows: Rows) -> Iterator[str]:
+def _csv(rows: Rows, *, safe_csv: bool = False) -> Iterator[str]:
     # What a file takes is what `writerow` returns.
     writer = csv.writer(SimpleNamespace(write=str), lineterminator=_LINE_END)
     for number, row in enumerate(rows):
         if number == 0:
-            yield record(row) + "\n"
-        line: Any = writer.writerow([_cell(value) for value in row.values()])
+            yield record(row, safe_csv=safe_csv) + "\n"
+        line: Any = writer.writerow([_cell(value, safe_csv) for value in row.values()])
         yield line[: -len(_LINE_END)] + "\n"
 
 
@@ -125,15 +126,15 @@ def _aligned(cells: dict[str, str], widths: dict[str, int], words: set[str]) -> 
     return "  ".join(padded).rstrip() + "\n"
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: Any, safe: bool) -> Any:
     if isinstance(value, list):
-        return cell(_joined(value)) if value else ""
-    return cell(value) if isinstance(value, str) else value
+        return cell(_joined(value), safe) if value else ""
+    return cell(value, safe) if isinstance(value, str) else value
 
 
-def record(values: Iterable[Any]) -> str:
-    """One CSV record without its line end, its cells made safe if that is asked for."""
-    return _joined(map(_cell, values))
+def record(values: Iterable[Any], *, safe_csv: bool = False) -> str:
+    """One CSV record without its line end."""
+    return _joined(_cell(value, safe_csv) for value in values)
 
 
 def _joined(values: Iterable[Any]) -> str:
@@ -159,14 +160,14 @@ def shown(value: Any) -> str:
         return f"{value:.6g}"
     if isinstance(value, list):
         return ", ".join(shown(item) for item in value) or "-"
-    text = str(value)
-    return text if text.isprintable() and text else repr(text)
+    return visible(str(value))
 
 
-FORMATS: dict[str, Callable[[Rows], Iterator[str]]] = {
+FORMATS: dict[str, Callable[..., Iterator[str]]] = {
     "text": _text,
     "json": _json,
     "jsonl": _jsonl,
     "csv": _csv,
     "markdown": _markdown,
 }
+"""From rows to pieces of text; that of JSON takes `inputs` too, and that of CSV `safe_csv`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
 from gml.scores.ranking import ScoredGraph
@@ -79,19 +80,24 @@ def _node_rows(scored: ScoredGraph, n: float) -> list[dict[str, Any]]:
     return rows
 
 
-def _as_json(graphs: Sequence[ScoredGraph], n: float) -> str:
+def _as_json(graphs: Sequence[ScoredGraph], n: float, *, inputs: Hashes = NO_INPUTS) -> str:
     found = [as_object(scored) for scored in graphs]
-    return document_text({"schema": SCHEMA, "n": n, "graphs": found})
+    return document_text({"schema": SCHEMA, "n": n, "graphs": found}, inputs)
 
 
 def _as_jsonl(graphs: Sequence[ScoredGraph], n: float) -> str:
     return "".join(encode({"n": n, **as_object(scored)}) + "\n" for scored in graphs)
 
 
-FORMATS: dict[str, Callable[[Sequence[ScoredGraph], float], str]] = {
+def _as_csv(graphs: Sequence[ScoredGraph], n: float, *, safe_csv: bool = False) -> str:
+    return as_csv(rows_of_graphs(graphs, n), safe_csv=safe_csv)
+
+
+FORMATS: dict[str, Callable[..., str]] = {
     "text": lambda graphs, n: as_text(rows_of_graphs(graphs, n)),
     "json": _as_json,
     "jsonl": _as_jsonl,
-    "csv": lambda graphs, n: as_csv(rows_of_graphs(graphs, n)),
+    "csv": _as_csv,
     "markdown": lambda graphs, n: as_markdown(rows_of_graphs(graphs, n)),
 }
+"""From scored graphs to text; that of JSON takes `inputs` too, and that of CSV `safe_csv`."""

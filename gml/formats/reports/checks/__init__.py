@@ -10,9 +10,8 @@ from gml.formats.reports.checks.markdown import as_markdown
 from gml.formats.reports.checks.objects import as_json
 from gml.formats.reports.checks.sarif import as_sarif
 from gml.formats.reports.checks.text import as_text
-from gml.gate.result import CheckReport
 
-FORMATS: dict[str, Callable[[CheckReport], str]] = {
+FORMATS: dict[str, Callable[..., str]] = {
     "text": as_text,
     "json": as_json,
     "markdown": as_markdown,
@@ -20,3 +19,4 @@ FORMATS: dict[str, Callable[[CheckReport], str]] = {
     "github": as_github,
     "sarif": as_sarif,
 }
+"""From a report to text; those of JSON and SARIF take `inputs` too."""

@@ -8,12 +8,13 @@ from numbers import Integral, Real
 from typing import Any
 
 from gml.errors import encodable, place
+from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.tests import log10, probability
 from gml.gate.result import Check, CheckReport, UnlikelyRow
 
 
-def as_json(report: CheckReport) -> str:
+def as_json(report: CheckReport, *, inputs: Hashes = NO_INPUTS) -> str:
     """Return one object; what does not apply is null, and so is what no number can say."""
     return document_text(
         {
@@ -29,7 +30,8 @@ def as_json(report: CheckReport) -> str:
             "checks": [check_object(check) for check in report.checks],
             "unlikely_rows": [row_object(row) for row in report.unlikely],
             "notes": list(map(encodable, report.notes)),
-        }
+        },
+        inputs,
     )
 
 

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from gml import __version__
 from gml.errors import encodable, place, printable
+from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import indented_text
 from gml.formats.reports.checks.objects import number_object, row_object
 from gml.formats.reports.checks.wording import sentence, verdict_sentence
@@ -66,7 +67,7 @@ _RULES = {
 }
 
 
-def as_sarif(report: CheckReport) -> str:
+def as_sarif(report: CheckReport, *, inputs: Hashes = NO_INPUTS) -> str:
     """Return the log; the order of its results is that of urgency."""
     checks = report.ranked(FAIL, WARN, BASELINED)
     rule_ids = sorted({_rule_id(check) for check in checks} | _RULES.keys())
@@ -95,7 +96,8 @@ def as_sarif(report: CheckReport) -> str:
         },
     }
     # The hash comes into the properties, and can be seen before all the rest.
-    return indented_text({"$schema": _SCHEMA, "version": "2.1.0", "properties": {}, "runs": [run]})
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "properties": {}, "runs": [run]}
+    return indented_text(log, inputs)
 
 
 def _rule_id(check: Check) -> str:

@@ -1,0 +1,32 @@
+"""Standard output: bytes as they come, to a reader that may have gone away."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+
+from gml.errors import OutputError
+
+
+def write_standard_output(content: bytes) -> None:
+    """Write to standard output; a reader that went away is no error."""
+    stream_to_standard_output([content])
+
+
+def stream_to_standard_output(pieces: Iterable[bytes | memoryview]) -> None:
+    """Write pieces as they come; a reader that went away ends it without an error."""
+    try:
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        abandon_standard_output()
+    except OSError as error:
+        abandon_standard_output()
+        raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+
+
+def abandon_standard_output() -> None:
+    """Let what Python still holds for a broken stream go nowhere, without a complaint at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
