@@ -8,7 +8,7 @@ Counter; graphs and models are paths or objects.
 >>> result = gml.pc("sample_data/asia.csv", alpha=0.01)
 >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
 >>> gml.compare(net, result).distance
-2
+1
 >>> round(net.query("lung", {"xray": "yes"})["lung"]["yes"], 4)
 0.4783
 >>> gml.check("sample_data/asia.csv", net).failed

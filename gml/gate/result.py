@@ -140,10 +140,7 @@ class CheckReport:
         Examples
         --------
         >>> import gml
-        >>> net = gml.fit(
-        ...     gml.read_graph("sample_data/asia.dot"),
-        ...     gml.MemoryCounter(gml.read("sample_data/asia.csv")),
-        ... )
+        >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
         >>> baseline = gml.check("sample_data/asia.csv", net).accepted()
         >>> gml.check("sample_data/asia.csv", net, baseline=baseline).failed
         False

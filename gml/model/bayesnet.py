@@ -27,8 +27,7 @@ class BayesNet(Network):
     Examples
     --------
     >>> import gml
-    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
-    >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), counter)
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
     >>> net
     BayesNet(8 nodes of levels, 8 edges: 'asia', 'tub', 'smoke', 'lung', 'bronc', 'either', \
 'xray', 'dysp')
@@ -66,8 +65,7 @@ class BayesNet(Network):
         Examples
         --------
         >>> import gml
-        >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
-        >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), counter)
+        >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
         >>> net.query("lung", {"xray": "yes"})
         P(xray=yes) = 0.10317
         node  level  probability

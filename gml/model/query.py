@@ -56,10 +56,7 @@ def query(
     Examples
     --------
     >>> import gml
-    >>> net = gml.fit(
-    ...     gml.read_graph("sample_data/asia.dot"),
-    ...     gml.MemoryCounter(gml.read("sample_data/asia.csv")),
-    ... )
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
     >>> answer = query(net, "lung", {"xray": "yes"})
     >>> round(answer["lung"]["yes"], 4)
     0.4783
@@ -96,10 +93,7 @@ def best(
     Examples
     --------
     >>> import gml
-    >>> net = gml.fit(
-    ...     gml.read_graph("sample_data/asia.dot"),
-    ...     gml.MemoryCounter(gml.read("sample_data/asia.csv")),
-    ... )
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
     >>> best(net, ["lung", "tub"], {"xray": "yes"})
     P(xray=yes) = 0.10317
     P(this | evidence) = 0.474069

@@ -91,10 +91,9 @@ def check(
     Examples
     --------
     >>> import gml
-    >>> asia = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
-    >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), asia)
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
     >>> gml.check("sample_data/asia.csv", net)
-    CheckReport(pass: 4 insufficient, 64 pass)
+    CheckReport(pass: 4 insufficient, 72 pass)
     """
     settings = CheckSettings(
         alpha=alpha,

@@ -71,7 +71,7 @@ def ges(
     --------
     >>> import gml
     >>> gml.ges("sample_data/asia.csv", score="bdeu", ess=10).graph.n_edges
-    8
+    11
     """
     for number, phase in enumerate(phases):
         if phase not in learner.PHASES:

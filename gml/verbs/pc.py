@@ -119,8 +119,9 @@ def pc(
     Examples
     --------
     >>> import gml
-    >>> gml.pc("sample_data/asia.csv", alpha=0.01).graph
-    <Graph: cpdag, 8 nodes, 7 edges: tub --> either, smoke --- lung, smoke --- bronc, …>
+    >>> result = gml.pc("sample_data/asia.csv", alpha=0.01)
+    >>> result.graph.kind, result.graph.n_edges, sum(result.tests)
+    ('cpdag', 7, 108)
     """
     deadline = Deadline(max_seconds)
     if not is_data(data):

@@ -53,8 +53,7 @@ def sample(
     Examples
     --------
     >>> import gml
-    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
-    >>> net = gml.fit(gml.read_graph("sample_data/asia.dot"), counter)
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
     >>> rows = sample(net, 1000, do={"smoke": "no"}, seed=1)
     >>> set(rows.to_frame()["smoke"])
     {'no'}

@@ -101,7 +101,7 @@ def score(
     --------
     >>> import gml
     >>> gml.score("sample_data/asia.csv", "sample_data/asia.dot", score=["bic", "bdeu"])
-    <ScoreReport: 1 graphs, best sample_data/asia.dot: bic -11184.093, bdeu -11157.371>
+    <ScoreReport: 1 graphs, best sample_data/asia.dot: bic -11184.093, bdeu -11170.223>
     """
     chosen, reading = choose_scores(
         [score] if isinstance(score, str) else score, edge_penalty, options
