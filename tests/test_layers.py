@@ -57,6 +57,7 @@ HEAVY = {
         "data/frames.py",
         "data/profile.py",
         "gate/result.py",
+        "learners/averaging.py",
         "model/bayesnet.py",
         "verbs/frames.py",
     },

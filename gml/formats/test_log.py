@@ -199,7 +199,7 @@ class TestLog:
     >>> import gml, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with TestLog(f"{folder}/log.jsonl") as log:
-    ...         result = gml.pc("sample_data/cancer.csv", log=log)
+    ...         result = gml.pc("sample_data/cancer.csv", test_log=log)
     ...     gml.explain(f"{folder}/log.jsonl", "Cancer", "Smoker").sentences[2]
     'It points from Smoker to Cancer because Cancer is a collider.'
     """

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import Any
 
-from gml.counts.counter import Counter
-from gml.counts.memory import MemoryCounter
-from gml.data.dataset import Dataset
-from gml.data.options import Undeclared
-from gml.errors import CannotAnswer, UsageError, parameter
-from gml.graph.equivalence import equivalence_class
-from gml.graph.graph import Graph
+from gml.errors import UsageError, parameter, require_least, require_one_of
 from gml.graph.knowledge import Knowledge
 from gml.independence.registry import TESTS
-from gml.learners.averaging import Averaged, average_graphs, average_probabilities
-from gml.learners.bootstrap import bootstrap_samples, half_samples, learn_replicates
-from gml.learners.ges import ges
-from gml.learners.hillclimb import hill_climb
-from gml.learners.order_mcmc import CHAINS, ITERATIONS, OrderSample, order_mcmc
-from gml.learners.order_posterior import OrderPosterior, edge_posteriors
-from gml.learners.pc import PcResult
-from gml.learners.search import SearchResult
+from gml.learners.averaging import Averaged
 from gml.parameters import options_of, owners_of
-from gml.progress import Deadline, reporter
+from gml.progress import Deadline
 from gml.scores.registry import SCORES
 from gml.verbs.averaged_learners import BY, BY_ORDERS, BY_SAMPLES, BY_SCORE, MOST_PARENTS
-from gml.verbs.choosing import ChosenScore, choose_scores, choose_test
+from gml.verbs.choosing import choose_scores, choose_test
 from gml.verbs.colliders import warn_of_contradictions
+from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers, known_of
 from gml.verbs.opening import Data, open_data
 from gml.verbs.pc import ALPHA, PcSettings
 from gml.verbs.recording import described, learned_by, records_keywords
+from gml.verbs.ways_to_average import Limits, PcSamples, Posterior, SearchSamples, average_samples
 
 BOOTSTRAP = 200
 _CHAIN = ("candidates", "iterations", "burn_in", "thin", "chains")
@@ -50,6 +38,7 @@ _LEARNERS_OF = {
 
 
 @records_keywords
+@answers_misspelling(TESTS, SCORES)
 def average(
     data: Data,
     by: str,
@@ -122,6 +111,7 @@ def average(
     deadline = Deadline(max_seconds)
     given = _given(locals())
     _require_fitting(by, given, options)
+    _require_numbers(bootstrap, threshold)
     if seed is not None and test == "permutation":
         options["seed"] = seed
     learner, reading = _learner(by, given, options, seed or 0)
@@ -133,15 +123,15 @@ def average(
         **reading,
     )
     known = known_of([v.name for v in counter.variables], knowledge, require, forbid, tiers)
-    limits = _Limits(threshold, known, deadline, threads)
+    limits = Limits(threshold, known, deadline, threads)
     settings: dict[str, Any] = {"by": by}
-    if isinstance(learner, _Posterior):
+    if isinstance(learner, Posterior):
         settings |= learner.shown
         averaged, found = learner.average(counter, limits)
     else:
         replicates = BOOTSTRAP if bootstrap is None else bootstrap
         settings |= {"bootstrap": replicates, "seed": seed or 0, **learner.shown}
-        averaged, found = _over_samples(
+        averaged, found = average_samples(
             counter, learner, replicates, seed or 0, limits, parameter("by", by)
         )
     warn_of_contradictions(averaged.triples, "replicates" if by in BY_SAMPLES else "edges")
@@ -175,6 +165,7 @@ def average_pc(
     The parameters are those of `gml.pc`; `gml.average` does the same by other learners too.
     """
     deadline = Deadline(max_seconds)
+    _require_numbers(bootstrap, threshold)
     if seed is not None and test == "permutation":
         options["seed"] = seed
     chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
@@ -182,14 +173,20 @@ def average_pc(
     settings = PcSettings(chosen, max_cond, colliders, on_insufficient)
     counter = open_data(data, undeclared=chosen.undeclared, threads=threads, **reading)
     known = known_of([v.name for v in counter.variables], knowledge, require, forbid, tiers)
-    limits = _Limits(threshold, known, deadline, threads)
-    averaged, found = _over_samples(
-        counter, _Pc(settings), bootstrap, seed or 0, limits, parameter("bootstrap")
+    limits = Limits(threshold, known, deadline, threads)
+    averaged, found = average_samples(
+        counter, PcSamples(settings), bootstrap, seed or 0, limits, parameter("bootstrap")
     )
     warn_of_contradictions(averaged.triples, "tests")
     return described(
         averaged, counter, learned_by("pc", counter, settings.shown, known).also(**found)
     )
+
+
+def _require_numbers(bootstrap: int | None, threshold: float | None) -> None:
+    require_least(2, bootstrap=bootstrap)
+    if threshold is not None and not 0 < threshold <= 1:
+        raise UsageError(f"{parameter('threshold')} must be above 0 and at most 1, not {threshold}")
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,9 +195,7 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Refuse a learner that is none, and what means nothing to the one asked for."""
-    if by not in BY:
-        known = ", ".join(BY)
-        raise UsageError(f"{parameter('by')} must be one of {known}, not {by!r}")
+    require_one_of("by", by, BY)
     fitting = dict(_LEARNERS_OF)
     for name in options_of(TESTS):
         if not owners_of(SCORES, name):
@@ -219,7 +214,7 @@ def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, An
 
 def _learner(
     by: str, given: Mapping[str, Any], options: Mapping[str, Any], seed: int
-) -> tuple[_Pc | _Search | _Posterior, dict[str, Any]]:
+) -> tuple[PcSamples | SearchSamples | Posterior, dict[str, Any]]:
     """Check the options of what learns; returns it, and how to read the data."""
     if by == "pc":
         test, reading = choose_test(
@@ -231,7 +226,7 @@ def _learner(
         )
         test.require_reachable_level()
         chosen = {name: given[name] for name in _OF_PC[2:] if name in given}
-        return _Pc(PcSettings(test, **chosen)), reading
+        return PcSamples(PcSettings(test, **chosen)), reading
     # A posterior is over marginal likelihoods, of which bic is but a rough approximation.
     name = given.get("score", "bdeu" if by in BY_ORDERS else "bic")
     (score,), reading = choose_scores([name], given.get("edge_penalty", 0.0), options)
@@ -241,193 +236,12 @@ def _learner(
         if by == "order-mcmc" and max_parents is None:
             max_parents = MOST_PARENTS
         chain = {name: given[name] for name in _CHAIN if name in given}
-        return _Posterior(by, score, max_parents, chain, seed), reading
+        return Posterior(by, score, max_parents, chain, seed), reading
     if by == "ges":
         score.require_equivalent("ges")
     restarts, perturb = given.get("restarts", 0), given.get("perturb")
     if perturb is not None and not restarts:
         raise UsageError(f"{parameter('perturb')} is for {parameter('restarts')}")
-    return _Search(by, score, max_parents, given.get("tabu", 0), restarts, perturb, seed), reading
-
-
-@dataclass(frozen=True)
-class _Limits:
-    """What holds for every way to average."""
-
-    threshold: float | None
-    knowledge: Knowledge
-    deadline: Deadline
-    threads: int | None
-
-
-@dataclass(frozen=True)
-class _Pc:
-    """PC on half-samples."""
-
-    settings: PcSettings
-
-    @property
-    def undeclared(self) -> Undeclared:
-        return self.settings.test.undeclared
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        return self.settings.shown
-
-    def samples(self, rows: Dataset, replicates: int, seed: int) -> Iterable[Dataset]:
-        return half_samples(rows, replicates, seed=seed)
-
-    def learn(self, counter: Counter, limits: _Limits) -> PcResult:
-        return self.settings.learn(counter, 1, knowledge=limits.knowledge, deadline=limits.deadline)
-
-
-@dataclass(frozen=True)
-class _Search:
-    """A search by a score on bootstrap samples."""
-
-    by: str
-    score: ChosenScore
-    max_parents: int | None
-    tabu: int
-    restarts: int
-    perturb: int | None
-    seed: int
-
-    @property
-    def undeclared(self) -> Undeclared:
-        return self.score.undeclared
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        tabu = {"tabu": self.tabu} if self.by == "hc" else {}
-        return {
-            "score": self.score.name,
-            "max_parents": self.max_parents,
-            **tabu,
-            "restarts": self.restarts,
-        }
-
-    def samples(self, rows: Dataset, replicates: int, seed: int) -> Iterable[Dataset]:
-        return bootstrap_samples(rows, replicates, seed=seed)
-
-    def learn(self, counter: Counter, limits: _Limits) -> SearchResult:
-        settings: dict[str, Any] = {
-            "max_parents": self.max_parents,
-            "restarts": self.restarts,
-            "perturb": self.perturb,
-            "seed": self.seed,
-            "knowledge": limits.knowledge,
-            "deadline": limits.deadline,
-        }
-        score = self.score.make(counter)
-        if self.by == "ges":
-            return ges(score, **settings)
-        result = hill_climb(score, tabu=self.tabu, **settings)
-        # Which DAG of a class a search ends in is up to the names, the same each time: averaged, it
-        # would look like certainty.
-        return replace(result, graph=equivalence_class(result.dag, limits.knowledge))
-
-
-@dataclass(frozen=True)
-class _Posterior:
-    """All DAGs by their posterior probability, or those of sampled orders."""
-
-    by: str
-    score: ChosenScore
-    max_parents: int | None
-    chain: Mapping[str, Any]
-    seed: int
-
-    @property
-    def undeclared(self) -> Undeclared:
-        return self.score.undeclared
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        chains = {}
-        if self.by == "order-mcmc":
-            chains = {
-                "iterations": self.chain.get("iterations", ITERATIONS),
-                "chains": self.chain.get("chains", CHAINS),
-                "seed": self.seed,
-            }
-        return {**chains, "score": self.score.name, "max_parents": self.max_parents}
-
-    def average(self, counter: Counter, limits: _Limits) -> tuple[Averaged, dict[str, Any]]:
-        """Average DAGs; returns the average, and what the provenance says of it."""
-        settings: dict[str, Any] = {
-            "max_parents": self.max_parents,
-            "threads": limits.threads,
-            "knowledge": limits.knowledge,
-            "deadline": limits.deadline,
-        }
-        score = self.score.make(counter)
-        found: dict[str, Any] = {}
-        posterior: OrderPosterior | OrderSample
-        complete = True
-        if self.by == "exact":
-            posterior = edge_posteriors(score, **settings)
-            found["log_marginal_likelihood"] = posterior.log_marginal
-        else:
-            posterior = order_mcmc(score, seed=self.seed, **self.chain, **settings)
-            found = {
-                "candidates": posterior.candidates,
-                "r_hat": posterior.r_hat,
-                "r_hat_edges": posterior.r_hat_edges,
-                "effective_size": posterior.effective_size,
-                "largest_standard_error": float(posterior.errors.max()),
-                "accepted": list(posterior.accepted),
-            }
-            complete = posterior.complete
-            if not complete:
-                found["complete"] = False
-                reporter().warn(
-                    f"stopped by {parameter('max_seconds')}: the orders sampled so far are averaged"
-                )
-        averaged = average_probabilities(
-            posterior.names,
-            posterior.edges,
-            threshold=0.5 if limits.threshold is None else limits.threshold,
-            knowledge=limits.knowledge,
-        )
-        found |= {"scores_computed": posterior.families, "threshold": averaged.threshold}
-        return replace(averaged, complete=complete), {"prior": posterior.prior, **found}
-
-
-def _over_samples(
-    counter: Counter,
-    learner: _Pc | _Search,
-    replicates: int,
-    seed: int,
-    limits: _Limits,
-    what: str,
-) -> tuple[Averaged, dict[str, Any]]:
-    """Average the graphs of samples; returns the average, and what the provenance says of it."""
-
-    def learn(sample: Dataset) -> Graph | None:
-        result = learner.learn(MemoryCounter(sample, threads=1), limits)
-        return result.graph if result.complete else None
-
-    graphs = learn_replicates(
-        learn,
-        learner.samples(counter.require_rows(what), replicates, seed),
-        total=replicates,
-        threads=limits.threads,
-        deadline=limits.deadline,
-    )
-    if not graphs:
-        raise CannotAnswer(
-            f"{parameter('max_seconds')} was over before the first replicate was learned"
-        )
-    averaged = average_graphs(graphs, threshold=limits.threshold, knowledge=limits.knowledge)
-    reporter().note(
-        f"{averaged.replicates} replicates; edges of strength {averaged.threshold:g} or more"
-    )
-    found: dict[str, Any] = {"replicates": averaged.replicates, "threshold": averaged.threshold}
-    if averaged.replicates == replicates:
-        return averaged, found
-    reporter().warn(
-        f"stopped by {parameter('max_seconds')}: {averaged.replicates} of {replicates} replicates "
-        "are averaged"
-    )
-    return replace(averaged, complete=False), {**found, "complete": False}
+    return SearchSamples(
+        by, score, max_parents, given.get("tabu", 0), restarts, perturb, seed
+    ), reading

@@ -24,7 +24,9 @@ from gml.gate.result import CheckReport as CheckReport
 from gml.gate.run import CheckSettings, check_model
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
-from gml.verbs.opening import Data, is_path, name_of, options_for
+from gml.verbs.keywords import answers_misspelling
+from gml.verbs.models import require_model
+from gml.verbs.opening import Data, name_of, options_for
 
 if TYPE_CHECKING:
     pass
@@ -35,6 +37,7 @@ Effects = float | Mapping[str, float]
 _IN_NATS = ("structure", "fit")
 
 
+@answers_misspelling()
 def check(
     data: Data,
     model: str | os.PathLike[str] | BayesNet,
@@ -188,12 +191,9 @@ def _read_model(
     model: str | os.PathLike[str] | BayesNet,
 ) -> tuple[BayesNet, str | None]:
     """Return the model, and the hash of its file, which tells whether a baseline is for it."""
+    require_model(model)
     if isinstance(model, BayesNet):
         return model, None
-    if not is_path(model):
-        raise UsageError(
-            f"a {type(model).__name__} is no model; give a path or a BayesNet, which gml.fit makes"
-        )
     with ExitStack() as stack:
         kept = ledger.current() if ledger.is_kept() else stack.enter_context(ledger.keeping())
         # Its hash costs nothing; that of the data is asked for only where an output holds it.

@@ -59,7 +59,7 @@ def command(
         raise UsageError("--fail-on-difference is --max-shd 0: give one of them")
     for path in graph_paths:
         claim_input(path, "graph", several=True)
-    found = compare(*graph_paths, view=view)
+    found = compare(*graph_paths, as_=view)
     out.write(found.pairs)
     most = 0 if fail_on_difference else max_shd
     return 1 if most is not None and found.distance > most else 0
