@@ -19,6 +19,10 @@ class UsageError(GmlError):
     exit_code = 2
 
 
+class UnknownParameter(UsageError, TypeError):
+    """A keyword that a function does not take; Python's own error for that is a TypeError."""
+
+
 class DataError(GmlError):
     """The input is rejected."""
 

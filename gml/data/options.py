@@ -11,7 +11,15 @@ from typing import Any, Literal, TypedDict, Unpack
 from gml.data.dataset import MAX_LEVELS
 from gml.data.discretize import METHODS, Binning, parse_binning
 from gml.data.schema import NUMERIC, Schema, declared_by, is_text, read_schema
-from gml.errors import UsageError, listing, nearest_name, parameter, quote, require_one_of
+from gml.errors import (
+    UnknownParameter,
+    UsageError,
+    listing,
+    parameter,
+    quote,
+    require_one_of,
+    unknown_name,
+)
 
 DEFAULT_NA = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 MISSING_POLICIES = ("error", "drop", "level", "available")
@@ -158,9 +166,7 @@ def given_keywords(reading: Mapping[str, object]) -> tuple[str, ...]:
     """Return the names of the keywords that were given, which must be reading keywords."""
     for name in reading:
         if name not in KEYWORDS:
-            near = nearest_name(name, KEYWORDS)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
+            raise UnknownParameter(unknown_name("parameter", name, KEYWORDS))
     return tuple(name for name in KEYWORDS if reading.get(name) is not None)
 
 

@@ -199,9 +199,9 @@ class TestLog:
     >>> import gml, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with TestLog(f"{folder}/log.jsonl") as log:
-    ...         result = gml.pc("sample_data/cancer.csv", test_log=log)
-    ...     gml.explain(f"{folder}/log.jsonl", "Cancer", "Smoker").sentences[2]
-    'It points from Smoker to Cancer because Cancer is a collider.'
+    ...         result = gml.pc("sample_data/asia.csv", test_log=log)
+    ...     gml.explain(f"{folder}/log.jsonl", "tub", "either").sentences[2]
+    'It points from tub to either because either is a collider.'
     """
 
     # Not a test of pytest's.

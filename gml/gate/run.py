@@ -111,7 +111,7 @@ def check_model(
     --------
     >>> import gml
     >>> rows = gml.read("sample_data/asia.csv")
-    >>> net = gml.fit(rows, "sample_data/asia.dot")
+    >>> net = gml.fit(rows, gml.read_graph("sample_data/asia.dot"))
     >>> report = check_model(net, rows)
     >>> report.failed, report.counts["pass"] > 40
     (False, True)

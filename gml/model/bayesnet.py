@@ -27,7 +27,8 @@ class BayesNet(Network):
     Examples
     --------
     >>> import gml
-    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> net = gml.fit(counter, gml.read_graph("sample_data/asia.dot"))
     >>> net
     BayesNet(8 nodes of levels, 8 edges: 'asia', 'tub', 'smoke', 'lung', 'bronc', 'either', \
 'xray', 'dysp')
@@ -65,7 +66,8 @@ class BayesNet(Network):
         Examples
         --------
         >>> import gml
-        >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+        >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+        >>> net = gml.fit(counter, gml.read_graph("sample_data/asia.dot"))
         >>> net.query("lung", {"xray": "yes"})
         P(xray=yes) = 0.10317
         node  level  probability

@@ -62,7 +62,7 @@ def kl_divergence(p: BayesNet, q: BayesNet, *, max_memory: int | None = None) ->
     --------
     >>> import gml
     >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
-    >>> net = gml.fit(counter, "sample_data/asia.dot")
+    >>> net = gml.fit(counter, gml.read_graph("sample_data/asia.dot"))
     >>> tree = gml.fit(counter, gml.chow_liu(counter))
     >>> round(kl_divergence(net, tree).total, 6), kl_divergence(net, net).total
     (0.047014, 0.0)

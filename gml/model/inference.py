@@ -58,7 +58,8 @@ class Inference:
     Examples
     --------
     >>> import gml
-    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> net = gml.fit(counter, gml.read_graph("sample_data/asia.dot"))
     >>> answer = Inference(net).marginals({"xray": "yes"}, ["lung"])
     >>> answer["lung"].round(4).tolist()
     [0.5217, 0.4783]

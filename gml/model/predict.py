@@ -129,7 +129,7 @@ def predict(
     --------
     >>> import gml
     >>> data = gml.read("sample_data/asia.csv")
-    >>> net = gml.fit(data, "sample_data/asia.dot")
+    >>> net = gml.fit(data, gml.read_graph("sample_data/asia.dot"))
     >>> found = predict(net, data, "lung")
     >>> len(found), found.predicted[0], found.levels
     (5000, 'no', ('no', 'yes'))

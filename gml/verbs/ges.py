@@ -74,8 +74,8 @@ def ges(
     Examples
     --------
     >>> import gml
-    >>> gml.ges("sample_data/asia.csv", score="bdeu", ess=10).graph.n_edges
-    11
+    >>> gml.ges("sample_data/asia.csv", score="bdeu", ess=1).graph.n_edges
+    8
     """
     phases = names_of("phases", phases)
     for number, phase in enumerate(phases):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import ParamSpec, TypeVar
 
 from gml.data.options import KEYWORDS
-from gml.errors import nearest_name
+from gml.errors import UnknownParameter, unknown_name
 from gml.parameters import Described, options_of
 
 _Parameters = ParamSpec("_Parameters")
@@ -27,9 +27,9 @@ def answers_misspelling(
     >>> @answers_misspelling()
     ... def learn(data, *, alpha=0.05, **reading):
     ...     return alpha
-    >>> learn("survey.csv", alhpa=0.01)
+    >>> learn("survey.csv", alhpa=0.01)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    TypeError: learn() got an unexpected keyword argument 'alhpa'; did you mean 'alpha'?
+    gml.errors.UnknownParameter: parameter 'alhpa' not found; did you mean 'alpha'? there are ...
     """
 
     def decorate(verb: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -43,7 +43,7 @@ def answers_misspelling(
                 known = [*own, *options, *KEYWORDS]
                 for name in others:
                     if name not in known:
-                        raise _unexpected(verb.__name__, name, known)
+                        raise UnknownParameter(unknown_name("parameter", name, known))
             return verb(*args, **keywords)
 
         return wrapper
@@ -55,9 +55,3 @@ def parameters_of(function: Callable[..., object]) -> tuple[str, ...]:
     """Return the names of the parameters of a function, in their order."""
     code = function.__code__
     return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-
-
-def _unexpected(verb: str, name: str, known: list[str]) -> TypeError:
-    near = nearest_name(name, known)
-    hint = f"; did you mean {near!r}?" if near else ""
-    return TypeError(f"{verb}() got an unexpected keyword argument {name!r}{hint}")

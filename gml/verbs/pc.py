@@ -154,6 +154,7 @@ def pc(
         test_log,
         (names, settings.shown, known),
     )
+    _report(result)
     learning = learned_by("pc", counter, settings.shown, known).also(
         tests=sum(result.tests),
         tests_by_level=list(result.tests),
@@ -180,7 +181,7 @@ def _logged(
     test_log: TestLog | str | os.PathLike[str] | None,
     run: tuple[Sequence[str], dict[str, Any], Knowledge],
 ) -> PcResult:
-    """Learn, with every test on file if that is wanted, and say how it went."""
+    """Learn, with every test on file if that is wanted."""
     if isinstance(test_log, str | os.PathLike):
         with TestLog(test_log) as opened:
             return _logged(learn, opened, run)
@@ -190,7 +191,6 @@ def _logged(
         test_log.begin(*run)
         result = learn(test_log.test)
         test_log.finish(result)
-    _report(result)
     return result
 
 

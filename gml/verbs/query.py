@@ -64,7 +64,8 @@ def query(
     Examples
     --------
     >>> import gml
-    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> net = gml.fit(counter, gml.read_graph("sample_data/asia.dot"))
     >>> answer = query(net, "lung", {"xray": "yes"})
     >>> round(answer["lung"]["yes"], 4)
     0.4783
@@ -128,7 +129,8 @@ def query_rows(
     Examples
     --------
     >>> import gml
-    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> net = gml.fit(counter, gml.read_graph("sample_data/asia.dot"))
     >>> text = query_rows(net, "sample_data/asia.csv", predict="lung")
     >>> next(text).decode().splitlines()[0]
     'asia,tub,smoke,lung,bronc,either,xray,dysp,lung_predicted,lung_probability'

@@ -53,7 +53,8 @@ def sample(
     Examples
     --------
     >>> import gml
-    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> net = gml.fit(counter, gml.read_graph("sample_data/asia.dot"))
     >>> rows = sample(net, 1000, do={"smoke": "no"}, seed=1)
     >>> set(rows.to_frame()["smoke"])
     {'no'}

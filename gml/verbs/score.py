@@ -244,7 +244,7 @@ def _splits(
         and cuts_of_levels(variable.levels) is not None
     }
     others = {name: how for name, how in options.cut.items() if name not in cut}
-    same = {**reading, "levels": options.levels, "bins": None, "cut": others}
+    same = {**reading, "levels": options.levels, "bins": None, "cut": others or None}
     name = name_of(holdout, "the holdout")
     predicted = open_data(
         holdout,

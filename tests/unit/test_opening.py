@@ -170,5 +170,5 @@ def test_wrong_levels_and_unknown_keywords():
     for levels in ({"A": ["x", "x"]}, {"A": [1]}, {"A": "xy"}, {"A": []}):
         with pytest.raises(DataError, match="`levels`: column 'A'"):
             reading_options(levels=levels)
-    with pytest.raises(TypeError, match="'bin'; did you mean 'bins'"):
+    with pytest.raises(TypeError, match="'bin' not found; did you mean 'bins'"):
         reading_options(bin=4)
