@@ -245,6 +245,8 @@ def _splits(
     }
     others = {name: how for name, how in options.cut.items() if name not in cut}
     same = {**reading, "levels": options.levels, "bins": None, "cut": others or None}
+    if isinstance(holdout, Dataset | Counter):
+        same = {}
     name = name_of(holdout, "the holdout")
     predicted = open_data(
         holdout,
