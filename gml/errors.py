@@ -152,6 +152,34 @@ def parameter(name: str, value: object = None) -> str:
     return f"`{name}`" if value is None else f"`{name}={value!r}`"
 
 
+def require_one_of(name: str, value: object, choices: Iterable[str]) -> None:
+    """Refuse a value of a parameter that is none of its choices.
+
+    Examples
+    --------
+    >>> require_one_of("prune", "some", ("none", "bic", "g"))
+    Traceback (most recent call last):
+    gml.errors.UsageError: `prune` must be one of none, bic, g, not 'some'
+    """
+    choices = list(choices)
+    if value not in choices:
+        raise UsageError(f"{parameter(name)} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def require_least(least: int, **given: int | None) -> None:
+    """Refuse a number below the least, by the name of its parameter; None is no number.
+
+    Examples
+    --------
+    >>> require_least(1, threads=0)
+    Traceback (most recent call last):
+    gml.errors.UsageError: `threads` must be at least 1, not 0
+    """
+    for name, value in given.items():
+        if value is not None and value < least:
+            raise UsageError(f"{parameter(name)} must be at least {least}, not {value}")
+
+
 _PARAMETER = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from gml.errors import GmlWarning, printable, with_flags
+from gml.errors import GmlWarning, UsageError, parameter, printable, with_flags
 from gml.stopping import check_stopped
 
 _QUIET_SECONDS = 1.0
@@ -43,12 +43,24 @@ def say(kind: str, message: str) -> None:
     write_stderr(f"gml: {kind}{printable(with_flags(message))}\n")
 
 
+def _callers_level() -> int:
+    """How many calls up the code that uses gml is, whose line a warning should name."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _is_own(frame.f_globals.get("__name__")):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _is_own(module: object) -> bool:
+    return isinstance(module, str) and (module == "gml" or module.startswith("gml."))
+
+
 class Reporter:
     """What a library user gets: warnings, and no progress."""
 
     def warn(self, message: str) -> None:
         """Report something the user should know."""
-        warnings.warn(message, GmlWarning, stacklevel=3)
+        warnings.warn(message, GmlWarning, stacklevel=_callers_level())
 
     def note(self, message: str) -> None:
         """Report a detail, for those who asked for details."""
@@ -131,6 +143,8 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None = None) -> None:
+        if seconds is not None and not seconds >= 0:
+            raise UsageError(f"{parameter('max_seconds')} must be 0 or more, not {seconds}")
         self._end = None if seconds is None else time.monotonic() + seconds
 
     @property

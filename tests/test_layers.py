@@ -54,6 +54,7 @@ HEAVY = {
         "data/frames.py",
         "data/profile.py",
         "gate/result.py",
+        "learners/averaging.py",
         "model/answer.py",
         "model/network.py",
         "model/predict.py",

@@ -35,7 +35,7 @@ from gml.counts.questions import (
     tables_of,
 )
 from gml.data.dataset import Dataset, Variable
-from gml.errors import CannotAnswer, listing, quote
+from gml.errors import CannotAnswer, counted, listing, quote
 from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
 from gml.name_order import NameOrder
 from gml.resources import budget_in_force, require_memory
@@ -65,6 +65,11 @@ class Counter(ABC):
 
     kind = "this engine"
     """What the engine is, for messages."""
+
+    def __repr__(self) -> str:
+        names = [variable.name for variable in self.variables]
+        rows, columns = counted(self.n, "row"), counted(len(names), "column")
+        return f"<{type(self).__name__}: {rows}, {columns}: {listing(names)}>"
 
     # ------------------------------------------------------------------ what an engine must give
 

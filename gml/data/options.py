@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Literal, TypedDict, Unpack
 
 from gml.data.dataset import MAX_LEVELS
@@ -16,6 +17,7 @@ from gml.errors import (
     listing,
     parameter,
     quote,
+    require_one_of,
     unknown_name,
 )
 
@@ -80,9 +82,9 @@ class ReadOptions:
     """Whether the message on missing values names `available` among the choices."""
 
     def __post_init__(self) -> None:
-        _require_one_of("missing", self.missing, MISSING_POLICIES)
-        _require_one_of("discretize", self.discretize, METHODS)
-        _require_one_of("undeclared", self.undeclared, ("labels", "numbers"))
+        require_one_of("missing", self.missing, MISSING_POLICIES)
+        require_one_of("discretize", self.discretize, METHODS)
+        require_one_of("undeclared", self.undeclared, ("labels", "numbers"))
         if self.delimiter is not None and (
             len(self.delimiter) != 1
             or not self.delimiter.isascii()
@@ -98,10 +100,16 @@ class ReadOptions:
             )
         if self.decimal not in (".", ","):
             raise UsageError(f"{parameter('decimal')}: the decimal mark must be '.' or ','")
-        for name, value, least in (("bins", self.bins, 2), ("max_levels", self.max_levels, 1)):
-            if value is not None and not least <= value <= MAX_LEVELS:
+        bounds: list[tuple[str, Any, int]] = [
+            ("bins", self.bins, 2),
+            ("max_levels", self.max_levels, 1),
+        ]
+        for name, value, least in bounds:
+            if value is None:
+                continue
+            if not isinstance(value, Integral) or not least <= int(value) <= MAX_LEVELS:
                 raise UsageError(
-                    f"{parameter(name)} must be between {least} and {MAX_LEVELS}, not {value}"
+                    f"{parameter(name)} must be between {least} and {MAX_LEVELS}, not {value!r}"
                 )
         if any(not is_text(token) for token in self.na or ()):
             raise UsageError("a missing token is not valid text")
@@ -174,7 +182,7 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
     found: dict[str, Any] = {name: reading[name] for name in given_keywords(reading)}  # type: ignore[literal-required]
     for name in ("columns", "exclude", "na", "numeric"):
         if name in found:
-            found[name] = _names(name, found[name])
+            found[name] = names_of(name, found[name])
     if "delimiter" in found:
         found["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(found["delimiter"], found["delimiter"])
     if "cut" in found:
@@ -184,12 +192,14 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
     return ReadOptions(**found)
 
 
-def _require_one_of(name: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise UsageError(f"{parameter(name)} must be one of {', '.join(choices)}, not {value!r}")
+def names_of(keyword: str, value: Any) -> tuple[str, ...]:
+    """Return the names that a keyword gives; a plain string is one name.
 
-
-def _names(keyword: str, value: Any) -> tuple[str, ...]:
+    Examples
+    --------
+    >>> names_of("columns", "age"), names_of("columns", ["age", "sex"])
+    (('age',), ('age', 'sex'))
+    """
     if isinstance(value, str):
         return (value,)
     names = tuple(value) if isinstance(value, Iterable) else (value,)

@@ -51,6 +51,6 @@ def from_pydot(graph: pydot.Dot) -> Graph:
     >>> drawn = pydot.Dot()
     >>> drawn.add_edge(pydot.Edge("A", "B"))
     >>> from_pydot(drawn)
-    <Graph: dag, 2 nodes, 1 edges: A --> B>
+    <Graph: dag, 2 nodes, 1 edge: A --> B>
     """
     return load_dot(graph.to_string(), "the graph of pydot")

@@ -199,7 +199,7 @@ class TestLog:
     >>> import gml, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with TestLog(f"{folder}/log.jsonl") as log:
-    ...         result = gml.pc("sample_data/asia.csv", log=log)
+    ...         result = gml.pc("sample_data/asia.csv", test_log=log)
     ...     gml.explain(f"{folder}/log.jsonl", "tub", "either").sentences[2]
     'It points from tub to either because either is a collider.'
     """

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import GraphError, parameter, printable, quote, unknown_name
+from gml.errors import GraphError, counted, parameter, printable, quote, unknown_name
 from gml.graph.order import find_cycle
 from gml.graph.provenance import Provenance
 from gml.resources import FEW_BYTES, require_memory
@@ -243,7 +243,8 @@ class Graph:
             shown.append("…")
         edges = f": {', '.join(shown)}" if shown else ""
         return printable(
-            f"<Graph: {self.kind}, {len(self.names)} nodes, {self.n_edges} edges{edges}>"
+            f"<Graph: {self.kind}, {counted(len(self.names), 'node')}, "
+            f"{counted(self.n_edges, 'edge')}{edges}>"
         )
 
     def __eq__(self, other: object) -> bool:

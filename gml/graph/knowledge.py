@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import DataError, quote
+from gml.errors import DataError, listing, quote
 from gml.graph.order import find_cycle
 from gml.graph.orientation import Matrix
 
@@ -22,7 +22,7 @@ NO_TIER = -1
 """Position of a variable in no tier."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Knowledge:
     """Required and forbidden arcs (from, to) and tiers, by name.
 
@@ -32,11 +32,22 @@ class Knowledge:
     >>> Knowledge(require=(("a", "b"),), forbid=(("a", "b"),)).require_consistent()
     Traceback (most recent call last):
     gml.errors.DataError: contradictory knowledge: 'a' -> 'b' is both required and forbidden
+    >>> Knowledge(require=(("smoke", "lung"),), tiers=(("age",), ("smoke", "lung")))
+    <Knowledge: require 'smoke -> lung'; tiers 'age', 'smoke, lung'>
     """
 
     require: tuple[Arc, ...] = ()
     forbid: tuple[Arc, ...] = ()
     tiers: tuple[tuple[str, ...], ...] = ()
+
+    def __repr__(self) -> str:
+        parts = {
+            "require": [f"{cause} -> {effect}" for cause, effect in self.require],
+            "forbid": [f"{cause} -> {effect}" for cause, effect in self.forbid],
+            "tiers": [", ".join(tier) for tier in self.tiers],
+        }
+        told = [f"{name} {listing(said)}" for name, said in parts.items() if said]
+        return f"<Knowledge: {'; '.join(told) or 'none'}>"
 
     def __bool__(self) -> bool:
         return bool(self.require or self.forbid or self.tiers)

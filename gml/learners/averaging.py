@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ from gml.learners.pc import WeighedTriple, orient
 from gml.name_order import NameOrder
 from gml.resources import require_memory
 from gml.scores.base import rounded
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SURE = 1e-12
 # Marks in the order of names, and what is compared with them.
@@ -111,6 +114,12 @@ class Averaged:
     shares: Shares = field(repr=False)
     complete: bool = True
     """Whether there was time for all that was to be averaged."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each pair: the shares of its edges."""
+        import pandas as pd
+
+        return pd.DataFrame(self.shares.pairs(), columns=list(Pair._fields))
 
     @property
     def replicates(self) -> int:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Counter, TableStatistics, TripleArray, pair_block
-from gml.errors import CannotAnswer, UsageError, parameter, quote, unknown_name
+from gml.errors import CannotAnswer, UsageError, parameter, require_one_of, unknown_name
 from gml.graph.graph import Graph, require_marks
 from gml.graph.spanning import direct_away, spanning_forest
 from gml.independence.contingency import full_df
@@ -183,18 +183,14 @@ def _information(found: TableStatistics, estimator: str) -> NDArray[np.float64]:
     mi: NDArray[np.float64] = found.g / (2 * np.maximum(found.n, 1))
     if estimator == "ml":
         return mi
-    if estimator != "miller-madow":
-        raise UsageError(
-            f"{parameter('estimator')} {quote(estimator)} is not one of {', '.join(ESTIMATORS)}"
-        )
+    require_one_of("estimator", estimator, ESTIMATORS)
     surplus = found.cells_xyz - found.cells_xz - found.cells_yz + found.seen_strata
     corrected: NDArray[np.float64] = mi - surplus / (2 * np.maximum(found.n, 1))
     return corrected
 
 
 def _weights(found: TableStatistics, mi: NDArray[np.float64], prune: str) -> NDArray[np.float64]:
-    if prune not in PRUNINGS:
-        raise UsageError(f"{parameter('prune')} {quote(prune)} is not one of {', '.join(PRUNINGS)}")
+    require_one_of("prune", prune, PRUNINGS)
     if prune != "bic":
         return mi
     n = np.maximum(found.n, 1)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gml.errors import DataError, UsageError, parameter, quote
+from gml.errors import DataError, UsageError, parameter, quote, require_one_of
 from gml.graph.extension import Triple, extend
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
@@ -151,12 +151,8 @@ def pc(
     >>> result.graph.kind, result.graph.n_edges, sum(result.tests)
     ('cpdag', 7, 108)
     """
-    if colliders not in COLLIDER_RULES:
-        raise UsageError(f"{parameter('colliders')} must be one of {', '.join(COLLIDER_RULES)}")
-    if on_insufficient not in ON_INSUFFICIENT:
-        raise UsageError(
-            f"{parameter('on_insufficient')} must be one of {', '.join(ON_INSUFFICIENT)}"
-        )
+    require_one_of("colliders", colliders, COLLIDER_RULES)
+    require_one_of("on_insufficient", on_insufficient, ON_INSUFFICIENT)
     if not 0 < alpha <= 1:
         raise UsageError(f"{parameter('alpha')} must be over 0 and at most 1, not {alpha}")
     require_not_negative(max_cond=max_cond)

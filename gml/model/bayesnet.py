@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from gml.counts.counter import Counter
     from gml.data.dataset import Dataset
     from gml.model.answer import Answer
     from gml.model.predict import Predictions
@@ -100,7 +101,7 @@ class BayesNet(Network):
 
     def predict(
         self,
-        data: Dataset | pd.DataFrame,
+        data: str | os.PathLike[str] | Dataset | pd.DataFrame,
         target: str,
         *,
         evidence: Mapping[str, Any] | None = None,
@@ -121,7 +122,9 @@ class BayesNet(Network):
             ignore_unknown=ignore_unknown,
         )
 
-    def log_likelihood(self, data: Dataset) -> float:
+    def log_likelihood(
+        self, data: str | os.PathLike[str] | pd.DataFrame | Dataset | Counter
+    ) -> float:
         """Return ln P(data); −infinity if a row has probability 0."""
         from gml.model.likelihood import log_likelihood
 

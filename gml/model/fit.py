@@ -24,7 +24,16 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, Moments
 from gml.counts.exact_algebra import inverse, regression
-from gml.errors import CannotAnswer, DataError, GraphError, UsageError, listing, parameter, quote
+from gml.errors import (
+    CannotAnswer,
+    DataError,
+    GraphError,
+    UsageError,
+    listing,
+    parameter,
+    quote,
+    require_one_of,
+)
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.network import described_row
@@ -61,8 +70,7 @@ def fit(
     if graph.kind != "dag":
         raise GraphError(f"a DAG is needed, and the kind of the graph is {graph.kind}")
     for name, value, choices in (("method", method, METHODS), ("prior", prior, PRIORS)):
-        if value not in choices:
-            raise UsageError(f"{parameter(name)} must be one of {choices}, not {value!r}")
+        require_one_of(name, value, choices)
     if not 0 < ess < math.inf:
         raise UsageError(f"{parameter('ess')} must be positive and finite, not {ess}")
     position = {variable.name: j for j, variable in enumerate(counter.variables)}

@@ -76,6 +76,9 @@ class Inference:
             self._position[self._rank[variable.name]] = position
         self._max_memory = max_memory
 
+    def __repr__(self) -> str:
+        return f"Inference({self.model!r})"
+
     # ------------------------------------------------------------------ evidence
 
     def coded(self, evidence: Mapping[str, Any] | None) -> dict[int, int]:

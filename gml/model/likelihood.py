@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import math
+import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
+from gml.data.options import ReadOptions
+from gml.data.reading import read_dataset
+from gml.data.schema import Schema, with_levels
 from gml.errors import DataError, UsageError, listing, quote
 from gml.model.network import CPT, LinearGaussian, Network
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def log_likelihood(net: Network, data: Dataset | Counter) -> float:
+
+def log_likelihood(
+    net: Network, data: str | os.PathLike[str] | pd.DataFrame | Dataset | Counter
+) -> float:
     """Return ln P(data) under a network; −infinity if it gives a row probability 0.
 
     The data may have more columns than the network nodes, but no missing values in those of nodes.
+    A path or a DataFrame is read with the levels of the network.
     """
+    if not isinstance(data, Dataset | Counter):
+        levels = {v.name: v.levels for v in net.variables if v.levels is not None}
+        options = ReadOptions(
+            columns=net.names,
+            levels=with_levels(Schema(), levels),
+            undeclared="numbers" if net.is_gaussian else "labels",
+        )
+        data = read_dataset(data, options)
     counter = MemoryCounter(data) if isinstance(data, Dataset) else data
     position = {variable.name: j for j, variable in enumerate(counter.variables)}
     absent = [name for name in net.names if name not in position]

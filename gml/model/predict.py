@@ -7,6 +7,7 @@ ignored. Rows of evidence of probability 0 have no answer.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.dataset import Dataset, Variable, missing_mask
+from gml.data.dataset import MAX_LEVELS, Dataset, Variable, missing_mask
 from gml.data.levels import NA_LEVEL
+from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
+from gml.data.reading import read_dataset
 from gml.errors import DataError, UsageError, counted, listing, parameter, quote, unknown_name
 from gml.model.answer import SHOWN_ROWS, aligned
 from gml.model.evidence import Circumstances, Meaning, circumstances
@@ -95,7 +98,7 @@ class NumberPredictions(Predictions):
 
 def predict(
     net: Network,
-    data: Dataset | pd.DataFrame,
+    data: str | os.PathLike[str] | Dataset | pd.DataFrame,
     target: str,
     *,
     evidence: Mapping[str, Any] | None = None,
@@ -111,7 +114,7 @@ def predict(
     net
         Of levels or of numbers.
     data
-        Rows; what is missing (NaN) is not observed.
+        Rows: a path, a DataFrame or a Dataset; what is missing (NaN) is not observed.
     target
         The node; a column of that name is not looked at.
     evidence
@@ -134,12 +137,15 @@ def predict(
     >>> len(found), found.predicted[0], found.levels
     (5000, 'no', ('no', 'yes'))
     """
-    if not isinstance(data, Dataset) and not hasattr(data, "iloc"):
-        raise UsageError(
-            f"{parameter('data')} must be a Dataset or a DataFrame, not a {type(data).__name__}"
-        )
     given = circumstances(net, evidence, do)
     require_target(given, target)
+    if isinstance(data, str | os.PathLike):
+        data = _read(data, net, target)
+    if not isinstance(data, Dataset) and not hasattr(data, "iloc"):
+        raise UsageError(
+            f"{parameter('data')} must be a path, a Dataset or a DataFrame, not a "
+            + type(data).__name__
+        )
     names = list(data.names) if isinstance(data, Dataset) else [str(name) for name in data.columns]
     rows = RowEvidence(
         given, names, [target], "data", missing=missing, ignore_unknown=ignore_unknown
@@ -158,6 +164,22 @@ def predict(
         np.where(possible, most_probable(tables[target]), len(levels))
     ]
     return LevelPredictions(target, predicted, levels, tables[target], log_p)
+
+
+def _read(path: str | os.PathLike[str], net: Network, target: str) -> Dataset:
+    """Read the columns that are nodes; whether their values are levels is seen later."""
+    nodes = {variable.name: variable for variable in net.variables}
+
+    def used(names: Sequence[str]) -> Sequence[str]:
+        _warn_of_ignored(names, nodes)
+        return [name for name in names if name in nodes and name != target]
+
+    options = ReadOptions(
+        missing="available",
+        max_levels=MAX_LEVELS,
+        undeclared="numbers" if net.is_gaussian else "labels",
+    )
+    return read_dataset(path, options, used=used)
 
 
 def _observed(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gml.errors import UsageError, parameter
+from gml.errors import UsageError, parameter, require_least, require_one_of
 from gml.graph.knowledge import Knowledge
 from gml.independence.registry import TESTS
 from gml.learners.averaging import Averaged
@@ -16,6 +16,7 @@ from gml.scores.registry import SCORES
 from gml.verbs.averaged_learners import BY, BY_ORDERS, BY_SAMPLES, BY_SCORE, MOST_PARENTS
 from gml.verbs.choosing import choose_scores, choose_test
 from gml.verbs.colliders import warn_of_contradictions
+from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers, known_of
 from gml.verbs.opening import Data, open_data
 from gml.verbs.over_orders import Posterior
@@ -38,6 +39,7 @@ _LEARNERS_OF = {
 
 
 @records_keywords
+@answers_misspelling(TESTS, SCORES)
 def average(
     data: Data,
     by: str,
@@ -110,6 +112,7 @@ def average(
     deadline = Deadline(max_seconds)
     given = _given(locals())
     _require_fitting(by, given, options)
+    _require_numbers(bootstrap, threshold)
     if seed is not None and test == "permutation":
         options["seed"] = seed
     learner, reading = _learner(by, given, options, seed or 0)
@@ -163,6 +166,7 @@ def average_pc(
     The parameters are those of `gml.pc`; `gml.average` does the same by other learners too.
     """
     deadline = Deadline(max_seconds)
+    _require_numbers(bootstrap, threshold)
     if seed is not None and test == "permutation":
         options["seed"] = seed
     chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
@@ -180,15 +184,19 @@ def average_pc(
     )
 
 
+def _require_numbers(bootstrap: int | None, threshold: float | None) -> None:
+    require_least(2, bootstrap=bootstrap)
+    if threshold is not None and not 0 < threshold <= 1:
+        raise UsageError(f"{parameter('threshold')} must be above 0 and at most 1, not {threshold}")
+
+
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in _LEARNERS_OF if values[name] is not None}
 
 
 def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Refuse a learner that is none, and what means nothing to the one asked for."""
-    if by not in BY:
-        known = ", ".join(BY)
-        raise UsageError(f"{parameter('by')} must be one of {known}, not {by!r}")
+    require_one_of("by", by, BY)
     fitting = dict(_LEARNERS_OF)
     for name in options_of(TESTS):
         if not owners_of(SCORES, name):

@@ -23,7 +23,9 @@ from gml.gate.run import CheckSettings, check_model
 from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
-from gml.verbs.opening import Data, is_path, name_of, options_for
+from gml.verbs.keywords import answers_misspelling
+from gml.verbs.models import require_model
+from gml.verbs.opening import Data, name_of, options_for
 
 Effects = float | Mapping[str, float]
 
@@ -31,6 +33,7 @@ Effects = float | Mapping[str, float]
 _IN_NATS = ("structure", "fit")
 
 
+@answers_misspelling()
 def check(
     data: Data,
     model: str | os.PathLike[str] | BayesNet,
@@ -184,12 +187,9 @@ def _read_model(
     model: str | os.PathLike[str] | BayesNet,
 ) -> tuple[BayesNet, str | None]:
     """Return the model, and the hash of its file, which tells whether a baseline is for it."""
+    require_model(model)
     if isinstance(model, BayesNet):
         return model, None
-    if not is_path(model):
-        raise UsageError(
-            f"a {type(model).__name__} is no model; give a path or a BayesNet, which gml.fit makes"
-        )
     # Its hash costs nothing; that of the data is asked for only where an output holds it.
     own = Ledger(wants_digests=True)
     path = RunPath(os.fspath(model), own)

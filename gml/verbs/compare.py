@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gml.errors import CannotAnswer, GraphError, UsageError, listing, parameter
+from gml.errors import CannotAnswer, GraphError, UsageError, listing, require_one_of
 from gml.formats.reports.comparisons import ComparedPair, as_row
 from gml.graph.comparison import compare_graphs, is_equivalence_class, require_same_nodes
 from gml.model.compare import Divergence, kl_divergence
@@ -53,7 +53,7 @@ class ComparedGraphs:
 def compare(
     reference: GraphLike,
     *graphs: GraphLike,
-    view: str = "cpdag",
+    as_: str = "cpdag",
 ) -> ComparedGraphs:
     """Compare graphs with a reference; they have the same nodes.
 
@@ -62,7 +62,7 @@ def compare(
     reference, *graphs
         Paths, Graphs, models or learners' results. Of two models with the same levels, the
         divergence of the second from the reference is computed too.
-    view
+    as_
         "cpdag" to compare equivalence classes, "dag" for DAGs (of a class the first by name):
         what the rates, the differences and `distance` are about.
 
@@ -78,15 +78,14 @@ def compare(
     """
     if not graphs:
         raise UsageError("give a reference and at least one graph to compare with it")
-    if view not in _VIEWS:
-        raise UsageError(f"{parameter('view')} must be 'cpdag' or 'dag', not {view!r}")
+    require_one_of("as_", as_, _VIEWS)
     first, *others = (
         given_graph(source, f"graph {k}" if k else "the reference")
         for k, source in enumerate((reference, *graphs))
     )
     for argument in (first, *others):
         _warn_if_invalid(argument)
-    return ComparedGraphs(tuple(_compared(first, other, view) for other in others))
+    return ComparedGraphs(tuple(_compared(first, other, as_) for other in others))
 
 
 def _warn_if_invalid(given: GivenGraph) -> None:

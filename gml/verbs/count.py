@@ -33,9 +33,11 @@ from gml.independence.implied import implied_independences
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.graphs import GivenGraph, GraphLike, declared_levels, given_graph
+from gml.verbs.keywords import answers_misspelling
 from gml.verbs.opening import Data, declaring, is_path, name_of, options_for, rows_of
 
 
+@answers_misspelling()
 def count(
     data: Data,
     *,

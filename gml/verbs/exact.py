@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gml.errors import UsageError, parameter
@@ -14,8 +14,10 @@ from gml.learners import exact as learner
 from gml.learners.exact import ExactResult
 from gml.progress import reporter
 from gml.scores.base import Score, rounded, total
+from gml.scores.registry import SCORES
 from gml.verbs.frames import frame_of
 from gml.verbs.graphs import GivenGraph, GraphLike, given_graph
+from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers
 from gml.verbs.opening import Data
 from gml.verbs.recording import records_keywords
@@ -38,7 +40,7 @@ class Gap:
 class OptimumFound(ExactResult):
     """The optimum, and the gaps of other graphs to it, the best first."""
 
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[Gap, ...] = field(default=(), repr=False)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for the optimum, and one for each graph it was compared with."""
@@ -46,6 +48,7 @@ class OptimumFound(ExactResult):
 
 
 @records_keywords
+@answers_misspelling(SCORES)
 def exact(
     data: Data | Score,
     *,

@@ -13,10 +13,13 @@ from gml.model.fit import fit, require_all_seen, unseen_configurations
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 from gml.verbs.graphs import GraphLike, given_graph
-from gml.verbs.opening import Data, open_data
-from gml.verbs.recording import plain_keywords
+from gml.verbs.keywords import answers_misspelling
+from gml.verbs.opening import Data, is_data, is_path, open_data
+from gml.verbs.recording import records_keywords
 
 
+@records_keywords
+@answers_misspelling()
 def fit_params(
     data: Data,
     graph: GraphLike,
@@ -62,8 +65,8 @@ def fit_params(
     >>> net.cpt("lung").table.round(4).tolist()
     [[0.9896, 0.0104], [0.9076, 0.0924]]
     """
-    keywords = {"method": method, "prior": prior, "ess": ess, "intervals": intervals, **reading}
-    flags = {"strict": strict, "gaussian": gaussian}
+    if is_data(graph) and not is_path(graph):
+        raise UsageError("the data come first, then the graph: fit(data, graph)")
     _require_fitting(method, prior, ess, gaussian, [*reading, *(["strict"] * strict)])
     given = given_graph(graph)
     dag = given.dag()
@@ -96,10 +99,9 @@ def fit_params(
             f"{sum(map(len, unseen.values()))} configurations of parents were never seen, and are "
             f"uniform: for {listing(unseen)}"
         )
-    set_flags = {name: True for name, is_set in flags.items() if is_set}
     learning = Provenance.of(
         "fit-params",
-        options=plain_keywords(keywords | set_flags),
+        options={},
         rows=rows_counted(counter),
         data=counter.digest,
     )

@@ -6,25 +6,29 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from gml.data.options import names_of
 from gml.errors import UsageError, parameter, quote, unknown_name
 from gml.graph.knowledge import Knowledge
 from gml.learners import ges as learner
 from gml.learners.search import SearchResult, Trace
 from gml.progress import reporter
 from gml.scores.base import Score
+from gml.scores.registry import SCORES
+from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers
 from gml.verbs.opening import Data
 from gml.verbs.recording import records_keywords
-from gml.verbs.searching import request_search, require_restarts
+from gml.verbs.searching import request_search, require_restarts, tracing
 
 
 @records_keywords
+@answers_misspelling(SCORES)
 def ges(
     data: Data | Score,
     *,
     score: str = "bic",
     edge_penalty: float = 0.0,
-    phases: Sequence[str] = learner.PHASES,
+    phases: str | Sequence[str] = learner.PHASES,
     max_parents: int | None = None,
     restarts: int = 0,
     perturb: int | None = None,
@@ -35,7 +39,7 @@ def ges(
     tiers: Tiers = (),
     max_seconds: float | None = None,
     threads: int | None = None,
-    trace: Trace | None = None,
+    trace: Trace | str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> SearchResult:
     """Learn a CPDAG by greedy search over equivalence classes.
@@ -61,11 +65,11 @@ def ges(
         Stop after this time with the best graph so far; the result says so.
     threads
         Threads; all cores by default.
+    trace
+        A CSV file for every step of the search; or a function, which gets them.
     **options
         Options of the score (`gml.SCORES[score].options`), and how to read the data; see
         `gml.read`.
-    trace
-        Gets every step of the search.
 
     Examples
     --------
@@ -73,6 +77,7 @@ def ges(
     >>> gml.ges("sample_data/asia.csv", score="bdeu", ess=1).graph.n_edges
     8
     """
+    phases = names_of("phases", phases)
     for number, phase in enumerate(phases):
         if phase not in learner.PHASES:
             raise UsageError(unknown_name("phase", phase, learner.PHASES))
@@ -97,15 +102,16 @@ def ges(
             f"with {parameter('max_parents')} GES need not find the true class, however many rows"
         )
     search = request.open(knowledge, require, forbid, tiers)
-    result = learner.ges(
-        search.score,
-        phases=phases,
-        max_parents=max_parents,
-        knowledge=search.knowledge,
-        restarts=restarts,
-        perturb=perturb,
-        seed=seed,
-        deadline=search.deadline,
-        trace=trace,
-    )
+    with tracing(trace) as told:
+        result = learner.ges(
+            search.score,
+            phases=phases,
+            max_parents=max_parents,
+            knowledge=search.knowledge,
+            restarts=restarts,
+            perturb=perturb,
+            seed=seed,
+            deadline=search.deadline,
+            trace=told,
+        )
     return search.finished(result)

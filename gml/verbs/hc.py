@@ -12,14 +12,17 @@ from gml.graph.knowledge import Knowledge
 from gml.learners.hillclimb import hill_climb
 from gml.learners.search import SearchResult, Trace
 from gml.scores.base import Score
+from gml.scores.registry import SCORES
 from gml.verbs.graphs import GraphLike, given_graph
+from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers
 from gml.verbs.opening import Data
 from gml.verbs.recording import records_keywords
-from gml.verbs.searching import request_search, require_restarts
+from gml.verbs.searching import request_search, require_restarts, tracing
 
 
 @records_keywords
+@answers_misspelling(SCORES)
 def hc(
     data: Data | Score,
     *,
@@ -38,7 +41,7 @@ def hc(
     tiers: Tiers = (),
     max_seconds: float | None = None,
     threads: int | None = None,
-    trace: Trace | None = None,
+    trace: Trace | str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> SearchResult:
     """Learn a DAG that no change of one edge improves.
@@ -68,11 +71,11 @@ def hc(
         Stop after this time with the best graph so far; the result says so.
     threads
         Threads; all cores by default.
+    trace
+        A CSV file for every step of the search; or a function, which gets them.
     **options
         Options of the score (`gml.SCORES[score].options`), and how to read the data; see
         `gml.read`.
-    trace
-        Gets every step of the search.
 
     Examples
     --------
@@ -98,18 +101,19 @@ def hc(
     search = request.open(knowledge, require, forbid, tiers)
     if begin is not None:
         begin.require_columns(search.score.names)
-    result = hill_climb(
-        search.score,
-        max_parents=max_parents,
-        knowledge=search.knowledge,
-        start=None if begin is None else begin.graph,
-        tabu=tabu,
-        restarts=restarts,
-        perturb=perturb,
-        seed=seed,
-        deadline=search.deadline,
-        trace=trace,
-    )
+    with tracing(trace) as told:
+        result = hill_climb(
+            search.score,
+            max_parents=max_parents,
+            knowledge=search.knowledge,
+            start=None if begin is None else begin.graph,
+            tabu=tabu,
+            restarts=restarts,
+            perturb=perturb,
+            seed=seed,
+            deadline=search.deadline,
+            trace=told,
+        )
     if cpdag:
         result = replace(result, graph=equivalence_class(result.dag, search.knowledge))
     return search.finished(result)

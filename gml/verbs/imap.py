@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gml.data.columns import Choice
+from gml.data.options import names_of
 from gml.errors import UsageError, listing, parameter, unknown_name
 from gml.graph.knowledge import Knowledge
 from gml.independence.registry import TESTS
@@ -18,6 +19,7 @@ from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore
 from gml.scores.registry import SCORES
 from gml.verbs.choosing import ChosenScore, ChosenTest, choose_scores, choose_test
+from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers, known_of
 from gml.verbs.opening import Data, open_data
 from gml.verbs.recording import described, learned_by, records_keywords
@@ -26,9 +28,10 @@ ALPHA = 0.01
 
 
 @records_keywords
+@answers_misspelling(TESTS, SCORES)
 def imap(
     data: Data,
-    order: Sequence[str],
+    order: str | Sequence[str],
     *,
     test: str | None = None,
     alpha: float | None = None,
@@ -75,6 +78,7 @@ def imap(
     <Graph: dag, 4 nodes, 4 edges: smoke --> lung, smoke --> bronc, lung --> dysp, bronc --> dysp>
     """
     deadline = Deadline(max_seconds)
+    order = names_of("order", order)
     chosen: ChosenTest | ChosenScore
     if score is None:
         _refuse_scores_options(edge_penalty, options)

@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Triple, TripleArray
 from gml.data.columns import Choice
-from gml.errors import UsageError, parameter, unknown_name
+from gml.data.options import names_of
+from gml.errors import UsageError, counted, parameter, unknown_name
 from gml.formats.reports.tests import numbers_of, probability
 from gml.independence.base import IndependenceTest, ResultArrays
 from gml.independence.implied import each_implied
 from gml.independence.multiplicity import adjusted
+from gml.independence.registry import TESTS
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.choosing import choose_test
 from gml.verbs.frames import frame_of
 from gml.verbs.graphs import GraphLike, given_graph
+from gml.verbs.keywords import answers_misspelling
 from gml.verbs.opening import Data, open_data
 
 if TYPE_CHECKING:
@@ -94,14 +97,15 @@ class TestReport:
         return frame_of(self)
 
     def __repr__(self) -> str:
-        lines = [f"<TestReport: {len(self)} tests by {self.test.name}>"]
+        lines = [f"TestReport({counted(len(self), 'test')} by {self.test.name})"]
         for row in islice(self, _SHOWN):
             given = f" | {', '.join(row['given'])}" if row["given"] else ""
             p = "" if row["p_value"] is None else f"  p {row['p_value']:.4g}"
             lines.append(f"{row['x']} ~ {row['y']}{given}: {row['verdict']}{p}")
-        return "\n".join([*lines, *["…"] * (len(self) > _SHOWN)])
+        return "\n".join([*lines, *[f"and {len(self) - _SHOWN} more"] * (len(self) > _SHOWN)])
 
 
+@answers_misspelling(TESTS)
 def indtest(
     data: Data,
     x: str | None = None,
@@ -148,8 +152,7 @@ def indtest(
     chosen, reading = choose_test(
         test, alpha, options, default_alpha=ALPHA, df="full", also_given=also
     )
-    conditioned = (given,) if isinstance(given, str) else tuple(given)
-    ask, used = _questioner(x, y, conditioned, all_pairs, implied)
+    ask, used = _questioner(x, y, names_of("given", given), all_pairs, implied)
     counter = open_data(data, used=used, undeclared=chosen.undeclared, threads=threads, **reading)
     questions = ask([variable.name for variable in counter.variables])
     made = chosen.make(counter, threads)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from gml.errors import DataError, UsageError, unknown_name
+from gml.data.options import names_of
+from gml.errors import DataError, UsageError, parameter, unknown_name
 from gml.formats.knowledge import read_knowledge
 from gml.graph.knowledge import Knowledge
 
-Arcs = Sequence[tuple[str, str]]
-Tiers = Sequence[Sequence[str]]
+Arcs = Sequence[tuple[str, str]] | tuple[str, str]
+"""Pairs of names, from cause to effect; or one pair."""
+
+Tiers = Sequence[str | Sequence[str]]
+"""Groups of names, from causes to effects; a plain string is a group of one."""
 
 
 def known_of(
@@ -24,7 +29,15 @@ def known_of(
 
     Blanks at either end of a name may be left out, but not in a file.
     """
-    told = Knowledge(tuple(require), tuple(forbid), tuple(tuple(tier) for tier in tiers))
+    if not isinstance(knowledge, Knowledge | str | os.PathLike | None):
+        raise UsageError(
+            f"{parameter('knowledge')} must be a Knowledge or a path, not {knowledge!r}"
+        )
+    told = Knowledge(
+        _arcs("require", require),
+        _arcs("forbid", forbid),
+        tuple(names_of("tiers", tier) for tier in _several("tiers", tiers)),
+    )
     told = told.renamed(_padded_names(told.names, names))
     if isinstance(knowledge, Knowledge):
         told += knowledge
@@ -40,6 +53,25 @@ def known_of(
         told += from_file
     told.require_consistent()
     return told
+
+
+def _arcs(keyword: str, given: object) -> tuple[tuple[str, str], ...]:
+    arcs = _several(keyword, given)
+    if len(arcs) == 2 and all(isinstance(name, str) for name in arcs):
+        arcs = (arcs,)
+    for arc in arcs:
+        is_pair = isinstance(arc, list | tuple) and len(arc) == 2
+        if not is_pair or not all(isinstance(name, str) for name in arc):
+            raise UsageError(
+                f"{parameter(keyword)} must be pairs of names, (cause, effect), not {arc!r}"
+            )
+    return tuple((cause, effect) for cause, effect in arcs)
+
+
+def _several(keyword: str, given: object) -> tuple[Any, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(f"{parameter(keyword)} must be a list, not {given!r}")
+    return tuple(given)
 
 
 def _padded_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ from gml.data.options import (
 from gml.data.parquet import is_count_file
 from gml.data.reading import read_dataset
 from gml.data.schema import with_levels
-from gml.errors import CannotAnswer, UsageError, listing, parameter, place
+from gml.errors import CannotAnswer, UsageError, listing, parameter, place, require_least
 from gml.ledger import wants_digest
 from gml.progress import reporter
 
@@ -89,6 +89,7 @@ def open_data(
     """
     given = given_keywords(reading)
     _require_data(data)
+    require_least(1, threads=threads)
     counter: Counter
     if isinstance(data, Dataset):
         _refuse_reading(given, data)
@@ -144,6 +145,15 @@ def is_path(data: object) -> TypeGuard[str | os.PathLike[str]]:
 def is_data(data: object) -> TypeGuard[Data]:
     """Whether something can be read or counted, so that it is not a test or a score."""
     return is_path(data) or is_frame(data) or isinstance(data, Dataset | Counter)
+
+
+def require_decider(given: object, kind: str, *members: str) -> None:
+    """Refuse what is neither data nor the object that decides in their place."""
+    if isinstance(given, type) or not all(hasattr(given, member) for member in members):
+        raise UsageError(
+            f"data must be a path, a DataFrame, a Dataset, a Counter or a {kind}, not "
+            + _kind(given)
+        )
 
 
 def name_of(data: object, otherwise: str) -> str:
@@ -202,11 +212,21 @@ def _dataset(
 
 def _require_data(data: object) -> None:
     if not is_data(data):
-        kind = type(data).__name__
-        article = "an" if kind[0].lower() in "aeiou" else "a"
         raise UsageError(
-            f"data must be a path, a DataFrame, a Dataset or a Counter, not {article} {kind}"
+            f"data must be a path, a DataFrame, a Dataset or a Counter, not {_kind(data)}"
         )
+
+
+def _kind(given: object) -> str:
+    """What something is that it should not be; others have frames and arrays too."""
+    if given is None:
+        return "None"
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    kind, package = type(given).__name__, type(given).__module__.partition(".")[0]
+    if package not in ("builtins", "gml", "__main__"):
+        kind = f"{package} {kind}"
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
 
 
 def _refuse_reading(given: Collection[str], data: Dataset | Counter) -> None:

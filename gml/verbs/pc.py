@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -11,15 +11,17 @@ from gml.counts.counter import Counter
 from gml.errors import UsageError, parameter
 from gml.formats.test_log import TestLog
 from gml.graph.knowledge import Knowledge
-from gml.independence.base import CITest, as_test
+from gml.independence.base import CITest, IndependenceTest, as_test
+from gml.independence.registry import TESTS
 from gml.learners import pc as learner
 from gml.learners.pc import PcResult as PcResult
 from gml.learners.skeleton import Log
 from gml.progress import Deadline, reporter
 from gml.verbs.choosing import ChosenTest, choose_test
 from gml.verbs.colliders import shown_collider, warn_of_contradictions
+from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers, known_of
-from gml.verbs.opening import Data, is_data, open_data
+from gml.verbs.opening import Data, is_data, open_data, require_decider
 from gml.verbs.recording import described, learned_by, records_keywords
 
 ALPHA = 0.01
@@ -70,6 +72,7 @@ class PcSettings:
 
 
 @records_keywords
+@answers_misspelling(TESTS)
 def pc(
     data: Data | CITest,
     *,
@@ -84,7 +87,7 @@ def pc(
     tiers: Tiers = (),
     max_seconds: float | None = None,
     threads: int | None = None,
-    log: TestLog | None = None,
+    test_log: TestLog | str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> PcResult:
     """Learn a CPDAG by independence tests (the PC algorithm, order-independent).
@@ -111,8 +114,8 @@ def pc(
         Stop after this time with what is there; the result says so.
     threads
         Threads; all cores by default.
-    log
-        Takes every test, for `gml.explain`.
+    test_log
+        A file for every test, which `gml.explain` reads; or a `TestLog`.
     **options
         Options of the test (`gml.TESTS[test].options`), and how to read the data; see `gml.read`.
 
@@ -125,30 +128,32 @@ def pc(
     """
     deadline = Deadline(max_seconds)
     if not is_data(data):
-        given = as_test(cast("CITest", data))
-        return _by_given_test(
-            given,
-            options,
-            alpha=ALPHA if alpha is None else alpha,
-            max_cond=max_cond,
-            colliders=colliders,
-            on_insufficient=on_insufficient,
-            knowledge=known_of(given.names, knowledge, require, forbid, tiers),
-            deadline=deadline,
-            log=None if log is None else log.test,
+        given = _given_test(data, test, options)
+        level = ALPHA if alpha is None else alpha
+        how: dict[str, Any] = {
+            "colliders": colliders,
+            "on_insufficient": on_insufficient,
+            "max_cond": max_cond,
+        }
+        known = known_of(given.names, knowledge, require, forbid, tiers)
+        return _logged(
+            lambda log: learner.pc(
+                given, alpha=level, **how, knowledge=known, deadline=deadline, log=log
+            ),
+            test_log,
+            (given.names, {"test": given.name, "alpha": level, **how}, known),
         )
     chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
     settings = PcSettings(chosen, max_cond, colliders, on_insufficient)
     chosen.require_reachable_level()
     counter = open_data(data, undeclared=chosen.undeclared, threads=threads, **reading)
-    known = known_of([v.name for v in counter.variables], knowledge, require, forbid, tiers)
-    if log is not None:
-        log.begin([v.name for v in counter.variables], settings.shown, known)
-    result = settings.learn(
-        counter, threads, knowledge=known, deadline=deadline, log=None if log is None else log.test
+    names = [v.name for v in counter.variables]
+    known = known_of(names, knowledge, require, forbid, tiers)
+    result = _logged(
+        lambda log: settings.learn(counter, threads, knowledge=known, deadline=deadline, log=log),
+        test_log,
+        (names, settings.shown, known),
     )
-    if log is not None:
-        log.finish(result)
     _report(result)
     learning = learned_by("pc", counter, settings.shown, known).also(
         tests=sum(result.tests),
@@ -160,12 +165,33 @@ def pc(
     return described(result, counter, learning)
 
 
-def _by_given_test(test: CITest, options: Mapping[str, Any], **settings: Any) -> PcResult:
-    if options:
+def _given_test(data: object, test: str, options: Mapping[str, Any]) -> IndependenceTest:
+    """Return the test that was given in place of data, which has a name and options already."""
+    require_decider(data, "test", "names", "__call__")
+    decided = [*options, *(["test"] if test != "auto" else [])]
+    if decided:
         raise UsageError(
-            f"{', '.join(map(parameter, options))}: a test that is given has its options"
+            f"{', '.join(map(parameter, decided))}: a test that is given has its options"
         )
-    return learner.pc(test, **settings)
+    return as_test(cast("CITest", data))
+
+
+def _logged(
+    learn: Callable[[Log | None], PcResult],
+    test_log: TestLog | str | os.PathLike[str] | None,
+    run: tuple[Sequence[str], dict[str, Any], Knowledge],
+) -> PcResult:
+    """Learn, with every test on file if that is wanted."""
+    if isinstance(test_log, str | os.PathLike):
+        with TestLog(test_log) as opened:
+            return _logged(learn, opened, run)
+    if test_log is None:
+        result = learn(None)
+    else:
+        test_log.begin(*run)
+        result = learn(test_log.test)
+        test_log.finish(result)
+    return result
 
 
 def _report(result: PcResult) -> None:

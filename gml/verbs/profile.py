@@ -12,12 +12,14 @@ from gml.data.profile import Profile
 from gml.data.profile import profile as profile_of
 from gml.errors import CannotAnswer, place
 from gml.progress import reporter
+from gml.verbs.keywords import answers_misspelling
 from gml.verbs.opening import name_of, options_for, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@answers_misspelling()
 def profile(
     data: str | os.PathLike[str] | pd.DataFrame | Dataset, **reading: Unpack[ReadingKeywords]
 ) -> Profile:

@@ -7,20 +7,28 @@ command line adds the options that were given.
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from gml.counts.counter import Counter
+from gml.data.options import names_of
 from gml.formats.knowledge import as_json
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.graph.provenance import Provenance
+from gml.model.bayesnet import BayesNet
+from gml.verbs.keywords import parameters_of
 
 _Parameters = ParamSpec("_Parameters")
 # What changes nothing in the result, and what has an entry of its own.
-_NOT_RECORDED = {"threads", "digest", "log", "trace", "knowledge", "start", "levels"}
+_NOT_RECORDED = {
+    *("threads", "test_log", "trace"),
+    *("data", "graph", "knowledge", "start", "against", "levels"),
+}
+_NAMES = {"columns", "exclude", "na", "numeric", "order", "phases"}
 
 
 class _Learned(Protocol):
@@ -34,12 +42,13 @@ _Result = TypeVar("_Result", bound=_Learned)
 def records_keywords(
     function: Callable[_Parameters, _Result],
 ) -> Callable[_Parameters, _Result]:
-    """Put the keywords of a call into the provenance of the graphs that it returns."""
+    """Put what was asked for into the provenance of the graphs or the model that is returned."""
+    names = parameters_of(inspect.unwrap(function))
 
     @functools.wraps(function)
     def wrapper(*args: _Parameters.args, **keywords: _Parameters.kwargs) -> _Result:
         result = function(*args, **keywords)
-        options = plain_keywords(keywords)
+        options = plain_keywords({**dict(zip(names, args, strict=False)), **keywords})
         return with_provenance(result, lambda said: said.also(options=options) if said else said)
 
     return wrapper
@@ -48,7 +57,7 @@ def records_keywords(
 def plain_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keywords that a file can hold and that bear on the result."""
     return {
-        name: _plain(value)
+        name.rstrip("_"): list(names_of(name, value)) if name in _NAMES else _plain(value)
         for name, value in sorted(keywords.items())
         if name not in _NOT_RECORDED and _is_plain(value)
     }
@@ -60,6 +69,8 @@ def with_provenance(
     levels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> _Result:
     """Return a result whose graphs say otherwise how they were learned; with levels if given."""
+    if isinstance(result, BayesNet):
+        return replace(result, learning=change(result.learning))
     changed = {}
     for name in ("graph", "dag"):
         graph = getattr(result, name, None)

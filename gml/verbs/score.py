@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any, cast
 from gml.counts.counter import Counter, rows_counted
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
-from gml.data.options import ReadingKeywords, reading_options
+from gml.data.options import ReadingKeywords, names_of, reading_options
 from gml.data.resampling import folds as folds_of
-from gml.errors import GraphError, UsageError, listing, parameter
+from gml.errors import GraphError, UsageError, listing, parameter, require_least
+from gml.formats.reports.scores import rows_of_graphs
 from gml.model.heldout import held_out_loss, with_common_levels
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
+from gml.scores.registry import SCORES
 from gml.verbs.choosing import ChosenScore, choose_scores
-from gml.verbs.frames import frame_of
+from gml.verbs.frames import frame_of, shown_rows
 from gml.verbs.graphs import GivenGraph, GraphLike, declared_levels, given_graph
-from gml.verbs.opening import Data, declaring, open_data
+from gml.verbs.keywords import answers_misspelling
+from gml.verbs.opening import Data, declaring, name_of, open_data
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 Splits = Callable[[], Iterable[tuple[Dataset | Counter, Dataset | Counter]]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoreReport(Sequence[ScoredGraph]):
     """Scored graphs, the best first, and the number of rows.
 
@@ -45,16 +48,13 @@ class ScoreReport(Sequence[ScoredGraph]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each graph, or for each node and the graph as a whole."""
-        from gml.formats.reports.scores import rows_of_graphs
-
         return frame_of(rows_of_graphs(self.graphs, self.rows))
 
     def __repr__(self) -> str:
-        best = self.graphs[0]
-        shown = ", ".join(f"{name} {value:.3f}" for name, value in best.scores.items())
-        return f"<ScoreReport: {len(self)} graphs, best {best.graph}: {shown}>"
+        return shown_rows("ScoreReport", rows_of_graphs(self.graphs, self.rows))
 
 
+@answers_misspelling(SCORES)
 def score(
     data: Data,
     graphs: GraphLike | Sequence[GraphLike],
@@ -100,11 +100,11 @@ def score(
     --------
     >>> import gml
     >>> gml.score("sample_data/asia.csv", "sample_data/asia.dot", score=["bic", "bdeu"])
-    <ScoreReport: 1 graphs, best sample_data/asia.dot: bic -11184.093, bdeu -11170.223>
+    ScoreReport(1 row)
+    graph                      bic      bdeu  dim
+    sample_data/asia.dot  -11184.1  -11170.2   18
     """
-    chosen, reading = choose_scores(
-        [score] if isinstance(score, str) else score, edge_penalty, options
-    )
+    chosen, reading = choose_scores(names_of("score", score), edge_penalty, options)
     _require_fitting(reading, holdout, folds, fail_under, prior, seed)
     several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
     given = _given_graphs([*several, *([] if compare_to is None else [compare_to])], chosen)
@@ -186,6 +186,7 @@ def _require_fitting(
         raise UsageError(
             f"{parameter('prior')} is for {parameter('holdout')} and {parameter('folds')}"
         )
+    require_least(2, folds=folds)
     if folds is None and seed is not None:
         raise UsageError(f"{parameter('seed')} is for {parameter('folds')}")
     if reading.get("weights_fractional") is not None and folds is not None:
@@ -244,7 +245,9 @@ def _splits(
     }
     others = {name: how for name, how in options.cut.items() if name not in cut}
     same = {**reading, "levels": options.levels, "bins": None, "cut": others or None}
-    name = holdout if isinstance(holdout, str) else "the holdout"
+    if isinstance(holdout, Dataset | Counter):
+        same = {}
+    name = name_of(holdout, "the holdout")
     predicted = open_data(
         holdout,
         used=GivenGraph(first.graph, name).columns(),

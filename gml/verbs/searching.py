@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from gml.counts.counter import Counter, rows_counted
 from gml.errors import UsageError, parameter
+from gml.formats.search_trace import written_trace
 from gml.graph.knowledge import Knowledge
 from gml.graph.provenance import Provenance
-from gml.learners.search import SearchResult
+from gml.learners.search import SearchResult, Trace
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, as_score
 from gml.verbs.choosing import ChosenScore, choose_scores
 from gml.verbs.knowing import Arcs, Tiers, known_of
-from gml.verbs.opening import Data, is_data, open_data
+from gml.verbs.opening import Data, is_data, open_data, require_decider
 from gml.verbs.recording import described, learned_by
 
 _Found = TypeVar("_Found", bound=SearchResult)
@@ -114,13 +116,26 @@ def request_search(
     """Check the options of a search before anything is read."""
     deadline = Deadline(max_seconds)
     if not is_data(data):
-        if options:
+        require_decider(data, "score", "names", "local")
+        named = {"score": score != "bic", "edge_penalty": edge_penalty}
+        decided = [*options, *(name for name, is_given in named.items() if is_given)]
+        if decided:
             raise UsageError(
-                f"{', '.join(map(parameter, options))}: a score that is given has its options"
+                f"{', '.join(map(parameter, decided))}: a score that is given has its options"
             )
         return SearchRequest(command, data, None, max_parents, {}, threads, deadline)
     (chosen,), reading = choose_scores([score], edge_penalty, options)
     return SearchRequest(command, data, chosen, max_parents, reading, threads, deadline)
+
+
+@contextmanager
+def tracing(trace: Trace | str | os.PathLike[str] | None) -> Iterator[Trace | None]:
+    """Yield what takes the steps of a search; a path is a CSV file that appears whole."""
+    if isinstance(trace, str | os.PathLike):
+        with written_trace(trace) as told:
+            yield told
+    else:
+        yield trace
 
 
 def require_restarts(restarts: int, perturb: int | None, seed: int | None) -> int:

@@ -155,8 +155,8 @@ def test_numbers():
         (lambda net: net.query(["lung", 3]), "`target` must be a name or a list of names"),
         (lambda net: net.predict(pd.DataFrame(), "lungs"), "did you mean 'lung'"),
         (
-            lambda net: net.predict("rows.csv", "lung"),
-            "must be a Dataset or a DataFrame, not a str",
+            lambda net: net.predict(["rows.csv"], "lung"),
+            "must be a path, a Dataset or a DataFrame, not a list",
         ),
         (lambda net: net.predict(pd.DataFrame(), "lung", missing="x"), "`missing` must be"),
         (lambda net: query(net, "lung", mpe=True), "for some, `map` and `target`"),

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,30 +35,10 @@ from gml.model.fit import fit
 from gml.model.heldout import held_out_loss, log_likelihood
 from gml.scores.base import total
 from gml.scores.registry import SCORES
+from tests.toy_engine import BLOCKS, as_list
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "engines.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 TABLE_TESTS = [name for name in TESTS if name != "fisher-z"]
 TABLE_SCORES = [name for name in SCORES if not name.endswith("-g") and name != "bge"]
-
-
-def namespace_of_the_page():
-    namespace = {}
-    for block in BLOCKS:
-        exec(compile(block, "docs/engines.md", "exec"), namespace)
-    return namespace
-
-
-ListCounter = namespace_of_the_page()["ListCounter"]
-
-
-def as_list(data):
-    """The engine of the page over the same rows."""
-    labels = [
-        [variable.levels[code] for code in column.tolist()]
-        for variable, column in zip(data.variables, data.columns, strict=True)
-    ]
-    return ListCounter(data.variables, list(zip(*labels, strict=True)))
 
 
 def content(value):

@@ -219,8 +219,14 @@ def test_what_is_no_data_or_no_model_is_refused(folder):
         UsageError, match="data must be a path, a DataFrame, a Dataset or a Counter, not a list"
     ):
         gml.check([1, 2], folder / "model.json")
-    with pytest.raises(UsageError, match="a Graph is no model; give a path or a BayesNet"):
-        gml.check(ASIA, gml.read_graph(GRAPH))
+    graph = gml.read_graph(GRAPH)
+    for ask in (
+        lambda: gml.check(ASIA, graph),
+        lambda: gml.query(graph, "lung"),
+        lambda: gml.sample(graph, 3),
+    ):
+        with pytest.raises(UsageError, match="a Graph is no model; give a path or a BayesNet"):
+            ask()
 
 
 def test_a_report_fits_a_screen_and_becomes_a_frame(folder):
@@ -406,8 +412,8 @@ def test_compare(folder, written, tmp_path):
     assert [pair.found for pair in by_object] == [pair.found for pair in found]
     assert by_object[0].b == "graph 1"
     assert list(found.to_frame()["shd"]) == [pair["shd"] for pair in expected["pairs"]]
-    with pytest.raises(UsageError, match="`view` must be 'cpdag' or 'dag', not 'pag'"):
-        gml.compare(GRAPH, GRAPH, view="pag")
+    with pytest.raises(UsageError, match="`as_` must be one of cpdag, dag, not 'pag'"):
+        gml.compare(GRAPH, GRAPH, as_="pag")
     with pytest.raises(UsageError, match="at least one graph"):
         gml.compare(GRAPH)
 

@@ -171,7 +171,7 @@ def test_a_repr_fits_on_a_screen():
     graph = Graph.from_edges(names, [(a, "-->", b) for a, b in itertools.pairwise(names)])
     assert repr(graph).startswith("<Graph: dag, 200 nodes, 199 edges: n0 --> n1, ")
     assert len(repr(graph)) < 200
-    assert repr(Graph.from_edges(["a\nb"], [])) == "<Graph: dag, 1 nodes, 0 edges>"
+    assert repr(Graph.from_edges(["a\nb"], [])) == "<Graph: dag, 1 node, 0 edges>"
 
 
 def test_equality_sees_marks_and_attributes():

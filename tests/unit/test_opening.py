@@ -75,7 +75,7 @@ def test_reading_is_over_for_what_was_read(path):
 
 
 @pytest.mark.parametrize(
-    "data,what", [([1], "a list"), (3, "an int"), (None, "a NoneType"), (np.zeros(3), "a ndarray")]
+    "data,what", [([1], "a list"), (3, "an int"), (None, "None"), (np.zeros(3), "a numpy ndarray")]
 )
 def test_nothing_else_is_data(data, what):
     with pytest.raises(

@@ -59,7 +59,7 @@ def command(
     if fail_on_difference and max_shd is not None:
         raise UsageError("--fail-on-difference is --max-shd 0: give one of them")
     graphs = [claim_input(path, "graph", several=True) for path in graph_paths]
-    found = compare(*graphs, view=view)
+    found = compare(*graphs, as_=view)
     out.write(found.pairs)
     most = 0 if fail_on_difference else max_shd
     return 1 if most is not None and found.distance > most else 0

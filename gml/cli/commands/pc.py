@@ -92,7 +92,7 @@ def command(
         out.write(averaged.dag if dag else averaged.graph)
         return exit_code(averaged)
     with nullcontext() if test_log is None else TestLog(test_log) as log:
-        result = pc(data.path, log=log, **keywords)
+        result = pc(data.path, test_log=log, **keywords)
         # First: a format may refuse the names, and then no other file appears either.
         out.write(result.dag if dag else result.graph)
         if separators is not None:

@@ -18,7 +18,7 @@ from gml.cli.shared.score_options import score_options
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
-    from gml.learners.search import Step, Trace
+    from gml.learners.search import Trace
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -88,16 +88,7 @@ def _tracing(path: str | None, safe_csv: bool) -> Iterator[Trace | None]:
     if path is None:
         yield None
         return
-    from gml.atomic import whole_file
-    from gml.formats.search_trace import HEADER, record
+    from gml.formats.search_trace import written_trace
 
-    with whole_file(path) as file:
-        file.write(HEADER)
-        number = 0
-
-        def write(step: Step) -> None:
-            nonlocal number
-            number += 1
-            file.write(record(number, step, safe_csv=safe_csv))
-
-        yield write
+    with written_trace(path, safe_csv=safe_csv) as trace:
+        yield trace
