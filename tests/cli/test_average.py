@@ -270,14 +270,14 @@ def test_missing_values_are_for_tests_alone(gml, web, tmp_path):
 def test_out_of_time(web, tmp_path, monkeypatch, capsys):
     """What was ready is averaged; the clock is left out of it."""
     from gml.cli.main import run
-    from gml.verbs import average
+    from gml.verbs import over_samples
 
-    whole = average.learn_replicates
+    whole = over_samples.learn_replicates
 
     def three(learn, samples, **options):
         return whole(learn, itertools.islice(samples, 3), **options)
 
-    monkeypatch.setattr(average, "learn_replicates", three)
+    monkeypatch.setattr(over_samples, "learn_replicates", three)
     path = tmp_path / "graph.json"
     assert run(["average", str(web), "--by", "hc", "--max-seconds", "900", "-o", str(path)]) == 5
     learning = json.loads(path.read_text())["graph"]["learning"]
