@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gml.counts.counter import Counter
-from gml.data.options import Undeclared
 from gml.errors import UsageError, parameter
-from gml.independence.base import CounterTest
-from gml.independence.multiplicity import METHODS as ADJUSTMENTS
-from gml.independence.registry import TESTS, check_test, make_test
+from gml.independence.registry import ADJUSTMENTS, TESTS, check_test, make_test
 from gml.parameters import FOR_LABELS, LABELS, options_of
-from gml.scores.base import DecomposableScore, FamilyScore
 from gml.scores.registry import (
     EDGE_PENALTY,
     SCORES,
@@ -21,6 +16,12 @@ from gml.scores.registry import (
     make_score,
     scores_of_numbers,
 )
+
+if TYPE_CHECKING:
+    from gml.counts.counter import Counter
+    from gml.data.options import Undeclared
+    from gml.independence.base import CounterTest
+    from gml.scores.base import DecomposableScore, FamilyScore
 
 __all__ = [
     "ADJUSTMENTS",

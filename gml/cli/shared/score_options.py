@@ -12,7 +12,7 @@ from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.parameter_types import NameList
 from gml.errors import UsageError
-from gml.parameters import Described, options_of, owners_of
+from gml.parameters import Entry, options_of, owners_of
 from gml.verbs.choosing import EDGE_PENALTY, SCORES, TESTS, scores_of_numbers
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -29,7 +29,7 @@ def score_options(
     several: bool = True,
     default: str | Callable[[], str] = "bic",
     show_default: bool | str = True,
-    shared: Mapping[str, Described] | None = None,
+    shared: Mapping[str, Entry] | None = None,
 ) -> Callable[[Function], Function]:
     """--score and what belongs to it, injected in `keywords`; one score unless `several`.
 
