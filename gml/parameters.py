@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from gml.errors import UsageError, parameter
 
@@ -27,8 +27,7 @@ FOR_LABELS = ("bins", "discretize", "cut", "cuts", "levels")
 _LEAST_PRIOR = 1e-100
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One option: its name in Python, its kind, its default, one line of help, and its bounds."""
 
     name: str
@@ -87,7 +86,7 @@ ESS = prior_rows("ess", "Equivalent sample size of the prior")
 """What the Bayesian test and scores alike have."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Entry:
     """A test or score of a registry: its facts, and where the class is that computes it."""
 

@@ -26,7 +26,7 @@ FOR_P_VALUES = ("alpha", "adjust")
 """Parameters about a level, which mean nothing to a test without p-values."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class KnownTest(Entry):
     """An entry of TESTS, which makes the test when it is called with a counter."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gml.scores.base import DecomposableScore, FamilyScore
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class KnownScore(Entry):
     """An entry of SCORES, which makes the score when it is called with a counter.
 

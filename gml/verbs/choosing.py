@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gml.errors import UsageError, parameter
 from gml.independence.registry import ADJUSTMENTS, TESTS, check_test, make_test
@@ -36,8 +35,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class ChosenTest:
+class ChosenTest(NamedTuple):
     """A test, its level, and the options given for it."""
 
     name: str
@@ -90,8 +88,7 @@ def choose_test(
     return ChosenTest(name, alpha, own), rest
 
 
-@dataclass(frozen=True)
-class ChosenScore:
+class ChosenScore(NamedTuple):
     """A score, and the options given for it."""
 
     name: str
