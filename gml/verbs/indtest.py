@@ -15,16 +15,16 @@ from gml.data.columns import Choice
 from gml.errors import UsageError, parameter, unknown_name
 from gml.formats.reports.tests import numbers_of, probability
 from gml.independence.base import IndependenceTest, ResultArrays
-from gml.independence.implied import each_implied
 from gml.independence.multiplicity import adjusted
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.choosing import choose_test
-from gml.verbs.graphs import GraphLike, given_graph
 from gml.verbs.opening import Data, open_data
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from gml.verbs.graphs import GraphLike
 
 Question = tuple[str, str, tuple[str, ...]]
 Record = dict[str, Any]
@@ -243,6 +243,9 @@ def _pairs(names: Sequence[str], given: tuple[str, ...]) -> _Questions:
 
 
 def _implied(given: GraphLike) -> tuple[Callable[[Sequence[str]], _Questions], Choice]:
+    from gml.independence.implied import each_implied
+    from gml.verbs.graphs import given_graph
+
     found = given_graph(given)
     graph = found.graph
     n_nodes = len(graph.names)

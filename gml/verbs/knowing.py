@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 
 from gml.errors import DataError, UsageError, unknown_name
-from gml.formats.knowledge import read_knowledge
 from gml.graph.knowledge import Knowledge
 
 Arcs = Sequence[tuple[str, str]]
@@ -33,6 +32,8 @@ def known_of(
         if name not in known:
             raise UsageError(unknown_name("column", name, names))
     if isinstance(knowledge, str | os.PathLike):
+        from gml.formats.knowledge import read_knowledge
+
         from_file = read_knowledge(knowledge)
         for name in from_file.names:
             if name not in known:

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from gml.counts.counter import Counter
-from gml.formats.knowledge import as_json
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.graph.provenance import Provenance
@@ -91,7 +90,11 @@ def learned_by(
         rows=counter.n if rows is None else rows,
         data=counter.digest,
     )
-    return learning.also(knowledge=as_json(knowledge)) if knowledge else learning
+    if not knowledge:
+        return learning
+    from gml.formats.knowledge import as_json
+
+    return learning.also(knowledge=as_json(knowledge))
 
 
 def _is_plain(value: Any) -> bool:

@@ -10,9 +10,7 @@ from gml.counts.counter import Counter, rows_counted
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.options import ReadingKeywords, reading_options
-from gml.data.resampling import folds as folds_of
 from gml.errors import GraphError, UsageError, listing, parameter
-from gml.model.heldout import held_out_loss, with_common_levels
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.verbs.choosing import ChosenScore, choose_scores
 from gml.verbs.graphs import GivenGraph, GraphLike, declared_levels, given_graph
@@ -128,6 +126,8 @@ def score(
         for some in given
     ]
     if holdout is not None or folds is not None:
+        from gml.model.heldout import held_out_loss
+
         splits = _splits(counter, holdout, folds, seed or 0, given[0], levels, reading)
         ess = options.get("ess", 1.0)
         found = [
@@ -231,8 +231,12 @@ def _splits(
 ) -> Splits:
     """What to fit on and what to predict, made anew for each graph rather than kept."""
     if folds is not None:
+        from gml.data.resampling import folds as folds_of
+
         rows = counter.require_rows(parameter("folds"))
         return lambda: folds_of(rows, folds, seed=seed)
+    from gml.model.heldout import with_common_levels
+
     assert holdout is not None
     # Intervals that were chosen on the data hold for the others too.
     options = reading_options(**declaring(cast("ReadingKeywords", reading), levels))
