@@ -6,33 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gml.errors import UsageError, parameter
-from gml.independence.registry import ADJUSTMENTS, TESTS, check_test, make_test
+from gml.independence.registry import TESTS, check_test, make_test
 from gml.parameters import FOR_LABELS, LABELS, options_of
-from gml.scores.registry import (
-    EDGE_PENALTY,
-    SCORES,
-    check_scores,
-    make_score,
-    scores_of_numbers,
-)
+from gml.scores.registry import SCORES, check_scores, make_score
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
     from gml.data.options import Undeclared
     from gml.independence.base import CounterTest
     from gml.scores.base import DecomposableScore, FamilyScore
-
-__all__ = [
-    "ADJUSTMENTS",
-    "EDGE_PENALTY",
-    "SCORES",
-    "TESTS",
-    "ChosenScore",
-    "ChosenTest",
-    "choose_scores",
-    "choose_test",
-    "scores_of_numbers",
-]
 
 
 class ChosenTest(NamedTuple):

@@ -10,12 +10,14 @@ import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from gml.counts.counter import Counter
 from gml.graph.graph import Graph
-from gml.graph.knowledge import Knowledge
 from gml.graph.provenance import Provenance
+
+if TYPE_CHECKING:
+    from gml.graph.knowledge import Knowledge
 
 _Parameters = ParamSpec("_Parameters")
 # What changes nothing in the result, and what has an entry of its own.

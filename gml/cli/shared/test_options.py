@@ -11,7 +11,7 @@ from gml.cli.shared.common_options import alpha_option
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.parameters import Entry, options_of, owners_of
-from gml.verbs.choosing import TESTS
+from gml.verbs.registered_tests import TESTS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
