@@ -1,16 +1,18 @@
-"""Options that tests and scores declare: their names, the values they take, what they are for.
+"""What registries know of tests and scores before there are data, and of the options they take.
 
-A test or score lists its options once. What checks values given in Python, what the command line
-declares, and the tables in the documentation all read that list.
+An entry states each fact once. What checks values given in Python, what the command line declares,
+and the tables in the documentation all read it there; what computes is loaded when it is wanted, so
+that asking for help does not wait for it.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple
 
 from gml.errors import UsageError, parameter
 
@@ -25,8 +27,7 @@ FOR_LABELS = ("bins", "discretize", "cut", "cuts", "levels")
 _LEAST_PRIOR = 1e-100
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One option: its name in Python, its kind, its default, one line of help, and its bounds."""
 
     name: str
@@ -85,15 +86,50 @@ ESS = prior_rows("ess", "Equivalent sample size of the prior")
 """What the Bayesian test and scores alike have."""
 
 
-class Described(Protocol):
-    """What a registry knows of an entry."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Entry:
+    """A test or score of a registry: its facts, and where the class is that computes it."""
 
-    @property
-    def options(self) -> tuple[Option, ...]:
-        """The options that the entry takes."""
+    name: str
+    home: str | Callable[..., Any]
+    """The class, or where it is: `module:Class`."""
+    summary: str
+    """What it is, in a few words."""
+    formula: str
+    """What it computes."""
+    columns: tuple[str, ...] = (LABELS,)
+    """The kinds of columns that it can use."""
+    options: tuple[Option, ...] = ()
+
+    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a checked value for each option: what was given, else its default.
+
+        Examples
+        --------
+        >>> entry = Entry(name="bdeu", home="…", summary="…", formula="…", options=(ESS,))
+        >>> entry.values({"ess": 10})
+        {'ess': 10.0}
+        """
+        known = [option.name for option in self.options]
+        for name in given:
+            if name not in known:
+                takes = ", ".join(map(parameter, known)) or "none"
+                raise UsageError(f"{self.name} has no option {parameter(name)}; it takes {takes}")
+        return {
+            option.name: option.checked(given.get(option.name, option.default))
+            for option in self.options
+        }
+
+    def load(self) -> Callable[..., Any]:
+        """Return the class."""
+        if not isinstance(self.home, str):
+            return self.home
+        module, _, name = self.home.partition(":")
+        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        return found
 
 
-def options_of(registry: Mapping[str, Described]) -> dict[str, Option]:
+def options_of(registry: Mapping[str, Entry]) -> dict[str, Option]:
     """Return the options of all entries by name, each once."""
     found: dict[str, Option] = {}
     for entry in registry.values():
@@ -102,28 +138,10 @@ def options_of(registry: Mapping[str, Described]) -> dict[str, Option]:
     return found
 
 
-def owners_of(registry: Mapping[str, Described], option: str) -> list[str]:
+def owners_of(registry: Mapping[str, Entry], option: str) -> list[str]:
     """Return the names of the entries that take an option."""
     return [
         name
         for name, entry in registry.items()
         if option in [declared.name for declared in entry.options]
     ]
-
-
-def values_of(entry: str, options: tuple[Option, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a checked value for each option of an entry: what was given, else its default.
-
-    Examples
-    --------
-    >>> values_of("bdeu", (ESS,), {"ess": 10})
-    {'ess': 10.0}
-    """
-    known = [option.name for option in options]
-    for name in given:
-        if name not in known:
-            takes = ", ".join(map(parameter, known)) or "none"
-            raise UsageError(f"{entry} has no option {parameter(name)}; it takes {takes}")
-    return {
-        option.name: option.checked(given.get(option.name, option.default)) for option in options
-    }

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
-from gml.counts.opening import open_counts
 from gml.data.alignment import levels_first, with_levels_first
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.discretize import cuts_of_levels, interval_levels
@@ -92,6 +91,8 @@ class CheckedReading:
         """Read a file, of rows or of counts, or a frame."""
         path = None if is_frame(source) else os.fspath(source)
         if path is not None and path != "-" and is_count_file(path):
+            from gml.counts.opening import open_counts
+
             # Missing values were treated when counting: what was asked for is compared with that.
             options = replace(self.options, missing=self.asked.missing)
             return self.of_counter(

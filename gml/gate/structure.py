@@ -54,8 +54,8 @@ from gml.gate.tails import (
 from gml.gate.two_sample import MOST_ROWS, TRUSTED_EXPECTED
 from gml.graph.graph import Graph
 from gml.independence.base import ResultArrays
-from gml.independence.calibrated import CalibratedTest
 from gml.independence.implied import implied_independences
+from gml.independence.registry import TESTS
 from gml.resources import require_memory
 
 PERMUTATION, INCREASE = "permutation", "increase"
@@ -101,7 +101,7 @@ def structure_checks(
         parents = [position[parent.name] for parent in family.parents]
         others = (*parents[:k], *parents[k + 1 :])
         triples.append((parents[k], position[family.variable.name], others))
-    results = CalibratedTest(counter).batch(triples)
+    results = TESTS["auto"](counter).batch(triples)
     questions = [
         _independence(counter, implied[k], triples[k], results, k, references)
         for k in range(len(implied))

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Triple
 from gml.data.column_kinds import require_kinds
-from gml.parameters import LABELS, Option, values_of
+from gml.independence.registry import KnownTest
 
 INDEPENDENT = "independent"
 DEPENDENT = "dependent"
@@ -240,48 +240,24 @@ class _AdaptedTest(IndependenceTest):
 
 
 class CounterTest(IndependenceTest):
-    """A test over the columns of a counter, which describes itself.
+    """A test over the columns of a counter, made by its entry of the registry."""
 
-    What a class declares here is all that the command line, the checks of options and the
-    documentation know of the test.
-    """
-
-    summary: ClassVar[str] = ""
-    """What it is, in a few words."""
-    statistic: ClassVar[str] = "statistic"
-    """What the statistic is called."""
-    formula: ClassVar[str] = ""
-    """The statistic as a formula."""
-    rule: ClassVar[str] = "p ≤ α"
-    """When x and y are dependent."""
-    columns: ClassVar[tuple[str, ...]] = (LABELS,)
-    """The kinds of columns that it can use."""
-    p_value: ClassVar[bool] = False
-    """Whether it has a p-value, and so a level α."""
-    options: ClassVar[tuple[Option, ...]] = ()
-
-    def __init__(self, counter: Counter, *, threads: int | None = None, **options: Any) -> None:
-        """Take the options that the class declares; `threads` are for what is not counting."""
-        self._options = values_of(self.name, self.options, options)
-        require_kinds(self.name, self.columns, counter.variables)
+    def __init__(
+        self, facts: KnownTest, counter: Counter, *, threads: int | None = None, **options: Any
+    ) -> None:
+        """Take the options of the entry; `threads` are for what is not counting."""
+        self._options = facts.values(options)
+        require_kinds(facts.name, facts.columns, counter.variables)
+        self.name = facts.name
+        self.df_rule = self._options.get("df", facts.df_rule)
+        self._facts = facts
         self._counter = counter
         self._threads = threads
         self.names = tuple(variable.name for variable in counter.variables)
 
-    @classmethod
-    def statistic_at(cls, df: float | None) -> str:
-        """What the statistic of a result with so many degrees of freedom is called."""
-        return cls.statistic
-
-    @classmethod
-    def require_level(cls, alpha: float, options: Mapping[str, Any]) -> None:
-        """Refuse options with which the test could never reject at a level."""
-
 
 class PValueTest(CounterTest):
     """Judges by the p-value."""
-
-    p_value = True
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
         """ln p − ln α of each result."""

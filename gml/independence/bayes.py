@@ -24,21 +24,11 @@ from gml.independence.base import (
     settle_ties,
     verdict_of_margin,
 )
-from gml.independence.contingency import MIN_PER_CELL, describe, is_sufficient
-from gml.parameters import ESS, Option
-
-_LOG_BF = Option("log_bf", "real", 0.0, "Dependent if ln of the Bayes factor is above this")
+from gml.independence.contingency import describe, is_sufficient
 
 
 class BayesFactorTest(CounterTest):
     """Compares the two scores of x with and without y among its parents."""
-
-    name = "bayes"
-    summary = "the Bayes factor of dependence"
-    statistic = "ln BF"
-    formula = "ln BF = BDeu(x | y,Z) − BDeu(x | Z)"
-    rule = "ln BF > `log_bf`"
-    options = (ESS, _LOG_BF, MIN_PER_CELL)
 
     @property
     def _threshold(self) -> float:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import TableStatistics, Triple
 from gml.independence.base import PValueTest, ResultArrays
-from gml.independence.contingency import MIN_PER_CELL, describe, is_sufficient
+from gml.independence.contingency import describe, is_sufficient
 
 # Of the standard deviation of G that its mean may be off.
 _DENSE = 0.1
@@ -42,19 +42,6 @@ _LEAST_VARIANCE = 1e-6
 
 class CalibratedTest(PValueTest):
     """G² on dense tables, X² with its exact moments on sparse ones."""
-
-    name = "auto"
-    summary = "G on dense tables, X² by its exact moments on sparse ones"
-    statistic = "G or scaled X²"
-    formula = "G with adjusted df, or X²·2M/V"
-    rule = "p ≤ α, χ² distribution"
-    options = (MIN_PER_CELL,)
-    df_rule = "auto"
-
-    @classmethod
-    def statistic_at(cls, df: float | None) -> str:
-        """G has whole degrees of freedom."""
-        return "G" if df is not None and float(df).is_integer() else "scaled X²"
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""

@@ -14,13 +14,12 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import Counter, TableStatistics, Triple
+from gml.counts.counter import TableStatistics, Triple
 from gml.independence.base import (
     INSUFFICIENT,
     CIResult,
@@ -29,18 +28,6 @@ from gml.independence.base import (
     ResultArrays,
     settle_ties,
     verdict_of_margin,
-)
-from gml.parameters import Option
-
-MIN_PER_CELL = Option(
-    "min_per_cell", "real", 0.0, "Insufficient with fewer rows than this per cell; 0: off", least=0
-)
-DF = Option(
-    "df",
-    "choice",
-    "full",
-    "Degrees of freedom: all seen levels, or non-empty rows and columns",
-    choices=("full", "adjusted"),
 )
 
 
@@ -95,13 +82,6 @@ def describe(
 class ChiSquaredTest(PValueTest):
     """A statistic against the χ² distribution."""
 
-    rule = "p ≤ α, χ² distribution"
-    options = (DF, MIN_PER_CELL)
-
-    def __init__(self, counter: Counter, *, threads: int | None = None, **options: Any) -> None:
-        super().__init__(counter, threads=threads, **options)
-        self.df_rule = self._options["df"]
-
     @abstractmethod
     def _statistic(self, found: TableStatistics) -> NDArray[np.float64]:
         """The statistic of each table."""
@@ -123,11 +103,6 @@ class ChiSquaredTest(PValueTest):
 class GTest(ChiSquaredTest):
     """G², the likelihood ratio."""
 
-    name = "g"
-    summary = "the likelihood ratio G"
-    statistic = "G"
-    formula = "G"
-
     def _statistic(self, found: TableStatistics) -> NDArray[np.float64]:
         return found.g
 
@@ -135,25 +110,12 @@ class GTest(ChiSquaredTest):
 class PearsonTest(ChiSquaredTest):
     """Pearson's X²."""
 
-    name = "chi2"
-    summary = "Pearson's X²"
-    statistic = "X²"
-    formula = "X²"
-
     def _statistic(self, found: TableStatistics) -> NDArray[np.float64]:
         return found.x2
 
 
 class ThresholdTest(CounterTest):
     """Mutual information against the BIC threshold."""
-
-    name = "mi-threshold"
-    summary = "mutual information against the threshold of BIC"
-    statistic = "I"
-    formula = "I"
-    rule = "I > df·ln n/2n, full df: the edge raises BIC"
-    options = (MIN_PER_CELL,)
-    df_rule = "full"
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests; the statistic is I in nats."""

@@ -19,7 +19,7 @@ from gml import kernel
 from gml.counts.counter import Counter, Moments, Triple
 from gml.counts.exact_algebra import eliminate, require_regular
 from gml.independence.base import CIResult, PValueTest, ResultArrays
-from gml.parameters import NUMBERS
+from gml.independence.registry import KnownTest
 
 _MOST_KEPT = 1000
 
@@ -27,15 +27,10 @@ _MOST_KEPT = 1000
 class FisherZTest(PValueTest):
     """Partial correlation of numeric columns."""
 
-    name = "fisher-z"
-    summary = "the partial correlation of numbers"
-    statistic = "z"
-    formula = "√(n−|Z|−3)·atanh r, r the partial correlation"
-    rule = "two-sided normal p ≤ α"
-    columns = (NUMBERS,)
-
-    def __init__(self, counter: Counter, *, threads: int | None = None, **options: Any) -> None:
-        super().__init__(counter, threads=threads, **options)
+    def __init__(
+        self, facts: KnownTest, counter: Counter, *, threads: int | None = None, **options: Any
+    ) -> None:
+        super().__init__(facts, counter, threads=threads, **options)
         self._known: Moments | None = None
         self._keeps = len(self.names) <= _MOST_KEPT and not counter.missing
 

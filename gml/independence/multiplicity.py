@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import UsageError, parameter
-
-METHODS = ("none", "bonferroni", "holm", "bh", "by")
+from gml.independence.registry import ADJUSTMENTS
 
 
 def adjust(log_p: Sequence[float | None], method: str) -> list[float | None]:
@@ -33,9 +32,9 @@ def adjust(log_p: Sequence[float | None], method: str) -> list[float | None]:
 
 def adjusted(log_p: NDArray[np.float64], method: str) -> NDArray[np.float64]:
     """Return the same for arrays, in which NaN stands for no p-value."""
-    if method not in METHODS:
+    if method not in ADJUSTMENTS:
         raise UsageError(
-            f"{parameter('adjust')} must be one of {', '.join(METHODS)}, not {method!r}"
+            f"{parameter('adjust')} must be one of {', '.join(ADJUSTMENTS)}, not {method!r}"
         )
     if method == "none":
         return log_p

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Triple, tables_of
-from gml.errors import CannotAnswer, UsageError, parameter
+from gml.errors import CannotAnswer, parameter
 from gml.independence.base import INSUFFICIENT, CIResult, PValueTest, ResultArrays
-from gml.independence.contingency import MIN_PER_CELL, describe, is_sufficient
+from gml.independence.contingency import describe, is_sufficient
 from gml.kernel.pool import in_order
-from gml.parameters import Option
 from gml.progress import reporter
 from gml.resources import available_threads
 
@@ -30,31 +28,9 @@ _SLACK = 1e-9
 _CHUNK = 250
 _MOST_ROWS = 1 << 32
 
-_PERMUTATIONS = Option(
-    "permutations", "whole", 5000, "Tables to draw", least=1, most=10**9, metavar="B"
-)
-_SEED = Option("seed", "seed", 0, "Of the random numbers")
-
 
 class PermutationTest(PValueTest):
     """G against its permutation distribution."""
-
-    name = "permutation"
-    summary = "G against its permutation distribution"
-    statistic = "G"
-    formula = "G"
-    rule = "p = (1 + #{G* ≥ G − 10⁻⁹})/(B+1) ≤ α"
-    options = (_PERMUTATIONS, _SEED, MIN_PER_CELL)
-
-    @classmethod
-    def require_level(cls, alpha: float, options: Mapping[str, Any]) -> None:
-        """Refuse so few permutations that even the smallest p possible is above α."""
-        permutations = options.get("permutations", _PERMUTATIONS.default)
-        if 1 / (permutations + 1) > alpha:
-            raise UsageError(
-                f"{parameter('permutations', permutations)} cannot reach "
-                f"{parameter('alpha', alpha)}; use {math.ceil(1 / alpha) - 1} or more"
-            )
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
@@ -98,12 +74,12 @@ class PermutationTest(PValueTest):
 
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
         """Dependent iff p ≤ α; no verdict when even the smallest p possible is above α."""
-        if 1 / (self._options["permutations"] + 1) > alpha:
+        if self._facts.least_p(self._options) > alpha:
             return INSUFFICIENT
         return super().verdict(result, alpha, log_p)
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
         """ln p − ln α of each result; none when even the smallest p possible is above α."""
-        if 1 / (self._options["permutations"] + 1) > alpha:
+        if self._facts.least_p(self._options) > alpha:
             return np.full(len(results), np.nan)
         return super().margins(results, alpha)

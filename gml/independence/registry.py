@@ -1,39 +1,165 @@
 """The tests by their short labels, and the checks of what is asked of them.
 
-A test is a class that describes itself (`CounterTest`); whoever adds one writes its module and a
-line here.
+An entry is all that the command line, the checks of options and the documentation know of a test;
+whoever adds one writes the class that computes it (`CounterTest`) and its entry here. This module
+imports nothing that computes: commands read it when they declare their options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from gml.counts.counter import Counter
 from gml.errors import UsageError, parameter, unknown_name
-from gml.independence.base import CounterTest
-from gml.independence.bayes import BayesFactorTest
-from gml.independence.calibrated import CalibratedTest
-from gml.independence.contingency import GTest, PearsonTest, ThresholdTest
-from gml.independence.fisher_z import FisherZTest
-from gml.independence.permutation import PermutationTest
-from gml.parameters import FOR_LABELS, LABELS, options_of, owners_of
+from gml.parameters import ESS, FOR_LABELS, LABELS, NUMBERS, Entry, Option, options_of, owners_of
 
-TESTS: dict[str, type[CounterTest]] = {
-    test.name: test
-    for test in (
-        CalibratedTest,
-        GTest,
-        PearsonTest,
-        ThresholdTest,
-        BayesFactorTest,
-        PermutationTest,
-        FisherZTest,
-    )
-}
+if TYPE_CHECKING:
+    from gml.counts.counter import Counter
+    from gml.independence.base import CounterTest
+
+ADJUSTMENTS = ("none", "bonferroni", "holm", "bh", "by")
+"""How the p-values of many tests are adjusted (`gml.independence.multiplicity`)."""
 
 FOR_P_VALUES = ("alpha", "adjust")
 """Parameters about a level, which mean nothing to a test without p-values."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnownTest(Entry):
+    """An entry of TESTS, which makes the test when it is called with a counter."""
+
+    statistic: str
+    """What the statistic is called."""
+    scaled_statistic: str | None = None
+    """What it is called where its degrees of freedom are no whole number."""
+    rule: str = "p ≤ α"
+    """When x and y are dependent."""
+    p_value: bool = True
+    """Whether it has a p-value, and so a level α."""
+    df_rule: str | None = None
+    """How degrees of freedom are counted, where there are any and no option says it."""
+    draws: str | None = None
+    """The option with the number B of tables drawn: no p-value is then below 1/(B + 1)."""
+
+    def __call__(
+        self, counter: Counter, *, threads: int | None = None, **options: Any
+    ) -> CounterTest:
+        """Return the test over the columns of a counter."""
+        test: CounterTest = self.load()(self, counter, threads=threads, **options)
+        return test
+
+    def statistic_at(self, df: float | None) -> str:
+        """Return what the statistic of a result with so many degrees of freedom is called."""
+        if self.scaled_statistic is None or (df is not None and float(df).is_integer()):
+            return self.statistic
+        return self.scaled_statistic
+
+    def least_p(self, values: Mapping[str, Any]) -> float:
+        """Return what no p-value is below, by the values of all options."""
+        return 0.0 if self.draws is None else 1 / (values[self.draws] + 1)
+
+    def require_level(self, alpha: float, options: Mapping[str, Any]) -> None:
+        """Refuse options with which the test could never reject at a level."""
+        values = self.values(options)
+        if self.draws is not None and self.least_p(values) > alpha:
+            raise UsageError(
+                f"{parameter(self.draws, values[self.draws])} cannot reach "
+                f"{parameter('alpha', alpha)}; use {math.ceil(1 / alpha) - 1} or more"
+            )
+
+
+_MIN_PER_CELL = Option(
+    "min_per_cell", "real", 0.0, "Insufficient with fewer rows than this per cell; 0: off", least=0
+)
+_DF = Option(
+    "df",
+    "choice",
+    "full",
+    "Degrees of freedom: all seen levels, or non-empty rows and columns",
+    choices=("full", "adjusted"),
+)
+_LOG_BF = Option("log_bf", "real", 0.0, "Dependent if ln of the Bayes factor is above this")
+_PERMUTATIONS = Option(
+    "permutations", "whole", 5000, "Tables to draw", least=1, most=10**9, metavar="B"
+)
+_SEED = Option("seed", "seed", 0, "Of the random numbers")
+
+TESTS: dict[str, KnownTest] = {
+    test.name: test
+    for test in (
+        KnownTest(
+            name="auto",
+            home="gml.independence.calibrated:CalibratedTest",
+            summary="G on dense tables, X² by its exact moments on sparse ones",
+            statistic="G",
+            scaled_statistic="scaled X²",
+            formula="G with adjusted df, or X²·2M/V",
+            rule="p ≤ α, χ² distribution",
+            options=(_MIN_PER_CELL,),
+            df_rule="auto",
+        ),
+        KnownTest(
+            name="g",
+            home="gml.independence.contingency:GTest",
+            summary="the likelihood ratio G",
+            statistic="G",
+            formula="G",
+            rule="p ≤ α, χ² distribution",
+            options=(_DF, _MIN_PER_CELL),
+        ),
+        KnownTest(
+            name="chi2",
+            home="gml.independence.contingency:PearsonTest",
+            summary="Pearson's X²",
+            statistic="X²",
+            formula="X²",
+            rule="p ≤ α, χ² distribution",
+            options=(_DF, _MIN_PER_CELL),
+        ),
+        KnownTest(
+            name="mi-threshold",
+            home="gml.independence.contingency:ThresholdTest",
+            summary="mutual information against the threshold of BIC",
+            statistic="I",
+            formula="I",
+            rule="I > df·ln n/2n, full df: the edge raises BIC",
+            p_value=False,
+            options=(_MIN_PER_CELL,),
+            df_rule="full",
+        ),
+        KnownTest(
+            name="bayes",
+            home="gml.independence.bayes:BayesFactorTest",
+            summary="the Bayes factor of dependence",
+            statistic="ln BF",
+            formula="ln BF = BDeu(x | y,Z) − BDeu(x | Z)",
+            rule="ln BF > `log_bf`",
+            p_value=False,
+            options=(ESS, _LOG_BF, _MIN_PER_CELL),
+        ),
+        KnownTest(
+            name="permutation",
+            home="gml.independence.permutation:PermutationTest",
+            summary="G against its permutation distribution",
+            statistic="G",
+            formula="G",
+            rule="p = (1 + #{G* ≥ G − 10⁻⁹})/(B+1) ≤ α",
+            options=(_PERMUTATIONS, _SEED, _MIN_PER_CELL),
+            draws="permutations",
+        ),
+        KnownTest(
+            name="fisher-z",
+            home="gml.independence.fisher_z:FisherZTest",
+            summary="the partial correlation of numbers",
+            statistic="z",
+            formula="√(n−|Z|−3)·atanh r, r the partial correlation",
+            rule="two-sided normal p ≤ α",
+            columns=(NUMBERS,),
+        ),
+    )
+}
 
 
 def make_test(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,10 @@ from gml.data.dataset import Variable
 from gml.kernel.layout import STEP_KEEP, STEP_MAX
 from gml.model.factor import Factor
 from gml.model.junction_tree import build_tree
-from gml.model.log_elimination import LogElimination
 from gml.resources import budget_in_force
+
+if TYPE_CHECKING:
+    from gml.model.log_elimination import LogElimination
 
 _HEADER = 7
 
@@ -250,10 +252,16 @@ class TableElimination:
             self._last = self._program
             found = self._program.eliminate(self._numbers, bases)
             if found == -math.inf and self._supports_meet(bases):
-                self._last = LogElimination(*self._code)
+                self._last = self._in_logarithms()
                 found = self._last.eliminate(self._numbers, bases)
             log_p += found
         return log_p
+
+    def _in_logarithms(self) -> LogElimination:
+        # Seldom needed, and it brings the whole reference kernel.
+        from gml.model.log_elimination import LogElimination
+
+        return LogElimination(*self._code)
 
     def _supports_meet(self, bases: NDArray[np.int64]) -> bool:
         """Whether evidence of no weight that a double can hold is possible all the same."""
@@ -307,7 +315,7 @@ class TableElimination:
         for row in np.flatnonzero(log_p == -math.inf).tolist():
             if self._supports_meet(bases[row]):
                 some = slice(row, row + 1)
-                LogElimination(*self._code).marginals(
+                self._in_logarithms().marginals(
                     self._numbers, bases[some], places, out[some], log_p[some]
                 )
         found = {

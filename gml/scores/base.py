@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from gml.data.column_kinds import require_kinds
 from gml.errors import GraphError, UsageError, parameter, unknown_name
 from gml.graph.graph import Graph
 from gml.kernel.layout import LIKELIHOOD, FamilyRule
-from gml.parameters import LABELS, Option, values_of
+from gml.scores.registry import KnownScore
 
 RESOLUTION = 2.0**-20
 """Nats below which a difference is none."""
@@ -89,6 +89,10 @@ class DecomposableScore(ABC):
     def bounded_batch(self, families: Sequence[Family]) -> Bounded:
         """Score many families, with what no family of the child with more parents exceeds."""
         return self.batch(families), np.full(len(families), np.inf)
+
+    def with_edge_penalty(self, penalty: float) -> DecomposableScore:
+        """Return the score under a prior by which each edge costs so many nats."""
+        return EdgePrior(self, penalty) if penalty else self
 
     @property
     def held(self) -> int:
@@ -175,29 +179,14 @@ def add_up(names: Sequence[str], families: Sequence[Family], values: NDArray[np.
 
 
 class FamilyScore(DecomposableScore):
-    """A score over the columns of a counter, which describes itself.
+    """A score over the columns of a counter, made by its entry of the registry."""
 
-    What a class declares here is all that the command line, the checks of options and the
-    documentation know of the score.
-    """
-
-    equivalent = True
-    summary: ClassVar[str] = ""
-    """What it is, in a few words."""
-    formula: ClassVar[str] = ""
-    """What a node is worth given its parents."""
-    bayes_factors: ClassVar[bool] = False
-    """Whether differences are logarithms of Bayes factors, at least about."""
-    columns: ClassVar[tuple[str, ...]] = (LABELS,)
-    """The kinds of columns that it can use."""
-    likelihood: ClassVar[str] = "loglik"
-    """The score that is the plain likelihood of such columns."""
-    options: ClassVar[tuple[Option, ...]] = ()
-
-    def __init__(self, counter: Counter, **options: Any) -> None:
-        """Take the options that the class declares."""
-        self._options = values_of(self.name, self.options, options)
-        require_kinds(self.name, self.columns, counter.variables)
+    def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
+        """Take the options of the entry."""
+        self._options = facts.values(options)
+        require_kinds(facts.name, facts.columns, counter.variables)
+        self.name = facts.name
+        self.equivalent = facts.equivalent
         if counter.missing:
             raise UsageError(
                 f"scores compare families on the same rows; {parameter('missing', 'available')} is "

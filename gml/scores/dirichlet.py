@@ -37,20 +37,18 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, FamilyArray
 from gml.kernel.layout import DIRICHLET, OF_CELL, OF_SEEN, OF_TABLE, FamilyRule
-from gml.parameters import ESS, prior_rows
 from gml.scores.base import Bounded, FamilyScore
 from gml.scores.joint import MOST_COLUMNS, MOST_ROWS, JointValues
+from gml.scores.registry import KnownScore
 
 
 class DirichletScore(FamilyScore):
     """ln of the marginal likelihood under a symmetric prior."""
 
-    equivalent = False
-    bayes_factors = True
     _share = OF_CELL
 
-    def __init__(self, counter: Counter, **options: Any) -> None:
-        super().__init__(counter, **options)
+    def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
+        super().__init__(facts, counter, **options)
         self._rule = FamilyRule(DIRICHLET, self._share, self._prior_rows())
 
     @abstractmethod
@@ -74,10 +72,6 @@ class DirichletScore(FamilyScore):
 class K2(DirichletScore):
     """One prior row per cell."""
 
-    name = "k2"
-    summary = "marginal likelihood, one prior row per cell"
-    formula = "bdeu with α = 1"
-
     def _prior_rows(self) -> float:
         return 1.0
 
@@ -85,21 +79,12 @@ class K2(DirichletScore):
 class Bdj(DirichletScore):
     """Half a prior row per cell."""
 
-    name = "bdj"
-    summary = "marginal likelihood, half a prior row per cell"
-    formula = "bdeu with α = ½"
-
     def _prior_rows(self) -> float:
         return 0.5
 
 
 class Bd(DirichletScore):
     """As many prior rows per cell as asked for."""
-
-    name = "bd"
-    summary = "marginal likelihood, prior rows per cell as given"
-    formula = "bdeu with α = `prior_count`"
-    options = (prior_rows("prior_count", "Prior rows per cell"),)
 
     def _prior_rows(self) -> float:
         rows: float = self._options["prior_count"]
@@ -109,15 +94,10 @@ class Bd(DirichletScore):
 class Bdeu(DirichletScore):
     """ess prior rows, spread evenly over the table."""
 
-    name = "bdeu"
-    summary = "marginal likelihood, prior rows spread evenly over the table"
-    formula = "Σⱼ ln Γ(rα)/Γ(rα+nⱼ) + Σₖ ln Γ(α+nⱼₖ)/Γ(α), α = ess/(rq)"
-    equivalent = True
-    options = (ESS,)
     _share = OF_TABLE
 
-    def __init__(self, counter: Counter, **options: Any) -> None:
-        super().__init__(counter, **options)
+    def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
+        super().__init__(facts, counter, **options)
         self._joint: JointValues | None = None
 
     def _prior_rows(self) -> float:
@@ -148,10 +128,6 @@ class Bdeu(DirichletScore):
 class Bds(DirichletScore):
     """ess prior rows, spread evenly over the configurations of the parents that rows have."""
 
-    name = "bds"
-    summary = "marginal likelihood, prior rows spread over the configurations seen"
-    formula = "bdeu with α = ess/(r·configurations seen), on those"
-    options = (ESS,)
     _share = OF_SEEN
 
     def _prior_rows(self) -> float:

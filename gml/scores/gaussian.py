@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, Family
 from gml.counts.exact_algebra import eliminate, require_regular
 from gml.errors import DataError, quote
-from gml.parameters import NUMBERS
 from gml.scores.base import Bounded, FamilyScore, edges_of
+from gml.scores.registry import KnownScore
 
 _ALPHA_MU = 1.0
 
@@ -35,11 +35,8 @@ _ALPHA_MU = 1.0
 class GaussianScore(FamilyScore):
     """A score of numeric columns."""
 
-    columns = (NUMBERS,)
-    likelihood = "loglik-g"
-
-    def __init__(self, counter: Counter, **options: Any) -> None:
-        super().__init__(counter, **options)
+    def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
+        super().__init__(facts, counter, **options)
         self._moments = counter.moments(range(len(self.names)))
         for j, name in enumerate(self.names):
             if self._moments.cross[j][j] == 0:
@@ -71,10 +68,6 @@ class GaussianScore(FamilyScore):
 
 class LogLikelihoodG(GaussianScore):
     """The maximised log-likelihood of the regression."""
-
-    name = "loglik-g"
-    summary = "log-likelihood of linear regressions"
-    formula = "−n/2·(ln 2πσ² + 1), σ² = SSE/n"
 
     def _local(self, child: int, parents: Sequence[int]) -> float:
         members = [*parents, child]
@@ -115,10 +108,6 @@ class LogLikelihoodG(GaussianScore):
 class AicG(LogLikelihoodG):
     """loglik-g − dimension."""
 
-    name = "aic-g"
-    summary = "loglik-g less the number of parameters"
-    formula = "loglik-g − d, d = |pa| + 2"
-
     def _local(self, child: int, parents: Sequence[int]) -> float:
         return super()._local(child, parents) - self._penalty(child, parents)
 
@@ -128,11 +117,6 @@ class AicG(LogLikelihoodG):
 
 class BicG(LogLikelihoodG):
     """loglik-g − ½ ln n · dimension."""
-
-    name = "bic-g"
-    summary = "loglik-g less half of ln n for each parameter"
-    formula = "loglik-g − ½ ln n·d, d = |pa| + 2"
-    bayes_factors = True
 
     def _local(self, child: int, parents: Sequence[int]) -> float:
         return super()._local(child, parents) - self._penalty(child, parents)
@@ -144,13 +128,8 @@ class BicG(LogLikelihoodG):
 class Bge(GaussianScore):
     """The marginal likelihood of numeric columns."""
 
-    name = "bge"
-    summary = "marginal likelihood under the normal-Wishart prior"
-    formula = "Kuipers, Moffa & Heckerman (2014), α_μ = 1, α_w = p+2, T = ½·I, ν the means"
-    bayes_factors = True
-
-    def __init__(self, counter: Counter, **options: Any) -> None:
-        super().__init__(counter, **options)
+    def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
+        super().__init__(facts, counter, **options)
         p = len(self.names)
         self._alpha_w = p + 2.0
         self._t = _ALPHA_MU * (self._alpha_w - p - 1) / (_ALPHA_MU + 1)

@@ -21,14 +21,11 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, Family
 from gml.kernel.layout import LIKELIHOOD, FamilyRule
 from gml.scores.base import Bounded, FamilyScore, edges_of
+from gml.scores.registry import KnownScore
 
 
 class LogLikelihood(FamilyScore):
     """The maximised log-likelihood, which never prefers the simpler graph."""
-
-    name = "loglik"
-    summary = "log-likelihood, which never prefers the simpler graph"
-    formula = "Σ nⱼₖ ln(nⱼₖ/nⱼ) = n(I(x;pa) − H(x))"
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
@@ -51,21 +48,12 @@ class LogLikelihood(FamilyScore):
 class Aic(LogLikelihood):
     """loglik − dimension."""
 
-    name = "aic"
-    summary = "loglik less the number of parameters"
-    formula = "loglik − d, d = (r−1)q"
-
     def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
         return self.dimensions(families)
 
 
 class Bic(LogLikelihood):
     """loglik − ½ ln n · dimension."""
-
-    name = "bic"
-    summary = "loglik less half of ln n for each parameter"
-    formula = "loglik − ½ ln n·d, d = (r−1)q"
-    bayes_factors = True
 
     def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
         return 0.5 * math.log(self.n) * self.dimensions(families)
@@ -74,14 +62,10 @@ class Bic(LogLikelihood):
 class Ebic(Bic):
     """bic − 2γ|pa| ln p."""
 
-    name = "ebic"
-    summary = "bic less a price for each parent that grows with the number of columns"
-    formula = "bic − 2γ|pa| ln p, γ = ½"
-    bayes_factors = False
     gamma: ClassVar[float] = 0.5
 
-    def __init__(self, counter: Counter, **options: Any) -> None:
-        super().__init__(counter, **options)
+    def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
+        super().__init__(facts, counter, **options)
         self._price = 2 * self.gamma * math.log(len(self.names))
 
     def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:

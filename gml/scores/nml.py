@@ -21,11 +21,12 @@ from gml.counts.counter import Counter, Family
 from gml.errors import UsageError, parameter
 from gml.kernel.layout import LIKELIHOOD, REGRET, FamilyRule
 from gml.scores.base import FamilyScore
+from gml.scores.registry import KnownScore
 
 
 class _Nml(FamilyScore):
-    def __init__(self, counter: Counter, **options: Any) -> None:
-        super().__init__(counter, **options)
+    def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
+        super().__init__(facts, counter, **options)
         if counter.unit != 1:
             raise UsageError(
                 f"{parameter('score', self.name)} is for whole numbers of rows, not for fractions"
@@ -38,11 +39,6 @@ class _Nml(FamilyScore):
 class Fnml(_Nml):
     """A normaliser for each configuration of the parents."""
 
-    name = "fnml"
-    summary = "normalised maximum likelihood of each configuration"
-    formula = "loglik − Σⱼ ln C(nⱼ, r)"
-    equivalent = False
-
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
         regrets = self._counter.family_values(families, FamilyRule(REGRET))
@@ -52,12 +48,8 @@ class Fnml(_Nml):
 class Qnml(_Nml):
     """The normaliser of the family over that of its parents."""
 
-    name = "qnml"
-    summary = "normalised maximum likelihood of the family over that of the parents"
-    formula = "loglik − ln C(n, rq) + ln C(n, q)"
-
-    def __init__(self, counter: Counter, **options: Any) -> None:
-        super().__init__(counter, **options)
+    def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
+        super().__init__(facts, counter, **options)
         self._regrets: dict[float, float] = {}
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:

@@ -1,30 +1,183 @@
 """The scores by their short labels, and the checks of what is asked of them.
 
-A score is a class that describes itself (`FamilyScore`); whoever adds one writes its module and a
-line here.
+An entry is all that the command line, the checks of options and the documentation know of a score;
+whoever adds one writes the class that computes it (`FamilyScore`) and its entry here. This module
+imports nothing that computes: commands read it when they declare their options.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from gml.counts.counter import Counter
 from gml.errors import UsageError, parameter, quote, unknown_name
-from gml.parameters import FOR_LABELS, LABELS, Option, options_of, owners_of
-from gml.scores.base import DecomposableScore, EdgePrior, FamilyScore
-from gml.scores.dirichlet import K2, Bd, Bdeu, Bdj, Bds
-from gml.scores.gaussian import AicG, Bge, BicG, LogLikelihoodG
-from gml.scores.likelihood import Aic, Bic, Ebic, LogLikelihood
-from gml.scores.nml import Fnml, Qnml
+from gml.parameters import (
+    ESS,
+    FOR_LABELS,
+    LABELS,
+    NUMBERS,
+    Entry,
+    Option,
+    options_of,
+    owners_of,
+    prior_rows,
+)
 
-SCORES: dict[str, type[FamilyScore]] = {
+if TYPE_CHECKING:
+    from gml.counts.counter import Counter
+    from gml.scores.base import DecomposableScore, FamilyScore
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnownScore(Entry):
+    """An entry of SCORES, which makes the score when it is called with a counter.
+
+    The formula is what a node is worth given its parents.
+    """
+
+    equivalent: bool
+    """Whether Markov equivalent DAGs have the same score."""
+    bayes_factors: bool = False
+    """Whether differences are logarithms of Bayes factors, at least about."""
+    likelihood: str = "loglik"
+    """The score that is the plain likelihood of such columns."""
+
+    def __call__(self, counter: Counter, **options: Any) -> FamilyScore:
+        """Return the score over the columns of a counter."""
+        score: FamilyScore = self.load()(self, counter, **options)
+        return score
+
+
+_PRIOR_COUNT = prior_rows("prior_count", "Prior rows per cell")
+
+SCORES: dict[str, KnownScore] = {
     score.name: score
     for score in (
-        *(LogLikelihood, Aic, Bic, Ebic),
-        *(Bd, Bdeu, Bds, Bdj, K2),
-        *(Fnml, Qnml),
-        *(LogLikelihoodG, AicG, BicG, Bge),
+        KnownScore(
+            name="loglik",
+            home="gml.scores.likelihood:LogLikelihood",
+            summary="log-likelihood, which never prefers the simpler graph",
+            formula="Σ nⱼₖ ln(nⱼₖ/nⱼ) = n(I(x;pa) − H(x))",
+            equivalent=True,
+        ),
+        KnownScore(
+            name="aic",
+            home="gml.scores.likelihood:Aic",
+            summary="loglik less the number of parameters",
+            formula="loglik − d, d = (r−1)q",
+            equivalent=True,
+        ),
+        KnownScore(
+            name="bic",
+            home="gml.scores.likelihood:Bic",
+            summary="loglik less half of ln n for each parameter",
+            formula="loglik − ½ ln n·d, d = (r−1)q",
+            equivalent=True,
+            bayes_factors=True,
+        ),
+        KnownScore(
+            name="ebic",
+            home="gml.scores.likelihood:Ebic",
+            summary="bic less a price for each parent that grows with the number of columns",
+            formula="bic − 2γ|pa| ln p, γ = ½",
+            equivalent=True,
+        ),
+        KnownScore(
+            name="bd",
+            home="gml.scores.dirichlet:Bd",
+            summary="marginal likelihood, prior rows per cell as given",
+            formula="bdeu with α = `prior_count`",
+            options=(_PRIOR_COUNT,),
+            equivalent=False,
+            bayes_factors=True,
+        ),
+        KnownScore(
+            name="bdeu",
+            home="gml.scores.dirichlet:Bdeu",
+            summary="marginal likelihood, prior rows spread evenly over the table",
+            formula="Σⱼ ln Γ(rα)/Γ(rα+nⱼ) + Σₖ ln Γ(α+nⱼₖ)/Γ(α), α = ess/(rq)",
+            options=(ESS,),
+            equivalent=True,
+            bayes_factors=True,
+        ),
+        KnownScore(
+            name="bds",
+            home="gml.scores.dirichlet:Bds",
+            summary="marginal likelihood, prior rows spread over the configurations seen",
+            formula="bdeu with α = ess/(r·configurations seen), on those",
+            options=(ESS,),
+            equivalent=False,
+            bayes_factors=True,
+        ),
+        KnownScore(
+            name="bdj",
+            home="gml.scores.dirichlet:Bdj",
+            summary="marginal likelihood, half a prior row per cell",
+            formula="bdeu with α = ½",
+            equivalent=False,
+            bayes_factors=True,
+        ),
+        KnownScore(
+            name="k2",
+            home="gml.scores.dirichlet:K2",
+            summary="marginal likelihood, one prior row per cell",
+            formula="bdeu with α = 1",
+            equivalent=False,
+            bayes_factors=True,
+        ),
+        KnownScore(
+            name="fnml",
+            home="gml.scores.nml:Fnml",
+            summary="normalised maximum likelihood of each configuration",
+            formula="loglik − Σⱼ ln C(nⱼ, r)",
+            equivalent=False,
+        ),
+        KnownScore(
+            name="qnml",
+            home="gml.scores.nml:Qnml",
+            summary="normalised maximum likelihood of the family over that of the parents",
+            formula="loglik − ln C(n, rq) + ln C(n, q)",
+            equivalent=True,
+        ),
+        KnownScore(
+            name="loglik-g",
+            home="gml.scores.gaussian:LogLikelihoodG",
+            summary="log-likelihood of linear regressions",
+            formula="−n/2·(ln 2πσ² + 1), σ² = SSE/n",
+            columns=(NUMBERS,),
+            equivalent=True,
+            likelihood="loglik-g",
+        ),
+        KnownScore(
+            name="aic-g",
+            home="gml.scores.gaussian:AicG",
+            summary="loglik-g less the number of parameters",
+            formula="loglik-g − d, d = |pa| + 2",
+            columns=(NUMBERS,),
+            equivalent=True,
+            likelihood="loglik-g",
+        ),
+        KnownScore(
+            name="bic-g",
+            home="gml.scores.gaussian:BicG",
+            summary="loglik-g less half of ln n for each parameter",
+            formula="loglik-g − ½ ln n·d, d = |pa| + 2",
+            columns=(NUMBERS,),
+            equivalent=True,
+            bayes_factors=True,
+            likelihood="loglik-g",
+        ),
+        KnownScore(
+            name="bge",
+            home="gml.scores.gaussian:Bge",
+            summary="marginal likelihood under the normal-Wishart prior",
+            formula="Kuipers, Moffa & Heckerman (2014), α_μ = 1, α_w = p+2, T = ½·I, ν the means",
+            columns=(NUMBERS,),
+            equivalent=True,
+            bayes_factors=True,
+            likelihood="loglik-g",
+        ),
     )
 }
 
@@ -55,8 +208,7 @@ def make_score(
     """
     check_scores([name], options)
     penalty = EDGE_PENALTY.checked(edge_penalty)
-    score = SCORES[name](counter, **options)
-    return EdgePrior(score, penalty) if penalty else score
+    return SCORES[name](counter, **options).with_edge_penalty(penalty)
 
 
 def check_scores(names: Sequence[str], given: Iterable[str]) -> None:

@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gml.counts.counter import Counter
-from gml.data.options import Undeclared
 from gml.errors import UsageError, parameter
-from gml.independence.base import CounterTest
-from gml.independence.multiplicity import METHODS as ADJUSTMENTS
 from gml.independence.registry import TESTS, check_test, make_test
 from gml.parameters import FOR_LABELS, LABELS, options_of
-from gml.scores.base import DecomposableScore, FamilyScore
-from gml.scores.registry import (
-    EDGE_PENALTY,
-    SCORES,
-    check_scores,
-    make_score,
-    scores_of_numbers,
-)
+from gml.scores.registry import SCORES, check_scores, make_score
 
-__all__ = [
-    "ADJUSTMENTS",
-    "EDGE_PENALTY",
-    "SCORES",
-    "TESTS",
-    "ChosenScore",
-    "ChosenTest",
-    "choose_scores",
-    "choose_test",
-    "scores_of_numbers",
-]
+if TYPE_CHECKING:
+    from gml.counts.counter import Counter
+    from gml.data.options import Undeclared
+    from gml.independence.base import CounterTest
+    from gml.scores.base import DecomposableScore, FamilyScore
 
 
-@dataclass(frozen=True)
-class ChosenTest:
+class ChosenTest(NamedTuple):
     """A test, its level, and the options given for it."""
 
     name: str
@@ -89,8 +70,7 @@ def choose_test(
     return ChosenTest(name, alpha, own), rest
 
 
-@dataclass(frozen=True)
-class ChosenScore:
+class ChosenScore(NamedTuple):
     """A score, and the options given for it."""
 
     name: str

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gml.data.columns import Choice
 from gml.data.text_file import read_text
 from gml.errors import GraphError, UsageError, listing, parameter, place, quote, unknown_name
-from gml.formats.models import parse_any
 from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph
-from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
+
+if TYPE_CHECKING:
+    from gml.model.bayesnet import BayesNet
 
 
 @runtime_checkable
@@ -82,14 +83,16 @@ def given_graph(graph: GraphLike, name: str = "the graph") -> GivenGraph:
         return graph
     found: object = graph
     if isinstance(graph, str | os.PathLike):
+        from gml.formats.models import parse_any
+
         name = place(os.fspath(graph))
         found = parse_any(read_text(graph, error=GraphError), name)
-    if isinstance(found, BayesNet):
-        return GivenGraph(found.graph, name, found)
     if isinstance(found, Graph):
         return GivenGraph(found, name)
     if isinstance(found, HasGraph) and isinstance(found.graph, Graph):
-        return GivenGraph(found.graph, name)
+        from gml.model.bayesnet import BayesNet
+
+        return GivenGraph(found.graph, name, found if isinstance(found, BayesNet) else None)
     raise UsageError(
         "a graph must be a Graph, a path, a model or the result of a learner, not "
         f"{type(graph).__name__}"

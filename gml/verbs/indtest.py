@@ -16,19 +16,18 @@ from gml.data.options import names_of
 from gml.errors import UsageError, counted, parameter, unknown_name
 from gml.formats.reports.tests import numbers_of, probability
 from gml.independence.base import IndependenceTest, ResultArrays
-from gml.independence.implied import each_implied
 from gml.independence.multiplicity import adjusted
 from gml.independence.registry import TESTS
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.choosing import choose_test
-from gml.verbs.frames import frame_of
-from gml.verbs.graphs import GraphLike, given_graph
 from gml.verbs.keywords import answers_misspelling
 from gml.verbs.opening import Data, open_data
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from gml.verbs.graphs import GraphLike
 
 Question = tuple[str, str, tuple[str, ...]]
 Record = dict[str, Any]
@@ -94,6 +93,8 @@ class TestReport:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each test."""
+        from gml.verbs.frames import frame_of
+
         return frame_of(self)
 
     def __repr__(self) -> str:
@@ -245,6 +246,9 @@ def _pairs(names: Sequence[str], given: tuple[str, ...]) -> _Questions:
 
 
 def _implied(given: GraphLike) -> tuple[Callable[[Sequence[str]], _Questions], Choice]:
+    from gml.independence.implied import each_implied
+    from gml.verbs.graphs import given_graph
+
     found = given_graph(given)
     graph = found.graph
     n_nodes = len(graph.names)

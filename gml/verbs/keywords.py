@@ -8,14 +8,14 @@ from typing import ParamSpec, TypeVar
 
 from gml.data.options import KEYWORDS
 from gml.errors import UnknownParameter, unknown_name
-from gml.parameters import Described, options_of
+from gml.parameters import Entry, options_of
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 
 def answers_misspelling(
-    *registries: Mapping[str, Described],
+    *registries: Mapping[str, Entry],
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
     """Let a verb that reads data refuse a keyword that it does not have, with a hint.
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from gml.data.options import names_of
 from gml.errors import DataError, UsageError, parameter, unknown_name
-from gml.formats.knowledge import read_knowledge
 from gml.graph.knowledge import Knowledge
 
 Arcs = Sequence[tuple[str, str]] | tuple[str, str]
@@ -46,6 +45,8 @@ def known_of(
         if name not in known:
             raise UsageError(unknown_name("column", name, names))
     if isinstance(knowledge, str | os.PathLike):
+        from gml.formats.knowledge import read_knowledge
+
         from_file = read_knowledge(knowledge)
         for name in from_file.names:
             if name not in known:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard, Unpack
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
-from gml.counts.opening import open_counts
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
@@ -187,6 +186,8 @@ def _read(
     reading: ReadingKeywords,
 ) -> Counter:
     if is_path(data) and os.fspath(data) != "-" and is_count_file(data):
+        from gml.counts.opening import open_counts
+
         options = replace(reading_options(**reading), undeclared=undeclared)
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)

@@ -11,16 +11,17 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from gml.counts.counter import Counter
 from gml.data.options import names_of
-from gml.formats.knowledge import as_json
 from gml.graph.graph import Graph
-from gml.graph.knowledge import Knowledge
 from gml.graph.provenance import Provenance
 from gml.model.bayesnet import BayesNet
 from gml.verbs.keywords import parameters_of
+
+if TYPE_CHECKING:
+    from gml.graph.knowledge import Knowledge
 
 _Parameters = ParamSpec("_Parameters")
 # What changes nothing in the result, and what has an entry of its own.
@@ -102,7 +103,11 @@ def learned_by(
         rows=counter.n if rows is None else rows,
         data=counter.digest,
     )
-    return learning.also(knowledge=as_json(knowledge)) if knowledge else learning
+    if not knowledge:
+        return learning
+    from gml.formats.knowledge import as_json
+
+    return learning.also(knowledge=as_json(knowledge))
 
 
 def _is_plain(value: Any) -> bool:

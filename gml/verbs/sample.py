@@ -9,7 +9,6 @@ from gml.data.dataset import Dataset
 from gml.data.options import DEFAULT_NA
 from gml.errors import UsageError, listing, parameter
 from gml.model.evidence import circumstances
-from gml.model.posterior import posterior_rows
 from gml.model.sample import Rows, csv_chunks, draw_rows, network_rows
 from gml.progress import reporter
 from gml.verbs.models import ModelSource, open_model
@@ -96,6 +95,8 @@ def _rows(
     check_weighted(weighted, evidence)
     given = circumstances(open_model(model), evidence, do)
     if given.evidence and not weighted:
+        from gml.model.posterior import posterior_rows
+
         return posterior_rows(given.net, given.evidence, seed=seed, missing_rate=missing_rate)
     return network_rows(given.net, seed=seed, missing_rate=missing_rate, weighted=given.evidence)
 

@@ -10,10 +10,7 @@ from gml.counts.counter import Counter, rows_counted
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.options import ReadingKeywords, names_of, reading_options
-from gml.data.resampling import folds as folds_of
 from gml.errors import GraphError, UsageError, listing, parameter, require_least
-from gml.formats.reports.scores import rows_of_graphs
-from gml.model.heldout import held_out_loss, with_common_levels
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.scores.registry import SCORES
 from gml.verbs.choosing import ChosenScore, choose_scores
@@ -48,9 +45,13 @@ class ScoreReport(Sequence[ScoredGraph]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each graph, or for each node and the graph as a whole."""
+        from gml.formats.reports.scores import rows_of_graphs
+
         return frame_of(rows_of_graphs(self.graphs, self.rows))
 
     def __repr__(self) -> str:
+        from gml.formats.reports.scores import rows_of_graphs
+
         return shown_rows("ScoreReport", rows_of_graphs(self.graphs, self.rows))
 
 
@@ -127,6 +128,8 @@ def score(
         for some in given
     ]
     if holdout is not None or folds is not None:
+        from gml.model.heldout import held_out_loss
+
         splits = _splits(counter, holdout, folds, seed or 0, given[0], levels, reading)
         ess = options.get("ess", 1.0)
         found = [
@@ -231,8 +234,12 @@ def _splits(
 ) -> Splits:
     """What to fit on and what to predict, made anew for each graph rather than kept."""
     if folds is not None:
+        from gml.data.resampling import folds as folds_of
+
         rows = counter.require_rows(parameter("folds"))
         return lambda: folds_of(rows, folds, seed=seed)
+    from gml.model.heldout import with_common_levels
+
     assert holdout is not None
     # Intervals that were chosen on the data hold for the others too.
     options = reading_options(**declaring(cast("ReadingKeywords", reading), levels))

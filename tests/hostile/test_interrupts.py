@@ -17,7 +17,7 @@ import pytest
 from gml import kernel
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
-from gml.independence.permutation import PermutationTest
+from gml.independence.registry import TESTS
 from gml.kernel import _kernel, reference
 from gml.kernel.pool import in_order
 from gml.learners.bootstrap import learn_replicates
@@ -205,7 +205,7 @@ def _dataset():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_signal_ends_endless_permutations(signalled, threads):
-    test = PermutationTest(MemoryCounter(_dataset()), permutations=10**9, threads=threads)
+    test = TESTS["permutation"](MemoryCounter(_dataset()), permutations=10**9, threads=threads)
     with pytest.raises(Ended):
         test(0, 1, ())
     _wait_for_threads()

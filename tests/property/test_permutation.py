@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
-from gml.independence.permutation import PermutationTest
+from gml.independence.registry import TESTS
 from gml.kernel import reference
 from gml.kernel.reference.permutation import information_loss
 from gml.kernel.reference.statistics import g_of_stratum
@@ -142,7 +142,7 @@ def test_valid_under_independence():
         columns = [rng.integers(0, 3, 30).astype(np.uint8), rng.integers(0, 2, 30).astype(np.uint8)]
         variables = (Variable("x", tuple("abc")), Variable("y", tuple("ab")))
         counter = MemoryCounter(Dataset(variables, tuple(columns)), threads=1)
-        test = PermutationTest(counter, permutations=199, seed=run, threads=1)
+        test = TESTS["permutation"](counter, permutations=199, seed=run, threads=1)
         p = math.exp(test(0, 1).log_p)
         for level in hits:
             hits[level] += p <= level + 1e-12
@@ -166,7 +166,7 @@ def test_seed_and_names_decide_and_nothing_else():
             threads=threads,
         )
         at = {name: j for j, name in enumerate(names)}
-        test = PermutationTest(counter, permutations=999, seed=seed, threads=threads)
+        test = TESTS["permutation"](counter, permutations=999, seed=seed, threads=threads)
         return test(at["x"], at["y"], (at["z"],)).log_p
 
     expected = p(slice(None), "xyz", 1)

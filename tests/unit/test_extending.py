@@ -14,13 +14,13 @@ from click.testing import CliRunner
 
 import gml
 from gml.errors import UsageError
-from gml.independence.base import CIResult, PValueTest, as_test
+from gml.independence.base import CIResult, CounterTest, PValueTest, as_test
 from gml.independence.contingency import describe, full_df, is_sufficient
-from gml.independence.registry import TESTS, check_test, make_test
+from gml.independence.registry import TESTS, KnownTest, check_test, make_test
 from gml.parameters import NUMBERS, Option
 from gml.scores.base import FamilyScore, as_score
 from gml.scores.likelihood import LogLikelihood
-from gml.scores.registry import SCORES, check_scores, make_score
+from gml.scores.registry import SCORES, KnownScore, check_scores, make_score
 from tests.test_docs import script
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -40,11 +40,13 @@ def counter():
     [
         (0, ["2 edges"]),
         (1, ["dag 9 -11144.995", "cpdag 9 -11144.995", "dag 9 -11144.995"]),
-        (2, []),
+        (2, ["chance 1 0.0856"]),
     ],
 )
 def test_the_examples_of_the_page(block, printed, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
+    # The page registers a test of its own; afterwards it is gone.
+    monkeypatch.setitem(TESTS, "chance", CHANCE)
     exec(compile(BLOCKS[block], "extending.md", "exec"), {"__name__": "extending"})
     assert capsys.readouterr().out.splitlines() == printed
     for part in re.findall(
@@ -102,12 +104,6 @@ def test_results_found_one_by_one_are_the_same_as_columns():
 class Chance(PValueTest):
     """Draws its p-value from a hat."""
 
-    name = "chance"
-    summary = "a p-value out of a hat"
-    statistic = "H"
-    formula = "H"
-    options = (Option("hat", "whole", 7, "Which hat", least=1),)
-
     def batch(self, triples):
         found = self._counter.statistics(triples)
         p = np.random.default_rng(self._options["hat"]).random(len(triples))
@@ -115,23 +111,38 @@ class Chance(PValueTest):
         return describe(found, sufficient=usable, statistic=p, df=full_df(found), log_p=np.log(p))
 
 
+CHANCE = KnownTest(
+    name="chance",
+    home=Chance,
+    summary="a p-value out of a hat",
+    statistic="H",
+    formula="H",
+    options=(Option("hat", "whole", 7, "Which hat", least=1),),
+)
+
+
 class Thrifty(LogLikelihood):
     """The likelihood less a price for each parameter."""
-
-    name = "thrifty"
-    summary = "loglik less a price for each parameter"
-    formula = "loglik − price·d"
-    options = (Option("price", "real", 2.0, "Nats for each parameter", least=0),)
 
     def _penalties(self, families):
         return self._options["price"] * self.dimensions(families)
 
 
+THRIFTY = KnownScore(
+    name="thrifty",
+    home="tests.unit.test_extending:Thrifty",
+    summary="loglik less a price for each parameter",
+    formula="loglik − price·d",
+    equivalent=True,
+    options=(Option("price", "real", 2.0, "Nats for each parameter", least=0),),
+)
+
+
 @pytest.fixture
 def toys(monkeypatch):
     """A test and a score, registered; the commands are imported anew, as they declare options."""
-    monkeypatch.setitem(TESTS, "chance", Chance)
-    monkeypatch.setitem(SCORES, "thrifty", Thrifty)
+    monkeypatch.setitem(TESTS, "chance", CHANCE)
+    monkeypatch.setitem(SCORES, "thrifty", THRIFTY)
     before = {name: module for name, module in sys.modules.items() if name.startswith("gml.cli")}
     for name in before:
         del sys.modules[name]
@@ -261,10 +272,15 @@ def test_levels_and_labels_are_for_tests_that_have_them():
 
 @pytest.mark.parametrize("entry", [*TESTS.values(), *SCORES.values()], ids=lambda e: e.name)
 def test_entries_describe_themselves(entry):
-    registry = SCORES if issubclass(entry, FamilyScore) else TESTS
+    registry, base = (
+        (SCORES, FamilyScore) if isinstance(entry, KnownScore) else (TESTS, CounterTest)
+    )
     assert registry[entry.name] is entry
+    assert issubclass(entry.load(), base)
     assert entry.summary and entry.formula and entry.columns
     if entry.columns == (NUMBERS,):
         assert not entry.options
+    if base is CounterTest:
+        assert issubclass(entry.load(), PValueTest) == entry.p_value
     for option in entry.options:
         assert option.problem(option.default) is None and option.help[0].isupper()

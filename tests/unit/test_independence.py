@@ -13,8 +13,8 @@ import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, DataError, UsageError
 from gml.independence.base import DEPENDENT, INDEPENDENT, INSUFFICIENT
-from gml.independence.fisher_z import FisherZTest
-from gml.independence.multiplicity import METHODS, adjust
+from gml.independence.multiplicity import adjust
+from gml.independence.registry import ADJUSTMENTS as METHODS
 from gml.independence.registry import TESTS
 
 DISCRETE = ["g", "chi2", "mi-threshold", "bayes", "permutation"]
@@ -220,7 +220,7 @@ def test_tables_over_the_budget_are_refused_before_they_are_made():
 
 def test_continuous_columns_are_not_counted_and_labels_have_no_moments():
     data = numbers([[1.0, 2.0], [2.0, 3.0]])
-    with pytest.raises(UsageError, match="columns 'x', 'y' have numbers"):
+    with pytest.raises(UsageError, match="each of 'x', 'y' has numbers"):
         make("g", data)(0, 1)
     with pytest.raises(UsageError, match="columns 'x', 'y' have labels"):
         make("fisher-z", dataset([[0, 1], [0, 1]], [2, 2]))(0, 1)
@@ -289,7 +289,7 @@ def test_fisher_z_uses_available_rows_and_weights():
     assert make("fisher-z", numbers([gaps, y]))(0, 1) == expected
     weights = rng.integers(0, 3, 60)
     variables = (Variable("x", None), Variable("y", None))
-    weighted = FisherZTest(gml.MemoryCounter(Dataset(variables, (x, y), weights)))(0, 1)
+    weighted = TESTS["fisher-z"](gml.MemoryCounter(Dataset(variables, (x, y), weights)))(0, 1)
     repeated = make("fisher-z", numbers([np.repeat(x, weights), np.repeat(y, weights)]))(0, 1)
     assert weighted == repeated
 

@@ -18,7 +18,6 @@ from gml.formats.graphs import parse_graph
 from gml.formats.json_graph import dump_json
 from gml.formats.reports.rows import record
 from gml.graph.graph import Graph
-from gml.independence.fisher_z import FisherZTest
 from gml.independence.registry import TESTS
 from gml.kernel import reference
 from gml.learners.chowliu import chow_liu
@@ -126,7 +125,7 @@ def test_fisher_z_of_nearly_collinear_columns(noise, where):
     x = x * 1.0
     columns = [x, near * 1.0] if where == "pair" else [v * 1.0, (w + v + u) * 1.0, x, near * 1.0]
     data = Dataset(tuple(Variable(f"c{j}", None) for j in range(len(columns))), tuple(columns))
-    found = FisherZTest(gml.MemoryCounter(data))(0, 1, tuple(range(2, len(columns))))
+    found = TESTS["fisher-z"](gml.MemoryCounter(data))(0, 1, tuple(range(2, len(columns))))
     expected = exact_fisher_z(columns[0], columns[1], columns[2:])
     assert found.log_p / math.log(10) == pytest.approx(expected, rel=1e-10)
 
@@ -141,7 +140,7 @@ def test_fisher_z_notices_an_exact_dependence_whatever_the_scale(factor):
         tuple(np.asarray(c, dtype=np.float64) for c in columns),
     )
     with pytest.raises(DataError, match="'z1', 'z2', 'x' are perfect"):
-        FisherZTest(gml.MemoryCounter(data))(0, 1, (2, 3))
+        TESTS["fisher-z"](gml.MemoryCounter(data))(0, 1, (2, 3))
 
 
 @pytest.mark.parametrize("kernel", [compiled, reference], ids=["compiled", "reference"])

@@ -26,7 +26,7 @@ from gml.cli.shared.score_options import score_options
 from gml.cli.shared.search_options import restart_options, tabu_option
 from gml.errors import UsageError
 from gml.verbs.averaged_learners import BY, BY_ORDERS, MOST_PARENTS
-from gml.verbs.choosing import TESTS
+from gml.verbs.registered_tests import TESTS
 
 
 def _default_score() -> str:

@@ -16,7 +16,8 @@ from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import NameList
 from gml.cli.shared.score_options import score_instead_options
 from gml.cli.shared.test_options import test_options
-from gml.verbs.choosing import SCORES
+from gml.verbs.registered_scores import SCORES
+from gml.verbs.registered_tests import TESTS
 
 
 @click.command(
@@ -37,7 +38,7 @@ from gml.verbs.choosing import SCORES
     help="The columns used, causes before effects: A,B,C.",
 )
 @test_options("auto", alpha=0.01, df="adjusted", shared=SCORES)
-@score_instead_options
+@score_instead_options(shared=TESTS)
 @keyword_options(
     click.option("--max-parents", type=WholeRange(min=0), help="Parents of a node, at most.")
 )

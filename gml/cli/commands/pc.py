@@ -18,6 +18,7 @@ from gml.cli.shared.pc_options import pc_options
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
+    from gml.formats.test_log import TestLog
     from gml.verbs.pc import PcResult
 
 
@@ -81,17 +82,17 @@ def command(
     maximally oriented PDAG: where tests contradict each other the weaker evidence gives way, and a
     warning names it.
     """
-    from gml.formats.test_log import TestLog
-    from gml.verbs.average import average_pc
-    from gml.verbs.pc import pc
-
     separators = _check_options(bootstrap, threshold, sepsets, test_log)
     keywords = {**keywords, "threads": data.threads, **data.reading}
     if bootstrap is not None:
+        from gml.verbs.average import average_pc
+
         averaged = average_pc(data.path, bootstrap, threshold=threshold, **keywords)
         out.write(averaged.dag if dag else averaged.graph)
         return exit_code(averaged)
-    with nullcontext() if test_log is None else TestLog(test_log) as log:
+    from gml.verbs.pc import pc
+
+    with nullcontext() if test_log is None else _test_log(test_log) as log:
         result = pc(data.path, test_log=log, **keywords)
         # First: a format may refuse the names, and then no other file appears either.
         out.write(result.dag if dag else result.graph)
@@ -122,6 +123,12 @@ def _check_options(
     if sepsets is not None:
         separators = ReportOutput(sepsets, format_of(sepsets, REPORT_SUFFIXES, or_option=""))
     return separators
+
+
+def _test_log(path: str) -> TestLog:
+    from gml.formats.test_log import TestLog
+
+    return TestLog(path)
 
 
 def _sepset_rows(result: PcResult) -> list[dict[str, Any]]:

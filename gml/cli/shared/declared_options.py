@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from gml.cli.shared.numbers import Real, RealRange, WholeRange
-from gml.parameters import Described, Option, owners_of
+from gml.parameters import Entry, Option, owners_of
 
 
 def click_option(
-    option: Option, *registries: Mapping[str, Described], default: float | str | None = None
+    option: Option, *registries: Mapping[str, Entry], default: float | str | None = None
 ) -> Callable[[Any], Any]:
     """Declare an option; its help ends with the entries of registries that take it."""
 
@@ -36,7 +36,7 @@ def click_option(
     )
 
 
-def _takers(registry: Mapping[str, Described], option: str) -> str:
+def _takers(registry: Mapping[str, Entry], option: str) -> str:
     takers = owners_of(registry, option)
     others = [name for name in registry if name not in takers]
     if len(takers) <= len(others):

@@ -12,8 +12,8 @@ from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.parameter_types import NameList
 from gml.errors import UsageError
-from gml.parameters import Described, options_of, owners_of
-from gml.verbs.choosing import EDGE_PENALTY, SCORES, TESTS, scores_of_numbers
+from gml.parameters import Entry, options_of, owners_of
+from gml.verbs.registered_scores import EDGE_PENALTY, SCORES, scores_of_numbers
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -29,7 +29,7 @@ def score_options(
     several: bool = True,
     default: str | Callable[[], str] = "bic",
     show_default: bool | str = True,
-    shared: Mapping[str, Described] | None = None,
+    shared: Mapping[str, Entry] | None = None,
 ) -> Callable[[Function], Function]:
     """--score and what belongs to it, injected in `keywords`; one score unless `several`.
 
@@ -68,16 +68,16 @@ def score_options(
     return decorate
 
 
-def score_instead_options(function: Function) -> Function:
+def score_instead_options(*, shared: Mapping[str, Entry]) -> Callable[[Function], Function]:
     """--score NAME in place of the tests, injected in `keywords`.
 
-    Stands below `test_options`, whose options are those of the score too where names are the same.
+    Stands below `test_options`, which declares the options that entries of `shared` use too.
     """
-    own = [option for name, option in options_of(SCORES).items() if not owners_of(TESTS, name)]
+    own = [option for name, option in options_of(SCORES).items() if not owners_of(shared, name)]
     return keyword_options(
         click.option(
             "--score", metavar="NAME", help=f"Score instead of testing: {_known_scores()}."
         ),
         *(click_option(option, SCORES) for option in own),
         click_option(EDGE_PENALTY),
-    )(function)
+    )

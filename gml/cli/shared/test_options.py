@@ -10,8 +10,8 @@ import click
 from gml.cli.shared.common_options import alpha_option
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
-from gml.parameters import Described, options_of, owners_of
-from gml.verbs.choosing import TESTS
+from gml.parameters import Entry, options_of, owners_of
+from gml.verbs.registered_tests import TESTS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -21,7 +21,7 @@ def test_options(
     *,
     alpha: float,
     df: str,
-    shared: Mapping[str, Described] | None = None,
+    shared: Mapping[str, Entry] | None = None,
     without: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
     """--test and what belongs to it, injected in `keywords`.

@@ -1,0 +1,7 @@
+"""The scores that there are, for commands that declare options of theirs."""
+
+from __future__ import annotations
+
+from gml.scores.registry import EDGE_PENALTY, SCORES, scores_of_numbers
+
+__all__ = ["EDGE_PENALTY", "SCORES", "scores_of_numbers"]
