@@ -19,7 +19,7 @@ Names are loaded when they are first used, so that importing gml costs next to n
 
 from __future__ import annotations
 
-# Type checkers take it for true; to import it from typing would take most of the time of all.
+# Type checkers take it to be true; importing it from typing would take most of the import time.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
@@ -233,7 +233,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _give_files() -> None:
-    """Let graphs and models read and write files, of which their own rooms know nothing."""
+    """Let graphs and models read and write files, about which their own rooms know nothing."""
     import sys
 
     graphs, models = (sys.modules.get(f"gml.{room}") for room in ("graph.graph", "model.bayesnet"))
@@ -246,14 +246,14 @@ def _give_files() -> None:
 
 
 def _to_pydot(self: Graph) -> pydot.Dot:
-    """Return a graph of pydot, for Graphviz."""
+    """Return a pydot graph, for Graphviz."""
     from gml.formats.pydot_graph import to_pydot
 
     return to_pydot(self)
 
 
 def _from_pydot(graph: pydot.Dot) -> Graph:
-    """Take a graph of pydot."""
+    """Make a graph from a pydot graph."""
     from gml.formats.pydot_graph import from_pydot
 
     return from_pydot(graph)

@@ -1,8 +1,8 @@
 """Files that appear whole or not at all.
 
-A file is written under the name `.NAME.gml-RANDOM.tmp` beside its target, locked (flock) as long as
-that lasts, and then renamed. What a killed process leaves is not locked: the next one that writes
-the same target removes it. Where the file system has no locks, it stays.
+A file is written under the name `.NAME.gml-RANDOM.tmp` beside its target, locked (flock) while that
+lasts, and then renamed. What a killed process leaves behind is not locked: the next process that
+writes the same target removes it. Where the file system has no locks, it stays.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _TEMPORARY = re.compile(r"(\..*\.gml-)[0-9a-f]{16}\.tmp", re.DOTALL)
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write `content` to `path` through a temporary file beside it and a rename.
 
-    An existing file keeps its permissions, and stays as it was when anything fails. A link is
-    followed. What is not a regular file (a device, a named pipe) is written to directly.
+    An existing file keeps its permissions, and stays as it was if anything fails. A link is
+    followed. A path that is not a regular file (a device, a named pipe) is written to directly.
     """
     with streamed_file(path) as file:
         file.write(content)
@@ -41,8 +41,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file that replaces `path` when the block ends well, and vanishes when it does not.
 
-    Where the run keeps files that would not change, one with the same bytes is left alone, time
-    stamp and all.
+    Where the run keeps files that would not change, one with the same bytes is left alone, its
+    time stamp included.
     """
     if is_special(path):
         raise UsageError(f"cannot write {str(path)!r} bit by bit: it is not a regular file")
@@ -68,7 +68,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _temporary_file(target: str, path: object) -> Iterator[tuple[str, int]]:
-    """Make a locked file beside the target; unless it was renamed, it is gone at the end.
+    """Make a locked file beside the target; unless it is renamed, it is removed at the end.
 
     The `path` is what messages call the target.
     """
@@ -147,7 +147,7 @@ def _leads_to(path: str, descriptor: int) -> bool:
 
 
 def _stem(target: str) -> str:
-    """What the names of all temporary files of a target begin with."""
+    """Return what the names of all temporary files of a target begin with."""
     folder, name = os.path.split(target)
     while len(os.fsencode(name)) > _STEM_BYTES:
         name = name[:-1]
@@ -156,7 +156,7 @@ def _stem(target: str) -> str:
 
 @contextlib.contextmanager
 def streamed_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file to write bit by bit: whole as by `whole_file`, or if special then directly."""
+    """Open a file to write bit by bit: through `whole_file`, or directly if it is special."""
     with _special_file(Path(path)) if is_special(path) else whole_file(path) as file:
         yield file
 
