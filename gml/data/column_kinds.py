@@ -1,4 +1,4 @@
-"""Which columns hold labels and which numbers, for what can use only one kind."""
+"""Which columns hold labels and which numbers, for methods that can use only one kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def require_kinds(who: str, usable: Collection[str], variables: Sequence[Variabl
     >>> require_kinds("g", (LABELS,), [Variable("age", None), Variable("sex", ("f", "m"))])
     Traceback (most recent call last):
         ...
-    gml.errors.UsageError: g needs labels, and 'age' has numbers; cut them into intervals (`bins`), leave the column out (`exclude`), or choose what is for numbers
+    gml.errors.UsageError: g needs labels, but 'age' has numbers; cut them into intervals (`bins`), leave the column out (`exclude`), or choose a method for numbers
     """  # noqa: E501
     bad = sorted(v.name for v in variables if kind_of(v) not in usable)
     if not bad:
@@ -31,9 +31,9 @@ def require_kinds(who: str, usable: Collection[str], variables: Sequence[Variabl
     out = f"leave the column{'s' * (len(bad) > 1)} out ({parameter('exclude')})"
     if NUMBERS in usable:
         raise UsageError(
-            f"{who} needs numbers, and {which} has labels; {out}, or choose what is for labels"
+            f"{who} needs numbers, but {which} has labels; {out}, or choose a method for labels"
         )
     raise UsageError(
-        f"{who} needs labels, and {which} has numbers; cut them into intervals "
-        f"({parameter('bins')}), {out}, or choose what is for numbers"
+        f"{who} needs labels, but {which} has numbers; cut them into intervals "
+        f"({parameter('bins')}), {out}, or choose a method for numbers"
     )
