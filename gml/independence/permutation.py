@@ -2,8 +2,8 @@
 
 Tables with the margins of every stratum fixed are drawn from the law of a random relabelling; p =
 (1 + #{G* ≥ G − 10⁻⁹})/(B + 1), so that P(p ≤ a) ≤ a under independence. The random numbers are
-seeded by (seed, names of x, y and Z): neither row order, nor column order, nor threads, nor the
-other tests of a run change them. A B too small to reach α gives no result.
+seeded by (seed, names of x, y and Z), so that row order, column order, threads and the other tests
+of a run do not change them. If B is too small to reach α, there is no result.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PermutationTest(PValueTest):
 
     @classmethod
     def require_level(cls, alpha: float, options: Mapping[str, Any]) -> None:
-        """Refuse so few permutations that even the smallest p possible is above α."""
+        """Refuse so few permutations that even the smallest possible p is above α."""
         permutations = options.get("permutations", _PERMUTATIONS.default)
         if 1 / (permutations + 1) > alpha:
             raise UsageError(
@@ -97,13 +97,13 @@ class PermutationTest(PValueTest):
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
 
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
-        """Dependent iff p ≤ α; no verdict when even the smallest p possible is above α."""
+        """Dependent iff p ≤ α; no verdict when even the smallest possible p is above α."""
         if 1 / (self._options["permutations"] + 1) > alpha:
             return INSUFFICIENT
         return super().verdict(result, alpha, log_p)
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
-        """ln p − ln α of each result; none when even the smallest p possible is above α."""
+        """ln p − ln α of each result; none when even the smallest possible p is above α."""
         if 1 / (self._options["permutations"] + 1) > alpha:
             return np.full(len(results), np.nan)
         return super().margins(results, alpha)

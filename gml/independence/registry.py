@@ -1,7 +1,7 @@
 """The tests by their short labels, and the checks of what is asked of them.
 
-A test is a class that describes itself (`CounterTest`); whoever adds one writes its module and a
-line here.
+A test is a class that describes itself (`CounterTest`); to add one, write its module and a line
+here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TESTS: dict[str, type[CounterTest]] = {
 }
 
 FOR_P_VALUES = ("alpha", "adjust")
-"""Parameters about a level, which mean nothing to a test without p-values."""
+"""Parameters that concern a level, and so mean nothing to a test without p-values."""
 
 
 def make_test(
@@ -51,16 +51,16 @@ def make_test(
     >>> make_test("g", counter, permutations=99)
     Traceback (most recent call last):
         ...
-    gml.errors.UsageError: `permutations` does not go with `test='g'` (but permutation)
+    gml.errors.UsageError: `permutations` does not go with `test='g'` (only with permutation)
     """
     check_test(name, options)
     return TESTS[name](counter, threads=threads, **options)
 
 
 def check_test(name: str, given: Iterable[str]) -> None:
-    """Refuse a name that is no test's, and parameters that were given and mean nothing to it.
+    """Refuse an unknown test, and parameters that were given but mean nothing to it.
 
-    These are options of tests, and such as say how values become labels, or what is a small p.
+    These are options of tests, and those that say how values become labels or which p is small.
     """
     if name not in TESTS:
         raise UsageError(unknown_name("test", name, TESTS))
@@ -72,7 +72,7 @@ def check_test(name: str, given: Iterable[str]) -> None:
         if name not in fitting:
             raise UsageError(
                 f"{parameter(option)} does not go with {parameter('test', name)} "
-                f"(but {', '.join(fitting)})"
+                f"(only with {', '.join(fitting)})"
             )
 
 

@@ -166,7 +166,7 @@ def test_a_registered_test_is_known_everywhere(toys, tmp_path):
     assert learning["settings"]["test"] == "chance" and learning["settings"]["alpha"] == 0.01
     assert learning["options"] == {"test": "chance", "hat": 3}
     error = run("average", asia, "--by", "hc", "--hat", "3").exception
-    assert str(error) == "--hat does not go with --by hc (but pc)"
+    assert str(error) == "--hat does not go with --by hc (only with pc)"
     table = script("make_reference").tests_table()
     assert "| chance | a p-value out of a hat | H | p ≤ α | labels | --hat |" in table
 
@@ -181,7 +181,7 @@ def test_a_registered_score_is_known_everywhere(toys, tmp_path):
     header, values = (line.split(",") for line in found.splitlines())
     assert values[header.index("aic")] == values[header.index("thrifty")]
     error = run("score", asia, graph, "--score", "bic", "--price", "1").exception
-    assert str(error) == "`price` does not go with `score='bic'` (but thrifty)"
+    assert str(error) == "`price` does not go with `score='bic'` (only with thrifty)"
     assert run("score", asia, graph, "--score", "thrifty", "--price", "-1").exit_code == 2
     assert run("hc", asia, "--score", "thrifty", "--price", "3", "-o", target).exit_code == 0
     learning = json.loads(target.read_text())["graph"]["learning"]
@@ -213,7 +213,7 @@ def test_a_registered_score_is_known_everywhere(toys, tmp_path):
         ({"name": "bayes", "log_bf": math.nan}, "`log_bf` must be a finite number, not nan"),
         (
             {"name": "fisher-z"},
-            "fisher-z needs numbers, and each of 'asia', 'bronc', .* has labels",
+            "fisher-z needs numbers, but each of 'asia', 'bronc', .* has labels",
         ),
     ],
 )
@@ -226,14 +226,17 @@ def test_tests_refuse_what_does_not_fit(counter, options, message):
     ("options", "message"),
     [
         ({"name": "bicc"}, "score 'bicc' not found; did you mean 'bic'"),
-        ({"name": "bic", "ess": 1}, r"`ess` does not go with `score='bic'` \(but bdeu, bds\)"),
+        (
+            {"name": "bic", "ess": 1},
+            r"`ess` does not go with `score='bic'` \(only with bdeu, bds\)",
+        ),
         ({"name": "bic", "colour": 1}, "no score has an option `colour`"),
         (
             {"name": "bd", "prior_count": "many"},
             "`prior_count` must be a finite number, not 'many'",
         ),
         ({"name": "bic", "edge_penalty": math.inf}, "`edge_penalty` must be a finite number"),
-        ({"name": "bge"}, "bge needs numbers, and each of 'asia', .* has labels; leave"),
+        ({"name": "bge"}, "bge needs numbers, but each of 'asia', .* has labels; leave"),
     ],
 )
 def test_scores_refuse_what_does_not_fit(counter, options, message):
@@ -245,7 +248,7 @@ def test_several_scores_go_together_or_do_not():
     check_scores(["bic", "bdeu"], ["ess", "bins", "edge_penalty"])
     with pytest.raises(UsageError, match="lists 'bic' twice"):
         check_scores(["bic", "bic"], [])
-    with pytest.raises(UsageError, match="names no score"):
+    with pytest.raises(UsageError, match="lists no score"):
         check_scores([], [])
     with pytest.raises(UsageError, match="`bins` does not go with scores of numbers"):
         check_scores(["bge"], ["bins"])
