@@ -213,7 +213,7 @@ def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, An
         if learners is not None and by not in learners:
             raise UsageError(
                 f"{parameter(name)} does not go with {parameter('by', by)} "
-                f"(but {', '.join(learners)})"
+                f"(only with {', '.join(learners)})"
             )
 
 
@@ -417,7 +417,7 @@ def _over_samples(
     )
     if not graphs:
         raise CannotAnswer(
-            f"{parameter('max_seconds')} was over before the first replicate was learned"
+            f"{parameter('max_seconds')} ran out before the first replicate was learned"
         )
     averaged = average_graphs(graphs, threshold=limits.threshold, knowledge=limits.knowledge)
     reporter().note(
