@@ -83,7 +83,7 @@ def _require_all_once(names: Sequence[str], order: Sequence[str]) -> None:
         raise UsageError(f"the order lists {quote(twice)} twice")
     for name in names:
         if name not in placed:
-            raise UsageError(f"the order does not list {quote(name)}")
+            raise UsageError(f"the order does not have {quote(name)}")
 
 
 def _require_agreement(names: Sequence[str], order: Sequence[str], knowledge: Knowledge) -> None:

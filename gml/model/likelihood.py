@@ -16,7 +16,7 @@ from gml.model.network import CPT, LinearGaussian, Network
 def log_likelihood(net: Network, data: Dataset | Counter) -> float:
     """Return ln P(data) under a network; −infinity if it gives a row probability 0.
 
-    The data may have more columns than the network nodes, but no missing values in those of nodes.
+    The data may have columns that are not nodes, but no missing values in those that are.
     """
     counter = MemoryCounter(data) if isinstance(data, Dataset) else data
     position = {variable.name: j for j, variable in enumerate(counter.variables)}
@@ -27,7 +27,7 @@ def log_likelihood(net: Network, data: Dataset | Counter) -> float:
         raise DataError("the likelihood needs complete rows")
     for variable in net.variables:
         if counter.variables[position[variable.name]] != variable:
-            raise DataError(f"the levels of {quote(variable.name)} are others in the data")
+            raise DataError(f"the levels of {quote(variable.name)} are different in the data")
     families = [tuple(position[p.name] for p in cpd.parents) for cpd in net.cpds]
     columns = [position[name] for name in net.names]
     if net.is_gaussian:
@@ -50,7 +50,7 @@ def log_likelihood(net: Network, data: Dataset | Counter) -> float:
 def _log_density(
     cpd: LinearGaussian, counter: Counter, child: int, parents: tuple[int, ...]
 ) -> float:
-    """Σ ln of the normal density of a column; by moments, so that no order of rows is seen."""
+    """Sum of ln of the normal density of a column; by moments, so row order has no effect."""
     moments = counter.moments([*parents, child])
     n, unit = moments.n, counter.unit
     slopes = [*(-c for c in cpd.coefficients), 1.0]

@@ -300,7 +300,7 @@ def test_unknown_values_can_be_ignored(gml, folder):
     assert done.returncode == 3
     assert b"--ignore-unknown" in done.stderr
     done = gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv", "--ignore-unknown")
-    assert b"taken for missing: 'xray' 1" in done.stderr
+    assert b"treated as missing: 'xray' 1" in done.stderr
     found = answer(gml("query", "asia.bif", "-t", "lung", "--evidence", "dysp=yes", "-f", "json"))
     assert float(table(done)[1]["lung=yes"]) == pytest.approx(found["results"][0]["probability"])
 
