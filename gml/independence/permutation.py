@@ -33,7 +33,7 @@ _MOST_ROWS = 1 << 32
 _PERMUTATIONS = Option(
     "permutations", "whole", 5000, "Tables to draw", least=1, most=10**9, metavar="B"
 )
-_SEED = Option("seed", "seed", 0, "Of the random numbers")
+_SEED = Option("seed", "seed", 0, "Seed of the random numbers")
 
 
 class PermutationTest(PValueTest):

@@ -39,7 +39,7 @@ _LINES = 256
 
 
 def write_standard_output(content: bytes) -> None:
-    """Write to standard output; a reader that went away is no error."""
+    """Write to standard output; a reader that went away is not an error."""
     stream_to_standard_output([content])
 
 
@@ -57,7 +57,7 @@ def stream_to_standard_output(pieces: Iterable[bytes | memoryview]) -> None:
 
 
 def abandon_standard_output() -> None:
-    """Let what Python still holds for a broken stream go nowhere, without a complaint at exit."""
+    """Discard what Python still holds for a broken stream, without a complaint at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -128,7 +128,7 @@ class GraphOutput(_Output):
     """Takes a graph."""
 
     def write(self, graph: Graph) -> None:
-        """Write a learned graph, which says the options that it was asked for with."""
+        """Write a learned graph, which records the options that it was asked for with."""
         from gml.formats.graphs import WRITERS
 
         learning = graph.learning.also(options=chosen_options())
@@ -139,7 +139,7 @@ class ModelOutput(_Output):
     """Takes a model."""
 
     def text_of(self, net: BayesNet) -> str:
-        """Return the text of a model, which says the options that it was asked for with."""
+        """Return the text of a model, which records the options that it was asked for with."""
         from gml.formats.models import MODEL_WRITERS
 
         learning = net.learning.also(options=chosen_options())
@@ -179,7 +179,7 @@ class ComparisonOutput(_Output):
     """Takes compared graphs."""
 
     def write(self, pairs: Sequence[ComparedPair]) -> None:
-        """Write what was found of each pair."""
+        """Write what was found for each pair."""
         from gml.formats.reports.comparisons import FORMATS
 
         self._send(FORMATS[self.format](pairs))
@@ -250,7 +250,7 @@ def graph_or_report_output(function: Function) -> Function:
         "--format",
         "format_",
         type=click.Choice(list(formats)),
-        help="Output format: of the graph, dot by default, or of the report, text by default.",
+        help="Output format of the graph, by default dot, or of the report, by default text.",
     )
     @functools.wraps(function)
     def wrapper(*args: Any, output: str | None, format_: str | None, **kwargs: Any) -> Any:
@@ -261,9 +261,9 @@ def graph_or_report_output(function: Function) -> Function:
 
 @dataclass(frozen=True)
 class GraphOrReport:
-    """A graph for standard output or a file; or a report for the former, the graph for the latter.
+    """A graph for standard output or a file; or a report for the former and a graph for the latter.
 
-    The format is that of what comes without being asked for: of the graph if there is no report.
+    The format is that of the main result: of the graph if there is no report.
     """
 
     path: str | None
@@ -375,8 +375,8 @@ def count_file_output(function: Function) -> Function:
         "--min-cell",
         type=WholeRange(min=1),
         metavar="K",
-        help="Write nothing and exit 4 if a cell that is not empty stands for fewer than K rows, "
-        "or missing values do, or what two tables differ by.",
+        help="Write nothing and exit 4 if a non-empty cell, a number of missing values or a "
+        "difference between two tables stands for fewer than K rows.",
     )
     @functools.wraps(function)
     def wrapper(*args: Any, output: str, **kwargs: Any) -> Any:
@@ -406,7 +406,7 @@ def _output(
         "--format",
         "format_",
         type=click.Choice(formats),
-        help=f"Output format; {default} by default.",
+        help=f"Output format; by default {default}.",
     )
     @functools.wraps(function)
     def wrapper(*args: Any, output: str | None, format_: str | None, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a run knows of itself: the options that were given, the files that it reads and writes."""
+"""What a run knows about itself: the options given, the files that it reads and writes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def claim_input(path: str, role: str, *, several: bool = False) -> None:
 
 
 def plan_output(path: str, option: str, *, folder: bool = False) -> None:
-    """Refuse, before any work, what cannot be written, is an input or another output.
+    """Refuse, before any work, a path that cannot be written, is an input or another output.
 
     A `folder` to write into may exist, and nothing else may have its name.
     """
