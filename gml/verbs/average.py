@@ -1,4 +1,4 @@
-"""How sure each edge is, over samples of a table or over all graphs: gml.average, `gml average`."""
+"""How certain each edge is, over samples or over all graphs: gml.average, `gml average`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def average(
     threads: int | None = None,
     **options: Any,
 ) -> Averaged:
-    """Learn how sure each edge is: average many graphs instead of picking one.
+    """Learn how certain each edge is: average many graphs instead of picking one.
 
     Parameters
     ----------
@@ -91,17 +91,17 @@ def average(
         What to average: the graphs that `hc`, `ges` or `pc` learn from samples of the rows, or all
         DAGs by their posterior probability: `exact`, or `order-mcmc` for many columns.
     bootstrap, seed
-        Number of samples, 200 by default: of as many rows with replacement by hc and ges, of half
-        of the rows by pc.
+        Number of samples, 200 by default: for hc and ges of as many rows as there are, with
+        replacement; for pc of half of the rows.
     threshold
-        Least strength of an edge; found from the data, 0.5 of a posterior.
+        Least strength of an edge; by default found from the data, 0.5 for a posterior.
     score, edge_penalty, max_parents, tabu, restarts, perturb
-        Of the searches; see `gml.hc` and `gml.ges`. The score is bic, or bdeu for posteriors.
+        For the searches; see `gml.hc` and `gml.ges`. The score is bic, or bdeu for posteriors.
     candidates, iterations, burn_in, thin, chains
-        Of `by="order-mcmc"`: variables that may be parents of each, steps of each chain, steps
-        before, steps from one sample to the next, and chains.
+        For `by="order-mcmc"`: candidate parents per variable, steps per chain, steps before
+        these, steps from one sample to the next, and the number of chains.
     test, alpha, max_cond, colliders, on_insufficient
-        Of `by="pc"`; see `gml.pc`.
+        For `by="pc"`; see `gml.pc`.
     knowledge, require, forbid, tiers
         What is known beforehand: a `Knowledge` or a file, pairs of names, groups of names from
         causes to effects.
@@ -197,7 +197,7 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Refuse a learner that is none, and what means nothing to the one asked for."""
+    """Refuse an unknown learner, and options that mean nothing to the one asked for."""
     if by not in BY:
         known = ", ".join(BY)
         raise UsageError(f"{parameter('by')} must be one of {known}, not {by!r}")
@@ -220,7 +220,7 @@ def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, An
 def _learner(
     by: str, given: Mapping[str, Any], options: Mapping[str, Any], seed: int
 ) -> tuple[_Pc | _Search | _Posterior, dict[str, Any]]:
-    """Check the options of what learns; returns it, and how to read the data."""
+    """Check the options of the learner, and return it and how to read the data."""
     if by == "pc":
         test, reading = choose_test(
             given.get("test", "auto"),
@@ -232,7 +232,7 @@ def _learner(
         test.require_reachable_level()
         chosen = {name: given[name] for name in _OF_PC[2:] if name in given}
         return _Pc(PcSettings(test, **chosen)), reading
-    # A posterior is over marginal likelihoods, of which bic is but a rough approximation.
+    # A posterior needs marginal likelihoods, which bic only approximates roughly.
     name = given.get("score", "bdeu" if by in BY_ORDERS else "bic")
     (score,), reading = choose_scores([name], given.get("edge_penalty", 0.0), options)
     max_parents = given.get("max_parents")
@@ -323,7 +323,7 @@ class _Search:
         if self.by == "ges":
             return ges(score, **settings)
         result = hill_climb(score, tabu=self.tabu, **settings)
-        # Which DAG of a class a search ends in is up to the names, the same each time: averaged, it
+        # Names decide which DAG of a class a search ends in, the same one each time: averaged, that
         # would look like certainty.
         return replace(result, graph=equivalence_class(result.dag, limits.knowledge))
 
@@ -354,7 +354,7 @@ class _Posterior:
         return {**chains, "score": self.score.name, "max_parents": self.max_parents}
 
     def average(self, counter: Counter, limits: _Limits) -> tuple[Averaged, dict[str, Any]]:
-        """Average DAGs; returns the average, and what the provenance says of it."""
+        """Average DAGs, and return the average and its provenance."""
         settings: dict[str, Any] = {
             "max_parents": self.max_parents,
             "threads": limits.threads,
@@ -402,7 +402,7 @@ def _over_samples(
     limits: _Limits,
     what: str,
 ) -> tuple[Averaged, dict[str, Any]]:
-    """Average the graphs of samples; returns the average, and what the provenance says of it."""
+    """Average the graphs of samples, and return the average and its provenance."""
 
     def learn(sample: Dataset) -> Graph | None:
         result = learner.learn(MemoryCounter(sample, threads=1), limits)

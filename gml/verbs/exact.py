@@ -1,4 +1,4 @@
-"""The DAG of the highest score on a table: gml.exact, `gml exact`."""
+"""The DAG with the highest score on a table: gml.exact, `gml exact`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class OptimumFound(ExactResult):
     gaps: tuple[Gap, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for the optimum, and one for each graph it was compared with."""
+        """Return one row for the optimum, and one per graph that it was compared with."""
         import pandas as pd
 
         return pd.DataFrame([vars(gap) for gap in self.gaps])
@@ -63,7 +63,7 @@ def exact(
     threads: int | None = None,
     **options: Any,
 ) -> OptimumFound:
-    """Learn the DAG of the highest score, for certain.
+    """Learn the DAG with the highest score, for certain.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def exact(
     max_parents
         Most parents of a node.
     against
-        Graphs whose gaps to the optimum are asked for.
+        Graphs whose gaps to the optimum are wanted.
     cpdag
         Let `graph` be the equivalence class of the DAG.
     knowledge, require, forbid, tiers

@@ -23,7 +23,7 @@ from gml.verbs.opening import Data, is_data, open_data
 from gml.verbs.recording import described, learned_by, records_keywords
 
 ALPHA = 0.01
-# ln 2: evidence that a coin might have given.
+# ln 2: as much evidence as the toss of a coin.
 _WEAK = 0.69
 
 
@@ -102,8 +102,8 @@ def pc(
     colliders
         How colliders are found: `max-p`, `sepset`, `conservative` or `majority`.
     on_insufficient
-        An edge whose test the data cannot decide: `keep`, `drop`, or `auto`, which keeps it if
-        there are rows enough.
+        What to do with an edge whose test the data cannot decide: `keep`, `drop`, or `auto`,
+        which keeps it if there are enough rows.
     knowledge, require, forbid, tiers
         What is known beforehand: a `Knowledge` or a file, pairs of names, groups of names from
         causes to effects. The result is then the maximally oriented PDAG.
@@ -112,7 +112,7 @@ def pc(
     threads
         Threads; all cores by default.
     log
-        Takes every test, for `gml.explain`.
+        Called with every test, for `gml.explain`.
     **options
         Options of the test (`gml.TESTS[test].options`), and how to read the data; see `gml.read`.
 
@@ -170,7 +170,7 @@ def _by_given_test(test: CITest, options: Mapping[str, Any], **settings: Any) ->
 
 
 def _report(result: PcResult) -> None:
-    """Say what was not as it might be, and how much work it was."""
+    """Warn about contradictions, and note how much work it was."""
     warn_of_contradictions(result.triples, "tests")
     if result.ambiguous:
         shown = ", ".join(f"{t.x} - {t.k} - {t.y}" for t in result.ambiguous)

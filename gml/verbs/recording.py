@@ -1,4 +1,4 @@
-"""What a result says of how it was made.
+"""What a result says about how it was made.
 
 A verb says what it did (`Provenance`); the keywords that it was called with are added here, as the
 command line adds the options that were given.
@@ -19,7 +19,7 @@ from gml.graph.knowledge import Knowledge
 from gml.graph.provenance import Provenance
 
 _Parameters = ParamSpec("_Parameters")
-# What changes nothing in the result, and what has an entry of its own.
+# Keywords that do not change the result, and those that have an entry of their own.
 _NOT_RECORDED = {"threads", "digest", "log", "trace", "knowledge", "start", "levels"}
 
 
@@ -59,7 +59,7 @@ def with_provenance(
     change: Callable[[Provenance], Provenance],
     levels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> _Result:
-    """Return a result whose graphs say otherwise how they were learned; with levels if given."""
+    """Return a result whose graphs have another provenance, and levels if given."""
     changed = {}
     for name in ("graph", "dag"):
         graph = getattr(result, name, None)
@@ -70,7 +70,7 @@ def with_provenance(
 
 
 def described(result: _Result, counter: Counter, learning: Provenance) -> _Result:
-    """Return a result whose graphs have the levels of the data, and say how they were learned."""
+    """Return a result whose graphs have the levels of the data, and their provenance."""
     levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
     return with_provenance(result, lambda said: learning, levels)
 

@@ -215,7 +215,7 @@ def test_reading_keywords_are_for_what_is_to_be_read(folder):
 def test_what_is_no_data_or_no_model_is_refused(folder):
     with pytest.raises(UsageError, match="a list is no data; give a path, a DataFrame"):
         gml.check([1, 2], folder / "model.json")
-    with pytest.raises(UsageError, match="a Graph is no model; give a path or a BayesNet"):
+    with pytest.raises(UsageError, match="a Graph is not a model; give a path or a BayesNet"):
         gml.check(ASIA, gml.read_graph(GRAPH))
 
 
@@ -306,7 +306,7 @@ def test_merge(tmp_path):
     assert gml.merge(*files).counts.tolist() == gml.count(ASIA, pairs=True).counts.tolist()
     with pytest.warns(GmlWarning, match="file 2 and file 1 count the same data"):
         gml.merge(files[0], files[0])
-    with pytest.raises(UsageError, match="a Dataset is no count file"):
+    with pytest.raises(UsageError, match="a Dataset is not a count file"):
         gml.merge(gml.read(ASIA))
     with pytest.raises(UsageError, match="at least one"):
         gml.merge()
