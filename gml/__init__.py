@@ -19,7 +19,7 @@ Names are loaded when they are first used, so that importing gml costs next to n
 
 from __future__ import annotations
 
-# Type checkers take it for true; to import it from typing would take most of the time of all.
+# Type checkers take it to be true; importing it from typing would take most of the import time.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
@@ -271,14 +271,14 @@ def _from_frame(frame: pd.DataFrame, **reading: Unpack[ReadingKeywords]) -> Data
 
 
 def _to_pydot(self: Graph) -> pydot.Dot:
-    """Return a graph of pydot, for Graphviz."""
+    """Return a pydot graph, for Graphviz."""
     from gml.formats.pydot_graph import to_pydot
 
     return to_pydot(self)
 
 
 def _from_pydot(graph: pydot.Dot) -> Graph:
-    """Take a graph of pydot."""
+    """Make a graph from a pydot graph."""
     from gml.formats.pydot_graph import from_pydot
 
     return from_pydot(graph)

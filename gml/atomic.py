@@ -1,8 +1,8 @@
 """Files that appear whole or not at all.
 
-A file is written under the name `.NAME.gml-RANDOM.tmp` beside its target, locked (flock) as long as
-that lasts, and then renamed. What a killed process leaves is not locked: the next one that writes
-the same target removes it. Where the file system has no locks, it stays.
+A file is written under the name `.NAME.gml-RANDOM.tmp` beside its target, locked (flock) while that
+lasts, and then renamed. What a killed process leaves behind is not locked: the next process that
+writes the same target removes it. Where the file system has no locks, it stays.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def whole_file(
 
 @contextlib.contextmanager
 def _temporary_file(target: str, path: object) -> Iterator[tuple[str, int]]:
-    """Make a locked file beside the target; unless it was renamed, it is gone at the end.
+    """Make a locked file beside the target; unless it is renamed, it is removed at the end.
 
     The `path` is what messages call the target.
     """
@@ -163,7 +163,7 @@ def _leads_to(path: str, descriptor: int) -> bool:
 
 
 def _stem(target: str) -> str:
-    """What the names of all temporary files of a target begin with."""
+    """Return what the names of all temporary files of a target begin with."""
     folder, name = os.path.split(target)
     while len(os.fsencode(name)) > _STEM_BYTES:
         name = name[:-1]

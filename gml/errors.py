@@ -82,10 +82,10 @@ _MOST_WORK = 20_000_000
 
 
 def printable(text: str) -> str:
-    r"""Write as an escape what would not be seen as it is: the one guard of all text for people.
+    r"""Escape what would not be shown as it is: the one guard of all text for people.
 
-    That is what steers a terminal, ends a line or turns the direction of writing, and halves of
-    characters that no file can hold. Machine formats keep exact names instead.
+    That is whatever controls a terminal, ends a line or reverses the direction of writing, and
+    halves of characters, which no file can hold. Machine formats keep exact names instead.
 
     Examples
     --------
@@ -186,7 +186,7 @@ _PARAMETER = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 def with_flags(message: str, *only: str) -> str:
     """Write the parameters that a message names as the flags of the command line.
 
-    With `only`, no others than these: text that quotes names of the data may look alike.
+    With `only`, just these: text quoted from the data may look the same.
     """
 
     def flag(found: re.Match[str]) -> str:
@@ -209,7 +209,7 @@ def place(path: object) -> str:
 
 
 def encodable(text: str) -> str:
-    """What a path holds as text: bytes that are not UTF-8, kept as lone surrogates, are lost.
+    """A path as text that can be encoded; its bytes that are not UTF-8 are lost.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:
-    """Return the valid name that is most like another one, if any is."""
+    """Return the valid name that is most like the one given, if any is similar."""
     near = _near(name, list(valid))
     return near[0] if near else None
 

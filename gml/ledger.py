@@ -24,7 +24,7 @@ STANDARD_OUTPUT = "-"
 _OPEN_FILE = re.compile(r"/dev/std(in|out|err)|(?:/dev|/proc/self)/fd/(\d+)")
 _STANDARD = {"in": 0, "out": 1, "err": 2}
 
-# Device and inode of a file; of one that is not there yet those of its folder, and its name.
+# Device and inode of a file; for one that does not exist yet, those of its folder, and its name.
 Identity = tuple[int, int] | tuple[int, int, str]
 
 
@@ -50,7 +50,7 @@ class Ledger:
     outputs: list[str] = field(default_factory=list)
     """Files written, by the names that they were given."""
     digests: dict[str, str] = field(default_factory=dict)
-    """SHA-256 of inputs by their path, of those that were hashed as they were read."""
+    """SHA-256 by path, of the inputs that were hashed as they were read."""
     wants_digests: bool = False
     """Whether an output will hold the hashes of the inputs."""
     keeps_unchanged: bool = False
@@ -68,7 +68,7 @@ class Ledger:
             self._folders[folder] = item.path
         for path in files or [item.path]:
             found = _identity(0 if path == "-" else path)
-            # What is not there will be said by whoever reads it.
+            # Whoever reads it will say that it does not exist.
             if found is not None and len(found) == 2:
                 self._read[found] = path
         for path, option in self.planned.items():
@@ -92,7 +92,7 @@ class Ledger:
         self.planned[path] = option
 
     def _rival(self, path: str) -> str | None:
-        """The output that goes to the same place as another one."""
+        """Return the planned output that would go to the same place, if there is one."""
         for key in _keys(path):
             other = self._reserved.get(key)
             # Two descriptors can share a file, by 2>&1: they write to it one after the other.
@@ -104,7 +104,7 @@ class Ledger:
     def require_unwritten(self, path: str, target: str) -> None:
         """Refuse to replace what the run wrote under another name that means the same file.
 
-        File systems can take names for the same that nothing told apart before they were there.
+        A file system can treat two names as one, which nothing shows before the file exists.
         """
         found = _identity(target)
         other = None if found is None else self._written.get(found, path)
@@ -202,7 +202,7 @@ def _identity(path: str | int) -> Identity | None:
 
 
 def _keys(path: str) -> list[Identity | int]:
-    """By what an output is known: a descriptor by its number, and by the file that it leads to."""
+    """What identifies an output: for a descriptor its number, and the file that it leads to."""
     number = _descriptor(path)
     if number is None:
         found = _identity(path)

@@ -32,11 +32,11 @@ class NameOrder:
         self.names = tuple(names[j] for j in by_name)
         """The names in their order."""
         self.positions: NDArray[np.int32] = np.array(by_name, dtype=np.int32)
-        """The positions, that of the first name first."""
+        """The positions, in the order of their names."""
         self.ranks: NDArray[np.int32] = np.argsort(self.positions).astype(np.int32)
         """For each position, how many names come before its own."""
         self.rank: list[int] = self.ranks.tolist()
-        """The same as a list, whose items are found faster one by one."""
+        """The same as a list, which is faster to look single items up in."""
 
     def __len__(self) -> int:
         return len(self.rank)
@@ -50,13 +50,13 @@ class NameOrder:
         return values[np.ix_(self.positions, self.positions)]
 
     def restored(self, values: NDArray[Value]) -> NDArray[Value]:
-        """Return a square matrix that is in order of the names in that of the positions."""
+        """Return a square matrix given in the order of the names in the order of the positions."""
         return values[np.ix_(self.ranks, self.ranks)]
 
     def rows(self, rows: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return a matrix of positions, each row in order of the names."""
         if rows.shape[1] == 2:
-            # Of pairs there may be very many, and to swap is faster than to sort.
+            # There may be very many pairs, and swapping is faster than sorting.
             swap = self.ranks[rows[:, 0]] > self.ranks[rows[:, 1]]
             return np.where(swap[:, None], rows[:, ::-1], rows).astype(np.int32, copy=False)
         ordered: NDArray[np.int32] = self.positions[np.sort(self.ranks[rows], axis=1)]

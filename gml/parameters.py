@@ -21,7 +21,7 @@ NUMBERS = "numbers"
 """The kinds of columns that a test or score can use."""
 
 FOR_LABELS = ("bins", "discretize", "cut", "cuts", "levels")
-"""Parameters of reading that make labels, and so mean nothing to what is for numbers alone."""
+"""Parameters of reading that make labels, and so mean nothing to a method for numbers alone."""
 
 # Beyond these, logarithms of gamma functions make no sense.
 _LEAST_PRIOR = 1e-100
@@ -78,12 +78,12 @@ def _short(bound: float | None) -> str:
 
 
 def prior_rows(name: str, help_: str) -> Option:
-    """An option that is the rows that a prior counts for."""
+    """Return an option that says how many rows a prior counts for."""
     return Option(name, "real", 1.0, help_, least=_LEAST_PRIOR, most=1 / _LEAST_PRIOR)
 
 
 ESS = prior_rows("ess", "Equivalent sample size of the prior")
-"""What the Bayesian test and scores alike have."""
+"""The option that the Bayesian test and scores share."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -22,7 +22,7 @@ _BAR_WIDTH = 30
 
 
 def write_stderr(text: str = "") -> None:
-    """Write to standard error, if it takes it; whether it does never decides the exit code."""
+    """Write to standard error if possible; a failure never changes the exit code."""
     try:
         if text:
             sys.stderr.write(text)
@@ -38,7 +38,7 @@ def write_stderr(text: str = "") -> None:
 def say(kind: str, message: str) -> None:
     """Write a line `gml: …` to standard error; what a message quotes cannot break out of it.
 
-    Parameters that the library names are flags there.
+    Parameters that the library names are written as flags.
     """
     write_stderr(f"gml: {kind}{printable(with_flags(message))}\n")
 
@@ -69,7 +69,7 @@ class Reporter:
         """Report how far the work is; `total` None when unknown."""
 
     def status(self, text: str | None) -> None:
-        """Say what is done in place of the progress of its parts; None ends that."""
+        """Show this text in place of the progress of the parts; None ends that."""
 
     def finish(self) -> None:
         """Clear the progress display."""
@@ -134,7 +134,7 @@ class StderrReporter(Reporter):
 
 
 class Deadline:
-    """When a search has to stop; without a number of seconds it never has.
+    """When a search has to stop: never, if no number of seconds is given.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether the time is over; a search that is to stop altogether does so here."""
+        """Whether time is up; a search that has been told to stop altogether stops here."""
         check_stopped()
         return self._end is not None and time.monotonic() >= self._end
 

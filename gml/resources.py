@@ -6,8 +6,8 @@ enters for `--max-memory`; without one, half of the memory that is free. It is a
 process, as `ulimit` sets one, and no part of what a caller asks for: so it is not passed but holds
 within a block, whatever runs there, and is put back at its end.
 
-Where the address space is limited (`ulimit -v`), libraries in C end the process as they like when
-they get none: some abort, and OpenBLAS exits with 1. So these are looked after beforehand.
+Where the address space is limited (`ulimit -v`), C libraries that get no memory end the process in
+their own ways: some abort, and OpenBLAS exits with 1. So their needs are met beforehand.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pathlib import Path
 from gml.errors import CannotAnswer, UsageError, parameter, quote
 
 FEW_BYTES = 1 << 20
-"""What nobody is refused: to find out how much is free takes longer than to use so little."""
+"""Bytes that are never refused: finding out how much is free takes longer than using so little."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", re.IGNORECASE)
 _FALLBACK = 1 << 30
-# Measured: the interpreter, NumPy and the kernel take 100 MiB, the buffer of OpenBLAS 35, what the
-# allocator sets aside for the thread that waits for signals 64.
+# Measured: the interpreter, NumPy and the kernel take 100 MiB, the buffer of OpenBLAS takes 35, and
+# the allocator sets 64 aside for the thread that waits for signals.
 _LEAST_SPACE = 256 << 20
-# Measured beyond these with one thread of each kind: loading 290 MiB, a small table 110.
+# Measured on top of these, with one thread of each kind: 290 MiB to load, 110 for a small table.
 _ARROW_SPACE = 448 << 20
 _SCARCE_SPACE = 4 << 30
 _THREAD_FAILURES = ("can't start new thread", "Failed to launch worker thread")
@@ -57,7 +57,7 @@ def parse_size(text: str) -> int:
 
 
 def format_size(n_bytes: int) -> str:
-    """Return a size for people, of any number of digits."""
+    """Return a size as people read it, however many digits it has."""
     if n_bytes.bit_length() > 100:
         return f"over 2^{n_bytes.bit_length() - 1} bytes"
     for unit in ("T", "G", "M", "K"):
@@ -68,7 +68,7 @@ def format_size(n_bytes: int) -> str:
 
 @contextmanager
 def limited_to(n_bytes: int | None) -> Iterator[None]:
-    """Make this the budget within a block; None leaves it to what is free.
+    """Make this the budget within a block; None means that it depends on what is free.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _space_limit() -> int | None:
 
 
 def _space_left() -> int | None:
-    """The address space that is left under its limit, if there is one and it can be told."""
+    """The address space left under its limit, if there is a limit and what is used is known."""
     limit = _space_limit()
     if limit is None:
         return None
@@ -124,7 +124,7 @@ def _space_left() -> int | None:
 
 
 def prepare_libraries() -> None:
-    """Have the libraries take early, or not at all, what they cannot do without.
+    """Have the libraries take what they cannot do without early, or not at all.
 
     OpenBLAS keeps the buffer of its first call for all later ones.
     """
@@ -140,7 +140,7 @@ def prepare_libraries() -> None:
 
     np.linalg.inv(np.eye(128))
     if limit < _SCARCE_SPACE:
-        # Its own allocator would reserve a gibibyte, and each thread 72 MiB.
+        # Its own allocator would reserve a gibibyte, and 72 MiB more for each thread.
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
         os.environ.setdefault("ARROW_IO_THREADS", "1")
         os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -157,7 +157,7 @@ def require_space_for_arrow() -> None:
 
 
 def lack_behind(error: BaseException) -> str | None:
-    """Say what was lacking, if an error of a library comes from that.
+    """Say which resource a library ran out of, if that is what its error means.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def available_threads() -> int:
 
 
 def require_memory(n_bytes: int, budget: int | None, what: str, hint: str = "") -> None:
-    """Refuse what would not fit into the budget (None: that in force); the hint comes last.
+    """Refuse what would not fit into the budget (None: the one in force); the hint comes last.
 
     Examples
     --------

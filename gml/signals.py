@@ -1,8 +1,8 @@
-"""The end of a run by a signal: partial files go, and the process ends at once.
+"""How a signal ends a run: partial files are removed, and the process ends at once.
 
-The signals that would end the process are blocked in all its threads, and one thread waits for
-nothing else. Whatever the others are doing (a kernel, an import, a write), it removes the files
-that are half written, says why and ends the process: after Ctrl-C with exit code 130, otherwise by
+The signals that would end the process are blocked in all its threads, and one thread does nothing
+but wait for them. Whatever the others are doing (a kernel, an import, a write), it removes the
+files that are half written, says why and ends the process: after Ctrl-C with exit code 130, else by
 that very signal, as the shell expects. Nothing has to come back to the interpreter first, and
 nothing can swallow an exception or show it as a traceback. A signal that is ignored from the start
 (by nohup, or by a shell for its background jobs) stays ignored. SIGKILL cannot be waited for; what
@@ -19,7 +19,7 @@ import os
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 
-# Those that end a process which does not handle them, and that others send on purpose.
+# Those that others send on purpose, and that end a process which does not handle them.
 _ENDING = (
     *("SIGINT", "SIGHUP", "SIGQUIT", "SIGTERM", "SIGXCPU"),
     *("SIGALRM", "SIGUSR1", "SIGUSR2"),
@@ -31,11 +31,11 @@ _PATIENCE_SECONDS = 1
 partial_files: set[str] = set()
 """Files that are being written, and must be gone when the process is."""
 making = _thread.allocate_lock()
-"""Held while one of them is made, so that none comes into being after all were removed."""
+"""Held while one of them is made, so that none is created after all have been removed."""
 
 
 def end_on_signals() -> None:
-    """From now on let signals end the process, whatever it is doing."""
+    """Let signals end the process from now on, whatever it is doing."""
     if not hasattr(_signal, "sigwait"):
         return
     untouched = (_signal.SIG_DFL, _signal.default_int_handler)
@@ -46,7 +46,7 @@ def end_on_signals() -> None:
     try:
         _thread.start_new_thread(_wait_for, (numbers,))
     except RuntimeError:
-        # No thread can be had: KeyboardInterrupt does what it can.
+        # No thread can be started: KeyboardInterrupt does what it can.
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, numbers)
     _thread.stack_size(usual)
 
@@ -64,12 +64,12 @@ def _wait_for(numbers: list[int]) -> None:
     number = _signal.sigwait(numbers)
     interrupted = number == _signal.SIGINT
     try:
-        # Never released: who is about to make a file waits for the end. But a file system that
+        # Never released: whoever is about to make a file waits for the end. But a file system that
         # hangs must not keep the process alive.
         making.acquire(timeout=_PATIENCE_SECONDS)
         remove_partial_files()
         text = "interrupted" if interrupted else f"stopped by {_name_of(number)}"
-        # To the descriptor, as whatever the main thread does may hold the stream.
+        # To the descriptor, as the main thread may be holding the stream.
         clear = b"\r\x1b[K" if os.isatty(2) else b""
         if _is_writable(2):
             os.write(2, clear + f"gml: error: {text}\n".encode())

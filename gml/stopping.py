@@ -1,7 +1,7 @@
-"""How threads learn that their work is wanted no more.
+"""How threads learn that their work is no longer wanted.
 
-Those of a pool share a flag, a byte that is not 0 when they are to stop. The kernels look at it as
-they go (`gml.kernel.pool` tells them), and Python code where it calls `check_stopped`: at the
+The threads of a pool share a flag, a byte that is not 0 when they are to stop. The kernels look at
+it as they go (`gml.kernel.pool` tells them), and Python code where it calls `check_stopped`: at the
 latest when a search asks for its deadline. What they raise then ends the thread's work; whoever set
 the flag knows why.
 """
@@ -14,11 +14,11 @@ _of_thread = threading.local()
 
 
 class Stopped(BaseException):
-    """The work is wanted no more."""
+    """The work is no longer wanted."""
 
 
 def obey(flag: bytearray) -> None:
-    """Make this thread stop, where it looks, when the flag is set."""
+    """Make this thread stop when the flag is set, at the next place where it looks."""
     _of_thread.flag = flag
 
 

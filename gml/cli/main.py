@@ -17,17 +17,17 @@ from gml.progress import say, write_stderr
 from gml.resources import lack_behind, prepare_libraries
 
 COMMANDS = {
-    "average": "Learn how sure each edge is: average many graphs.",
+    "average": "Learn how certain each edge is: average many graphs.",
     "check": "Check whether a model still holds on new data.",
     "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
     "compare": "Compare graphs or models with a reference.",
     "convert": "Convert a graph or model file to another format.",
     "count": "Count sets of columns into a file that stands for the data.",
-    "exact": "Learn the DAG of the highest score, for certain.",
+    "exact": "Learn the DAG with the highest score, for certain.",
     "explain": "Say why PC has an edge, or none, from its log.",
     "fit-params": "Fit the probability tables of a graph.",
     "ges": "Learn a CPDAG by greedy search over equivalence classes.",
-    "hc": "Learn a DAG by hill climbing, with tabu list and restarts.",
+    "hc": "Learn a DAG by hill climbing, with a tabu list and restarts.",
     "imap": "Learn a minimal I-map for an order of the variables.",
     "indtest": "Test the independence of variables.",
     "merge": "Add up count files, as if all rows had been counted at once.",
@@ -41,7 +41,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is called for."""
+    """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -109,7 +109,7 @@ def cli() -> None:
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     code = run(sys.argv[1:] if args is None else args)
-    # What others left in the stream must not fail at exit.
+    # Output that others left in the stream must not fail at exit.
     write_stderr()
     sys.exit(code)
 
@@ -151,7 +151,7 @@ def run(args: list[str]) -> int:
             if _is_nowhere():
                 message = "the current folder is gone; change to another, or name whole paths"
                 return _fail(message, 3)
-            # Input and files have handlers of their own; this is a help text that found no room.
+            # Input and files have their own handlers; this is a help text that failed.
             abandon_standard_output()
             return _fail(f"cannot write to standard output: {error.strerror}", 4)
         if debug:
@@ -164,7 +164,7 @@ def run(args: list[str]) -> int:
 
 
 def _prepare_streams() -> None:
-    """Replace the None that Python has for a stream that the caller closed.
+    """Replace the None that Python has in place of a stream that the caller closed.
 
     Reading finds nothing, warnings go nowhere, and writing a result fails as it should. Results are
     bytes; a help text goes in the encoding of the stream, whatever that can hold.
@@ -189,7 +189,7 @@ def _is_nowhere() -> bool:
 
 
 def _print_traceback(error: BaseException) -> None:
-    """Print it as Python does, but for what messages quote, which must not look like our lines."""
+    """Print it as Python does, except that quoted text must not look like our own lines."""
     import traceback
 
     before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)

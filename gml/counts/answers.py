@@ -1,4 +1,4 @@
-"""What an engine answers: tables without the configurations that no row has, and moments."""
+"""What an engine answers: tables, without configurations that occur in no row, and moments."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Counts:
 
     @property
     def levels_seen(self) -> float:
-        """The product, over the columns of the conditioning set, of the levels that rows have."""
+        """The product, over the conditioning columns, of the number of levels that occur."""
         return math.prod(float(len(set(column.tolist()))) for column in self.configs.T)
 
 
 def every_configuration(counts: Counts, n_levels: Sequence[int]) -> NDArray[np.int64]:
-    """Return a table of one axis with a row for every configuration; its own levels come last."""
+    """Return a table of one axis with one row per configuration; its own levels come last."""
     cells = np.zeros((counts.n_configs, n_levels[-1]), dtype=np.int64)
     rows = np.zeros(len(counts.configs), dtype=np.int64)
     for codes, size in zip(counts.configs.T, n_levels[:-1], strict=True):
@@ -57,7 +57,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class StratifiedMoments:
-    """Moments within each configuration of label columns that rows have.
+    """Moments within each configuration of label columns that occurs in the rows.
 
     Row s of `configs` holds the level codes of configuration s, in lexicographic order, and
     `moments[s]` are those of its rows alone; `n_configs` counts the possible configurations.
@@ -71,8 +71,8 @@ class StratifiedMoments:
 class MissingTreatment(NamedTuple):
     """How missing values were treated when rows were read or counted.
 
-    `rows` counts all rows, those that were dropped too, and `cells` the missing cells of columns
-    that had some, both with their weights (in units of the engine).
+    `rows` counts all rows, dropped ones included, and `cells` the missing cells of columns that
+    had some, both weighted (in units of the engine).
     """
 
     policy: str

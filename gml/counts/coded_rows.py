@@ -24,7 +24,7 @@ _GROUP_BLOCK = 1 << 16
 
 
 class CodedRows:
-    """Codes the rows of a dataset when they are first asked for, and keeps them."""
+    """Codes the rows of a dataset when they are first needed, and keeps them."""
 
     def __init__(self, dataset: Dataset, n_levels: Sequence[int], budget: int) -> None:
         self._dataset = dataset
@@ -40,7 +40,7 @@ class CodedRows:
         return self._distinct is not None
 
     def for_batch(self, n_sets: int) -> CodedData:
-        """Return the rows: the distinct ones if that pays for a batch of so many tables."""
+        """Return the rows: the distinct ones if that pays for a batch of this many tables."""
         large = n_sets >= _COMPRESS_SETS and self._dataset.n_rows >= _COMPRESS_ROWS
         if large and not self._compared:
             self._distinct = self._compress()

@@ -1,10 +1,10 @@
-"""Count files as Parquet: written, and read with all they say of themselves checked.
+"""Count files as Parquet: written, and read with all that they say about themselves checked.
 
-A row for every non-empty cell: `set` (which of the sets), `codes` (the levels of its columns, by
-position) and `count`. The metadata key `gml/1` holds, as JSON, the columns with their levels, the
-sets, the number of rows and what was asked when they were counted. The columns of a set stand in
-order of their names, sets by size and then by names, cells in order of their codes: the same tables
-make the same bytes.
+There is one row per non-empty cell: `set` (which of the sets), `codes` (the levels of its columns,
+by position) and `count`. The metadata key `gml/1` holds, as JSON, the columns with their levels,
+the sets, the number of rows and the options of counting. The columns of a set are in the order of
+their names, sets are ordered by size and then by names, cells by their codes: the same tables make
+the same bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from gml.resources import (
 )
 
 _ROW_GROUP = 1 << 18
-# What reading takes at most, with the arrays that stay; measured.
+# The most bytes that reading takes, including the arrays that stay; measured.
 _BYTES_PER_ROW, _BYTES_PER_CODE = 60, 18
 
 
@@ -132,7 +132,7 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
         raise DataError(f"{where}: count files are Parquet, {_EXTRA}") from None
     budget = budget_in_force(max_memory)
     if Path(path).is_file() and not is_parquet(path):
-        # Says if it is Parquet that was cut off.
+        # Says so if it is truncated Parquet.
         open_source(path).close()
         raise DataError(f"{where}: not a count file; gml count makes one")
     with StoredFile(path) as stored, _damage(where), stored.errors():
@@ -142,7 +142,7 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
             raise DataError(f"{where}: not a count file; gml count makes one")
         types = {field.name: field.type for field in file.schema_arrow}
         codes = types.pop("codes", None)
-        # Whether a list may hold nulls is part of its type, and of no interest.
+        # Whether a list may hold nulls is part of its type, but does not matter here.
         is_list = codes is not None and pa.types.is_list(codes)
         if (
             types != {"set": pa.int32(), "count": pa.int64()}
@@ -162,7 +162,7 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
 
 
 def _bytes_to_read(stored: StoredFile) -> int:
-    """What reading takes, by what the pages say: the footer, which is shorter, may be wrong."""
+    """Bytes that reading takes, as the pages tell: the shorter footer may be wrong."""
     n_bytes, values = 0, {"set": 0, "count": 0}
     schema = stored.metadata().schema
     for column, chunks in stored.chunks(range(len(schema))).items():
@@ -174,12 +174,12 @@ def _bytes_to_read(stored: StoredFile) -> int:
 
 
 class _Damaged(Exception):
-    """What a count file holds contradicts itself."""
+    """The content of a count file contradicts itself."""
 
 
 @contextmanager
 def _damage(where: str) -> Iterator[None]:
-    """Turn what a damaged file leads to into an error that names it."""
+    """Turn the errors that a damaged file causes into one that names it."""
     try:
         yield
     except (_Damaged, KeyError, TypeError, ValueError, RecursionError) as error:
@@ -212,14 +212,14 @@ def _parse_description(
         columns.append(CountedColumn(name, levels, source, na))
     position = {column.name: j for j, column in enumerate(columns)}
     if len(position) != len(columns):
-        raise _Damaged("two columns have one name")
+        raise _Damaged("two columns have the same name")
     given = [list(map(_text, names)) for names in _typed(about, "sets", list)]
     if given != sorted(given, key=lambda names: (len(names), names)):
-        raise _Damaged("the sets are not in their order")
+        raise _Damaged("the sets are not in order")
     sets = []
     for names in given:
         if not names or sorted(set(names)) != names:
-            raise _Damaged("a set is not a list of names in their order")
+            raise _Damaged("a set is not a list of names in order")
         sets.append(tuple(position[_known(name, position)] for name in names))
     if len(set(sets)) != len(sets):
         raise _Damaged("two sets are the same")
@@ -266,7 +266,7 @@ def _text(value: Any) -> str:
 
 def _known(name: str, names: Mapping[str, int]) -> str:
     if name not in names:
-        raise _Damaged(f"{quote(name)} is no column")
+        raise _Damaged(f"{quote(name)} is not a column")
     return name
 
 
@@ -309,7 +309,7 @@ def _assemble(
     sizes = np.array([len(column.levels) for column in columns], dtype=np.int64)
     for k, members in enumerate(sets):
         if np.any(found.cells(k)[0] >= sizes[list(members)]):
-            raise _Damaged(f"a code of {listing(found.names_of(k))} is not that of a level")
+            raise _Damaged(f"a code of {listing(found.names_of(k))} is not the code of a level")
     complete = found.options.missing != "available"
     if np.any(found.rows > found.n) or (complete and np.any(found.rows != found.n)):
         raise _Damaged("a table has fewer or more rows than the file says")

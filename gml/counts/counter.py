@@ -1,8 +1,8 @@
 """What an engine promises, and what follows from its tables.
 
 An engine is a subclass of `Counter` that gives `variables`, `n` and `tables`. Everything else has a
-default: statistics of tests and values of families are computed from tables by the kernel, number
-for number as the engine over data in memory has them. An engine overrides what it can do faster.
+default: the kernel computes the statistics of tests and the values of families from tables, with
+the same numbers as the engine over data in memory. An engine overrides what it can do faster.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ __all__ = [
 
 
 class Counter(ABC):
-    """The engine: what scans rows."""
+    """An engine: what scans rows."""
 
     kind = "this engine"
     """What the engine is, for messages."""
@@ -81,7 +81,7 @@ class Counter(ABC):
     @property
     @abstractmethod
     def n(self) -> int:
-        """Rows counted with their weights."""
+        """Number of rows, weighted."""
 
     @abstractmethod
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
@@ -91,7 +91,7 @@ class Counter(ABC):
 
     @property
     def unit(self) -> float:
-        """What one of the counts stands for; 1 unless rows have fractional weights."""
+        """How many rows a count of 1 stands for; 1 unless rows have fractional weights."""
         return 1.0
 
     @property
@@ -121,11 +121,11 @@ class Counter(ABC):
 
     @property
     def budget(self) -> int:
-        """Bytes that a table may take."""
+        """The most bytes that a table may take."""
         return budget_in_force()
 
     def rows(self) -> Dataset | None:
-        """Return the rows that are counted; None where the engine holds none."""
+        """Return the rows that are counted; None if the engine holds none."""
         return None
 
     @overload
@@ -139,7 +139,7 @@ class Counter(ABC):
     ) -> Moments | StratifiedMoments:
         """Moments of numeric columns over the rows complete in all of them.
 
-        With label columns `given`, those within each of their configurations that rows have.
+        With label columns `given`, those within each of their configurations that occurs.
         """
         names = [self.variables[j].name for j in (*columns, *given)]
         raise CannotAnswer(f"{self.where}: {self.kind} has no numbers, so none of {listing(names)}")
@@ -153,11 +153,11 @@ class Counter(ABC):
 
     @functools.cached_property
     def n_levels(self) -> tuple[int, ...]:
-        """How many levels each column has; 1 where it has none, which keeps shapes simple."""
+        """The number of levels of each column; 1 if it has none, which keeps shapes simple."""
         return tuple(max(1, len(variable.levels or ())) for variable in self.variables)
 
     def in_rows(self, units: int) -> int | float:
-        """Return a count as a number of rows, whole unless these have fractional weights."""
+        """Return a count as a number of rows, whole unless they have fractional weights."""
         return units if self.unit == 1 else units * self.unit
 
     def require_rows(self, what: str) -> Dataset:
@@ -176,7 +176,7 @@ class Counter(ABC):
         return _Selected(self, names)
 
     def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
-        """Count each child given its parents, a row for every configuration, seen or not."""
+        """Count each child given its parents, with one row per configuration, seen or not."""
         for child, parents in families:
             shape = [self.n_levels[j] for j in (*parents, child)]
             self._require(8 * math.prod(shape), (*parents, child))
@@ -184,7 +184,7 @@ class Counter(ABC):
                 yield every_configuration(counts, shape)
 
     def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
-        """What each child is worth given its parents (`FamilyRule`)."""
+        """Return the value of each child given its parents (`FamilyRule`)."""
         value, rule = kernel.active().family_value, rule._replace(unit=self.unit)
         found = [value(table, cells, rule) for table, cells in self._worth_tables(families)]
         return np.array(found, dtype=np.float64)
@@ -192,10 +192,10 @@ class Counter(ABC):
     def family_ceilings(
         self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
     ) -> FamilyWorths:
-        """The same, and what each would be worth were every cell a configuration of its own.
+        """The same, and what each value would be if every cell were a configuration of its own.
 
-        That is for DIRICHLET, the prior of these configurations being `cell_prior` per cell; with 0
-        each is worth −ln r, its limit.
+        This is for DIRICHLET, with a prior of `cell_prior` per cell for these configurations; with
+        0, each has the value −ln r, which is the limit.
         """
         ceiling, rule = kernel.active().family_ceiling, rule._replace(unit=self.unit)
         found = [
@@ -218,13 +218,13 @@ class Counter(ABC):
     def _worth_tables(
         self, families: Sequence[Family]
     ) -> Iterator[tuple[NDArray[np.int64], float]]:
-        """The table of each family, and how many cells it has with all its configurations."""
+        """Yield the table of each family, and its number of cells, all configurations included."""
         sets = family_sets(self.order, families)
         for wanted, counts in zip(sets, self.tables(sets), strict=True):
             yield np.ascontiguousarray(counts.table), self._cells(wanted)
 
     def _cells(self, wanted: TableSet) -> float:
-        """How many cells a table has, rounded as the kernel does it where these are very many."""
+        """The number of cells of a table, rounded as the kernel does it if it is very large."""
         return math.prod(float(self.n_levels[j]) for j in (*wanted.given, *wanted.axes))
 
     def _require(self, n_bytes: int, members: Iterable[int]) -> None:
@@ -243,7 +243,7 @@ def statistics_of(counts: Counts) -> TableStatistics:
 
 
 def rows_counted(counter: Counter) -> int | float:
-    """Return the number of rows with their weights, a whole number unless these are fractions."""
+    """Return the weighted number of rows, whole unless the weights are fractions."""
     return counter.in_rows(counter.n)
 
 

@@ -1,6 +1,6 @@
 """Count files: the tables of some sets of columns, which can be added up and need no rows.
 
-Tables hold their non-empty cells only. A file knows where levels come from and what was asked when
+Tables hold only their non-empty cells. A file knows where levels come from and with which options
 they were counted, so that `merging` can tell what may be added up; `count_parquet` writes and reads
 them.
 """
@@ -24,18 +24,18 @@ from gml.progress import reporter
 from gml.resources import budget_in_force, require_memory
 
 MOST_ROWS = 1 << 53
-"""Rows that counts can stand for, so that they are exact as floating-point numbers."""
+"""The most rows that can be counted, so that counts are exact as floating-point numbers."""
 
 SET_BYTES = 1000
-"""What a set takes at least while it is counted, as measured: most of it names and numbers."""
+"""Bytes that a set takes at least while it is counted, mostly names and numbers; measured."""
 
 FROM_DATA, DECLARED, CUT = "data", "declared", "cut"
-"""Where levels come from: the labels of the data, a declaration, intervals chosen on the data."""
+"""Where levels come from: the labels of the data, a declaration, or intervals chosen from them."""
 
 
 @dataclass(frozen=True)
 class CountedColumn:
-    """A column: its levels, where they come from, and whether the last is made of missing cells."""
+    """A column: its levels, where they come from, and whether the last means missing."""
 
     name: str
     levels: tuple[str, ...]
@@ -44,13 +44,13 @@ class CountedColumn:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The levels but the one that is made of missing cells."""
+        """The levels without the one that means missing."""
         return self.levels[:-1] if self.na else self.levels
 
 
 @dataclass(frozen=True)
 class CountOptions:
-    """What was asked of the reader, as far as it matters for adding files up."""
+    """The options of the reader that matter for adding files up."""
 
     missing: str = "error"
     decimal: str = "."
@@ -63,11 +63,11 @@ class CountOptions:
 class CountFile:
     """The tables of some sets of columns, without empty cells.
 
-    `sets` holds positions of columns, in order of their names. `codes` has the levels of the cells
-    of all sets on end, as many for a cell as its set has columns; `counts` one number a cell; set k
-    has the cells from `starts[k]` to `starts[k + 1]`. `dropped` rows are not among the `n` rows
-    counted, for missing values; `data` lists the SHA-256 of what was counted; `missing` has the
-    missing cells of columns that had some, in the rows dropped too.
+    `sets` holds positions of columns, in the order of their names. `codes` holds the levels of the
+    cells of all sets end to end, one per column of the set; `counts` one number per cell; set k has
+    the cells from `starts[k]` to `starts[k + 1]`. `dropped` rows are not among the `n` rows
+    counted, because values were missing; `data` lists the SHA-256 of what was counted; `missing`
+    has the missing cells of columns that had some, dropped rows included.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class CountFile:
         return tuple(self.columns[j].name for j in self.sets[k])
 
     def cells(self, k: int) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-        """The non-empty cells of a set: a row of codes each, and how often it was counted."""
+        """The non-empty cells of a set: one row of codes per cell, and its count."""
         codes = self.codes[self.code_starts[k] : self.code_starts[k + 1]]
         counts = self.counts[self.starts[k] : self.starts[k + 1]]
         return codes.reshape(len(counts), len(self.sets[k])), counts
@@ -140,13 +140,13 @@ def count_sets(
     dropped: int = 0,
     max_memory: int | None = None,
 ) -> CountFile:
-    """Count sets of columns; what is known of `columns` beyond their levels is for merging.
+    """Count sets of columns; what `columns` says beyond their levels is for merging.
 
-    Columns that are counted on the rows they have (`missing` is "available") are also counted each
-    for itself, as no other table has the same rows.
+    Where `missing` is "available", each column is also counted on its own, as no other table has
+    the same rows.
     """
     if counter.unit != 1:
-        raise UsageError("count files hold whole rows; fractional weights do not go with them")
+        raise UsageError("count files hold whole rows, so fractional weights cannot be counted")
     if counter.n >= MOST_ROWS:
         raise CannotAnswer(f"{counter.n} rows are more than a count file can hold")
     require_labels(counter.variables)
@@ -164,7 +164,7 @@ def count_sets(
     parts, starts, taken = [], [0], 0
     for members, (codes, counts) in zip(ordered, _cells(counter, ordered, budget), strict=True):
         taken += codes.nbytes + counts.nbytes
-        # Twice: the parts, and then the whole.
+        # Twice: once for the parts, once for the whole.
         if 2 * taken > budget:
             last = listing(names[j] for j in members)
             require_memory(2 * taken, budget, f"the tables up to {last}")
@@ -206,7 +206,7 @@ def _cells(
 ) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.int64]]]:
     """Yield the non-empty cells of each set, in order of their codes."""
     rows = counter.rows()
-    # Small ones are counted with all their cells; of the others, the rows are sorted if there are.
+    # Small tables are counted with all their cells; for large ones the rows are sorted.
     small = [
         rows is None or _product(counter.n_levels[j] for j in members) <= DENSE_CELLS
         for members in sets

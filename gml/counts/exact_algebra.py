@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from gml.errors import DataError, listing
 
-# Numbers of 53 bits that lie on a line leave up to 2⁻¹⁰⁰ of their variance beside it.
+# Numbers of 53 bits that lie on a line keep up to 2⁻¹⁰⁰ of their variance off it.
 _SINGULAR_BITS = 94
 
 
@@ -16,9 +16,10 @@ def eliminate(
 ) -> tuple[list[list[int]], int]:
     """Eliminate the first variables; returns the matrix and the last pivot.
 
-    The division of Bareiss (1968) leaves no remainder: entry (i, j) below and right of the rows
-    eliminated is the determinant of the variables eliminated with row i and column j, the pivot
-    that without them. With names, a variable that has no variance left is an error.
+    The division of Bareiss (1968) leaves no remainder: entry (i, j) below and to the right of the
+    eliminated rows is the determinant of the eliminated variables with row i and column j, and
+    the pivot is the one without these. With names, a variable without any variance left is an
+    error.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def inverse(cross: Sequence[Sequence[int]]) -> list[list[Fraction]]:
 
 
 def require_regular(left: int, whole: int, names: Sequence[str]) -> None:
-    """Refuse to go on when a variable has no variance left given the others."""
+    """Refuse a variable that has no variance left given the others."""
     if left << _SINGULAR_BITS <= whole:
         raise DataError(
             f"the correlations of {listing(names)} are perfect: one of these columns is a linear "

@@ -1,4 +1,4 @@
-"""Exact moments of numbers: sums of fixed-point columns, which depend on no order of rows."""
+"""Exact moments of numbers: sums of fixed-point columns, independent of the order of rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def moments_of(dataset: Dataset, columns: Sequence[int]) -> Moments:
 def moments_within(
     dataset: Dataset, columns: Sequence[int], given: Sequence[int]
 ) -> StratifiedMoments:
-    """Return the moments of columns within each configuration of others that rows have.
+    """Return the moments of columns within each configuration of others that occurs.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """The engine over a count file: every question goes to a table that holds the answer.
 
-The cells of a table are rows with weights, so that the engine over data in memory counts them, and
-every number is the same to the last bit as on the rows that were counted. A set of columns that the
-file has no table of is summed out of the smallest one that contains it, if that counts the same
-rows.
+The cells of a table are weighted rows, which the engine over data in memory counts, so every number
+is the same to the last bit as on the rows that were counted. A set of columns without a table of
+its own is summed from the smallest table that contains it, if that counts the same rows.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _SETS_REMEMBERED = 1 << 16
 
 
 Recoding = tuple[tuple[str, ...], NDArray[np.int64]]
-"""Levels of a column in place of those in the file, and the new code for each of the latter."""
+"""Levels of a column that replace those in the file, and the new code of each of the latter."""
 
 
 class CountFileCounter(Counter):
@@ -80,7 +79,7 @@ class CountFileCounter(Counter):
         )
         self._variables = tuple(self._all_variables[j] for j in self._chosen)
         self._set_of = {frozenset(members): k for k, members in enumerate(counts.sets)}
-        # Sets that have every row, from the smallest on.
+        # Sets that have every row, the smallest first.
         self._by_size = sorted(
             np.flatnonzero(counts.rows == counts.n).tolist(),
             key=lambda k: (counts.starts[k + 1] - counts.starts[k], counts.names_of(k)),
@@ -111,7 +110,7 @@ class CountFileCounter(Counter):
 
     @property
     def missing_treatment(self) -> MissingTreatment:
-        """How missing values were treated when the file was counted, as far as columns are used."""
+        """How missing values of the columns used were treated when the file was counted."""
         used = {variable.name for variable in self.variables}
         cells = {name: n for name, n in self._file.missing.items() if name in used}
         rows = self._file.n + self._file.dropped
@@ -129,7 +128,7 @@ class CountFileCounter(Counter):
 
     @property
     def budget(self) -> int:
-        """Bytes that a table may take."""
+        """The most bytes that a table may take."""
         return self._budget
 
     def with_levels(self, levels: Mapping[str, tuple[str, ...]]) -> CountFileCounter:
@@ -187,7 +186,7 @@ class CountFileCounter(Counter):
 
     @functools.cached_property
     def _containing(self) -> list[int]:
-        """For each column of the file a number whose bits tell the sets of `_by_size` with it."""
+        """For each column of the file, a number whose bits mark the sets of `_by_size` with it."""
         bits_of: list[list[int]] = [[] for _ in self._file.columns]
         for bit, k in enumerate(self._by_size):
             for j in self._file.sets[k]:
@@ -203,7 +202,7 @@ class CountFileCounter(Counter):
         return self._find(frozenset(self._chosen[j] for j in columns))
 
     def _make_engine(self, k: int) -> tuple[MemoryCounter, dict[int, int]]:
-        """Return an engine over the cells of a set, and where it has the columns of ours."""
+        """Return an engine over the cells of a set, and where our columns are in it."""
         codes, counts = self._file.cells(k)
         members = self._file.sets[k]
         variables = tuple(self._all_variables[j] for j in members)
@@ -228,7 +227,7 @@ class CountFileCounter(Counter):
 
     @functools.cached_property
     def _of_all_columns(self) -> tuple[MemoryCounter, NDArray[np.int32]] | None:
-        """The engine that answers every question, if there is one, and where its columns are."""
+        """The engine that answers every question, if one does, and where our columns are in it."""
         k = self._smallest_with(self._chosen)
         if k is None:
             return None
@@ -247,7 +246,7 @@ class CountFileCounter(Counter):
     # ------------------------------------------------------------------ families
 
     def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
-        """What each child is worth given its parents."""
+        """Return the value of each child given its parents."""
         values = np.empty(len(families))
 
         def ask(engine: MemoryCounter, asked: Sequence[Family], places: Places) -> None:
@@ -259,7 +258,7 @@ class CountFileCounter(Counter):
     def family_ceilings(
         self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
     ) -> FamilyWorths:
-        """The same, and what each would be worth were every cell a configuration of its own."""
+        """The same, and each value if every cell were a configuration of its own."""
         values, ceilings = np.empty(len(families)), np.empty(len(families))
 
         def ask(engine: MemoryCounter, asked: Sequence[Family], places: Places) -> None:
@@ -308,7 +307,7 @@ class CountFileCounter(Counter):
         return found
 
     def _statistics_of_pair(self, k: int) -> TableStatistics | None:
-        """Statistics of a table of two columns, of which there may be very many; None if large."""
+        """Statistics of a table of two columns; None if it is large. There may be very many."""
         codes, counts = self._file.cells(k)
         shape = [max(1, len(self._all_variables[j].levels or ())) for j in self._file.sets[k]]
         if shape[0] * shape[1] > DENSE_CELLS:
@@ -320,7 +319,7 @@ class CountFileCounter(Counter):
         return found
 
     def _recoded(self, codes: NDArray[np.uint16], k: int) -> list[NDArray[Any]]:
-        """Return the columns of cells in the codes of the levels that we have."""
+        """Return the columns of the cells in the codes of our levels."""
         return [
             codes[:, i] if j not in self._recodings else self._recodings[j][1][codes[:, i]]
             for i, j in enumerate(self._file.sets[k])

@@ -1,10 +1,10 @@
 """The default engine: tables of a dataset in memory, by the kernel.
 
-A batch goes to bit masks and popcounts where level counts are small, to direct counting otherwise,
-to weighted distinct rows where many rows are equal, in chunks over threads without the GIL. Tables
-too large to hold every possible configuration are counted over the observed ones. x and y are put
-in the order of their names, and so is the conditioning set, so that the order of columns or
-arguments does not reach the last bit of a statistic.
+A batch is counted with bit masks and popcounts where columns have few levels, directly otherwise,
+and over weighted distinct rows where many rows are equal, in chunks over threads without the GIL.
+Tables too large to hold every possible configuration are counted over the observed ones. x and y
+are put in the order of their names, and so is the conditioning set, so that the order of columns or
+arguments does not change even the last bit of a statistic.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from gml.progress import reporter
 from gml.resources import available_threads, budget_in_force, require_memory
 
 _MIN_CHUNK = 16
-# Families per column that make up for counting all pairs first.
+# Families per column from which counting all pairs first pays off.
 _FAMILIES_PER_COLUMN = 4
 _TABLES_AHEAD = 256
 _MOMENT_BYTES = 40
 
 Part = TypeVar("Part")
 Worths = tuple[NDArray[np.float64], ...]
-"""What families are worth: values alone, or values and ceilings."""
+"""Values of families, alone or with ceilings."""
 
 
 class MemoryCounter(Counter):
-    """Counts a dataset that is in memory.
+    """Counts a dataset in memory.
 
     Examples
     --------
@@ -77,12 +77,12 @@ class MemoryCounter(Counter):
 
     @property
     def n(self) -> int:
-        """Rows counted with their weights."""
+        """Number of rows, weighted."""
         return self._dataset.n
 
     @property
     def unit(self) -> float:
-        """What one of the counts stands for; 1 unless rows have fractional weights."""
+        """How many rows a count of 1 stands for; 1 unless rows have fractional weights."""
         return self._dataset.unit
 
     @property
@@ -103,7 +103,7 @@ class MemoryCounter(Counter):
 
     @property
     def budget(self) -> int:
-        """Bytes that a table may take."""
+        """The most bytes that a table may take."""
         return self._budget
 
     def rows(self) -> Dataset:
@@ -127,7 +127,7 @@ class MemoryCounter(Counter):
         sets = list(sets)
         data = self.coded.for_batch(len(sets))
         largest = max((self._bytes(wanted) for wanted in sets), default=0)
-        # Tables wait for the caller: as many at a time as the budget holds.
+        # Tables wait for the caller, so only as many at a time as the budget allows.
         waiting = min(_TABLES_AHEAD, self._budget // max(largest, 1))
         threads = self._threads if waiting > 1 else 1
         yield from in_order(
@@ -135,7 +135,7 @@ class MemoryCounter(Counter):
         )
 
     def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
-        """Count each child given its parents, a row for every configuration, seen or not."""
+        """Count each child given its parents, with one row per configuration, seen or not."""
         data = self.coded.for_batch(len(families))
         for child, parents in families:
             members = [*parents, child]
@@ -150,7 +150,7 @@ class MemoryCounter(Counter):
                 yield every_configuration(counts, shape)
 
     def _bytes(self, wanted: TableSet) -> int:
-        """Return how much a table may take: all configurations, or those that n rows can have."""
+        """Return the most bytes of a table: all configurations, or as many as n rows can have."""
         configs = math.prod(self.n_levels[j] for j in wanted.given)
         cells = math.prod(self.n_levels[j] for j in wanted.axes)
         return 8 * cells * min(configs, max(DENSE_CELLS, self._dataset.n_rows))
@@ -180,7 +180,7 @@ class MemoryCounter(Counter):
     # ------------------------------------------------------------------ families
 
     def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
-        """What each child is worth given its parents."""
+        """Return the value of each child given its parents."""
         rule = rule._replace(unit=self.unit)
 
         def values(data: CodedData, flat: NDArray[np.int32], starts: NDArray[np.int64]) -> Worths:
@@ -195,7 +195,7 @@ class MemoryCounter(Counter):
     def family_ceilings(
         self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
     ) -> FamilyWorths:
-        """The same, and what each would be worth were every cell a configuration of its own."""
+        """The same, and each value if every cell were a configuration of its own."""
         rule = rule._replace(unit=self.unit)
 
         def values(data: CodedData, flat: NDArray[np.int32], starts: NDArray[np.int64]) -> Worths:
@@ -213,7 +213,7 @@ class MemoryCounter(Counter):
         of_table: Callable[[NDArray[np.int64], float], tuple[float, ...]],
         n_columns: int,
     ) -> Worths:
-        """Ask the kernel in chunks, and by table where it found that too large."""
+        """Ask the kernel in chunks, and table by table for those that it found too large."""
         flat, starts = self._in_family_order(families)
         n_families = len(starts) - 1
         self._require_levels(np.flatnonzero(np.bincount(flat)).tolist())
@@ -241,7 +241,7 @@ class MemoryCounter(Counter):
     def _in_family_order(
         self, families: Sequence[Family]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return *parents, child of each family on end, parents by their names, and the starts."""
+        """Return (*parents, child) of all families end to end, parents by name, and the starts."""
         if isinstance(families, FamilyArray):
             rows = families.rows
             ordered = np.hstack([self.order.rows(rows[:, 1:]), rows[:, :1]])
@@ -275,7 +275,7 @@ class MemoryCounter(Counter):
             first, last = int(starts[start]), int(starts[stop])
             found = data.set_statistics(flat[first:last], starts[start : stop + 1] - first)
             for k in np.flatnonzero(found.n < 0).tolist():
-                # The kernel left this one out for its size.
+                # The kernel left this one out because of its size.
                 *given, x, y = flat[starts[start + k] : starts[start + k + 1]].tolist()
                 one = statistics_of(self._table(data, TableSet((x, y), tuple(given))))
                 found.floats[k], found.ints[k] = one.floats[0], one.ints[0]
@@ -298,7 +298,7 @@ class MemoryCounter(Counter):
             largest = int(np.argmax(cells))
             size = 8 * int(cells[largest])
             self._require(size, pairs[largest].tolist())
-            # Every thread holds a table of its own.
+            # Every thread holds its own table.
             threads = max(1, min(threads, self._budget // max(size, 1)))
         data = self.coded.for_batch(len(pairs))
 
@@ -308,7 +308,7 @@ class MemoryCounter(Counter):
         return TableStatistics.concatenate(self._in_chunks(chunk, len(pairs), threads))
 
     def _in_chunks(self, chunk: Callable[[int, int], Part], size: int, threads: int) -> list[Part]:
-        # Neighbouring tables are counted together, so that a chunk is no smaller than it must be.
+        # Neighbouring tables are counted together, so chunks are no smaller than they must be.
         step = 2048 if threads == 1 else max(_MIN_CHUNK, min(2048, -(-size // (4 * threads))))
         bounds = [(start, min(start + step, size)) for start in range(0, size, step)]
         parts = []
@@ -331,7 +331,7 @@ class MemoryCounter(Counter):
     def moments(
         self, columns: Sequence[int], given: Sequence[int] = ()
     ) -> Moments | StratifiedMoments:
-        """Moments of numeric columns over the rows complete in all of them, and in those given."""
+        """Moments of numeric columns over the rows complete in all of them and in those given."""
         labels = [self.variables[j].name for j in columns if not self.variables[j].is_continuous]
         if labels:
             raise UsageError(f"{listing(labels)} has labels, not numbers")

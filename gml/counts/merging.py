@@ -1,8 +1,8 @@
-"""Count files added up: what shards count together is what the whole counts.
+"""Count files added up: the counts of shards together are the counts of the whole.
 
-Labels of the data are united and put in level order anew; levels that were declared must be the
-same everywhere. Intervals that were chosen on the data of a shard are others than those of the
-whole, so that such files are refused.
+Labels of the data are united and put in level order again; declared levels must be the same
+everywhere. Intervals that were chosen from the data of a shard differ from those of the whole, so
+such files are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gml.kernel.number import parse_number
 from gml.progress import reporter
 from gml.resources import budget_in_force, require_memory
 
-_FIX_CUTS = f"fix the intervals when counting, by {parameter('cut')} {{}} or {parameter('levels')}"
+_FIX_CUTS = f"fix the intervals when counting: {parameter('cut')} {{}} or {parameter('levels')}"
 
 
 def merge_counts(
@@ -32,9 +32,9 @@ def merge_counts(
     *,
     max_memory: int | None = None,
 ) -> CountFile:
-    """Add up files that count the same sets in the same way; `names` are theirs, for messages.
+    """Add up files that count the same sets in the same way; `names` name them in messages.
 
-    The columns stand in the order of the first file.
+    The columns are in the order of the first file.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def merge_counts(
     codes = [np.empty(0, dtype=np.uint16)]
     counts = [np.empty(0, dtype=np.int64)]
     sizes = np.zeros(len(first.sets), dtype=np.int64)
-    # Sets of one size stand together, and are added up together.
+    # Sets of one size are next to each other, and are added up together.
     widths = np.array([len(members) for members in first.sets], dtype=np.int64)
     for width in np.unique(widths).tolist():
         start, stop = np.searchsorted(widths, [width, width + 1]).tolist()
@@ -82,9 +82,9 @@ def merge_counts(
 
 
 def require_room(files: Sequence[CountFile], max_memory: int | None = None) -> None:
-    """Refuse files that cannot be added up within the budget, which is many times what they hold.
+    """Refuse files that cannot be added up within the budget: it takes many times their size.
 
-    So it is worth asking before all of them are read.
+    So it is worth asking before all of them have been read.
     """
     budget = budget_in_force(max_memory)
     cells = sum(len(file.counts) for file in files)
@@ -96,7 +96,7 @@ def require_room(files: Sequence[CountFile], max_memory: int | None = None) -> N
 
 
 def _require_alike(first: CountFile, other: CountFile, both: str) -> None:
-    """Refuse files that count other things, or count them in another way."""
+    """Refuse files that count different things, or count them in different ways."""
     different = sorted(set(first.names) ^ set(other.names))
     if different:
         raise DataError(f"{both} have different columns: {listing(different)} in one of them")
@@ -131,8 +131,8 @@ def _united(name: str, files: Sequence[CountFile], places: Sequence[str]) -> Cou
     cut = next((place for c, place in zip(found, places, strict=True) if c.source == CUT), None)
     if cut is not None:
         raise DataError(
-            f"{cut}: the intervals of column {quote(name)} were chosen on the data of this file, "
-            f"and would be others for all of them; {_FIX_CUTS.format(quote(name + '=0,10,20'))}"
+            f"{cut}: the intervals of column {quote(name)} were chosen from the data of this file "
+            f"and would differ for all files; {_FIX_CUTS.format(quote(name + '=0,10,20'))}"
         )
     for column, place in zip(found[1:], places[1:], strict=True):
         if column.source != first.source:
@@ -155,7 +155,7 @@ def _united(name: str, files: Sequence[CountFile], places: Sequence[str]) -> Cou
 
 
 def _require_labels(name: str, labels: tuple[str, ...], options: CountOptions, na: bool) -> None:
-    """Refuse labels that would have been treated in another way, had they been seen together."""
+    """Refuse labels that would have been treated differently if they had been seen together."""
     if na and NA_LEVEL in labels:
         raise DataError(
             f"column {quote(name)}: {NA_LEVEL!r} is a label in one file, and stands for missing "
@@ -168,7 +168,7 @@ def _require_labels(name: str, labels: tuple[str, ...], options: CountOptions, n
     values = {parse_number(label.encode(), options.decimal) for label in labels}
     if None not in values and len(values) > options.bins:
         raise DataError(
-            f"column {quote(name)} has {len(values)} numbers in all files, more than "
+            f"column {quote(name)} has {len(values)} different numbers in all files, more than "
             f"{parameter('bins')} {options.bins}: it would have been cut; "
             f"{_FIX_CUTS.format(quote(name + '=0,10,20'))}"
         )
@@ -189,12 +189,12 @@ class _Recoded:
         self._file = file
         rank_of = {column.name: {v: k for k, v in enumerate(column.levels)} for column in columns}
         new_codes = [[rank_of[column.name][v] for v in column.levels] for column in file.columns]
-        # The new codes of all columns on end, and where those of each begin.
+        # The new codes of all columns end to end, and where those of each column begin.
         self._lookup = np.array([c for codes in new_codes for c in codes], dtype=np.uint16)
         self._starts = np.concatenate([[0], np.cumsum([len(codes) for codes in new_codes])])
 
     def cells(self, start: int, stop: int) -> Cells:
-        """The cells of sets of one size; sets stand in the same order in all files."""
+        """The cells of sets of one size; sets are in the same order in all files."""
         file = self._file
         members = np.array(file.sets[start:stop], dtype=np.int64)
         sizes = np.diff(file.starts[start : stop + 1])

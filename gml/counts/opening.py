@@ -31,8 +31,8 @@ def open_counts(
 ) -> CountFileCounter:
     """Return the engine over the tables of a count file, for the columns used.
 
-    `given` names the options that somebody asked for: those that are about rows are refused, and
-    so is another way to treat missing values than that of counting.
+    `given` names the options that were asked for: those that are about rows are refused, and so is
+    a way of treating missing values that differs from the one used for counting.
     """
     where = str(path)
     if options.undeclared == "numbers":

@@ -42,7 +42,7 @@ class TripleArray(Sequence[Triple]):
 
 
 class FamilyArray(Sequence[Family]):
-    """Families with as many parents each, as rows (child, *parents) of an integer matrix."""
+    """Families with the same number of parents, as rows (child, *parents) of an integer matrix."""
 
     def __init__(self, rows: NDArray[np.int32]) -> None:
         self.rows = rows
@@ -58,7 +58,7 @@ class FamilyArray(Sequence[Family]):
 
 
 def pair_block(n_nodes: int, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return i and j of some of all pairs i < j of nodes, which are ordered by i and then by j.
+    """Return i and j of some of the pairs i < j of nodes, which are ordered by i and then by j.
 
     Examples
     --------

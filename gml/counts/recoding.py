@@ -1,4 +1,4 @@
-"""Levels that are declared, in place of those that a count file has."""
+"""Declared levels, in place of those of a count file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def declared_recoding(
 ) -> Recoding | None:
     """Return the levels that the options declare for a column, and what becomes of its own.
 
-    As with rows, a label that is not declared is an error, and where intervals are declared a
-    number is in the one that it lies in; expected levels come first, and others after them. None
+    As with rows, a label that is not declared is an error, and where intervals are declared, a
+    number belongs to the one that it lies in; expected levels come first, then the others. None
     if nothing is declared or expected.
     """
     column = counts.columns[counts.names.index(name)]
@@ -42,18 +42,18 @@ def declared_recoding(
     codes = [declared.index(label) if label in declared else None for label in labels]
     for label, code in zip(column.labels, codes, strict=True):
         if code is None and _occurs(counts, column, label):
-            within = "" if intervals is None else ", and it is no number within them"
+            within = "" if intervals is None else ", and it is not a number within them"
             raise DataError(f"{where}: column {quote(name)}: {undeclared(label, declared)}{within}")
     if column.na:
         if NA_LEVEL not in declared:
             declared = (*declared, NA_LEVEL)
         codes.append(declared.index(NA_LEVEL))
-    # No cell has a level that does not occur, so any code will do for it.
+    # No cell has a level that does not occur, so any code will do.
     return declared, np.array([code or 0 for code in codes], dtype=np.int64)
 
 
 def _occurs(counts: CountFile, column: CountedColumn, label: str) -> bool:
-    """Whether rows have a level; those that were found in the data always do."""
+    """Whether a level occurs in the rows; one that was found in the data always does."""
     if column.source == FROM_DATA:
         return True
     j, code = counts.columns.index(column), column.levels.index(label)

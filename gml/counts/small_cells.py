@@ -1,8 +1,8 @@
-"""Tables that tell of few rows, and so perhaps of single persons, are refused.
+"""Refuse tables that reveal few rows, and so perhaps single people.
 
-That is a cell that stands for few rows, and what two numbers of a file differ by: rows that one of
-two tables leaves out for missing values are known by subtraction. What several tables bound between
-them is not looked for.
+That means a cell that stands for few rows, and a small difference between two numbers of a file:
+rows that one of two tables leaves out for missing values are revealed by subtraction. Bounds that
+follow from several tables together are not looked for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHOWN_SETS = 4
 
 
 def require_large_cells(counts: CountFile, least: int) -> None:
-    """Refuse tables that tell of few rows, by a cell or by what can be subtracted."""
+    """Refuse tables that reveal few rows, by a cell or by subtraction."""
     what = parameter("min_cell")
     _require_levels_with_rows(counts, what)
     _require_cells(counts, least, what)
@@ -49,7 +49,7 @@ def _require_cells(counts: CountFile, least: int, what: str) -> None:
 
 
 def _require_levels_with_rows(counts: CountFile, what: str) -> None:
-    """Refuse labels that only rows have which were left out: nobody knows how few these are."""
+    """Refuse labels that occur only in rows that were left out: there may be very few of these."""
     first_with = {j: k for k in reversed(range(len(counts.sets))) for j in counts.sets[k]}
     for j, k in first_with.items():
         column = counts.columns[j]
@@ -59,13 +59,13 @@ def _require_levels_with_rows(counts: CountFile, what: str) -> None:
             raise CannotAnswer(
                 f"{what}: only rows that were left out have the values "
                 f"{listing(column.levels[code] for code in bare)} of column {quote(column.name)}, "
-                f"so nothing was written; declare the {parameter('levels')}, or leave out no rows"
+                f"so nothing was written; declare the {parameter('levels')}, or leave no rows out"
             )
 
 
 def _require_many_missing(counts: CountFile, least: int, what: str) -> None:
-    """Refuse to say of few rows that a value is missing, or that they were dropped for it."""
-    # Beside what was noted: a table with gaps has fewer rows, whoever made it.
+    """Refuse to reveal that a value is missing in few rows, or that few rows were dropped."""
+    # Besides what was noted: a table with gaps has fewer rows, whoever made it.
     lacking = zip(counts.sets, (counts.n - counts.rows).tolist(), strict=True)
     missing = {counts.names[members[0]]: n for members, n in lacking if len(members) == 1}
     numbers = {"rows dropped": counts.dropped}
@@ -81,10 +81,10 @@ def _require_many_missing(counts: CountFile, least: int, what: str) -> None:
 
 
 def _require_differences(counts: CountFile, least: int, what: str) -> None:
-    """Refuse two tables if few rows of a cell of what they share are in one of them only.
+    """Refuse two tables if a cell of the columns they share differs between them by few rows.
 
     A table has the rows that are complete in those of its columns that have gaps. So the cells of
-    what two tables share are comparable if one of them has no gaps elsewhere.
+    the columns that two tables share are comparable if one table has no gaps in its others.
     """
     sets = [frozenset(members) for members in counts.sets]
     gaps = {
@@ -114,7 +114,7 @@ def _require_differences(counts: CountFile, least: int, what: str) -> None:
 
 
 def _parts(members: frozenset[int], sets: Sequence[frozenset[int]]) -> set[frozenset[int]]:
-    """What a set has in common with others, or may have."""
+    """The columns that a set has, or may have, in common with others."""
     if 1 << len(members) > len(sets):
         found = {members & other for other in sets}
     else:
@@ -124,7 +124,7 @@ def _parts(members: frozenset[int], sets: Sequence[frozenset[int]]) -> set[froze
 
 
 def _least_difference(counts: CountFile, j: int, k: int, part: list[int]) -> int:
-    """The fewest rows, if any, of a cell of some columns that table j has and table k has not."""
+    """The fewest rows, if any, in a cell of some columns that table j has and table k lacks."""
     columns: list[NDArray[np.uint16]] = []
     (mine, my_counts), (theirs, their_counts) = counts.cells(j), counts.cells(k)
     for column in part:

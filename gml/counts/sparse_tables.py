@@ -20,8 +20,8 @@ def sparse_table(
 ) -> Counts:
     """Number the observed configurations one conditioning column at a time, then count.
 
-    `n_levels` are those of all columns of the dataset; `require` refuses more bytes than the table
-    may take.
+    `n_levels` covers all columns of the dataset; `require` refuses more bytes than the table may
+    take.
     """
     given = [n_levels[j] for j in wanted.given]
     axes = [n_levels[j] for j in wanted.axes]

@@ -14,7 +14,7 @@ from gml.data.levels import order_levels
 def common_levels(
     first: Sequence[Variable], second: Sequence[Variable], *, decimal: str = "."
 ) -> dict[str, tuple[str, ...]]:
-    """Return the levels that columns of the same name have in two tables, where these differ.
+    """Return the common levels of columns that two tables share, where their levels differ.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def common_levels(
 
 
 def with_levels_first(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Dataset:
-    """Give columns some levels in their order, and after them the others that they have.
+    """Give columns the levels listed, in that order, followed by any others that they have.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def with_levels_first(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> D
 def levels_first(
     variables: Sequence[Variable], levels: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the levels of columns with some of them in front, where they are not yet."""
+    """Return the levels of columns with the listed ones first, where they are not first already."""
     wanted = {}
     for variable in variables:
         first = levels.get(variable.name)

@@ -1,4 +1,4 @@
-"""Columns as the kernel reads them to a dataset: order levels, cut numbers, treat missing."""
+"""Turn columns as the kernel reads them into a dataset: order levels, cut, treat missing."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ def _refuse_identifiers(
     options: ReadOptions,
     where: str,
 ) -> None:
-    """Columns with too many levels are named all at once."""
+    """Refuse columns with too many levels, naming them all at once."""
     too_many = []
     for j in chosen:
         name, column = names[j], columns[j]
         if column.kind == OVERFLOW and options.declared_intervals(name) is not None:
             raise DataError(
                 f"{where}: column {quote(name)}: more than {MAX_LEVELS} different values, and not "
-                "all of them numbers, where intervals are declared"
+                "all of them numbers, though its declared levels are intervals"
             )
         if column.kind == OVERFLOW:
             too_many.append(name)
@@ -131,7 +131,7 @@ def _csv_field(name: str) -> str:
 
 
 def _numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.float64] | None:
-    """Return the numbers that the labels spell, if `bins` asks to cut that many."""
+    """Return the numbers that the labels spell, if there are so many that `bins` cuts them."""
     if options.bins is None or len(labels) <= options.bins:
         return None
     values = [parse_number(label.encode(), options.decimal) for label in labels]
@@ -141,7 +141,7 @@ def _numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.f
 
 
 class _Coded(NamedTuple):
-    """Levels in order, the codes of the cells, and where numbers were cut, if they were."""
+    """Levels in order, the codes of the cells, and the cut points if numbers were cut."""
 
     levels: tuple[str, ...]
     codes: NDArray[Any]
@@ -181,9 +181,9 @@ def _code_column(
 def _place_in_intervals(
     name: str, column: CsvColumn, levels: tuple[str, ...], options: ReadOptions, where: str
 ) -> _Coded:
-    """Codes of a column whose cells are intervals by name, or numbers within them.
+    """Code a column whose cells name intervals, or are numbers that lie in them.
 
-    Where levels are expected and not declared, what is neither follows them.
+    Where levels are expected rather than declared, any other value becomes a level after them.
     """
     assert column.cells is not None
     intervals = Intervals(levels)
@@ -206,7 +206,7 @@ def _place_in_intervals(
         value = repr(float(cell)) if column.kind == NUMBERS else column.labels[int(cell)]
         raise DataError(
             f"{where}: data row {row + 1}: column {quote(name)}: {undeclared(value, levels)}, and "
-            "it is no number within them"
+            "it is not a number within them"
         )
     levels = (*levels, *order_levels(list(others), decimal=options.decimal))
     code = {level: k for k, level in enumerate(levels)}
@@ -234,7 +234,7 @@ def _cut_numbers(
         raise DataError(f"more than {MAX_LEVELS} intervals")
     codes = np.searchsorted(np.array(cuts), numbers, side="right")
     if binning.method != "cuts":
-        # Intervals that were chosen from the data are levels only if something lies in them.
+        # Intervals that were chosen from the data are levels only if some value lies in them.
         filled = np.unique(codes[present])
         rank = np.zeros(len(levels), dtype=np.int64)
         rank[filled] = np.arange(len(filled))

@@ -1,4 +1,4 @@
-"""Which columns hold labels and which numbers, for what can use only one kind."""
+"""Which columns hold labels and which numbers, for methods that can use only one kind."""
 
 from __future__ import annotations
 

@@ -12,20 +12,20 @@ from gml.errors import DataError, UsageError, listing, parameter, quote, unknown
 from gml.kernel.layout import CODES8, NUMBERS, SKIP, ColumnSpec
 from gml.resources import require_memory
 
-# What a column takes before it has rows: its levels and their hash, and the objects around them.
+# Bytes of a column before it has rows: its levels and their hash, and the objects around them.
 _COLUMN_BYTES = 3600
-# Of as many nobody asks: the interpreter itself takes ten times more.
+# Up to so many the budget is not asked: the interpreter itself takes ten times more.
 _FEW_COLUMNS = 1000
 
 Choice = Callable[[Sequence[str]], Sequence[str]]
-"""Picks the columns used, given the names of those there are."""
+"""Picks the columns to use, given the names of all."""
 
 
 def choose_columns(
     names: Sequence[str], options: ReadOptions, used: Choice | None, where: str
 ) -> list[int]:
-    """Return the positions of the columns used, in the order asked for or of the file."""
-    # Of a name that is there twice, the first: it is refused if it is used.
+    """Return the positions of the columns used, in the order asked for or in that of the file."""
+    # A name that occurs twice stands for its first column; it is refused if it is used.
     position = {name: j for j, name in reversed(list(enumerate(names)))}
     for name in (*(options.columns or ()), *options.exclude, *options.cut, *options.numeric):
         if name not in position:
@@ -69,7 +69,7 @@ def choose_columns(
 def column_specs(
     names: Sequence[str], chosen: Sequence[int], options: ReadOptions
 ) -> list[ColumnSpec]:
-    """Return what is to be made of each column: labels, numbers, nothing."""
+    """Return what each column is read as: labels, numbers, or not at all."""
     specs = [ColumnSpec(SKIP)] * len(names)
     for j in chosen:
         name = names[j]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_LEVELS = 65535
-"""Codes are at most two bytes, and one code means missing."""
+"""The most levels of a column: codes take at most two bytes, and one code means missing."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Variable:
 
 
 def code_type(n_levels: int) -> type[np.uint8] | type[np.uint16]:
-    """Return the narrowest type for codes of `n_levels` levels and one code for missing."""
+    """Return the narrowest type that holds codes of `n_levels` levels and one for missing."""
     return np.uint8 if n_levels <= 255 else np.uint16
 
 
@@ -61,10 +61,10 @@ def has_missing(column: NDArray[Any]) -> bool:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a table was when it was read: before missing values were treated and numbers cut.
+    """The table as it was read, before missing values were treated and numbers cut.
 
-    `n` counts rows, and `missing` the missing cells of columns that have some, both with their
-    weights (in units); `cuts` has the cut points of columns that were cut.
+    `n` counts rows, and `missing` the missing cells of columns that have some, both weighted (in
+    units); `cuts` has the cut points of columns that were cut.
     """
 
     n: int
@@ -96,9 +96,9 @@ class Dataset:
     digest: str | None = None
     unit: float = 1.0
     first_line: int | None = None
-    """Physical line of the first row, if every row has a line to itself."""
+    """Physical line of the first row, if every row is on a line of its own."""
     origin: Origin | None = None
-    """Known of a table that was read from a file."""
+    """Known for a table that was read from a file."""
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -119,14 +119,14 @@ class Dataset:
 
     @property
     def n_rows(self) -> int:
-        """Rows as they stand in the table."""
+        """Number of rows as they stand in the table."""
         if self.weights is not None:
             return len(self.weights)
         return len(self.columns[0]) if self.columns else 0
 
     @property
     def n(self) -> int:
-        """Rows counted with their weights (in units)."""
+        """Number of rows, weighted (in units)."""
         return self.n_rows if self.weights is None else int(self.weights.sum())
 
     def in_rows(self, units: int) -> int | float:
@@ -134,7 +134,7 @@ class Dataset:
         return units if self.unit == 1 else units * self.unit
 
     def count(self, rows: NDArray[np.bool_]) -> int:
-        """Return how many rows there are where `rows` is true, with their weights (in units)."""
+        """Return the number of rows where `rows` is true, weighted (in units)."""
         return int(np.count_nonzero(rows) if self.weights is None else self.weights[rows].sum())
 
     @functools.cached_property
@@ -199,9 +199,9 @@ class Dataset:
 def fractional_weights(
     values: NDArray[Any], where: str = "weights"
 ) -> tuple[NDArray[np.int64], float]:
-    """Write weights as whole numbers of a common unit, as small as 62 bits allow for their sum.
+    """Turn weights into whole multiples of a unit, as small as a sum of 62 bits allows.
 
-    Sums of them are exact, and so depend on no order of rows.
+    Sums of these are exact, and so do not depend on the order of rows.
     """
     numbers = np.asarray(values, dtype=np.float64)
     bad = ~((numbers >= 0) & np.isfinite(numbers))
@@ -217,14 +217,14 @@ def fractional_weights(
 
 
 def integer_weights(values: NDArray[Any], where: str = "weights") -> NDArray[np.int64]:
-    """Check that weights are non-negative integer counts."""
+    """Check that weights are whole numbers, 0 or more."""
     numbers = np.asarray(values, dtype=np.float64)
     bad = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2.0**53))
     if bad.any():
         row = int(np.argmax(bad))
         shown = "missing" if np.isnan(numbers[row]) else f"{numbers[row]:g}"
         raise DataError(
-            f"{where}: weights are counts, non-negative integers: data row {row + 1} has {shown}"
+            f"{where}: weights must be whole numbers, 0 or more: data row {row + 1} has {shown}"
         )
     if numbers.sum() >= 2.0**53:
         raise DataError(f"{where}: the weights add up to more than 2^53")

@@ -1,6 +1,6 @@
-"""Compressed bytes: gzip, bzip2, xz and (extra `zstd`) Zstandard, told by how they begin.
+"""Compressed bytes: gzip, bzip2, xz and (extra `zstd`) Zstandard, recognised by their start.
 
-The memory that a decompressor may take is bounded, and a file that was cut is noticed.
+The memory that a decompressor may take is bounded, and a truncated file is noticed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from gml.resources import format_size
 
 # Most compressors need less: xz -9 has a dictionary of 64 MiB, zstd --ultra -22 a window of 128.
 _MOST_WINDOW = 1 << 27
-# A field or padding follows the magic bytes: a column of a CSV file may be called PAR1.
+# Followed by a field or padding, as a column of a CSV file may be called PAR1.
 _PARQUET = (b"PAR1\x15", b"PAR1\x00")
 Stream = tuple[io.BufferedIOBase, tuple[type[Exception], ...]]
-"""Where the bytes come from, and what it raises when they are damaged."""
+"""The source of the bytes, and what it raises when they are damaged."""
 
 
 def decompressed(stream: io.BufferedReader[RawBytes], name: str) -> Stream:
-    """Return a stream of what the bytes are inflated, or the bytes if they are not compressed."""
+    """Return a stream of the inflated bytes, or of the bytes if they are not compressed."""
     start = stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]
     if start.startswith(b"\x1f\x8b"):
         import gzip
@@ -45,9 +45,9 @@ def decompressed(stream: io.BufferedReader[RawBytes], name: str) -> Stream:
         # A file that is whole is not read here.
         if stream.raw.size is None:
             raise DataError(
-                f"{name}: this is Parquet, which is read from files only; name the file"
+                f"{name}: this is Parquet, which can only be read from a file; name the file"
             )
-        raise DataError(f"{name}: begins as Parquet, but does not end so: it is truncated")
+        raise DataError(f"{name}: begins like Parquet but does not end like it: it is truncated")
     return stream, ()
 
 
@@ -73,7 +73,7 @@ def _window_too_large(name: str, window: str) -> DataError:
 
 
 class _XzStreams(io.RawIOBase):
-    """xz streams one after the other; unlike lzma.LZMAFile it bounds the size of dictionaries."""
+    """xz streams one after the other; unlike lzma.LZMAFile, this bounds the dictionaries."""
 
     def __init__(self, stream: io.BufferedReader[RawBytes], name: str) -> None:
         self._stream = stream
@@ -83,7 +83,7 @@ class _XzStreams(io.RawIOBase):
     def _new_decoder(self) -> Any:
         import lzma
 
-        # What the decoder itself needs comes on top of its dictionary.
+        # The decoder itself needs memory on top of its dictionary.
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_WINDOW + (1 << 20))
 
     def readable(self) -> bool:
@@ -108,7 +108,7 @@ class _XzStreams(io.RawIOBase):
                 return len(part)
 
     def _next_stream(self) -> bytes:
-        """The start of the next stream, behind the zeros that may pad this one."""
+        """Return the start of the next stream, after any zeros that pad this one."""
         given: bytes = self._decoder.unused_data.lstrip(b"\0")
         while not given and (block := self._stream.read(BLOCK_BYTES // 8)):
             given = block.lstrip(b"\0")
@@ -129,8 +129,8 @@ class _XzStreams(io.RawIOBase):
 class _ZstdFrames:
     """Zstandard frames one after the other, passed on as they are.
 
-    The package's reader takes the end of the file for the end of the data, so the blocks are
-    followed here to notice a file that was cut.
+    The package's reader takes the end of the file to be the end of the data, so the blocks are
+    followed here to notice a truncated file.
     """
 
     _SKIPPABLE = range(0x184D2A50, 0x184D2A60)
@@ -143,7 +143,7 @@ class _ZstdFrames:
         self._checksum = 0
 
     def read(self, size: int) -> bytes:
-        """Return some of the next bytes, none at the end of the last frame."""
+        """Return some of the next bytes; none after the last frame."""
         passed = bytearray()
         while len(passed) < size:
             if self._left:

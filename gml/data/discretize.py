@@ -2,8 +2,8 @@
 
 k cut points make the k + 1 levels `[-inf,c1)`, `[c1,c2)`, …, `[ck,inf)`, so that every number has a
 level, in this file and in the next. Quantile cuts are data values: cut i of K is the smallest value
-v with #{rows ≤ v} > i·n/K, and at least one cut is made between two values; width cuts divide the
-range evenly. Both see weights and no row order.
+v with #{rows ≤ v} > i·n/K, and two different values are cut at least once; width cuts divide the
+range evenly. Both respect weights and ignore row order.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Binning:
             for i in range(1, self.bins)
         }
         above = sorted(chosen - {float(values[0])})
-        # Where most rows have the smallest value, the others are kept apart from it.
+        # Where most rows have the smallest value, the others are separated from it.
         return tuple(above or [float(value) for value in values[1:2]])
 
 
@@ -73,7 +73,8 @@ def parse_binning(text: str) -> Binning:
         cuts = tuple(float(cut) for cut in text.split(","))
     except ValueError:
         raise UsageError(
-            f"{text!r} is not a way to cut: quantile:5, width:4, or increasing cut points 0,10,20"
+            f"{text!r} is not a way to cut: write quantile:5, width:4 or cut points that increase, "
+            "as in 0,10,20"
         ) from None
     if any(not low < high for low, high in itertools.pairwise(cuts)) or not all(np.isfinite(cuts)):
         raise UsageError(f"the cut points {text!r} are not strictly increasing")
@@ -112,7 +113,7 @@ def cuts_of_levels(levels: Sequence[str]) -> tuple[float, ...] | None:
 
 
 class Intervals:
-    """Levels that are intervals, in which texts and numbers are looked up.
+    """Levels that are intervals, for looking up texts and numbers.
 
     Examples
     --------
@@ -129,21 +130,21 @@ class Intervals:
         self._cuts = np.array(cuts, dtype=np.float64)
         self._codes = {level: code for code, level in enumerate(levels)}
         self.names = interval_levels(cuts)
-        """All intervals between the cuts; one that no row had may be missing among the levels."""
+        """All intervals between the cuts; one that no row had may not be among the levels."""
 
     def places_of(self, numbers: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Return which of the names numbers lie in."""
+        """Return, for each number, which of the intervals it lies in."""
         return np.searchsorted(self._cuts, numbers, side="right")
 
     def name_of(self, text: str, decimal: str = ".") -> str | None:
-        """Return the level that a text names, or the interval that it lies in as a number."""
+        """Return the interval that a text names, or that it lies in as a number."""
         if text in self._codes:
             return text
         number = parse_number(text.encode(), decimal)
         return None if number is None else self.names[bisect.bisect_right(self._cuts, number)]
 
     def code_of(self, text: str, decimal: str = ".") -> int | None:
-        """Return the level that a text names, or, as a number, lies in."""
+        """Return the code of that interval, if it is among the levels."""
         name = self.name_of(text, decimal)
         return None if name is None else self._codes.get(name)
 

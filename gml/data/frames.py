@@ -1,8 +1,8 @@
-"""pandas DataFrames to datasets, as if they were written to CSV files and read from there.
+"""pandas DataFrames to datasets, as if they had been written to CSV files and read back.
 
-Cells are text as pandas writes it: 1, 1.0, True. What pandas takes for missing is missing, as is a
-text that means it in a file. Categories are declared levels, in their order, of a nominal or
-ordinal column.
+Cells are text as pandas writes it: 1, 1.0, True. What pandas considers missing is missing, and so
+is a text that means missing in a file. Categories are declared levels, in their order, of a nominal
+or ordinal column.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _SKIPPED = CsvColumn(SKIP, [], None)
 
 
 def is_frame(data: object) -> TypeGuard[pd.DataFrame]:
-    """Whether something is a pandas DataFrame; nothing is where pandas was never imported."""
+    """Whether something is a pandas DataFrame; it cannot be if pandas was never imported."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(data, pandas.DataFrame)
 
 
 def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None = None) -> Dataset:
-    """Code the columns of a frame that `used` picks out of those that the options leave."""
+    """Code the columns of a frame that `used` picks from those that the options leave."""
     for name in ("delimiter", "encoding"):
         if getattr(options, name) is not None:
-            raise UsageError(f"{parameter(name)} is about text files, and this is a frame")
+            raise UsageError(f"{parameter(name)} is for text files, and this is a frame")
     if options.decimal != ".":
-        raise UsageError(f"{parameter('decimal')} is about text files, and this is a frame")
+        raise UsageError(f"{parameter('decimal')} is for text files, and this is a frame")
     names = [str(name) for name in frame.columns]
     series = [frame.iloc[:, j] for j in range(len(names))]
     options = replace(options, levels=_with_categories(options.levels, names, series))
@@ -62,7 +62,7 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None
 def _with_categories(
     schema: Schema, names: Sequence[str], series: Sequence[pd.Series[Any]]
 ) -> Schema:
-    """Declare the categories of columns that a schema says nothing of."""
+    """Declare the categories of columns that the schema does not mention."""
     levels, kinds = {}, dict(schema.kinds)
     for name, column in zip(names, series, strict=True):
         categories = getattr(column.dtype, "categories", None)
@@ -78,7 +78,7 @@ def _with_categories(
 
 
 class _Column:
-    """A column of a frame, and what is to be made of it."""
+    """A column of a frame, and what it is read as."""
 
     def __init__(
         self, name: str, series: pd.Series[Any], spec: ColumnSpec, na: frozenset[str]
@@ -98,9 +98,9 @@ class _Column:
         return self._numbers(texts, at) if self._spec.kind == NUMBERS else self._codes(texts, at)
 
     def _plain_numbers(self) -> NDArray[np.float64] | None:
-        """Numbers as they stand, unless one has to be looked at as text: infinite, or a token.
+        """Numbers as they stand, unless one (infinite, or a token) has to be looked at as text.
 
-        Narrower floats are others once they are written, with fewer digits.
+        Narrower floats are written with fewer digits, and so become other numbers.
         """
         dtype = self._series.dtype
         if not isinstance(dtype, np.dtype) or not (dtype.kind in "iu" or dtype == np.float64):
@@ -155,13 +155,13 @@ class _Column:
 
 
 def _distinct(series: pd.Series[Any]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the different values of a column as text, and which of them each cell has, or −1."""
+    """Return the distinct values of a column as text, and which of them each cell has, or −1."""
     import pandas as pd
 
     at: NDArray[np.int64]
     dtype = series.dtype
     if hasattr(dtype, "categories"):
-        # Categories that no row has are not among the values.
+        # Categories that occur in no row are not among the values.
         at, found = pd.factorize(series.cat.codes.where(series.notna()))
         texts = _texts(dtype.categories)
         return [texts[int(k)] for k in found], at

@@ -31,8 +31,8 @@ class Header(NamedTuple):
 def read_header(source: BytesIn, name: str, delimiter: str) -> Header:
     """Read the first record that is not blank.
 
-    What was not enough is looked at again when there is twice as much, so that a long header costs
-    no more than a few times its length.
+    If the bytes so far are not enough, they are looked at again when there are twice as many, so
+    that a long header costs no more than a few times its length.
     """
     data = bytearray()
     buffer = bytearray(BLOCK_BYTES)
@@ -90,11 +90,11 @@ def _first_record(
     if exhausted:
         raise DataError(f"{name}: line 1: a quote in the header is never closed")
     consumed = physical.tell()
-    # More may belong to the last line, or to its end.
+    # More bytes may belong to the last line, or to its line end.
     if not final and consumed == len(text) and text[-1] != "\n":
         return None
     if len(record) > _MAX_COLUMNS:
-        raise DataError(f"{name}: line 1: {len(record)} columns; {_MAX_COLUMNS} are the most")
+        raise DataError(f"{name}: line 1: {len(record)} columns; the limit is {_MAX_COLUMNS}")
     return record, consumed, reader.line_num
 
 

@@ -1,8 +1,8 @@
-"""JSON that anybody may have written: parsed with limits, so that what follows can trust it.
+"""JSON that anybody may have written, parsed within limits so that later code can trust it.
 
 No NaN or infinity, no number that a float64 cannot hold (which bounds the digits of integers too),
 no half of a surrogate pair, which no file could hold, and no nesting beyond `DEEPEST`. The budget
-is asked for what the text will become. Of a key that is there twice the last one counts, as usual.
+is asked for what the text will become. If a key occurs twice, the last one counts, as usual.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gml.resources import FEW_BYTES, require_memory
 DEEPEST = 100
 # The digits of the largest float64.
 _MOST_DIGITS = 309
-# What an item of a list or an object takes: measured on lists and objects of one item each, the
-# worst that can be had for its bytes.
+# Bytes per item of a list or an object, measured on lists and objects of one item each, the worst
+# case per byte of text.
 _ITEM_BYTES = 80
 _TEXT_FACTOR = 3
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?', re.DOTALL)
@@ -39,7 +39,7 @@ class _BadNumber(Exception):
 def parse_json(
     text: str, where: str, *, once: bool = False, error: type[DataError] = DataError
 ) -> Any:
-    """Return what JSON text says; `once`: a key that is there twice is refused.
+    """Return what JSON text says; with `once`, a key that occurs twice is refused.
 
     What is wrong is raised as `error`.
 
@@ -94,7 +94,7 @@ def _int(text: str) -> int:
 
 
 def _bad_number(text: str) -> int:
-    """Where the first number is that no float64 can hold."""
+    """Return the position of the first number that no float64 can hold."""
     for token in _TOKEN.finditer(text):
         if token[0][0] != '"' and math.isinf(float(token[0])):
             return token.start()
@@ -114,7 +114,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _require_pairs(text: str) -> None:
-    """Refuse half of a surrogate pair; there is none but by an escape."""
+    """Refuse half of a surrogate pair, which only an escape can make."""
     if "\\ud" not in text and "\\uD" not in text:
         return
     for escape in _ESCAPE.finditer(text):

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 
 NA_LEVEL = "NA"
-"""The level that missing values can be made of."""
+"""The level that missing values can be turned into."""
 
 _NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def is_numeric(labels: Sequence[str], *, decimal: str = ".") -> bool:
-    """Whether every label is a number, so that they have the order of numbers."""
+    """Whether every label is a number, so that they are ordered as numbers."""
     return all(_NUMBER.fullmatch(_plain(label, decimal)) for label in labels)
 
 

@@ -22,7 +22,7 @@ _MOST_NAMED = 100
 def count_missing(dataset: Dataset, policy: str, tokens: Collection[str]) -> dict[str, int]:
     """Return the missing cells of columns that have some, with their weights (in units).
 
-    Where a level `NA` is declared for missing cells, a cell that says so is missing too.
+    Where a level `NA` is declared for missing cells, a cell that says `NA` is missing too.
     """
     counts: dict[str, int] = {}
     for variable, column in zip(dataset.variables, dataset.columns, strict=True):
@@ -45,8 +45,8 @@ def apply_missing_policy(
 ) -> Dataset:
     """Treat the missing cells of all columns; `declared` names those whose levels are declared.
 
-    A declared level `NA` is what `level` makes of missing cells; a label `NA` of the data collides
-    with it.
+    `level` turns missing cells into a declared level `NA`; a label `NA` in the data collides with
+    it.
     """
     if policy == "available":
         return dataset
@@ -84,7 +84,7 @@ def apply_missing_policy(
 
 
 def _complete_rows(dataset: Dataset, gaps: dict[int, NDArray[np.bool_]]) -> Dataset:
-    """Drop incomplete rows; say so when they are many."""
+    """Drop incomplete rows, with a warning if there are many."""
     incomplete = np.logical_or.reduce(list(gaps.values()))
     dropped = int(np.count_nonzero(incomplete))
     worst = max(gaps, key=lambda j: np.count_nonzero(gaps[j]))
@@ -108,7 +108,7 @@ def _as_level(
     if NA_LEVEL in variable.levels:
         raise DataError(
             f"column {quote(variable.name)}: {parameter('missing', 'level')} would add "
-            f"{NA_LEVEL!r}, which is a label already"
+            f"{NA_LEVEL!r}, which is already a label"
         )
     levels = (*variable.levels, NA_LEVEL)
     codes = column.astype(code_type(len(levels)))

@@ -1,4 +1,4 @@
-"""What a caller may ask of the reader: keywords as people write them, and what they come to."""
+"""What a caller may ask of the reader: keywords as people write them, and what they mean."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT_NA = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 MISSING_POLICIES = ("error", "drop", "level", "available")
 
 Undeclared = Literal["labels", "numbers"]
-"""What the cells of columns are of which neither a schema nor an option says the type."""
+"""What a column holds if neither a schema nor an option gives its type."""
 
 Names = str | Iterable[str]
 """Names of columns; a plain string is one name."""
@@ -35,7 +35,7 @@ Cut = str | Sequence[float] | Binning
 
 
 class ReadingKeywords(TypedDict, total=False):
-    """The data options of the command line as keywords; None is like a keyword not given."""
+    """The data options of the command line as keywords; None means that one is not given."""
 
     columns: Names | None
     exclude: Names | None
@@ -59,7 +59,7 @@ KEYWORDS = tuple(ReadingKeywords.__annotations__)
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a table, checked; `reading_options` makes one of keywords."""
+    """How to read a table, checked; `reading_options` makes it from keywords."""
 
     columns: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class ReadOptions:
     undeclared: Undeclared = "labels"
     digest: bool = False
     offer_available: bool = True
-    """Whether the message on missing values names `available` among the choices."""
+    """Whether the message about missing values offers `available`."""
 
     def __post_init__(self) -> None:
         require_one_of("missing", self.missing, MISSING_POLICIES)
@@ -117,7 +117,7 @@ class ReadOptions:
         if cut_numbers:
             raise UsageError(
                 f"{parameter('numeric')} keeps the numbers of {listing(cut_numbers)}, which "
-                f"{parameter('cut')} makes intervals of; leave out one of them"
+                f"{parameter('cut')} turns into intervals; leave out one of them"
             )
 
     @property
@@ -133,7 +133,7 @@ class ReadOptions:
         return DEFAULT_NA if self.levels.na is None else self.levels.na
 
     def is_numeric(self, name: str) -> bool:
-        """Whether a column holds numbers, not labels; an option outdoes the schema."""
+        """Whether a column holds numbers, not labels; an option overrides the schema."""
         if name in self.numeric:
             return True
         kind = self.levels.kinds.get(name)
@@ -150,11 +150,11 @@ class ReadOptions:
         return None if name in self.cut else self.levels.intervals.get(name)
 
     def expected_levels(self, name: str) -> tuple[str, ...]:
-        """The levels of a column that come first, before others that it may have."""
+        """The levels of a column that come before any others it may have."""
         return self.levels.expected.get(name, ())
 
     def binning(self, name: str) -> Binning | None:
-        """How a column is to be cut, if it is asked for by name."""
+        """How a column is to be cut, if it is named."""
         if name in self.cut:
             return self.cut[name]
         if name in self.levels.cuts:
@@ -163,7 +163,7 @@ class ReadOptions:
 
 
 def given_keywords(reading: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names of the keywords that were given, which must be reading keywords."""
+    """Return the names of the keywords that were given; all must be reading keywords."""
     for name in reading:
         if name not in KEYWORDS:
             raise UnknownParameter(unknown_name("parameter", name, KEYWORDS))
@@ -171,7 +171,7 @@ def given_keywords(reading: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
-    """Return the options that reading keywords come to.
+    """Return the options that reading keywords stand for.
 
     Examples
     --------
@@ -217,8 +217,8 @@ def _binning(name: str, how: Any) -> Binning:
         return parse_binning(",".join(repr(float(point)) for point in how))
     except (TypeError, ValueError):
         raise UsageError(
-            f"{parameter('cut')}: column {quote(name)}: {how!r} is not a way to cut: quantile:5, "
-            "width:4, or increasing cut points"
+            f"{parameter('cut')}: column {quote(name)}: {how!r} is not a way to cut: write "
+            "quantile:5, width:4, or increasing cut points"
         ) from None
 
 

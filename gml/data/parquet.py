@@ -1,7 +1,7 @@
 """Parquet files and folders, by pyarrow (an extra).
 
-A file is opened once, and hashed through the descriptor that it is read by. One that changes
-meanwhile is refused.
+A file is opened once, and hashed through the descriptor that it is read from. A file that changes
+in the meantime is refused.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ COUNT_FILE_KEY = b"gml/1"
 
 _MAGIC = b"PAR1"
 _MOST_ENTRIES = 100_000
-# Files of a folder beyond these are closed between being looked at and being read.
+# Beyond so many, the files of a folder are closed between being looked at and being read.
 _MOST_OPEN = 64
-# What a footer takes once it is parsed, by its bytes.
+# Memory that a parsed footer takes, per byte of it.
 _FOOTER_FACTOR = 30
 _BATCH_ROWS = 1 << 14
-# What the values of a batch may take where they are long, and where a few bytes may stand for many.
+# Bytes for the values of a batch where they are long, and where a few bytes may stand for many.
 _BATCH_BYTES, _REPEATED_BYTES = 1 << 24, 1 << 27
-# Copies of the values of a batch that there are at a time; measured.
+# Copies of the values of a batch that exist at one time; measured.
 _COPIES = 6
-# Arrow reads a column this many bytes at a time, not a row group at once.
+# Arrow reads a column this many bytes at a time, not a whole row group.
 _BUFFER_BYTES = 1 << 16
-# Levels, positions and masks of a cell while its batch is taken in.
+# Bytes per cell for levels, positions and masks while its batch is taken in.
 _BYTES_PER_CELL = 24
 
 
@@ -46,7 +46,7 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
     if os.path.isdir(path):  # noqa: PTH112 (answers False where Path raises)
         return bool(parquet_files(path))
     if not os.path.isfile(path):  # noqa: PTH113
-        # A named pipe can be read once, and not by us.
+        # A named pipe can be read only once, and not here.
         return False
     try:
         with Path(path).open("rb") as file:
@@ -98,7 +98,7 @@ class StoredFile:
         self.open()
 
     def open(self) -> None:
-        """Open it, if it is not; what was open before must be the same."""
+        """Open the file unless it is open; it must be the same as when it was open before."""
         if self._file is not None:
             return
         try:
@@ -114,12 +114,12 @@ class StoredFile:
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     def require_unchanged(self) -> None:
-        """Refuse a file that somebody wrote to."""
+        """Refuse a file that has been written to."""
         if self._identify() != self._identity:
             raise DataError(f"{self.where}: changed while it was read; try again")
 
     def close(self) -> None:
-        """Close it; it can be opened again."""
+        """Close the file; it can be opened again."""
         if self._file is not None:
             self._file.close()
         self._file = self._metadata = None
@@ -144,7 +144,7 @@ class StoredFile:
             raise DataError(f"{self.where}: {' '.join(str(error).split())}") from None
 
     def metadata(self) -> Any:
-        """Return what the footer says, once it is known that there is room for it."""
+        """Return what the footer says, after making sure that there is room for it."""
         if self._metadata is None:
             import pyarrow.parquet as pq
 
@@ -180,7 +180,7 @@ class StoredFile:
     def arrow(self, **options: Any) -> Any:
         """Return Arrow's reader.
 
-        Without its threads, which would hold the file and may outlive the interpreter.
+        It runs without threads, which would hold the file and may outlive the interpreter.
         """
         import pyarrow.parquet as pq
 
@@ -200,7 +200,7 @@ class StoredFile:
 
 
 def parquet_digest(path: str | os.PathLike[str]) -> str:
-    """Hash of the file; of a folder, of its files in order of their names."""
+    """Hash of the file, or of the files of a folder in the order of their names."""
     digest = hashlib.sha256()
     for name in parquet_files(path):
         with StoredFile(name) as stored:
@@ -226,7 +226,7 @@ def open_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Iterator
         str(path).encode("utf-8")
     except UnicodeEncodeError:
         raise DataError(
-            f"{place(path)}: Parquet is read by paths in UTF-8 only; rename it"
+            f"{place(path)}: the path of a Parquet file must be UTF-8; rename it"
         ) from None
     paths = parquet_files(path)
     if not paths:
@@ -249,13 +249,13 @@ def open_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Iterator
                 stored.close()
         if COUNT_FILE_KEY in (schema.metadata or {}):
             if os.path.isdir(path):  # noqa: PTH112
-                raise DataError(f"{path}: a folder of count files; add them up first, by gml merge")
+                raise DataError(f"{path}: a folder of count files; add them up by gml merge first")
             raise CannotAnswer(f"{path}: a count file has no rows")
         yield ParquetTable(str(path), files, names, schema, n_rows, options)
 
 
 class _Plan(NamedTuple):
-    """How to read a file: columns as dictionaries, rows at a time, and the memory that it takes."""
+    """How to read a file: columns as dictionaries, rows per batch, and the memory needed."""
 
     dictionaries: list[str]
     batch_rows: int
@@ -331,7 +331,7 @@ class ParquetTable(NamedTuple):
         room.take(-plan.n_bytes)
 
     def _fits(self, name: str, types: dict[str, Any]) -> bool:
-        """Whether a column of a file has the type that the first file says it has."""
+        """Whether a column of a file has the type that it has in the first file."""
         return bool(types[name] == self.schema.field(name).type)
 
     def _plan(
@@ -350,7 +350,7 @@ class ParquetTable(NamedTuple):
             if leaf.physical_type != "BYTE_ARRAY":
                 continue
             row_bytes += max((c.bytes_per_value for c in found), default=0.0)
-            # Of others, Arrow would keep all values there are, or cannot do it.
+            # For other types, Arrow would keep all values, or cannot do it at all.
             has_dictionaries = all(c.by_dictionary for c in found)
             if has_dictionaries and _is_text(types[name]) and self._fits(name, types):
                 dictionaries.append(name)
@@ -366,7 +366,7 @@ class ParquetTable(NamedTuple):
 
 
 def _is_text(type_: Any) -> bool:
-    """Whether Arrow can read it as a dictionary."""
+    """Whether Arrow can read a column of this type as a dictionary."""
     import pyarrow as pa
 
     return bool(pa.types.is_string(type_) or pa.types.is_binary(type_))

@@ -26,11 +26,11 @@ class Room:
     def __init__(self, what: str) -> None:
         self._what = what
         self._taken = 0
-        # What is free later is less by what was taken here.
+        # What is taken here is no longer free later.
         self.budget = budget_in_force()
 
     def take(self, n_bytes: int) -> None:
-        """Refuse what is beyond the budget; a negative number gives back."""
+        """Refuse what is beyond the budget; a negative number gives memory back."""
         self._taken += n_bytes
         require_memory(
             self._taken,
@@ -75,7 +75,7 @@ class ColumnBuilder:
         return np.empty(self._n_rows, dtype=dtype)
 
     def start_file(self, where: str, kind: int) -> None:
-        """Go on with the values of a file."""
+        """Continue with the values of the next file."""
         self._where, self._kind, self._first_row = where, kind, self._row
         self._entries = None
 
@@ -85,13 +85,13 @@ class ColumnBuilder:
 
     @property
     def _keeps_numbers(self) -> bool:
-        """Whether the numbers of the labels may be asked for."""
+        """Whether the numbers that the labels spell may be needed."""
         return self.spec.numbers_on_overflow and self._kind == NUMERIC
 
     def append(self, values: Any) -> None:
         """Take in the cells of one batch."""
         if len(values) > self._n_rows - self._row:
-            raise DataError(f"{self._where}: damaged: more rows than it says there are")
+            raise DataError(f"{self._where}: damaged: more rows than the file declares")
         if not self._overflow or self._is_numbers:
             numbers = self._plain_numbers(values) if self._is_numbers else None
             if numbers is None:
@@ -114,7 +114,7 @@ class ColumnBuilder:
         return found
 
     def _append_by_entries(self, values: Any) -> None:
-        """Cells by way of the different values; a dictionary may hold more than occur."""
+        """Take in cells through their distinct values; a dictionary may hold more than occur."""
         if not hasattr(values, "dictionary"):
             values = values.dictionary_encode()
         entries, indices = values.dictionary, values.indices
@@ -140,7 +140,7 @@ class ColumnBuilder:
         self._cells[self._row : self._row + len(at)] = self._table[at].astype(self._cells.dtype)
 
     def _look_up(self, fresh: NDArray[Any], at: NDArray[Any]) -> None:
-        """Find what the entries of a dictionary stand for that were not met before."""
+        """Find what the new entries of a dictionary stand for."""
         n_labels, n_bytes = len(self._codes), 0
         for k in fresh.tolist():
             try:
@@ -170,7 +170,7 @@ class ColumnBuilder:
         self._replace_cells(cells)
 
     def _become_numbers(self) -> None:
-        """Go on with the numbers that the labels so far stand for."""
+        """Continue with the numbers that the labels so far stand for."""
         cells = self._new_cells(np.float64)
         numbers = np.full(int(np.iinfo(self._cells.dtype).max) + 1, np.nan)
         numbers[list(self._numbers)] = list(self._numbers.values())
@@ -183,7 +183,7 @@ class ColumnBuilder:
         self._cells = cells
 
     def _value(self, entry: Any) -> Any:
-        """A value of Python, text decoded; None where it is missing."""
+        """Return a Python value, with text decoded; None if it is missing."""
         if not entry.is_valid:
             return None
         if self._kind in (TEXT, BYTES):
@@ -191,7 +191,7 @@ class ColumnBuilder:
         try:
             return entry.as_py()
         except (ValueError, OverflowError, ArithmeticError, LookupError) as error:
-            # Years that Python's dates do not have, zones that nobody knows.
+            # Years that Python's dates do not have, or unknown time zones.
             said = " ".join(str(error).split())
             raise _Refused(f"a value of type {entry.type} that has no text: {said}") from None
 
@@ -244,7 +244,7 @@ class ColumnBuilder:
     def result(self) -> CsvColumn:
         """Return the column in the kernel's form."""
         if self._row != self._n_rows:
-            raise DataError(f"{self._where}: damaged: fewer rows than it says there are")
+            raise DataError(f"{self._where}: damaged: fewer rows than the file declares")
         labels = list(self._codes)
         if self._is_numbers:
             return CsvColumn(NUMBERS, labels, self._cells)

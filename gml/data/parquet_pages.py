@@ -1,10 +1,10 @@
-"""The pages of a Parquet file, by their headers: what reading them takes, before it is taken.
+"""The pages of a Parquet file, by their headers: how much memory reading them will take.
 
-A Parquet file says in its footer where the columns are, and in front of each page how many values
-it has and how many bytes once decompressed. Arrow believes that and allocates accordingly, so that
-a small file can ask for gigabytes; and its Python interface to the footer ends the process where
-that is damaged. Here footer and headers are read and nothing else. They are Thrift structures in
-the compact protocol, as parquet.thrift lays them out:
+A Parquet file says in its footer where the columns are, and before each page how many values it has
+and how many bytes these take once decompressed. Arrow believes that and allocates accordingly, so
+that a small file can ask for gigabytes; and its Python interface to the footer ends the process
+if the footer is damaged. Here the footer and the headers are read, and nothing else. They are
+Thrift structures in the compact protocol, as parquet.thrift defines them:
 https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
 """
 
@@ -14,46 +14,46 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 ReadAt = Callable[[int, int], bytes]
-"""Reads so many bytes at an offset; fewer at the end of the file."""
+"""Reads a number of bytes at an offset; fewer at the end of the file."""
 
 _FIRST_LOOK = 1 << 8
-# As far as Arrow looks for the end of a header.
+# How far Arrow looks for the end of a header.
 _LONGEST_HEADER = 1 << 24
 _DEEPEST = 8
 # Types of the compact protocol.
 _TRUE, _FALSE, _BYTE, _INT32, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 5, 7, 8, 9, 10, 12
 
-# Fields of FileMetaData, RowGroup and ColumnChunk on the way to ColumnMetaData, and of that.
+# Fields of FileMetaData, RowGroup and ColumnChunk that lead to ColumnMetaData, and its own fields.
 _ROW_GROUPS, _COLUMNS, _ABOUT_COLUMN = 4, 1, 3
 _NUM_VALUES, _DATA_OFFSET, _DICTIONARY_OFFSET = 5, 9, 11
 # Fields of PageHeader: its type, sizes, and the headers of data pages in both versions.
 _TYPE, _UNCOMPRESSED, _COMPRESSED, _DATA, _DATA_V2 = 1, 2, 3, 5, 8
-# Fields of these: how many values, and their encoding, whose place depends on the version.
+# Fields of these headers: the number of values, and their encoding, which moved between versions.
 _VALUES, _ENCODING, _ENCODING_V2 = 1, 2, 4
 _DICTIONARY_PAGE = 2
 _BY_DICTIONARY, _DELTA_BYTE_ARRAY = (2, 8), 7
 
 
 class DamagedPages(Exception):
-    """A footer or header that cannot be."""
+    """A footer or header that cannot be right."""
 
 
 class Chunk(NamedTuple):
-    """A column within a row group: its values, and bytes of pages once decompressed."""
+    """A column within a row group: its values, and the bytes of its pages once decompressed."""
 
     values: int
     largest_page: int
     dictionary_page: int
     bytes_per_value: float
-    """In the page where values are longest on average."""
+    """Bytes per value in the page whose values are longest on average."""
     by_dictionary: bool
-    """Whether all values stand in the dictionary."""
+    """Whether all values are in the dictionary."""
     shares_prefixes: bool
-    """Whether values are stored by what they have in common with those before."""
+    """Whether values are stored as differences from those before."""
 
     @property
     def longest_repeated(self) -> int:
-        """Bytes that many values may stand for each, where all of them are written out."""
+        """Bytes that a value may take once all values are written out."""
         return self.largest_page if self.shares_prefixes else self.dictionary_page
 
 
@@ -100,7 +100,7 @@ def _chunk(about: dict[int, Any], read_at: ReadAt) -> Chunk:
         position = _natural(about, _DICTIONARY_OFFSET)
     values, largest, dictionary, density = 0, 0, 0, 0.0
     encodings = set()
-    # Where a chunk ends is not looked at: some writers are known to be wrong about it.
+    # The end of a chunk is not used: some writers are known to get it wrong.
     while values < wanted:
         page = _page_at(position, read_at)
         largest = max(largest, page.size)
@@ -151,14 +151,14 @@ def _header_at(position: int, read_at: ReadAt) -> tuple[dict[int, Any], int]:
 
 
 class _Thrift:
-    """The compact protocol, as far as it is needed; IndexError where bytes run out."""
+    """The compact protocol, as far as it is needed; IndexError if the bytes run out."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.position = 0
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """Yield numbers and types of the fields of a structure; who asks takes the values."""
+        """Yield the numbers and types of the fields of a structure; the caller reads the values."""
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._zigzag()
@@ -181,14 +181,14 @@ class _Thrift:
         return found
 
     def list_of(self, kind: int | None = None) -> int:
-        """Return how many elements follow; they must be of the type, if one is named."""
+        """Return how many elements follow; they must be of the type given, if any."""
         head = self._byte()
         if kind is not None and head & 15 != kind:
             raise DamagedPages("a list of something else")
         return self._varint() if head >> 4 == 15 else head >> 4
 
     def skip(self, kind: int, depth: int = 0) -> None:
-        """Go past a value."""
+        """Skip a value."""
         if depth > _DEEPEST:
             raise DamagedPages("nested too deeply")
         if kind == _STRUCT:
@@ -201,7 +201,7 @@ class _Thrift:
         elif kind in (_LIST, _SET):
             element = self.data[self.position] & 15
             for _ in range(self.list_of()):
-                # In a list, truth values take a byte each.
+                # In a list, truth values take one byte each.
                 self.skip(_BYTE if element in (_TRUE, _FALSE) else element, depth + 1)
         elif kind in (_BYTE, _DOUBLE):
             self._move(1 if kind == _BYTE else 8)

@@ -26,7 +26,7 @@ def explain_problem(
     names: Sequence[str],
     specs: Sequence[ColumnSpec],
 ) -> Exception:
-    """Turn the kernel's finding into an error with file, line, column, value and advice."""
+    """Turn what the kernel found into an error with file, line, column, value and advice."""
     column = names[problem.column] if problem.column < len(names) else str(problem.column + 1)
     place = f"{where}: line {problem.line}"
     cell = f"{place}: column {quote(column)}"
@@ -63,7 +63,7 @@ def explain_problem(
         hint = say if b"," in problem.value else ""
         return DataError(f"{cell}: {value} is not a number{hint}")
     if problem.status == NOT_A_COUNT:
-        return DataError(f"{cell}: {value}, but weights are counts: non-negative integers")
+        return DataError(f"{cell}: {value}, but weights must be whole numbers, 0 or more")
     return MemoryError()
 
 

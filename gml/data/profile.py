@@ -23,10 +23,10 @@ Number = int | float
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """A column: its levels, or the cut points that make them, and the rows of each.
+    """A column: its levels, or the cut points that make them, and the rows of each level.
 
-    `type` is numeric, or what a schema declared. `levels` are given where a schema needs them to
-    read the same levels again: not where the cut points say it all, and not where every cell is
+    `type` is numeric, or as declared in a schema. `levels` are given where a schema needs them to
+    read the same levels again: not where the cut points say it all, nor where every cell is
     missing. `order` is numeric, codepoint or declared.
     """
 
@@ -42,14 +42,14 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """Rows with their weights, columns in order, and the tokens that mean missing."""
+    """The weighted number of rows, the columns in order, and the tokens that mean missing."""
 
     rows: Number
     columns: tuple[ColumnProfile, ...]
     na: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row per column."""
+        """Return a pandas DataFrame with one row per column."""
         import pandas as pd
 
         return pd.DataFrame([asdict(column) for column in self.columns])
@@ -91,7 +91,7 @@ def _column(
     if cuts and interval_levels(cuts) == levels:
         levels = ()
     elif cuts is not None:
-        # Intervals that nothing lies in were no levels, which cut points alone would bring back.
+        # Empty intervals were not levels, but cut points alone would bring them back.
         cuts, order = None, "numeric"
     elif _is_declared(name, options):
         order = "declared"
@@ -110,7 +110,7 @@ def _column(
 
 
 def _counts(dataset: Dataset, column: NDArray[np.uint8], n_levels: int) -> list[int]:
-    """The rows of each level, with their weights (in units)."""
+    """The weighted number of rows per level (in units)."""
     totals = np.zeros(missing_code(column) + 1, dtype=np.int64)
     np.add.at(totals, column, 1 if dataset.weights is None else dataset.weights)
     found: list[int] = totals[:n_levels].tolist()

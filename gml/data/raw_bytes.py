@@ -14,7 +14,7 @@ from gml.kernel.layout import BLOCK_BYTES
 from gml.progress import reporter
 
 MAGIC_BYTES = 16
-"""Bytes at the start that tell what is stored; they come at the first read."""
+"""Bytes at the start that tell what is stored; the first read returns them all."""
 
 
 class RawBytes(io.RawIOBase):
@@ -63,7 +63,7 @@ class RawBytes(io.RawIOBase):
         return self._done
 
     def digest(self) -> str | None:
-        """Hash of the whole input; what nobody asked for yet is read now."""
+        """Hash of the whole input; what has not been read yet is read now."""
         if self._hash is None:
             return None
         buffer = bytearray(BLOCK_BYTES)

@@ -24,7 +24,7 @@ from gml.resources import budget_in_force
 if TYPE_CHECKING:
     import pandas as pd
 
-# Small tables are read whatever the budget, which is asked again for what is made of them.
+# Small tables are read whatever the budget, which is asked again for what is made from them.
 _ALWAYS_READ = 1 << 26
 
 
@@ -42,7 +42,7 @@ def read(
     data
         A path, or a pandas DataFrame, which is read as the CSV file that it would be written to.
     undeclared
-        What columns hold whose type neither `numeric` nor the schema says: labels or numbers.
+        What a column holds if neither `numeric` nor the schema says: labels or numbers.
     digest
         Whether to hash the file; see `Dataset.digest`.
     columns, exclude
@@ -50,17 +50,17 @@ def read(
     delimiter, decimal, encoding
         How a text file is written: comma (or tab for .tsv), point and UTF-8 by default.
     na
-        What means missing, instead of: empty, NA, N/A, NaN, nan, null, NULL, ?
+        Tokens that mean missing, instead of: empty, NA, N/A, NaN, nan, null, NULL, ?
     missing
         What becomes of missing values: error (the default), drop, level or available.
     weights, weights_fractional
-        The column that says how often a row counts: whole numbers, or any.
+        The column that says how often a row counts: whole numbers, or any numbers.
     bins, discretize
-        Cut columns of more than so many different numbers, by quantile or width.
+        Cut columns of more than `bins` different numbers, by quantile or width.
     cut
         How to cut single columns: quantile:5, width:4, 0,10,20, or a list of cut points.
     levels
-        What is declared: a schema file, or the levels of columns by name.
+        Declared levels: a schema file, or the levels of columns by name.
     numeric
         Columns to keep as numbers; all others hold labels.
     max_levels
@@ -87,7 +87,7 @@ def read_dataset(
     *,
     used: Choice | None = None,
 ) -> Dataset:
-    """Read the columns that `used` picks out of those that the options leave (default: all)."""
+    """Read the columns that `used` picks from those that the options leave (default: all)."""
     if is_frame(data):
         return read_frame(data, options, used=used)
     path: str | os.PathLike[str] = data
@@ -122,7 +122,7 @@ def _read_text_file(
 
 
 def default_delimiter(path: str | os.PathLike[str]) -> str:
-    """Return what the suffix of a file says: tabs for .tsv, commas otherwise."""
+    """Return the delimiter that the suffix of a file implies: tab for .tsv, comma otherwise."""
     place = Path(path)
     if place.suffix.lower() in (".gz", ".bz2", ".xz", ".zst"):
         place = place.with_suffix("")

@@ -1,4 +1,4 @@
-"""Records of a CSV file as text, one after the other: for rows that are passed on as they are."""
+"""Records of a CSV file as text, one after the other, for rows that are passed on as they are."""
 
 from __future__ import annotations
 

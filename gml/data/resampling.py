@@ -18,12 +18,12 @@ from gml.name_order import NameOrder
 
 # NumPy draws from at most this many rows at once.
 _MOST_ROWS = 1_000_000_000
-# Rows of one value each are counted faster than weighted ones, unless they are many times as many.
+# Unweighted rows are counted faster than weighted ones, unless there are many times as many.
 _EXPAND = 8
 
 
 def distinct_rows(dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One row of each kind, sorted by its cells in order of the column names, and their counts."""
+    """Distinct rows, sorted by their cells in order of the column names, and their counts."""
     order = NameOrder(dataset.names)
     return distinct_cells([dataset.columns[j] for j in order.positions], dataset.weights)
 
@@ -31,7 +31,7 @@ def distinct_rows(dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64
 def distinct_cells(
     columns: Sequence[NDArray[Any]], weights: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One row of each kind, sorted by its cells in the first column, then the next, and the counts.
+    """Distinct rows, sorted by their cells in the first column, then the next, and the counts.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def distinct_cells(
     >>> rows.tolist(), counts.tolist()
     ([1, 0], [1, 2])
     """
-    # Big-endian numbers that are not negative are in order of their bytes.
+    # Big-endian numbers that are not negative sort as their bytes do.
     cells = [np.ascontiguousarray(c).astype(c.dtype.newbyteorder(">")) for c in columns]
     together = np.hstack([c.view(np.uint8).reshape(len(c), c.dtype.itemsize) for c in cells])
     keys = np.ascontiguousarray(together).view(np.dtype((np.void, together.shape[1]))).reshape(-1)
@@ -50,7 +50,7 @@ def distinct_cells(
 
 
 def resampled(dataset: Dataset, rows: NDArray[np.int64], counts: NDArray[np.int64]) -> Dataset:
-    """Return the dataset in which each of some rows counts a number of times."""
+    """Return the dataset of the given rows, each of which counts the given number of times."""
     chosen, times = rows[counts > 0], counts[counts > 0]
     weights: NDArray[np.int64] | None = times
     if times.sum() <= _EXPAND * len(times):
@@ -60,7 +60,7 @@ def resampled(dataset: Dataset, rows: NDArray[np.int64], counts: NDArray[np.int6
 
 
 def require_splittable(counts: NDArray[np.int64], parts: int) -> int:
-    """Return the number of rows, if they can be split into so many parts."""
+    """Return the number of rows, if they can be split into that many parts."""
     n = int(counts.sum())
     if n < parts:
         raise CannotAnswer(f"{n} rows cannot be split into {parts} parts")
@@ -70,7 +70,7 @@ def require_splittable(counts: NDArray[np.int64], parts: int) -> int:
 
 
 def folds(dataset: Dataset, k: int, *, seed: int = 0) -> Iterator[tuple[Dataset, Dataset]]:
-    """Yield the rest and the fold for each of k folds, whose sizes differ by one row at most."""
+    """Yield the rest and the fold for each of k folds, whose sizes differ by at most one row."""
     rows, counts = distinct_rows(dataset)
     n = require_splittable(counts, k)
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""CSV that a spreadsheet can open: cells that it would run as a formula are made text, if asked.
+"""CSV that a spreadsheet can open safely: if asked, cells that it would run as formulas are text.
 
 A cell that begins with = + - @ (or one of their full-width forms), a tab or a line end is written
 with an apostrophe before it, numbers excepted. Read back, such a label has the apostrophe: so this

@@ -1,8 +1,8 @@
-"""The schema sidecar (`levels`, `gml profile`): type, levels, cut points by column, missing tokens.
+"""The schema file (`levels`, `gml profile`): type, levels and cut points by column, missing tokens.
 
 A column of type `numeric` holds numbers; `nominal` and `ordinal` mean labels, in the order of their
-levels if these are declared, otherwise in the usual one. Levels that are all intervals are taken as
-such: a column may have them by name, or numbers that lie in them. What else a profile says (counts,
+levels if these are declared, otherwise in the usual one. Levels that are all intervals are treated
+as such: cells may hold their names, or numbers that lie in them. The rest of a profile (counts,
 rates, the order of levels) is for people, and is not enforced.
 """
 
@@ -28,11 +28,11 @@ NUMERIC, NOMINAL, ORDINAL = KINDS = ("numeric", "nominal", "ordinal")
 
 @dataclass(frozen=True)
 class Schema:
-    """What is declared of a table."""
+    """What is declared about a table."""
 
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     intervals: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Levels that are intervals: a column may have these labels, or numbers that lie in them."""
+    """Levels that are intervals: cells may hold these labels, or numbers that lie in them."""
     expected: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Levels that come first, whether they occur or not; others may follow."""
     cuts: dict[str, tuple[float, ...]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Schema:
 
 
 def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema:
-    """Declare the levels of columns that a schema says nothing of."""
+    """Declare the levels of columns that a schema does not mention."""
     new_levels, intervals = dict(schema.levels), dict(schema.intervals)
     for name, declared in levels.items():
         if not any(name in said for said in (schema.levels, schema.intervals, schema.cuts)):
@@ -110,7 +110,7 @@ def parse_schema(content: Any, where: str) -> Schema:
             what = f'{where}: column {quote(name)}: "missing"'
             missing[name] = _count(declared["missing"], what)
             if rows is not None and missing[name] > rows:
-                raise DataError(f"{what} is more than the rows")
+                raise DataError(f"{what} is more than the number of rows")
     na = content.get("na")
     if na is not None and not (isinstance(na, list) and all(isinstance(t, str) for t in na)):
         raise DataError(f'{where}: "na" is not a list of strings')

@@ -18,7 +18,7 @@ from gml.kernel.layout import BLOCK_BYTES
 _SMALL_BUFFER = 1 << 16
 _RIGHT = f"name the right {parameter('encoding')}"
 
-# What these read is no file of text: names of hosts, literals of Python, nothing at all.
+# These do not decode text files, but host names, Python literals or nothing at all.
 _NO_CHARACTER_SETS = frozenset(
     {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
 )
@@ -35,7 +35,7 @@ def text_codec(encoding: str) -> codecs.CodecInfo:
     try:
         info = codecs.lookup(encoding)
     except (LookupError, ValueError, ImportError, OSError):
-        # Not every string can even be looked up.
+        # Some strings cannot even be looked up.
         raise UsageError(f"unknown encoding {quote(encoding)}") from None
     name = info.name.replace("_", "-")
     if not info._is_text_encoding or info.incrementaldecoder is None or name in _NO_CHARACTER_SETS:
@@ -120,14 +120,14 @@ class ByteSource:
     def _text_before(
         self, error: UnicodeDecodeError, state: tuple[bytes, int], block: bytes
     ) -> str:
-        """What comes before the bytes that cannot be, to count its lines."""
+        """Return the text before the bytes that are wrong, to count its lines."""
         assert self._decoder is not None
         self._decoder.setstate(state)
         self._decoder.errors = "replace"
         try:
             return self._decoder.decode(block[: max(0, error.start - len(state[0]))])
         except UnicodeError:
-            # Without a byte order mark, say, there is no text at all.
+            # Without a byte order mark, for example, there is no text at all.
             return ""
 
     def _count_lines(self, text: str) -> int:

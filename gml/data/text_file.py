@@ -1,12 +1,12 @@
 """Text files that are read whole, or line by line: graphs, models, schemas, logs.
 
-A table is streamed, so that its size is of no concern; these are kept, and what is made of them
-takes several times their bytes. So there are limits, whatever the budget is:
+A table is streamed, so its size does not matter; these are kept, and what is made from them takes
+several times their bytes. So there are limits, whatever the budget is:
 
 - `LONGEST_TEXT`: bytes of a file, inflated;
 - `LONGEST_LINE`: bytes of a line, where lines are read one by one;
-- `MOST_INFLATION`: how many times its size a compressed file may have, beyond `_SMALL_INFLATED`.
-  Networks shrink to a fiftieth at most, so that only what is nothing but repetition gets there.
+- `MOST_INFLATION`: how many times its size a compressed file may inflate to, beyond
+  `_SMALL_INFLATED`. Networks shrink to a fiftieth at most, so only mere repetition gets there.
 
 Within them, the budget is asked as the text grows, beyond `FEW_BYTES`.
 """
@@ -28,7 +28,7 @@ LONGEST_TEXT = 1 << 30
 LONGEST_LINE = 1 << 26
 MOST_INFLATION = 200
 _SMALL_INFLATED = 1 << 26
-# The pieces and the whole, of which one wide character makes four bytes of every other one.
+# The pieces and the whole, in which one wide character makes every other one take four bytes.
 _BYTES_PER_BYTE = 5
 _BLOCK = 1 << 20
 
@@ -92,8 +92,7 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
         pending += rest
         if len(pending) > LONGEST_LINE:
             raise DataError(
-                f"{where}: line {number + 1}: longer than the {format_size(LONGEST_LINE)} that "
-                "are read"
+                f"{where}: line {number + 1}: longer than the limit of {format_size(LONGEST_LINE)}"
             )
     if pending:
         yield number + 1, bytes(pending)

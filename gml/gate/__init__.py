@@ -1,1 +1,1 @@
-"""The data-quality gate: does a model that was accepted once still hold on new rows?"""
+"""The data-quality gate: does a model that was once accepted still hold on new rows?"""

@@ -1,9 +1,9 @@
-"""What was accepted with a model: violations that are known, and how independences looked.
+"""What was accepted with a model: known violations, and how independences looked.
 
 A check whose violation was accepted leaves the family before p-values are adjusted. An independence
-that was not violated is remembered with its statistic, so that later it fails only if the
-dependence grew (`structure`); one that could not be tested is not known to have held, and so has
-nothing to be compared with.
+that was not violated is remembered with its statistic, so that it later fails only if the
+dependence has grown (`structure`); one that could not be tested is not known to have held, and so
+there is nothing to compare it with.
 """
 
 from __future__ import annotations

@@ -39,25 +39,25 @@ Place = tuple[int, int | None]
 
 @dataclass(frozen=True)
 class CheckedData:
-    """The engine over the rows, and what is known of them beside."""
+    """The engine over the rows, and what else is known about them."""
 
     counter: Counter
     context: Context
     places: Callable[[Collection[int]], Mapping[int, Place]] = lambda rows: {
         row: (row, None) for row in rows
     }
-    """The rows of the file, and their lines where these can be told, of rows that were looked at;
-    all from 1."""
+    """The numbers, in the file, of the rows that were checked, and their lines where known; from
+    1."""
     fitted_on: bool | None = None
-    """Whether the model was fitted on these very rows, where that is known."""
+    """Whether the model was fitted on these very rows, if that is known."""
 
 
 @dataclass(frozen=True)
 class CheckedReading:
     """How to find the columns of a model; values that it does not know are levels after its own.
 
-    Missing values, and what means missing, are treated as when the model was fitted, unless
-    `given`, the names of the options that somebody asked for, has them.
+    Missing values, and the tokens that mean missing, are treated as when the model was fitted,
+    unless they are in `given`, the names of the options that were asked for.
     """
 
     net: BayesNet
@@ -67,7 +67,7 @@ class CheckedReading:
     given: frozenset[str] = frozenset()
     threads: int | None = None
     ignored: list[str] = field(default_factory=list)
-    """Columns of the data that the model does not have, once their names were looked at."""
+    """Columns of the data that the model does not have, known once the names have been read."""
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
@@ -76,7 +76,7 @@ class CheckedReading:
 
     @property
     def options(self) -> ReadOptions:
-        """How to read rows: whatever they hold, as when the model was fitted."""
+        """How to read rows: whatever they hold, as they were read when the model was fitted."""
         asked = self.asked
         return replace(
             asked,
@@ -118,7 +118,7 @@ class CheckedReading:
         return self._of_rows(in_intervals(chosen, self.levels), lambda numbers: {}, ())
 
     def of_counter(self, counter: Counter) -> CheckedData:
-        """Take the rows behind an engine, or its tables where it has none."""
+        """Take the rows behind an engine, or its tables if it has no rows."""
         rows = counter.rows()
         if rows is not None:
             return self.of_dataset(rows)
@@ -128,7 +128,7 @@ class CheckedReading:
         if chosen != names:
             counter = counter.select(chosen)
         treated = counter.missing_treatment
-        # What a schema declares is not all that the model has, nor in its order.
+        # A schema need not declare all levels of the model, nor in its order.
         counter = counter.with_levels(levels_first(counter.variables, self.levels))
         if treated is None:
             return CheckedData(counter, self._context(counter.n, {}))
@@ -198,7 +198,7 @@ class CheckedReading:
 
 
 def _is_of_fit(digest: str | None, net: BayesNet) -> bool | None:
-    """Whether rows with this hash are those that a model was fitted on, if that can be told."""
+    """Whether rows with this hash are those that a model was fitted on, if that is known."""
     fitted_on = net.learning.get("data")
     if not isinstance(fitted_on, str) or digest is None:
         return None
@@ -217,14 +217,14 @@ def _left_out(options: ReadOptions, net: BayesNet) -> tuple[str, ...]:
 
 
 def _policy_of_fit(net: BayesNet) -> str:
-    """How missing values were treated; none were there if that is not known."""
+    """How missing values were treated; if that is not known, there were none."""
     recorded = net.learning.get("missing")
     policy = recorded.get("policy") if isinstance(recorded, dict) else None
     return policy if policy in ("drop", "level", "available") else "available"
 
 
 def _tokens(net: BayesNet) -> tuple[str, ...] | None:
-    """What meant missing when the model was fitted, as far as its file says."""
+    """The tokens that meant missing when the model was fitted, if its file says so."""
     options = net.learning.get("options", {})
     tokens = options.get("na") if isinstance(options, dict) else None
     if isinstance(tokens, list) and tokens and all(isinstance(token, str) for token in tokens):
@@ -233,7 +233,7 @@ def _tokens(net: BayesNet) -> tuple[str, ...] | None:
 
 
 def _declared(schema: Schema, net: BayesNet) -> dict[str, tuple[str, ...]]:
-    """The levels that were declared by hand, intervals included; a profile has none for missing."""
+    """The levels declared by hand, intervals included; a profile has none for missing."""
     cut = {name: interval_levels(cuts) for name, cuts in schema.cuts.items()}
     declared = {**schema.levels, **schema.intervals, **cut}
     return {
@@ -244,7 +244,7 @@ def _declared(schema: Schema, net: BayesNet) -> dict[str, tuple[str, ...]]:
 
 
 def _lenient(schema: Schema, net: BayesNet) -> Schema:
-    """A schema that expects levels, but refuses none; intervals stay intervals."""
+    """A schema that expects levels but refuses none; intervals stay intervals."""
     levels = {v.name: v.levels for v in net.variables if v.levels is not None}
     cuts = {
         name: cuts
@@ -258,12 +258,12 @@ def _lenient(schema: Schema, net: BayesNet) -> Schema:
 
 
 def _cells_of(net: BayesNet, rows: int, missing: Mapping[str, int]) -> dict[str, MissingCells]:
-    """The missing cells of all columns of a model; none where a name is not listed."""
+    """The missing cells of all columns of a model; a name that is not listed has none."""
     return {name: MissingCells(missing.get(name, 0), rows) for name in net.names}
 
 
 def _missing_before(schema: Schema, net: BayesNet) -> dict[str, MissingCells]:
-    """How often values were missing: by the profile, or by what the model says of its fitting."""
+    """How often values were missing, from the profile, or from how the model was fitted."""
     found = _missing_in_fitting(net)
     if schema.rows is not None:
         rows = int(schema.rows)
@@ -280,7 +280,7 @@ def _missing_in_fitting(net: BayesNet) -> dict[str, MissingCells]:
                 net, rows, {name: n for name, n in columns.items() if isinstance(n, int)}
             )
     rows = rows_behind(net)
-    # Fitted as by default, where a missing value is an error.
+    # Fitted with the default, under which a missing value is an error.
     if net.learning.get("command") == "fit-params" and recorded is None and rows is not None:
         return _cells_of(net, rows, {})
     return {}
@@ -289,7 +289,7 @@ def _missing_in_fitting(net: BayesNet) -> dict[str, MissingCells]:
 def _treat_missing(
     dataset: Dataset, policy: str, where: str, net: BayesNet
 ) -> tuple[Dataset, NDArray[np.int64]]:
-    """Apply the policy; returns the rows left and their numbers in the file, from 0."""
+    """Apply the policy, and return the remaining rows and their numbers in the file, from 0."""
     numbers = np.arange(dataset.n_rows)
     if policy == "drop":
         complete = np.ones(dataset.n_rows, dtype=bool)
@@ -307,7 +307,7 @@ def _treat_missing(
 def _lines(
     wanted: Collection[int], dataset: Dataset, path: str, options: ReadOptions
 ) -> dict[int, int]:
-    """The lines of rows of a file (from 0), where they can be told."""
+    """The lines of rows of a file (from 0), where they are known."""
     if dataset.first_line is not None:
         return {number: dataset.first_line + number for number in wanted}
     if path == "-" or options.weights_column is not None:
@@ -316,7 +316,7 @@ def _lines(
 
 
 def _lines_by_reading(path: str, options: ReadOptions, wanted: Sequence[int]) -> dict[int, int]:
-    """Find the lines of rows by reading the file again, as far as need be."""
+    """Find the lines of rows by reading the file again, as far as needed."""
     if is_parquet(path) or not wanted:
         return {}
     found, last = {}, max(wanted)

@@ -1,7 +1,7 @@
 """The counts behind a model beside those of new rows, family by family.
 
-New rows may have levels that the model does not know: they come after its own. What a node had in
-the rows that the model was fitted on is in its counts; a model without counts is taken as exact.
+New rows may have levels that the model does not know: they come after its own. The counts of a node
+say what the rows held that the model was fitted on; a model without counts is taken as exact.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _MARKS = ("->", "independent of")
 
 @dataclass(frozen=True)
 class FamilyCounts:
-    """A row for each configuration of the parents and a column for each level, the model's first.
+    """One row per configuration of the parents and one column per level, the model's first.
 
-    `old` is None where the model has no counts; `probabilities` are the model's own.
+    `old` is None if the model has no counts; `probabilities` are the model's own.
     """
 
     variable: Variable
@@ -50,7 +50,7 @@ class FamilyCounts:
 
 
 def family_counts(net: BayesNet, counter: Counter) -> list[FamilyCounts]:
-    """Count the families of a model in new rows; those with a column that is not there are left."""
+    """Count the families of a model in new rows; those that lack a column are left out."""
     position = {variable.name: j for j, variable in enumerate(counter.variables)}
     present = [
         cpt
@@ -77,32 +77,32 @@ def family_counts(net: BayesNet, counter: Counter) -> list[FamilyCounts]:
 
 
 def table_of(cpd: object) -> CPT:
-    """Return the table of a node; a check is of levels."""
+    """Return the table of a node; only levels can be checked."""
     if not isinstance(cpd, CPT):
-        raise GraphError("a check is of a model of levels, and this one is of numbers")
+        raise GraphError("only a model of levels can be checked, and this one is of numbers")
     return cpd
 
 
 def whole_counts(cpt: CPT) -> NDArray[np.int64]:
-    """Return the counts of a table, which are of whole rows."""
+    """Return the counts of a table, which must be whole rows."""
     assert cpt.counts is not None
     counts: NDArray[np.int64] = np.rint(cpt.counts).astype(np.int64)
     if not np.array_equal(counts, cpt.counts):
         raise DataError(
-            f"the counts of {quote(cpt.variable.name)} are no whole numbers; a check needs a model "
-            "that was fitted on rows, not on fractional weights"
+            f"the counts of {quote(cpt.variable.name)} are not whole numbers; a check needs a "
+            "model that was fitted on rows, not on fractional weights"
         )
     return counts
 
 
 def rows_behind(net: BayesNet) -> int | None:
-    """How many rows a model was fitted on, by its counts."""
+    """The number of rows that a model was fitted on, by its counts."""
     totals = [int(np.sum(c.counts)) for c in map(table_of, net.cpds) if c.counts is not None]
     return max(totals, default=None)
 
 
 def label(name: str) -> str:
-    """Write a name so that an identifier made of several can be taken apart.
+    """Write a name so that an identifier made of several names can be taken apart.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Numbers, and labels that are numbers, within the intervals that a model has for levels."""
+"""Numbers, and labels that are numbers, in the intervals that are levels of a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gml.data.discretize import Intervals, cuts_of_levels
 
 
 def in_intervals(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Dataset:
-    """Put columns into intervals where `levels` has them; what lies in none stays a label.
+    """Put columns into intervals where `levels` has them; values outside stay labels.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def in_intervals(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Datase
         found = tuple(dict.fromkeys([*declared, *(names[k] for k in occurring)]))
         rank = {level: code for code, level in enumerate(found)}
         narrow = code_type(len(found))
-        # A column without a value has no names, but needs one to look its gaps up in.
+        # A column without a value has no names, but its gaps need one to be looked up in.
         codes = np.array([rank.get(name, 0) for name in (*names, "")], dtype=narrow)[places]
         codes[gaps] = np.iinfo(narrow).max
         variables[j], columns[j] = Variable(variable.name, found), codes

@@ -1,11 +1,11 @@
 """p-values by drawing, as far as a decision needs them (Besag & Clifford 1991, Biometrika 78:301).
 
 Replicates are drawn in stages until enough of them reach the observed statistic, or until they
-could tell a p-value well below the level at which a check fails: p = (1 + #{T* ≥ T})/(B + 1). An
-early stop never gives a p-value that small, so that P(p ≤ level) ≤ level holds exactly. Where the
-first thousand replicates (250 of huge tables) show that drawing is hopeless, p being thousands of
-times below the level, or where drawing all of them would take too long, the tail of a gamma
-distribution with their mean, variance and skewness (Pearson's type III) stands in; for G not below
+could show a p-value well below the level at which a check fails: p = (1 + #{T* ≥ T})/(B + 1). An
+early stop never gives a p-value that small, so P(p ≤ level) ≤ level holds exactly. Where the first
+thousand replicates (250 of huge tables) show that drawing is hopeless, p being thousands of times
+below the level, or where drawing all of them would take too long, the tail of a gamma distribution
+with their mean, variance and skewness (Pearson's type III) is used instead; for G it is never below
 that of χ² with their mean, since rare cells have tails that few draws do not show. A statistic that
 takes few values has no such tail, and is drawn to the end.
 """
@@ -32,14 +32,14 @@ _FIRST_STAGE = 50
 _FIRST_LOOK = 1000
 _GROWTH = 4
 _CHUNK = 250
-# With as many that reach the statistic p is above the level, however many more are drawn.
+# If this many reach the statistic, p is above the level, however many more are drawn.
 _ENOUGH = 8
-# Replicates for one that may reach the statistic where p is at the level.
+# Replicates per one that is expected to reach the statistic if p is at the level.
 _RESOLUTION = 8
-# Cells drawn at most for one p-value, about two seconds, and for all of a run.
+# The most cells drawn for one p-value (about two seconds), and for a whole run.
 _MOST_CELLS = 1e7
 _MOST_CELLS_IN_ALL = 2e8
-# Different values of a statistic among the first draws that make its tail a curve.
+# Distinct values of a statistic among the first draws from which its tail counts as a curve.
 _MANY_VALUES = 100
 # How far below the level, in ln p, drawing is hopeless.
 _HOPELESS = 8.0
@@ -59,7 +59,7 @@ class MonteCarlo:
     def log_p(
         self, name: str, draw: Draw, observed: float, size: int, *, of_g: bool = True
     ) -> tuple[float, str]:
-        """Return ln p of an upper tail, and how it was had.
+        """Return ln p of an upper tail, and how it was obtained.
 
         The random numbers depend on the seed and on `name` alone; `size` is the number of cells
         that a replicate draws; `of_g` is false for a statistic that is not G.

@@ -50,9 +50,9 @@ class Check:
     """One question and its answer.
 
     `id` names the question and stays the same from run to run. `given` has the parents and their
-    levels for a row of a table, the names alone (level None) for a conditioning set. `old` and
-    `new` are the figures that were compared, by name: what the model was fitted on, and the data at
-    hand; `rows_old` and `rows_new` how many rows are behind them. What does not apply is None.
+    levels for a row of a table, only the names (level None) for a conditioning set. `old` and `new`
+    are the figures that were compared, by name: what the model was fitted on, and the new data;
+    `rows_old` and `rows_new` say how many rows are behind them. What does not apply is None.
     `log_p` is the natural logarithm of the p-value, −infinity for what could not have happened by
     chance; `log_p_adjusted` is adjusted by Holm's method and decides, `log_q` by that of Benjamini
     and Hochberg and ranks.
@@ -78,16 +78,16 @@ class Check:
     rows_new: int | None = None
     status: str = PASS
     row: int | None = None
-    """A row of the data that shows it, from 1, and its line, where one does."""
+    """A row of the data that shows it, if one does, from 1, and its line."""
     line: int | None = None
 
 
 @dataclass(frozen=True)
 class UnlikelyRow:
-    """A row that the model hardly expects: its line, or its number where lines cannot be told.
+    """A row that the model hardly expects: its line, or its number if lines are not known.
 
-    `column` is the one that is least likely given its parents: it has `value` where they are as
-    `given` says, with `probability`.
+    `column` is the one that is least likely given its parents: it has `value`, whose `probability`
+    is that where the parents are as `given` says.
     """
 
     line: int | None
@@ -112,9 +112,9 @@ class CheckReport:
     unlikely: tuple[UnlikelyRow, ...] = ()
     notes: tuple[str, ...] = ()
     settings: str | None = None
-    """The file that settings of the run are from."""
+    """The file that the settings of the run come from."""
     fitted_on: bool | None = None
-    """Whether the model was fitted on these very rows, where that is known."""
+    """Whether the model was fitted on these very rows, if that is known."""
     baseline: Baseline = field(default_factory=Baseline)
     """What was accepted before the run."""
 
@@ -125,17 +125,17 @@ class CheckReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many checks have each status, the most urgent first."""
+        """The number of checks per status, the most urgent first."""
         found = Multiset(check.status for check in self.checks)
         return {status: found[status] for status in STATUSES}
 
     def ranked(self, *statuses: str) -> list[Check]:
-        """The checks of these statuses (default: all), the most urgent and surest first."""
+        """The checks of these statuses (default: all), the most urgent and most certain first."""
         chosen = [check for check in self.checks if not statuses or check.status in statuses]
         return sorted(chosen, key=_urgency)
 
     def accepted(self) -> Baseline:
-        """Accept all that was found, beside what was before, and remember other independences.
+        """Accept all that was found and what was accepted before; remember other independences.
 
         Examples
         --------
@@ -151,7 +151,7 @@ class CheckReport:
         )
 
     def known_in(self, baseline: Baseline) -> CheckReport:
-        """Return the report after a baseline was made of it: what it accepts is known."""
+        """Return the report after a baseline was made from it: what it accepts is known."""
         fresh = self.ranked(FAIL, WARN)
         n_accepted = len(baseline_of(self.checks, self.rows).accepted)
         notes = [note for note in self.notes if note != WITHOUT_BASELINE]
@@ -168,7 +168,7 @@ class CheckReport:
         return replace(self, checks=checks, notes=tuple(notes))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row per check, in the order of `ranked`."""
+        """Return a pandas DataFrame with one row per check, in the order of `ranked`."""
         import pandas as pd
 
         return pd.DataFrame([asdict(check) for check in self.ranked()])
@@ -196,7 +196,7 @@ def baseline_of(checks: Iterable[Check], rows: int) -> Baseline:
 
 
 def _urgency(check: Check) -> tuple[int, int, float, float, str]:
-    """The schema first, as it is often why the rest is wrong; the fit last, as it names nothing."""
+    """The schema first, as it often explains the rest; the fit last, as it names nothing."""
     place = {"schema": 0, "fit": 2}.get(check.family, 1)
     log_q = math.inf if check.log_q is None else check.log_q
     log_p = math.inf if check.log_p is None else check.log_p

@@ -2,7 +2,7 @@
 
 If nothing changed, the answer is no with probability at most α: p-values of all checks that are
 not baselined are adjusted together by Holm's method (1979), which needs no independence of the
-tests. A check fails iff its adjusted p-value is at most α and its effect at least what is asked
+tests. A check fails iff its adjusted p-value is at most α and its effect at least as large as asked
 for. The method of Benjamini & Hochberg only ranks the report.
 """
 
@@ -50,7 +50,7 @@ from gml.resources import available_threads
 _DOUBT = 50
 _TIE = 1e-12
 _UNLIKELY_ROWS = 5
-# Times fewer rows than the model has that are worth a note.
+# How many times fewer rows than the model's deserve a note.
 _FEW = 20
 
 
@@ -60,7 +60,7 @@ class CheckSettings:
 
     alpha: float = 0.01
     min_effect: Mapping[str, float] = field(default_factory=dict)
-    """By family; 0 where none is given."""
+    """By family; 0 if not given."""
     families: Collection[str] = FAMILIES
     warn: Collection[str] = ()
     """Families whose failures only warn."""
@@ -78,7 +78,7 @@ class CheckSettings:
 
 @dataclass(frozen=True)
 class Context:
-    """What is known of the data beside their rows, and of the past."""
+    """What is known about the data besides their rows, and about the past."""
 
     data: str = "data"
     model: str = "model"
@@ -87,10 +87,10 @@ class Context:
     other_columns: Collection[str] = ()
     """Columns of the data that the model does not have."""
     left_out: Collection[str] = ()
-    """Columns of the model that are not to be looked at."""
+    """Columns of the model that are not to be checked."""
     missing_before: Mapping[str, MissingCells] = field(default_factory=dict)
     missing_now: Mapping[str, MissingCells] = field(default_factory=dict)
-    """Missing cells by column, of those where they are known."""
+    """Missing cells by column, where they are known."""
     notes: tuple[str, ...] = ()
 
 
@@ -120,7 +120,7 @@ def check_model(
     baseline = baseline or Baseline()
     counter = _counter(net, data, settings)
     rows = counter.rows()
-    # The schema asks for single columns only, and a count file may have no more.
+    # The schema needs single columns only, and a count file may have no more.
     families = family_counts(net, counter) if set(settings.families) - {"schema"} else []
     selection = weak_parents(families, len(net.names), settings.alpha)
     notes = list(context.notes)
@@ -186,7 +186,7 @@ def _with_row(check: Check, rows: Dataset) -> Check:
 def _notes(
     checks: Sequence[Check], settings: CheckSettings, rows: int, model_rows: int | None
 ) -> list[str]:
-    """What a reader of a pass should know."""
+    """What the reader of a report that passes should know."""
     notes = []
     if model_rows is not None and rows < model_rows / _FEW:
         notes.append(
@@ -217,7 +217,7 @@ def _columns(net: BayesNet, counter: Counter) -> dict[str, ColumnCounts]:
     found = {}
     for j, counts in zip(wanted, counter.tables([TableSet((j,)) for j in wanted]), strict=True):
         variable = counter.variables[j]
-        # Without rows no configuration was seen, not even that of nothing.
+        # Without rows no configuration was seen, not even the empty one.
         cells: NDArray[np.int64] = counts.table.sum(axis=0)
         found[variable.name] = ColumnCounts(variable.levels or (), cells)
     return found

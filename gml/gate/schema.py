@@ -1,9 +1,9 @@
 """Schema: the columns, their levels, and how often they are missing.
 
-A column that is not there fails. A level that the model does not know fails if levels were declared
-or the model is taken as exact. Otherwise it may be just rare: the rows that the model was fitted on
-had a chance to have it, and did not. If nothing changed, a level with c rows on both sides together
-falls all to the new side with probability at most (n/(n₀+n))^c, so the p-value is the probability
+A missing column fails. A level that the model does not know fails if levels were declared or the
+model is taken as exact. Otherwise it may just be rare: the rows that the model was fitted on had a
+chance to have it, and did not. If nothing changed, all c rows of a level on both sides together
+fall on the new side with probability at most (n/(n₀+n))^c, so the p-value is the probability
 that as many rows as observed belong to such levels, over all levels seen on either side. Missing
 rates are compared by Fisher's exact test, where it is known how often a column was missing before.
 The effect is the share of rows, or its change.
@@ -29,14 +29,14 @@ from gml.gate.two_sample import EXACT, compare_shares
 from gml.model.bayesnet import BayesNet
 
 _SHARE_UNIT = "share of rows"
-# Where no level is unknown, one that is all new with less probability than this could not be.
+# Without an unknown level, one that is all new with a probability below this could not exist.
 _NEVER = 1e-15
 _MOST_ROWS = 1 << 14
 _SHOWN_LEVELS = 5
 
 
 class MissingCells(NamedTuple):
-    """How many of the rows lack the value of a column."""
+    """How many rows lack a value in a column."""
 
     missing: int
     rows: int
@@ -44,7 +44,7 @@ class MissingCells(NamedTuple):
 
 @dataclass(frozen=True)
 class ColumnCounts:
-    """A column of new rows: its levels, the model's first, and the rows that have each."""
+    """A column of new rows: its levels, the model's first, and the number of rows of each."""
 
     levels: tuple[str, ...]
     counts: NDArray[np.int64]
@@ -66,7 +66,7 @@ def schema_checks(
         questions.append(_column(name, name in columns, other_columns))
         if name not in columns:
             continue
-        # A level that is made of missing cells is the business of the rate.
+        # A level that means missing is covered by the rate.
         has_rate = name in missing_before and name in missing_now
         beside = {NA_LEVEL} if has_rate and missing_now[name].missing else set()
         questions.append(_levels(net, name, columns[name], declared.get(name), beside))
@@ -143,7 +143,7 @@ def _levels(
 
 
 def _but_for(level: str, known: Collection[str]) -> str:
-    """Say which known level a label is but for case or blanks."""
+    """Say which known level a label equals except for case or blanks."""
     same = [k for k in known if k.strip().casefold() == level.strip().casefold()]
     return f", as {min(same)!r} but for case or blanks" if same else ""
 
@@ -151,7 +151,7 @@ def _but_for(level: str, known: Collection[str]) -> str:
 def log_p_of_unseen(
     before: NDArray[np.int64], after: NDArray[np.int64], unseen: int
 ) -> float | None:
-    """ln P(as many rows belong to levels that are all on the new side); None if none could be."""
+    """ln P(as many rows belong to levels that are all on the new side); None if none can be."""
     pooled = after.copy()
     pooled[: len(before)] += before
     pooled = pooled[pooled > 0]
@@ -160,7 +160,7 @@ def log_p_of_unseen(
         return 0.0 if (share**pooled >= _NEVER).any() else None
     if share == 1:
         return 0.0
-    # A bound on rows keeps the table small; fewer rows are only more probable.
+    # Limiting the rows keeps the table small; fewer rows are only more probable.
     wanted = min(unseen, _MOST_ROWS)
     log_chance = np.full(wanted + 1, -np.inf)
     log_chance[0] = 0.0
@@ -178,7 +178,7 @@ def log_p_of_unseen(
 def _missing(name: str, before: MissingCells, now: MissingCells) -> Question:
     old_hits, new_hits = before.missing, now.missing
     answered = before.rows > 0 and now.rows > 0
-    # What is never missing, or always, leaves nothing to compare.
+    # A column that is never or always missing leaves nothing to compare.
     varies = 0 < old_hits + new_hits < before.rows + now.rows
     g, log_p, test = (
         compare_shares(old_hits, before.rows, new_hits, now.rows)

@@ -1,23 +1,23 @@
 """What a graph may owe to an accident of the rows that it was learned from.
 
-Of many candidates a learner takes the edges that look best in its rows, and some of them are
-nothing but that. An edge is taken as established if these rows show it at a level that no search
-over pairs explains away; the others are *weak*, and the old counts given them flatter the model:
+From many candidates a learner takes the edges that look best in its rows, and some of them only
+look good. An edge is taken as established if these rows show it at a level that no search over
+pairs explains away; the others are *weak*, and the old counts given them flatter the model:
 
 - a weak edge cannot be lost;
 - a row of a table with w weak parents is one of those that any w of the other nodes would have
-  given, so that its p-value is multiplied by the number of such choices;
+  given, so its p-value is multiplied by the number of such choices;
 - if the weak parents of a node are spurious, G of the node and them given its other parents
-  exceeds its degrees of freedom by selection alone: the old rows gain (G/2 − df)/n₀ nats a row by
-  them when each is left out in turn, and new ones lose G/2n₀, so that (G − df)/n₀ of a difference
-  in fit mean nothing.
+  exceeds its degrees of freedom by selection alone: the old rows gain (G/2 − df)/n₀ nats per row
+  from them when each is left out in turn, and new ones lose G/2n₀, so that a difference in fit of
+  (G − df)/n₀ means nothing.
 
 Strong parents may have been chosen too: of M sets that tell about as much, the learner takes the
 one that tells most in these rows. With i = ln P(x | parents)/P(x), whose mean is the information,
 its mean over the old rows is too large by at most √(2 ln M) sd(i)/√n₀, the expected maximum of M
-normal variables that are independent. Sets that tell as much are far from that, as they speak of
-the same x: columns that are all copies of one hidden column, the worst there is, gain 0.06 to 0.45
-of it. As nothing tells whether a graph was given or chosen, half of it is allowed as well.
+independent normal variables. Sets that tell equally much are far from independent, as they concern
+the same x: in the worst case, columns that are all copies of one hidden column, they gain 0.06 to
+0.45 of it. As nothing shows whether a graph was given or chosen, half of it is allowed as well.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from gml import kernel
 from gml.gate.families import FamilyCounts
 from gml.gate.tails import log_chi2_tail
 
-# χ² is rough where tables are sparse; only what is far beyond the level is beyond doubt.
+# χ² is rough where tables are sparse; only results far beyond the level are beyond doubt.
 _DOUBT = 7.0
 _SHARE_OF_MAXIMUM = 0.5
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which parents of each node are weak, by position, among how many nodes."""
+    """Which parents of each node are weak, by position, and the number of nodes."""
 
     weak: Mapping[str, tuple[int, ...]]
     n_nodes: int
@@ -50,12 +50,12 @@ class Selection:
         return self.weak[family.variable.name]
 
     def log_choices(self, family: FamilyCounts) -> float:
-        """ln of the number of sets of nodes that might stand in the place of the weak parents."""
+        """ln of the number of sets of nodes that might take the place of the weak parents."""
         n_weak = len(self.of(family))
         return math.log(math.comb(max(self.n_nodes - 1, n_weak), n_weak))
 
     def allowance(self, families: Sequence[FamilyCounts]) -> float:
-        """Nats a row by which the fit may differ for nothing but the choice of weak edges."""
+        """Nats per row by which the fit may differ merely by the choice of weak edges."""
         total = []
         for family in families:
             if not family.parents or family.old is None:
@@ -83,7 +83,7 @@ def _spread_of_information(old: NDArray[np.int64]) -> float:
 def weak_parents(families: Sequence[FamilyCounts], n_nodes: int, alpha: float) -> Selection:
     """The parents that the model's own rows do not show far beyond α over the pairs of nodes.
 
-    Each is tested by G given the others. A model without counts has none: it is taken as exact.
+    Each is tested by G given the others. A model without counts has none, as it is taken as exact.
     """
     level = math.log(alpha / max(1, math.comb(n_nodes, 2))) - _DOUBT
     weak = {

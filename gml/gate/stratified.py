@@ -1,14 +1,14 @@
 """Did the rows of a table shift together?
 
 A change that is spread over many rows of a table may show in none of them. So they are pooled, each
-a stratum of its own, that what the parents do does not matter: with m_x = Σ (new count of x less
+a stratum of its own, so that what the parents do does not matter: with m_x = Σ (new count of x less
 its expectation given the margins of the stratum) over strata, the statistic is mᵀ V⁺ m, V the
-covariance of m over all ways to share the rows of a stratum out to the two samples, against χ² with
-as many degrees of freedom as V has ranks (Mantel & Haenszel 1959, J. Natl. Cancer Inst. 22:719; for
-more than two levels Birch 1965, J. R. Stat. Soc. B 27:111). A p-value that may decide is settled by
-drawing such ways, where χ² cannot be trusted that far out. Shifts that cancel out over the strata
-do not count; those the rows show themselves. Old probabilities in the place of old counts make it
-a one-sample test.
+covariance of m over all ways to divide the rows of a stratum between the two samples, against χ²
+with rank(V) degrees of freedom (Mantel & Haenszel 1959, J. Natl. Cancer Inst. 22:719; for more than
+two levels Birch 1965, J. R. Stat. Soc. B 27:111). A p-value that may decide is settled by drawing
+such ways, where χ² cannot be trusted that far out. Shifts that cancel out over the strata do not
+count; the single rows show those themselves. Old probabilities in place of old counts make it a
+one-sample test.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from gml.gate.two_sample import TRUSTED_EXPECTED
 
 # NumPy draws from urns with fewer balls than this.
 _MOST_ROWS = 10**9
-# Of the largest eigenvalue: what is below is rounding.
+# Share of the largest eigenvalue below which there is only rounding.
 _RANK = 1e-10
 SHIFT = "mantel-haenszel"
 
 
 @dataclass(frozen=True)
 class Shift:
-    """The pooled test of the strata that both sides have, and the shares of levels on either side.
+    """The pooled test of the strata that both sides have, and the shares of levels on each side.
 
-    Both shares are those of the new strata, so that they differ in the levels alone.
+    Both are weighted by the new strata, so that they differ only in the levels.
     """
 
     statistic: float
@@ -53,7 +53,7 @@ class Shift:
         return self.least_variance >= TRUSTED_EXPECTED or self.strata.largest >= _MOST_ROWS
 
     def settle(self, name: str, monte_carlo: MonteCarlo) -> tuple[float, str]:
-        """Return ln p over all ways to share the rows out, and how it was had."""
+        """Return ln p over all ways to divide the rows, and how it was obtained."""
 
         def draw(key: tuple[int, int], first: int, last: int) -> NDArray[np.float64]:
             moved = self.strata.draw(np.random.default_rng([*key, first]), last - first)
@@ -67,20 +67,20 @@ class Shift:
 
 @dataclass(frozen=True)
 class _Strata:
-    """Rows of a table: what to draw from, how many rows of the new side, and what to expect."""
+    """Rows of a table: what to draw from, the number of new rows, and what to expect."""
 
     urns: NDArray[np.int64] | NDArray[np.float64]
-    """Balls by level in each stratum, or probabilities where the old side is exact."""
+    """Balls by level in each stratum, or probabilities if the old side is exact."""
     rows: NDArray[np.int64]
     expected: NDArray[np.float64]
 
     @property
     def largest(self) -> int:
-        """The most rows in a stratum, of both sides."""
+        """The most rows in a stratum, both sides together."""
         return int(self.urns.sum(axis=1).max(initial=0))
 
     def draw(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """Draw n times how many rows the levels have beyond what is expected."""
+        """Draw n times by how many rows the levels exceed what is expected."""
         total = np.zeros((n, self.expected.shape[1]))
         for urn, rows in zip(self.urns, self.rows.tolist(), strict=True):
             if np.issubdtype(self.urns.dtype, np.integer):
@@ -94,7 +94,7 @@ class _Strata:
 def pooled_shift(
     old: NDArray[np.int64] | None, new: NDArray[np.int64], probabilities: NDArray[np.float64]
 ) -> Shift | None:
-    """Test the rows of a table together; None with fewer than two, or nothing that could differ.
+    """Test the rows of a table together; None if fewer than two, or if nothing could differ.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def pooled_shift(
         both = (new.sum(axis=1) > 0) & (old.sum(axis=1) > 0)
     if np.count_nonzero(both) < 2:
         return None
-    # Sums over strata are the same to the last bit in whatever order the parents are named.
+    # Sums over strata are the same to the last bit in whatever order the parents come.
     sides = [probabilities if old is None else old, new]
     order = np.lexsort(np.hstack([side[both] for side in sides]).T)
     before, after = (side[both][order] for side in sides)

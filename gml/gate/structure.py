@@ -2,26 +2,26 @@
 
 *Independences.* u ⟂ v | pa(v) for each pair without an edge (`gml.independence.implied`), by the
 calibrated test; a p-value that may decide is settled by permutation. The effect is (G − df)₊/2n in
-nats. No learned graph is quite true, so what a baseline recorded of an independence when the model
-was accepted counts: the null hypothesis is then that the dependence is no greater than it was. With
-statistic s₀ on n₀ rows at that time (one with the same p-value and the degrees of freedom of today,
-if these differ), the noncentrality is at most λ with confidence 1 − γ, where
+nats. No learned graph is quite true, so what a baseline recorded about an independence when the
+model was accepted counts: the null hypothesis is then that the dependence is no greater than it
+was. With statistic s₀ on n₀ rows at that time (one with the same p-value and today's degrees of
+freedom, if these differ), the noncentrality is at most λ with confidence 1 − γ, where
 P(χ²(λ) ≤ s₀) = γ, and so at most λn/n₀ on n rows: p = γ + P(χ²(λn/n₀) ≥ s) (Berger & Boos 1994,
 J. Am. Stat. Assoc. 89:1012), γ a twentieth of the level that decides. Noncentral χ² is for
 dependences that are spread over the table. One that hangs on a rare cell is a sum of few large
 terms: with μ rows in it, R times as many as expected, λ is up to 2μ(1 + ln R), and a sample without
-any such row has the probability exp(−μ), not the exp(−λ/2) of χ². So what a statistic has beyond
+any such row has the probability exp(−μ), not the exp(−λ/2) of χ². So the excess of a statistic over
 its degrees of freedom is divided on both sides by κ, the mean of 1 + ln O/E over the cells with
 O > E, each weighted by its O ln O/E − O + E.
 
-*Edges.* u → v is lost if the new rows have less information on v in u, given the other parents of
-v, than the model's own counts: I = Σ w H(mixture over u) − Σ w H(row) of the rows of v's table.
-Both sides weigh the rows by the model's counts, so that a shift in the parents alone is no loss,
-and rows that either side lacks are left out. The null hypothesis is that nothing changed, under
-which the rows of a configuration can be shared out to both sides anew: exact by drawing, one-sided;
+*Edges.* u → v is lost if u tells less about v in the new rows, given the other parents of v, than
+in the model's own counts: I = Σ w H(mixture over u) − Σ w H(row) over the rows of v's table. Both
+sides weigh the rows by the model's counts, so that a shift in the parents alone is not a loss, and
+rows that either side lacks are left out. The null hypothesis is that nothing changed, under which
+the rows of a configuration can be divided between both sides again: exact by drawing, one-sided;
 the normal tail by the delta method must agree, as rows may have changed without such a loss. An
-edge that is weak in the model's own rows (`selection`) cannot be lost.
-An edge that is not lost passes if the new rows show it, and otherwise they cannot tell. The effect
+edge that is weak in the model's own rows (`selection`) cannot be lost. An edge that is not lost
+passes if the new rows show it; otherwise they cannot tell. The effect
 is the difference in nats, less the bias (r−1)(1−w_u)w/2n of either side.
 """
 
@@ -78,7 +78,7 @@ def structure_checks(
     alpha: float,
     references: Mapping[str, Reference],
 ) -> list[Question]:
-    """Ask for every pair of nodes: for its independence, or for its edge."""
+    """Ask about every pair of nodes: about its independence, or about its edge."""
     position = {variable.name: j for j, variable in enumerate(counter.variables)}
     n_pairs = len(graph.names) * (len(graph.names) - 1) // 2
     require_memory(
@@ -134,7 +134,7 @@ def _independence(
     first, second = sorted((u, v))
     conditions = tuple((name, None) for name in given)
     given_text = f"|{listed(conditions)}" if given else ""
-    # With one value only, of u or of v, there is nothing that could differ.
+    # If u or v has only one value, nothing could differ.
     answered = result.log_p is not None and result.varies
     mi = result.mi or 0.0
     effect = max(0.0, mi - (result.df or 0.0) / (2 * max(1, result.n)))
@@ -175,7 +175,7 @@ def _independence(
         if reference is None:
             return _settled_independence(check, table(), monte_carlo)
         counted = table()
-        # X² grows without bounds where a cell is rare, and G does not.
+        # X² grows without bound where a cell is rare; G does not.
         g = float(kernel.active().table_statistics_of(counted).g[0])
         bounded = replace(check, statistic=min(check.statistic or 0.0, g))
         increase = log_p_of_increase(
@@ -192,7 +192,7 @@ def _independence(
 def _settled_independence(
     check: Check, table: NDArray[np.int64], monte_carlo: MonteCarlo
 ) -> tuple[float, str]:
-    """By permutation, unless the table is too large for it, or so full that χ² is right."""
+    """By permutation, unless the table is too large for that, or so full that χ² is right."""
     assert check.log_p is not None and check.test is not None and check.rows_new is not None
     full = _least_expected(table) >= TRUSTED_EXPECTED
     if full or table.size > _MOST_CELLS or check.rows_new > MOST_ROWS:
@@ -209,7 +209,7 @@ def _settled_independence(
 
 
 def _expected(table: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What the margins of each stratum let expect in its cells."""
+    """The expected counts in the cells of each stratum, given its margins."""
     rows, columns = table.sum(axis=2, keepdims=True), table.sum(axis=1, keepdims=True)
     expected: NDArray[np.float64] = rows * (
         columns / np.maximum(rows.sum(axis=1, keepdims=True), 1)
@@ -218,7 +218,7 @@ def _expected(table: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _least_expected(table: NDArray[np.int64]) -> float:
-    """The least expected count of a cell with rows in its margins."""
+    """The smallest expected count of a cell whose margins have rows."""
     expected = _expected(table)
     return float(expected[expected > 0].min(initial=np.inf))
 
@@ -231,7 +231,7 @@ def log_p_of_increase(
     share, df = _CONFIDENCE_SHARE * level, check.df
     if reference.n <= 0 or reference.df <= 0:
         return 0.0
-    # The calibrated test may have used X² on the one side and G on the other; p-values compare.
+    # The calibrated test may have used X² on one side and G on the other; p-values are comparable.
     before = chi2_quantile(log_chi2_tail(reference.statistic, reference.df), df)
     before, after = (
         s if s <= df else df + (s - df) / concentration for s in (before, check.statistic)
@@ -256,7 +256,7 @@ def concentration_of(table: NDArray[np.int64]) -> float:
 
 @dataclass(frozen=True)
 class Comparable:
-    """The rows of a table that both sides have, those with the same other parents side by side.
+    """The rows of a table that both sides have, those with equal other parents side by side.
 
     `table` is rows × (old, new) × levels.
     """
@@ -267,11 +267,11 @@ class Comparable:
 
 
 def comparable_rows(family: FamilyCounts, k: int) -> Comparable:
-    """Return the rows that both sides have, those that differ in parent k alone side by side."""
+    """Return the rows that both sides have, those that differ only in parent k side by side."""
     assert family.old is not None
     sizes = [len(parent.levels or ()) for parent in family.parents]
     rows = np.arange(math.prod(sizes)).reshape(sizes)
-    # The other parents vary slowest, so that rows which differ in u alone are neighbours.
+    # The other parents vary slowest, so rows that differ only in u are neighbours.
     order = np.moveaxis(rows, k, -1).reshape(-1)
     old, new = family.old[order], family.new[order]
     both = (old.sum(axis=1) > 0) & (new.sum(axis=1) > 0)
@@ -337,8 +337,8 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question
             rows.table.shape[0] * rows.table.shape[2],
             of_g=False,
         )
-        # Where rows changed otherwise, as by swapped labels, those shared out anew are a mixture
-        # that says little of the spread of a loss; either side's own rows do.
+        # Where rows changed in other ways, as by swapped labels, the divided rows are a mixture
+        # that says little about the spread of a loss; each side's own rows do.
         return max(log_p, log_normal_tail(figures.z)), how
 
     return Question(check, settle)
@@ -346,7 +346,7 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question
 
 @dataclass(frozen=True)
 class Figures:
-    """Information of either side in nats, the loss, the same without its bias, and that in sd."""
+    """Information of each side in nats, the loss, the loss without its bias, and that in sd."""
 
     information: tuple[float, float]
     loss: float
@@ -375,6 +375,6 @@ def information_of(rows: Comparable) -> Figures:
     spread = (weights**2 * variance / n + apart**2 * freedom / (2 * n**2)).sum()
     old, new = (float(value) for value in information)
     corrected = old - new - float(bias[0] - bias[1])
-    # Without any spread a difference is as sure as can be, and rounding is none.
+    # Without any spread a difference is certain, unless it is rounding.
     z = corrected / math.sqrt(max(float(spread), _ROUNDING**2))
     return Figures((old, new), old - new, corrected, z)

@@ -1,9 +1,9 @@
 """Fit: are the new rows as likely under the model as the rows that it was fitted on?
 
-The difference D of the mean ln p of a row. Tables are the model's counts with ½ a cell (Jeffreys),
-so that no row is impossible. In-sample the old rows look better than they would have as new ones,
-by about one nat for each parameter and n₀ rows; so each is left out of the counts in turn, which
-the counts alone allow:
+What is compared is the mean ln p per row; D is the difference. Tables are the model's counts with ½
+per cell (Jeffreys), so that no row is impossible. In-sample, the old rows look better than they
+would have as new ones, by about one nat per parameter and n₀ rows; so each is left out of the
+counts in turn, which the counts alone allow:
 
     L₀ = Σ N/n₀ · ln((N − ½)/(N_row − 1 + r/2)).
 
@@ -11,23 +11,24 @@ Without a change D has mean 0 for a graph that was not chosen by the old rows, t
 
     Var D = s²(1/n + 1/n₀) + 2·dim/n₀²,
 
-s² the variance of ln p over rows, the last term that of χ²/n₀, by which the fitted tables are off
-both ways. The old rows are not kept, and few new ones may by chance lack those that vary most: a
-loss that may decide is judged by the variance of the new rows and by that of rows drawn from the
-model, whichever makes it the less sure. What the old rows may have gained by the choice of the
-graph is an allowance (`selection`), which the loss must exceed; where that is more than a tenth of
-ln p, the rows cannot tell. The lower tail is that of a gamma distribution with the skewness of D.
-The effect is −D in nats a row, less the allowance.
+with s² the variance of ln p over rows; the last term is the variance of χ²/n₀, by which the fitted
+tables are off both ways. The old rows are not kept, and a few new ones may by chance lack those
+that vary most: a loss that may decide is judged by the variance of the new rows and by that of rows
+drawn from the model, whichever makes it less certain. What the old rows may have gained by the
+choice of the graph is an allowance (`selection`), which the loss must exceed; where that is more
+than a tenth of ln p, the rows cannot tell. The lower tail is that of a gamma distribution with the
+skewness of D. The effect is −D in nats per row, less the allowance.
 
 A model without counts is taken as exact: L₀ is then the mean of ln p given the parents of each new
 row, and the variance that of these terms, which are uncorrelated. A loss that may decide is settled
 by Chernoff's bound, which rare levels cannot deceive: with S = −Σ ln p and K(λ) = Σ ln Σ p^(1−λ)
 over all terms, E exp(λS − K(λ)) = 1 for any λ below 1, node by node and row by row, so that p is at
-most exp(K − λS); of four λ the best, times four.
+most exp(K − λS); the best of four λ is used, times four.
 
-Nothing can be said of tables that were fitted on different rows, as by `--missing available`.
-(Tables drawn from their posterior, and rows from these, leave the optimism of the old rows in if
-they are compared with these, and put weight on cells that never occur if they are not.)
+Nothing can be said about tables that were fitted on different rows, as with
+`missing="available"`. (Drawing tables from their posterior, and rows from these, would keep the
+optimism of the old rows when compared with them, and otherwise put weight on cells that never
+occur.)
 """
 
 from __future__ import annotations
@@ -56,14 +57,14 @@ LIKELIHOOD, CHERNOFF = "likelihood", "chernoff"
 _ID = "fit:likelihood"
 _LEAST_ROWS = 30
 _BINS = 1 << 16
-_ROWS_A_BLOCK = 1 << 17
+_ROWS_PER_BLOCK = 1 << 17
 _SHOWN_NODES = 5
-_ROWS_A_THREAD = 1 << 16
+_ROWS_PER_THREAD = 1 << 16
 # Rows drawn from the model for the variance of ln p.
 _DRAWN_ROWS = 1 << 15
-# Of the mean ln p: a loss as large as this may owe to the choice of the graph.
+# Share of the mean ln p: a loss as large as this may be due to the choice of the graph.
 _LARGEST_ALLOWANCE = 0.1
-# λ for levels that are so rare that few rows make ln p what it is.
+# λ for levels so rare that a few rows determine ln p.
 _TILTS = (0.25, 0.5, 0.75)
 
 
@@ -84,7 +85,7 @@ class RowProbabilities:
 
 
 def smoothed_logs(family: FamilyCounts) -> NDArray[np.float64]:
-    """ln P(level | row) of what the model knows: of its counts with ½ a cell, or its own tables."""
+    """ln P(level | row) by what the model knows: its counts with ½ per cell, or its own tables."""
     if family.old is None:
         with np.errstate(divide="ignore"):
             return np.log(family.probabilities[:, : family.n_known])
@@ -109,11 +110,11 @@ def row_probabilities(
     compute = kernel.active().row_log_probabilities
 
     def part(first: int) -> NDArray[np.float64]:
-        last = min(first + _ROWS_A_THREAD, rows.n_rows)
+        last = min(first + _ROWS_PER_THREAD, rows.n_rows)
         found: NDArray[np.float64] = compute(columns, n_levels, members, flat, first, last)
         return found
 
-    starts = range(0, rows.n_rows, _ROWS_A_THREAD)
+    starts = range(0, rows.n_rows, _ROWS_PER_THREAD)
     parts = in_order(part, starts, threads or available_threads())
     return RowProbabilities(np.concatenate([np.empty(0), *parts]), tables, families)
 
@@ -222,7 +223,7 @@ def _mean(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> floa
 
 
 def _conditional_moments(families: Sequence[FamilyCounts]) -> _Moments:
-    """Σ of the variances, and third moments, of ln p of each node given its parents."""
+    """Sums of the variances and third moments of ln p of each node given its parents."""
     variance, third = [], []
     for family in families:
         weights = family.new.sum(axis=1) / max(1, int(family.new.sum()))
@@ -235,8 +236,8 @@ def _conditional_moments(families: Sequence[FamilyCounts]) -> _Moments:
 
 
 def _log_chernoff(families: Sequence[FamilyCounts], spread: _Moments, level: float) -> float:
-    """ln of a bound on P(the rows are as unlikely), whatever their levels."""
-    # The best λ if ln p were normal and the p-value at the level.
+    """ln of a bound on P(the rows are this unlikely), whatever their levels."""
+    # The best λ if ln p were normal and the p-value exactly at the level.
     usual = math.sqrt(2 * -math.log(level) / max(spread.n * spread.variance, 1e-300))
     tilts = sorted({min(usual, _TILTS[-1]), *_TILTS})
     bounds = []
@@ -255,7 +256,7 @@ def _log_chernoff(families: Sequence[FamilyCounts], spread: _Moments, level: flo
 
 
 def _moments_of_draws(net: BayesNet, families: Sequence[FamilyCounts], seed: int) -> _Moments:
-    """Of ln p over rows of the model itself."""
+    """The moments of ln p over rows drawn from the model itself."""
     from gml.model.sample import sample
 
     drawn = sample(net, _DRAWN_ROWS, seed=seed, threads=1)
@@ -280,7 +281,7 @@ def mean_terms(family: FamilyCounts, logs: NDArray[np.float64]) -> tuple[float, 
 
 
 def _dimension(families: Sequence[FamilyCounts]) -> int:
-    """Free parameters that the old rows say something about."""
+    """The number of free parameters that the old rows say something about."""
     return sum(
         int(np.maximum(np.count_nonzero(family.old, axis=1) - 1, 0).sum())
         for family in families
@@ -295,26 +296,26 @@ def _log_p_of_loss(loss: float, moments: _Moments, rows_old: int | None, dimensi
     if variance <= 0:
         return 0.0 if loss <= 1e-9 else -math.inf
     deviation = math.sqrt(variance)
-    # Of −D: rows far less likely than the others skew it upwards, old ones downwards.
+    # Skewness of −D: rows far less likely than the others skew it upwards, old ones downwards.
     skewness = -moments.third * (one_new**2 - one_old**2) / deviation**3
     return log_skewed_tail(loss / deviation, skewness)
 
 
 def _moments(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> _Moments:
-    """Of ln p over the complete rows; by a histogram, so that no order of rows is seen."""
+    """The moments of ln p over the complete rows; by a histogram, so row order has no effect."""
     low, high = _finite_range(log_p)
     if low > high:
         return _Moments(0, 0.0, 0.0)
     a_step = _BINS / (high - low) if high > low else 0.0
     counts = np.zeros(_BINS)
     # In blocks, which stay in the cache.
-    for first in range(0, len(log_p), _ROWS_A_BLOCK):
-        values = log_p[first : first + _ROWS_A_BLOCK]
+    for first in range(0, len(log_p), _ROWS_PER_BLOCK):
+        values = log_p[first : first + _ROWS_PER_BLOCK]
         finite = np.isfinite(values)
         bins = np.minimum((values[finite] - low) * a_step, _BINS - 1).astype(np.int64)
-        times = None if weights is None else weights[first : first + _ROWS_A_BLOCK][finite]
+        times = None if weights is None else weights[first : first + _ROWS_PER_BLOCK][finite]
         counts += np.bincount(bins, times, minlength=_BINS)
-    # Middles of bins, not their edges: with few different values the histogram is exact enough.
+    # Middles of bins, not their edges: with few distinct values the histogram is exact enough.
     centres = low + (high - low) / _BINS * (np.arange(_BINS) + 0.5)
     n = int(counts.sum())
     mean = float(np.sum(counts * centres)) / n

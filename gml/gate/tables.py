@@ -1,12 +1,12 @@
-"""Tables: is each row of a CPT still as it was, and are they together?
+"""Tables: is each row of a CPT still as it was, and are all rows of it together?
 
-The counts that the model was fitted on against the new ones, row by row (`two_sample`): a model
-that was fitted on few rows is not the truth, and taking it for that raises alarms where nothing
-changed. Where some of its parents may owe their place to an accident of these rows, p-values are
-those of the best of many (`selection`). A model without counts is taken as exact. Rows that have
-data on one side only cannot tell, and those that have none, of which a table may have very many,
-are one check together. The effect is the total variation ½ Σ |p − q|. A table with several rows is
-also asked about as a whole (`stratified`), for a shift that is too small in each of them.
+The counts that the model was fitted on are compared with the new ones, row by row (`two_sample`): a
+model that was fitted on few rows is not the truth, and treating it as such raises alarms where
+nothing changed. Where some of its parents may owe their place to an accident of these rows,
+p-values are those of the best of many (`selection`). A model without counts is taken as exact. Rows
+that have data on only one side cannot tell, and those without any data, of which a table may have
+very many, are one check together. The effect is the total variation ½ Σ |p − q|. A table with
+several rows is also checked as a whole (`stratified`), for a shift that is too small in each row.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _UNIT = "total variation"
 
 
 def table_checks(families: Sequence[FamilyCounts], selection: Selection) -> list[Question]:
-    """Ask for every row of every table, and for every table."""
+    """Ask about every row of every table, and about every table."""
     questions = []
     for family in families:
         choices = selection.log_choices(family)
@@ -140,7 +140,7 @@ def _of_row(
     new = family.new[row]
     rows_old, rows_new = (None if old is None else int(old.sum())), int(new.sum())
     answered = rows_new > 0 and rows_old != 0
-    # With one level on both sides there is nothing that could differ.
+    # With only one level on both sides, nothing could differ.
     tested = answered and (found.df[k] > 0 or np.isinf(found.g[k]))
     seen = (before > 0) | (after > 0)
     place = f" where {', '.join(f'{parent}={level}' for parent, level in given)}" if given else ""
@@ -199,7 +199,7 @@ def _figures(
     shares: NDArray[np.float64],
     counts: NDArray[np.int64] | None,
 ) -> dict[str, Figure]:
-    """The levels that either side has, with their probabilities and counts."""
+    """The levels that occur on either side, with their probabilities and counts."""
     chosen = np.flatnonzero(seen).tolist()
     figures: dict[str, Figure] = {
         "levels": [levels[k] for k in chosen],

@@ -22,7 +22,7 @@ _CLOSE = 1e-12
 
 
 def log_skewed_tail(z: float, skewness: float) -> float:
-    """ln P(Z ≥ z) of a standardised variable with some positive skewness; normal without any."""
+    """ln P(Z ≥ z) of a standardised variable with positive skewness; normal without any."""
     if skewness < _LEAST_SKEWNESS:
         return log_normal_tail(z)
     df = 8 / skewness**2
@@ -58,7 +58,7 @@ def log_noncentral_tail(x: float, df: float, noncentrality: float) -> float:
         return log_normal_tail((x - df - noncentrality) / math.sqrt(2 * df + 4 * noncentrality))
     reach = 12 * math.sqrt(half) + 40
     terms = np.arange(max(0, math.floor(half - reach)), math.ceil(half + reach), dtype=np.float64)
-    # Ratios of successive weights, which sum to 1: the logarithms of large factorials would cancel.
+    # Ratios of successive weights, which sum to 1; the logarithms of large factorials would cancel.
     log_weight = np.concatenate([[0.0], np.cumsum(np.log(half / terms[1:]))])
     weights = np.exp(log_weight - log_weight.max())
     # Two more degrees of freedom add (x/2)^(df/2) exp(-x/2)/gamma(df/2 + 1) to a tail.
@@ -74,7 +74,7 @@ def log_noncentral_tail(x: float, df: float, noncentrality: float) -> float:
 
 
 def log_sum(logs: NDArray[np.float64] | Sequence[float]) -> float:
-    """ln Σ exp, at most 0 as that of probabilities."""
+    """ln Σ exp, at most 0, as the sum is a probability."""
     largest = float(np.max(logs))
     if not math.isfinite(largest):
         return largest
@@ -82,7 +82,7 @@ def log_sum(logs: NDArray[np.float64] | Sequence[float]) -> float:
 
 
 def chi2_quantile(log_p: float, df: float) -> float:
-    """Return where the upper tail of the χ² distribution is a probability.
+    """Return where the upper tail of the χ² distribution has a given probability.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def chi2_quantile(log_p: float, df: float) -> float:
 
 
 def noncentrality_bound(statistic: float, df: float, share: float) -> float:
-    """Return the noncentrality under which so small a statistic has a certain share.
+    """Return the noncentrality under which a statistic this small has a given probability.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def noncentrality_bound(statistic: float, df: float, share: float) -> float:
 
 
 def _root(falling: Callable[[float], float], guess: float) -> float:
-    """Where a falling function is 0; 0 if it is below that everywhere."""
+    """Return where a falling function is 0; 0 if it is negative everywhere."""
     low, high = 0.0, guess
     at_low, at_high = falling(low), falling(high)
     if at_low <= 0:
@@ -129,7 +129,7 @@ def _root(falling: Callable[[float], float], guess: float) -> float:
         if not low < middle < high:
             middle = (low + high) / 2
         value = falling(middle)
-        # The end that stays twice running counts half, or it would stay for ever.
+        # The end that stays twice in a row counts half, or it would stay for ever.
         if value > 0:
             low, at_low = middle, value
             at_high, side = at_high / 2 if side > 0 else at_high, 1

@@ -2,10 +2,10 @@
 
 G = 2 Σ O ln(O/E) of the 2×r table of a row of old counts and one of new ones, E from its margins,
 against χ² with r−1 degrees of freedom over the levels that either has. Where an expected count is
-below 5 that is too rough, and exact tests over all ways to share the rows out to the two samples
-stand in: by enumeration for two levels (Fisher's exact test, ordered by G), by drawing for more. A
-p-value that may decide is settled so as well, where the χ² distribution cannot be trusted that far
-out. Old probabilities in the place of old counts make it a one-sample test.
+below 5 that is too rough, and exact tests over all ways to divide the rows between the two samples
+are used: by enumeration for two levels (Fisher's exact test, ordered by G), by drawing for more. A
+p-value that may decide is settled in this way as well, where the χ² distribution cannot be trusted
+that far out. Old probabilities in place of old counts make it a one-sample test.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ G, EXACT = "g", "exact"
 SPARSE_EXPECTED = 5.0
 # Far out in its tail χ² errs even where expected counts are moderate.
 TRUSTED_EXPECTED = 200.0
-# A draw of more rows than this takes too long, whatever it would tell.
+# A draw of more rows than this takes too long, whatever it would show.
 MOST_ROWS = 1 << 32
 _SLACK = 1e-9
 
 
 @dataclass(frozen=True)
 class Homogeneity:
-    """The tests of many rows: G, its degrees of freedom, ln p by χ², the least expected count."""
+    """The tests of many rows: G, its degrees of freedom, ln p by χ², smallest expected count."""
 
     g: NDArray[np.float64]
     df: NDArray[np.float64]
@@ -69,7 +69,7 @@ def compare_rows(old: NDArray[np.int64], new: NDArray[np.int64]) -> Homogeneity:
 def compare_with_probabilities(
     probabilities: NDArray[np.float64], new: NDArray[np.int64]
 ) -> Homogeneity:
-    """Test each row of new counts against probabilities; what has none of them cannot happen."""
+    """Test each row of new counts against probabilities; what has probability 0 cannot occur."""
     expected = new.sum(axis=1, keepdims=True) * probabilities
     possible = probabilities > 0
     g = _deviance(np.where(possible, new, 0), expected)
@@ -106,7 +106,7 @@ def _judged(
 def settle_rows(
     old: NDArray[np.int64], new: NDArray[np.int64], g: float, name: str, monte_carlo: MonteCarlo
 ) -> tuple[float, str]:
-    """Return ln p over all ways to share the rows of two samples out, and how it was had."""
+    """Return ln p over all ways to divide the rows between two samples, and how it was obtained."""
     seen = (old + new) > 0
     table = np.stack([old[seen], new[seen]]).astype(np.int64)
     if table.shape[1] == 2:
@@ -125,7 +125,7 @@ def settle_with_probabilities(
     name: str,
     monte_carlo: MonteCarlo,
 ) -> tuple[float, str]:
-    """Return ln p over all rows of counts that the probabilities make, and how it was had."""
+    """Return ln p over all counts that the probabilities make possible, and how it was obtained."""
     possible = probabilities > 0
     p, n = probabilities[possible] / probabilities[possible].sum(), int(new.sum())
     if len(p) == 2:
@@ -139,10 +139,10 @@ def settle_with_probabilities(
 
 
 def _log_binomial_reaching(p: NDArray[np.float64], new: NDArray[np.int64], g: float) -> float:
-    """Σ of the binomial probabilities of the outcomes whose G is as large."""
+    """Sum of the binomial probabilities of the outcomes whose G is at least as large."""
     n, rare = int(new.sum()), int(np.argmin(p))
     expected = n * float(p[rare])
-    # What is farther out has no probability that a float could hold.
+    # Outcomes farther out have no probability that a float could hold.
     most = max(expected + 40 * math.sqrt(expected) + 500, float(new[rare]) + 100)
     counts = np.arange(min(n, int(most)) + 1)
     here = counts[:-1].astype(np.float64)
@@ -153,7 +153,7 @@ def _log_binomial_reaching(p: NDArray[np.float64], new: NDArray[np.int64], g: fl
 
 
 def _log_fisher(table: NDArray[np.int64], g: float) -> float:
-    """Σ of the hypergeometric probabilities of the tables whose G is as large."""
+    """Sum of the hypergeometric probabilities of the tables whose G is at least as large."""
     (n_old, n_new), (first, second) = table.sum(axis=1).tolist(), table.sum(axis=0).tolist()
     counts = np.arange(max(0, n_new - second), min(n_new, first) + 1)
     here = counts[:-1].astype(np.float64)
@@ -169,7 +169,7 @@ def _log_fisher(table: NDArray[np.int64], g: float) -> float:
 def _log_reaching(
     steps: NDArray[np.float64], statistics: NDArray[np.float64], observed: float
 ) -> float:
-    """ln of the share of the outcomes whose statistic is as large as the one observed.
+    """ln of the share of the outcomes whose statistic is at least as large as the one observed.
 
     `steps` are the logarithms of the ratios of successive probabilities.
     """
@@ -193,7 +193,7 @@ def total_variation(old: NDArray[np.float64], new: NDArray[np.float64]) -> NDArr
 def compare_shares(
     old_hits: int, old_rows: int, new_hits: int, new_rows: int
 ) -> tuple[float, float, str]:
-    """Return G and ln p of two shares, and how it was had: exactly, unless there are many rows."""
+    """Return G and ln p of two shares, and how p was obtained: exactly, unless rows are many."""
     old = np.array([[old_hits, old_rows - old_hits]])
     new = np.array([[new_hits, new_rows - new_hits]])
     found = compare_rows(old, new)

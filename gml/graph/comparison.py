@@ -1,14 +1,14 @@
 """How two graphs over the same nodes differ.
 
 The structural Hamming distance (SHD) is the number of pairs of nodes whose marks differ between the
-two CPDAGs, each counting 1 (as Tsamardinos, Brown & Aliferis 2006, Machine Learning 65:31, count,
-with an edge of another direction as one error). A DAG is taken for its CPDAG; a CPDAG, a PDAG and
+two CPDAGs, each counting 1 (as in Tsamardinos, Brown & Aliferis 2006, Machine Learning 65:31, where
+an edge of another direction is one error). A DAG stands for its CPDAG; a CPDAG, a PDAG and
 an undirected graph are compared as they are: knowledge directs edges of a PDAG that the CPDAG
 leaves open, and these count. The SHD of two DAGs compares their arrows instead.
 
-An arrowhead is an ordered pair (i, j) with an arrow at j. Precision is the share of what the second
-graph has that the first has too, recall the reverse; what would be 0/0 is None. Differences are in
-order of names.
+An arrowhead is an ordered pair (i, j) with an arrow at j. Precision is the share of the second
+graph's edges or arrowheads that the first has too, recall the reverse; what would be 0/0 is None.
+Differences are in the order of the names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import GraphError, UsageError, quote
+from gml.errors import GraphError, UsageError, parameter, quote
 from gml.graph.equivalence import equivalence_class
 from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph, Mark, require_marks
@@ -27,7 +27,7 @@ from gml.name_order import NameOrder
 
 VIEWS = ("cpdag", "dag")
 
-# Of n × n bytes, at one time.
+# Matrices of n × n bytes that are held at one time.
 _MATRICES = 10
 
 _AT_FIRST = {Mark.TAIL: "-", Mark.ARROW: "<", Mark.CIRCLE: "o"}
@@ -45,10 +45,10 @@ class Rates:
 
 @dataclass(frozen=True)
 class Difference:
-    """A pair of nodes, x before y by name, and the edge from x to y in each graph; None if none.
+    """A pair of nodes, x before y by name, and the edge from x to y in each graph, or None.
 
-    `kind` says what the second graph is to the first: `missing`, `extra`, `reversed`, `directed`,
-    `undirected`, or `marks` for edges that only PAGs have.
+    `kind` says what the edge of the second graph is, compared with the first: `missing`, `extra`,
+    `reversed`, `directed`, `undirected`, or `marks` for edges that only PAGs have.
     """
 
     x: str
@@ -60,10 +60,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a second graph is to a first one.
+    """How a second graph differs from a first one.
 
-    `shd` compares CPDAGs (or what is compared as it is), `dag_shd` DAGs; `differences` and the
-    rates are those of the view asked for, and so is `distance`, the number of differences.
+    `shd` compares CPDAGs (or graphs as they are), `dag_shd` DAGs; `differences`, the rates and
+    `distance`, the number of differences, belong to the view asked for.
     """
 
     shd: int
@@ -87,11 +87,11 @@ def compare_graphs(reference: Graph, other: Graph, *, view: str = "cpdag") -> Co
     reference, other
         Any graphs; PAGs compare with PAGs only.
     view
-        `cpdag`: equivalence classes are compared. `dag`: DAGs, and of a class its name-smallest
-        one.
+        `cpdag` compares equivalence classes; `dag` compares DAGs, a class being represented by
+        the first of its DAGs by name.
 
-    The SID is that of the graphs as they are given, whatever the view: None unless the reference is
-    a DAG and the other graph stands for one or more.
+    Whatever the view, the SID compares the graphs as they are given; it is None unless the
+    reference is a DAG and the other graph stands for at least one.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def compare_graphs(reference: Graph, other: Graph, *, view: str = "cpdag") -> Co
     (0, 2, 6, ())
     """
     if view not in VIEWS:
-        raise UsageError(f"the view is one of {', '.join(VIEWS)}")
+        raise UsageError(f"{parameter('view')} must be one of {', '.join(VIEWS)}, not {view!r}")
     require_same_nodes(reference, other)
     require_marks(len(reference.names), _MATRICES)
     a, b = _by_name(reference), _by_name(other)
@@ -126,7 +126,7 @@ def compare_graphs(reference: Graph, other: Graph, *, view: str = "cpdag") -> Co
 def require_same_nodes(
     reference: Graph, other: Graph, first: str = "the first graph", second: str = "the second graph"
 ) -> None:
-    """Raise an error that names a node that one graph has and the other has not."""
+    """Raise an error that names a node of one graph that the other lacks."""
     for one, two, has, lacks in (
         (reference, other, first, second),
         (other, reference, second, first),
@@ -160,7 +160,7 @@ def _by_name(graph: Graph) -> Graph:
 
 
 def _differing(a: Graph, b: Graph) -> NDArray[np.bool_]:
-    """Which pairs differ, each once, the first by name first."""
+    """Return the pairs that differ, each once, in the order of their names."""
     differ = a.marks != b.marks
     upper: NDArray[np.bool_] = np.triu(differ | differ.T)
     return upper
@@ -171,7 +171,7 @@ def _distance(a: Graph, b: Graph) -> int:
 
 
 def _rates(in_a: NDArray[np.bool_], in_b: NDArray[np.bool_]) -> Rates:
-    """Of symmetric matrices every pair counts twice, which no rate shows."""
+    """Return the rates; in symmetric matrices every pair counts twice, which no rate shows."""
     both, size_a, size_b = (int(np.count_nonzero(some)) for some in (in_a & in_b, in_a, in_b))
     return Rates(
         both / size_b if size_b else None,
@@ -189,7 +189,7 @@ def _differences(a: Graph, b: Graph) -> tuple[Difference, ...]:
 
 
 def _edge(graph: Graph, i: int, j: int) -> str | None:
-    """The edge read from i to j, an arrow back included."""
+    """The type of the edge read from i to j, even if its arrow points back."""
     at_i, at_j = Mark(graph.marks[j, i]), Mark(graph.marks[i, j])
     return None if at_j == Mark.NONE else f"{_AT_FIRST[at_i]}-{_AT_SECOND[at_j]}"
 

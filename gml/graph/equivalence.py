@@ -11,7 +11,7 @@ from gml.graph.graph import Graph, Mark, require_marks
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import maximally_oriented
 
-# Of n × n bytes, at one time.
+# Matrices of n × n bytes that are held at one time.
 _MATRICES = 8
 
 
@@ -42,7 +42,7 @@ def equivalence_class(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
 def representative(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
     """Return the DAG that stands for the class of a DAG: the same one for all DAGs of the class.
 
-    With knowledge, for those of the class that obey it.
+    With knowledge, it stands for those DAGs of the class that obey it.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""The equivalence class of a DAG, by sets: what a search over classes asks and changes.
+"""The equivalence class of a DAG, as sets: what a search over classes reads and changes.
 
-A class is kept as one of its DAGs; which of its arrows all DAGs of the class share is found as in
+A class is kept as one of its DAGs; the arrows that all DAGs of the class share are found as in
 Chickering (1995, UAI, figure 4): in topological order, the edge x → y from the latest parent of y
-decides on all edges into y. Undirected edges make chordal *chain components*, each of which can be
-directed by itself in every way that makes neither a cycle nor a collider. An order by maximum
-cardinality search (Tarjan & Yannakakis 1984) is such a way, and it may begin with any clique.
+decides all edges into y. Undirected edges make chordal *chain components*, each of which can be
+directed on its own in every way that makes neither a cycle nor a collider. The order of a maximum
+cardinality search (Tarjan & Yannakakis 1984) gives one such way, and may begin with any clique.
 
 Sets of nodes are bits of an integer.
 """
@@ -45,9 +45,9 @@ class EssentialGraph:
         self.adjacent = [self.parents[y] | self.children[y] | self.neighbours[y] for y in range(n)]
 
     def reached(self, start: int, blocked: int, *, without: int = 0) -> int:
-        """Nodes on semi-directed paths from a node that avoid `blocked`.
+        """Return the nodes on semi-directed paths from a node that avoid `blocked`.
 
-        `without` are nodes that no path enters straight from the start.
+        No path enters a node of `without` straight from the start.
         """
         seen = 1 << start
         new = (self.children[start] | self.neighbours[start]) & ~blocked & ~without & ~seen
@@ -60,7 +60,7 @@ class EssentialGraph:
         return seen
 
     def cliques(self, within: int, most: int) -> Iterator[int]:
-        """Yield the cliques of at most so many nodes, the empty one first, then by members."""
+        """Yield the cliques of at most `most` nodes, the empty one first, then by members."""
         if most >= 0:
             yield 0
             yield from self._larger_cliques(0, within, most)
@@ -74,7 +74,7 @@ class EssentialGraph:
             yield from self._larger_cliques(larger, candidates & self.adjacent[node], most - 1)
 
     def separates(self, middle: int, some: int, others: int, within: int) -> bool:
-        """Whether all paths within a set from some nodes to others pass the middle."""
+        """Whether all paths within a set from some nodes to others pass through the middle."""
         seen, new = 0, some
         while new:
             if new & others:
@@ -89,8 +89,8 @@ class EssentialGraph:
     def directed_from(self, first: Sequence[int], prefer: int | None = None) -> dict[int, int]:
         """Direct the chain component of a clique away from it; returns parents in the DAG.
 
-        The nodes of `first` come first, in their order; then the node with the most neighbours that
-        came before, `prefer` and then the lowest of equals.
+        The nodes of `first` come first, in their order; then always the node with the most
+        neighbours that came before, among equals one of `prefer`, then the lowest.
         """
         neighbours = self.neighbours
         came = 0
@@ -115,7 +115,7 @@ class EssentialGraph:
 
 
 def compelled_parents(dag: Sequence[int]) -> list[int]:
-    """Return, for each node, the parents whose arrow into it all equivalent DAGs have."""
+    """Return, for each node, the parents whose arrows into it are in all equivalent DAGs."""
     compelled = [0] * len(dag)
     position = [0] * len(dag)
     for place, y in enumerate(_topological(dag)):

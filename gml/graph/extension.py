@@ -1,13 +1,13 @@
-"""A DAG for a skeleton and its colliders: Dor & Tarsi's algorithm, made to answer always.
+"""A DAG for a skeleton and its colliders: Dor & Tarsi's algorithm, made to always answer.
 
-Dor & Tarsi (1992, UCLA technical report R-185) remove one node at a time: a *valid sink*, which can
-take all its edges that are left as arrows without making a collider that is not there or breaking
-one that is. Every order of valid sinks gives a DAG with the colliders asked for; there is none to
-remove exactly when no such DAG exists, as for a chordless cycle of four nodes without a collider.
+Dor & Tarsi (1992, UCLA technical report R-185) remove one node at a time: a *valid sink*, whose
+remaining edges can all become arrows into it without making a new collider or breaking an old one.
+Every order of valid sinks gives a DAG with the colliders asked for; no valid sink is left exactly
+when no such DAG exists, as for a chordless cycle of four nodes without a collider.
 
-Here every unshielded triple x — k — y has a weight w: above 0 it is to be a collider, below 0 not,
-and |w| is what it costs to have it otherwise. When no valid sink is left, the node goes whose
-removal costs least. Ties, among valid sinks too, go to the node that makes the fewest undecided
+Here every unshielded triple x — k — y has a weight w: above 0 it should be a collider, below 0 it
+should not, and |w| is the cost of the opposite. When no valid sink is left, the node whose removal
+costs least is removed. Ties, among valid sinks too, go to the node that makes the fewest undecided
 triples (w = 0) into colliders, then to the first node. `forced[i, j]` directs an edge i → j at any
 price.
 """
@@ -28,7 +28,7 @@ from gml.name_order import NameOrder
 
 Triple = tuple[int, int, int]
 
-# Of n × n bytes, at one time.
+# Matrices of n × n bytes that are held at one time.
 _MATRICES = 8
 
 
@@ -47,7 +47,7 @@ def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) ->
     left = set(range(n))
 
     def cost(v: int) -> tuple[float, int]:
-        """What it costs to remove v now: weight lost, and undecided triples made colliders."""
+        """The cost of removing v now: the weight lost, and the undecided triples made colliders."""
         if any(forced[v, u] for u in neighbours[v]):
             return math.inf, 0
         lost, undecided = [], 0
@@ -66,7 +66,7 @@ def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) ->
         if sink not in left or price != costs[sink]:
             continue
         if math.isinf(price[0]):
-            raise DataError("the directions that are required make a cycle")
+            raise DataError("the required directions make a cycle")
         left.remove(sink)
         touched = set(neighbours[sink])
         for u in neighbours[sink]:
@@ -83,7 +83,7 @@ def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) ->
 
 
 def equivalent_with(dag: Matrix, arcs: Matrix) -> Matrix | None:
-    """Return a DAG equivalent to another with every edge that `arcs` directs directed so."""
+    """Return a DAG equivalent to another in which every edge that `arcs` directs has its way."""
     adjacent = dag | dag.T
     forced = adjacent & arcs
     if (forced & forced.T).any():
@@ -105,7 +105,7 @@ def _wanted(adjacent: Matrix, arrows: Matrix) -> dict[Triple, float]:
 
 
 def _broken(dag: Matrix, weights: Mapping[Triple, float]) -> Triple | None:
-    """Return the first triple that a DAG has otherwise than its weight asks for."""
+    """Return the first triple in which a DAG differs from what the weight asks for."""
     for (x, k, y), weight in weights.items():
         if (dag[x, k] and dag[y, k]) != (weight > 0):
             return x, k, y
@@ -113,9 +113,9 @@ def _broken(dag: Matrix, weights: Mapping[Triple, float]) -> Triple | None:
 
 
 def consistent_extension(graph: Graph) -> Graph:
-    """Return a DAG with the edges, arrows and colliders of a graph; a DAG as it is.
+    """Return a DAG with the edges, arrows and colliders of a graph; a DAG is returned as it is.
 
-    Ties go by name, whatever the order of the nodes.
+    Ties are broken by name, whatever the order of the nodes.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class Edge:
 
 @dataclass(frozen=True, repr=False)
 class Graph:
-    """Names, marks, kind; levels of the nodes and attributes of the edges where known.
+    """Names, marks and kind; levels of the nodes and attributes of the edges where known.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Graph:
     learning: Provenance = field(default_factory=Provenance)
 
     if TYPE_CHECKING:
-        # The package gives the class these: formats are above this room.
+        # The package adds these to the class: formats are above this room.
         def to_pydot(self) -> pydot.Dot: ...
         @staticmethod
         def from_pydot(graph: pydot.Dot) -> Graph: ...
@@ -121,9 +121,9 @@ class Graph:
     ) -> Graph:
         """Build a graph from (source, type, target[, attributes]); the kind follows from the edges.
 
-        Attributes by which formats write the edge itself (`RESERVED`) are left out. A kind that the
-        edges contradict, a cycle of arrows, a loop and a second edge between two
-        nodes are errors.
+        Attributes with which formats write the edge itself (`RESERVED`) are left out. A kind that
+        the edges contradict, a cycle of arrows, a loop and a second edge between two nodes are
+        errors.
         """
         names = tuple(names)
         index = {name: i for i, name in enumerate(names)}
@@ -183,17 +183,17 @@ class Graph:
         return _TYPE_OF.get((self.marks[j, i], self.marks[i, j]))
 
     def edges(self) -> Iterator[Edge]:
-        """Yield each edge once, by the order of source and target."""
+        """Yield each edge once, in the order of source and target."""
         for i, others, there, here in _edges_by_node(self.marks):
             ends = zip(others.tolist(), there.tolist(), here.tolist(), strict=True)
             for j, at_j, at_i in ends:
-                # Read from the other end, an edge of two equal marks is there once more.
+                # Read from the other end, an edge with two equal marks appears a second time.
                 type_ = _TYPE_OF.get((at_i, at_j))
                 if type_ is not None and (at_i != at_j or i < j):
                     yield Edge(i, j, type_, self.attributes.get((min(i, j), max(i, j)), {}))
 
     def parents(self, j: int) -> list[int]:
-        """Return the nodes with an arrow from them into j and a tail at themselves."""
+        """Return the nodes whose edge to j has an arrow at j and a tail at the node."""
         arrows = (self.marks[:, j] == Mark.ARROW) & (self.marks[j, :] == Mark.TAIL)
         return [int(i) for i in np.flatnonzero(arrows)]
 
@@ -264,7 +264,7 @@ class Graph:
 
 
 def require_marks(n: int, matrices: int = 1) -> None:
-    """Refuse matrices of n × n bytes that would not fit; small ones do."""
+    """Refuse matrices of n × n bytes that would not fit; small ones always do."""
     if matrices * n * n > FEW_BYTES:
         require_memory(
             matrices * n * n,
@@ -278,9 +278,9 @@ def require_marks(n: int, matrices: int = 1) -> None:
 def _edges_by_node(
     marks: NDArray[np.uint8],
 ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]]:
-    """Yield each node, the nodes at the other ends of its edges, the marks there and those here.
+    """Yield each node with its neighbours, the marks at their ends and the marks at its own.
 
-    Row by row, as most graphs are sparse, and another matrix of n × n would be large.
+    Row by row, as most graphs are sparse and another n × n matrix would be large.
     """
     for i, row in enumerate(marks):
         others = np.flatnonzero(row)
@@ -317,4 +317,4 @@ _ALLOWED = {
 
 def _check_kind(graph: Graph, implied: str) -> None:
     if graph.n_edges and implied not in _ALLOWED[graph.kind]:
-        raise GraphError(f"the kind of the graph is {implied} by its edges, not {graph.kind}")
+        raise GraphError(f"by its edges, the kind of the graph is {implied}, not {graph.kind}")

@@ -61,7 +61,7 @@ class Knowledge:
         )
 
     def renamed(self, new: Mapping[str, str]) -> Knowledge:
-        """The same with other names for some variables."""
+        """Return the same knowledge with other names for some variables."""
 
         def arcs(some: tuple[Arc, ...]) -> tuple[Arc, ...]:
             return tuple((new.get(a, a), new.get(b, b)) for a, b in some)
@@ -71,7 +71,7 @@ class Knowledge:
 
     @property
     def names(self) -> list[str]:
-        """The variables it speaks of, in order of appearance."""
+        """The variables that it mentions, in order of appearance."""
         arcs = [name for arc in (*self.require, *self.forbid) for name in arc]
         return list(dict.fromkeys([*arcs, *(name for tier in self.tiers for name in tier)]))
 
@@ -94,7 +94,7 @@ class Knowledge:
             if (target, source) in required:
                 raise _contradiction(f"{arc} and its reverse are both required")
             if tier_of.get(source, -1) > tier_of.get(target, len(self.tiers)):
-                raise _contradiction(f"{arc} is required, and leads to an earlier tier")
+                raise _contradiction(f"{arc} is required but leads to an earlier tier")
         names = sorted({name for arc in self.require for name in arc})
         index = {name: i for i, name in enumerate(names)}
         successors: list[list[int]] = [[] for _ in names]
@@ -115,7 +115,7 @@ class Knowledge:
         return self._matrix(self.require, names)
 
     def forbidden(self, names: Sequence[str]) -> Matrix:
-        """Return the matrix of arcs that are forbidden, by tiers and by their reverse too."""
+        """Return the matrix of arcs forbidden outright, by tiers, or by a required reverse."""
         tiers = self.tiers_of(names)
         backwards = (tiers[:, None] > tiers[None, :]) & (tiers[None, :] != NO_TIER)
         matrix: Matrix = self._matrix(self.forbid, names) | self.required(names).T | backwards

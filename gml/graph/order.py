@@ -37,7 +37,7 @@ def find_cycle(
         for j in after[i]:
             before[j].append(i)
     alive = _without_sources(before, alive)
-    # Every node left has a successor that is left.
+    # Every remaining node has a remaining successor.
     at = min(alive, key=names.__getitem__)
     path: dict[int, None] = {}
     while at not in path:
@@ -51,7 +51,7 @@ def find_cycle(
 
 
 def _without_sources(after: Sequence[Sequence[int]], nodes: Iterable[int]) -> set[int]:
-    """Return the nodes that are left when those without an arrow into them go, again and again."""
+    """Return the nodes left after repeatedly removing those without an arrow into them."""
     alive = set(nodes)
     waiting = dict.fromkeys(alive, 0)
     for i in alive:
@@ -70,9 +70,9 @@ def _without_sources(after: Sequence[Sequence[int]], nodes: Iterable[int]) -> se
 
 
 def topological_order(graph: Graph) -> list[int]:
-    """Return the name-smallest order in which every node follows its parents."""
+    """Return the first order by name in which every node follows its parents."""
     if graph.kind != "dag":
-        raise GraphError(f"a DAG is needed, and the kind of the graph is {graph.kind}")
+        raise GraphError(f"a DAG is needed, not a graph of kind {graph.kind}")
     parents = graph.parent_sets()
     children: list[list[int]] = [[] for _ in parents]
     for j, given in enumerate(parents):

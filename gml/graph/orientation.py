@@ -9,7 +9,7 @@ that is not there:
 4. b — a → d → c, with b and d adjacent, a and c not adjacent (needed with knowledge only).
 
 The closure under the rules is unique. Starting from the colliders of a DAG it is the CPDAG (Meek's
-theorem 3), with edges directed by knowledge as well the maximally oriented PDAG (theorem 4). Which
+theorem 3); with edges directed by knowledge as well, the maximally oriented PDAG (theorem 4). Which
 rule is named as the reason for an edge depends on the order of the rules, then of the nodes.
 
 Graphs are Boolean matrices here: `adjacent` symmetric, `directed[i, j]` for i → j.
@@ -28,13 +28,13 @@ from gml.resources import require_memory
 Matrix = NDArray[np.bool_]
 Reasons = dict[tuple[int, int], "Reason"]
 
-# Of a triple and of what is kept by it in a dictionary.
+# Bytes of a triple and of its entry in a dictionary.
 _TRIPLE_BYTES = 250
 _FEW_TRIPLES = 1_000_000
 
 
 class Reason(NamedTuple):
-    """Why an edge is directed: `collider`, `knowledge` or `rule 1` to `rule 4`, by which nodes."""
+    """Why an edge is directed (`collider`, `knowledge`, `rule 1` to `rule 4`), by which nodes."""
 
     rule: str
     nodes: tuple[int, ...]
@@ -83,11 +83,11 @@ class _Orientation:
         self._parents[c] |= 1 << b
 
     def matrix(self) -> Matrix:
-        """The edges directed by now."""
+        """The edges directed so far."""
         return self._directed
 
     def reason(self, b: int, c: int) -> Reason | None:
-        """Return the first rule that makes b — c into b → c."""
+        """Return the first rule that turns b — c into b → c."""
         one = self._parents[b] & ~self._adjacent[c] & ~(1 << c)
         if one:
             return Reason("rule 1", (lowest(one),))
@@ -123,11 +123,11 @@ def unshielded_triples(adjacent: Matrix) -> list[tuple[int, int, int]]:
 
 
 def _require_triples(neighbours: list[list[int]]) -> None:
-    """Refuse the triples of a graph that would not fit; a star has half as many as n²."""
+    """Refuse a graph whose triples would not fit; a star has about n²/2 of them."""
     if sum(len(around) ** 2 for around in neighbours) // 2 < _FEW_TRIPLES:
         return
     bits = list(map(bits_of, neighbours))
-    # Of the neighbours of k, x is not its own.
+    # Among the neighbours of k, x is not counted as its own.
     apart = sum(
         (bits[k] & ~bits[x]).bit_count() - 1 for k, around in enumerate(neighbours) for x in around
     )
@@ -141,7 +141,7 @@ def maximally_oriented(
 ) -> Matrix:
     """Return the directed edges of the CPDAG of a DAG, or of its maximally oriented PDAG.
 
-    `decided[i, j]` says that knowledge directs the edge of i and j, if there is one.
+    `decided[i, j]` says that knowledge directs the edge between i and j, if there is one.
     """
     adjacent = dag | dag.T
     directed = np.zeros_like(dag)

@@ -1,7 +1,7 @@
-"""How a graph or a model was learned: what its file has as `learning`.
+"""How a graph or a model was learned: the `learning` of its file.
 
-The entries keep the order in which they were said, and those that a file has and gml knows nothing
-of stay, so that a file that is read and written again says the same.
+The entries keep their order, and those that gml knows nothing about stay, so that a file that is
+read and written again says the same.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Provenance(Mapping[str, Any]):
 
     @classmethod
     def read(cls, content: Any) -> Provenance:
-        """Take the entries of a file; anything but an object says nothing."""
+        """Take the entries of a file; anything but an object means that nothing is known."""
         return cls(content) if isinstance(content, dict) else cls()
 
     def written(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Provenance(Mapping[str, Any]):
         return dict(self.entries)
 
     def also(self, **found: Any) -> Provenance:
-        """Say more of the same run; an entry that is there keeps its place."""
+        """Say more about the same run; an entry that exists keeps its place."""
         return Provenance({**self.entries, **found})
 
     def __getitem__(self, key: str) -> Any:
@@ -84,7 +84,7 @@ class Provenance(Mapping[str, Any]):
 
     @property
     def data(self) -> str | None:
-        """SHA-256 of the data, where it was asked for."""
+        """SHA-256 of the data, if it was asked for."""
         return self._text("data")
 
     @property
@@ -108,7 +108,7 @@ class Provenance(Mapping[str, Any]):
 
     @property
     def missing(self) -> MissingCells | None:
-        """How missing values were treated, if there is a word on that."""
+        """How missing values were treated, if that is recorded."""
         found = self.entries.get("missing")
         if not isinstance(found, dict) or found.get("policy") not in _POLICIES:
             return None
@@ -122,7 +122,7 @@ class Provenance(Mapping[str, Any]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the learner was not stopped for want of time."""
+        """Whether the learner finished rather than running out of time."""
         return self.entries.get("complete") is not False
 
     def _text(self, key: str) -> str | None:

@@ -29,7 +29,7 @@ class Separation:
 
     def __init__(self, dag: Graph) -> None:
         if dag.kind != "dag":
-            raise GraphError(f"d-separation needs a DAG, and the kind of the graph is {dag.kind}")
+            raise GraphError(f"d-separation needs a DAG, not a graph of kind {dag.kind}")
         n = len(dag.names)
         self._parents = [bits_of(dag.parents(j)) for j in range(n)]
         self._children = [0] * n

@@ -11,7 +11,7 @@ wrong distribution of j under do(i) for some distribution over G. With Z = pa_H(
 Both follow for all j at once from one walk through G. Walks may repeat nodes where the paper's
 paths do not; that makes a difference only where Z has a node that the first half of (*) forbids.
 
-For a graph that stands for several DAGs the answer is the least and the greatest SID of them. The
+For a graph that stands for several DAGs the answer is their least and greatest SID. The
 DAGs of a CPDAG are the products of those of its chain components, each with one source (He, Jia &
 Yu 2015, JMLR 16:2589). A source leaves smaller components whose nodes have the same parents
 (their algorithm 1), so that the best sum over a component follows from those over smaller ones,
@@ -37,7 +37,7 @@ _MOST_CLIQUES = 512
 class SidBounds(NamedTuple):
     """Least and greatest SID of the DAGs that a graph stands for.
 
-    They are attained if `exact`, else there may be none so good or so bad.
+    If `exact`, some DAG attains each; otherwise they are bounds that no DAG may reach.
     """
 
     lower: int
@@ -48,8 +48,8 @@ class SidBounds(NamedTuple):
 def sid_bounds(truth: Graph, other: Graph, *, is_class: bool = True) -> SidBounds:
     """Return the SID of a graph to the true DAG, over the same nodes in the same order.
 
-    `other` is a DAG or, if `is_class`, the CPDAG of one; else it has all undirected edges of the
-    DAGs that it stands for.
+    `other` is a DAG or, if `is_class`, the CPDAG of one; otherwise it is a PDAG, in which every
+    edge that differs between its DAGs is undirected.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def sid_bounds(truth: Graph, other: Graph, *, is_class: bool = True) -> SidBound
     ((3, 3), (0, 6))
     """
     if truth.names != other.names:
-        raise GraphError("the graphs have different nodes, or another order of them")
+        raise GraphError("the graphs have different nodes, or the same nodes in another order")
     return _Bounds(_Truth(truth), other, is_class).all_nodes()
 
 
@@ -84,7 +84,7 @@ class _Truth:
                 self._descendants[i] |= self._descendants[j]
 
     def errors(self, i: int, given: int) -> int:
-        """The nodes on which the effect of i is wrong if `given` are taken for its parents."""
+        """The nodes on which the effect of i is wrong if `given` are taken as its parents."""
         below = self._descendants[i] & ~(1 << i)
         above_given = self._union(self._ancestors, given)
         hidden = self._union(self._descendants, below & above_given)
@@ -99,7 +99,7 @@ class _Truth:
         return found
 
     def _not_only_forward(self, i: int, given: int, above_given: int) -> int:
-        """The nodes to which an open walk leads from i that is not directed, nor back through i."""
+        """The nodes that open walks from i reach which are neither directed nor back through i."""
         others = ~(1 << i)
         forward_seen = up_seen = down_seen = 0
         forward, up, down = self._children[i], self._parents[i], 0
@@ -164,7 +164,7 @@ class _Bounds:
     # ------------------------------------------------------------------ a chain component
 
     def _of_component(self, component: int, parents: int) -> tuple[int, int]:
-        """Bounds over all its orientations, its nodes having these parents from outside."""
+        """Bounds over all orientations of a component whose nodes have these parents outside it."""
         key = (component, parents)
         if key in self._best:
             return self._best[key]
@@ -182,7 +182,7 @@ class _Bounds:
         return best
 
     def _parts_below(self, component: int, source: int) -> list[tuple[int, int]]:
-        """What a single source leaves open: chain components, and the parents that each got."""
+        """What a single source leaves open: chain components, each with the parents it got."""
         parts: list[tuple[int, int]] = []
         level = seen = 1 << source
         while True:

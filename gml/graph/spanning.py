@@ -27,7 +27,7 @@ def spanning_forest(
     >>> spanning_forest(3, rows, columns, np.array([1.0, 5.0, 5.0])).tolist()
     [1, 2]
     """
-    # The worst edge first: where several are assigned to one component, the last one stays.
+    # The worst edge first: where several are assigned to one component, the last one remains.
     order = np.argsort(-keys, kind="stable")[::-1]
     tree = np.arange(n_nodes)
     chosen: list[NDArray[np.int64]] = []
@@ -49,13 +49,13 @@ def _joined(
 ) -> NDArray[np.int64]:
     """Return which component each one belongs to when all are joined by their best edges.
 
-    `best` has the edge of each component, -1 for none; edge k is between a[k] and b[k].
+    `best` holds the edge of each component, -1 for none; edge k is between a[k] and b[k].
     """
     home = np.arange(len(best))
     joined = np.flatnonzero(best >= 0)
     edges = best[joined]
     home[joined] = np.where(a[edges] == joined, b[edges], a[edges])
-    # Following best edges ends in two components that have the same one: one of them is the home.
+    # Following best edges ends in two components that share one: one of the two is the home.
     ends = (home[home] == np.arange(len(home))) & (np.arange(len(home)) < home)
     home[ends] = np.flatnonzero(ends)
     while not np.array_equal(further := home[home], home):

@@ -24,7 +24,7 @@ class Elimination(NamedTuple):
 def eliminate_by_min_fill(
     cliques: Sequence[Sequence[int]], sizes: Sequence[int], stages: Sequence[Sequence[int]]
 ) -> list[Elimination]:
-    """Order the nodes of the stages, one stage after the other; `cliques` are joined to begin with.
+    """Order the nodes of the stages, one stage after the other; `cliques` are joined at the start.
 
     Examples
     --------
@@ -65,7 +65,7 @@ Elimination(node=2, neighbours=8), Elimination(node=3, neighbours=0)]
                 new = around & ~adjacent[other] & ~(1 << other)
                 adjacent[other] = (adjacent[other] | new) & ~(1 << node)
                 if new:
-                    # Who knows both ends of a new edge has one less to add.
+                    # A node adjacent to both ends of a new edge has one less to add.
                     for end in members(new):
                         touched |= adjacent[other] & adjacent[end]
             for other in members(touched & left):

@@ -1,9 +1,9 @@
 """What a test of x ⟂ y | Z is: a result, a verdict, and what a test must have.
 
-Beside its verdict every test has a *margin*: how far a result speaks for independence, in nats.
-Independent means a margin of at least 0, an insufficient result has none (NaN). For tests with a
-p-value it is ln p − ln α, for the Bayes factor the threshold less ln BF, for the BIC threshold the
-BIC that the arc would cost: so learners can compare results whatever the test.
+Besides its verdict every test has a *margin*: how strongly a result speaks for independence, in
+nats. Independent means a margin of at least 0; an insufficient result has none (NaN). For tests
+with a p-value it is ln p − ln α, for the Bayes factor the threshold less ln BF, for the BIC
+threshold the BIC that the arc would cost, so that learners can compare results whatever the test.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class CIResult:
     """Outcome of one test; None where a quantity does not apply.
 
     `log_p` is the natural logarithm of the p-value; `sufficient` is False when the data cannot
-    tell, `varies` is False when x or y has one level only; `strata` counts the configurations of Z
-    that rows have.
+    tell, `varies` is False when x or y has only one level; `strata` counts the configurations of
+    Z that occur.
     """
 
     statistic: float
@@ -51,7 +51,7 @@ class CIResult:
 
 @dataclass(frozen=True)
 class ResultArrays(Sequence[CIResult]):
-    """Many results, a column each; NaN, or no column at all, where a quantity does not apply."""
+    """Many results, one column per quantity; NaN, or no column at all, where it does not apply."""
 
     statistic: NDArray[np.float64]
     n: NDArray[np.int64]
@@ -105,7 +105,7 @@ class ResultArrays(Sequence[CIResult]):
 
     @classmethod
     def room(cls, n: int, like: ResultArrays) -> ResultArrays:
-        """Room for n results with the columns of others; the strata, which none reports, aside."""
+        """Room for n results with the columns of others, except the strata, which none reports."""
         columns: dict[str, Any] = {
             name: None if column is None or name == "strata" else np.empty(n, dtype=column.dtype)
             for name, column in vars(like).items()
@@ -137,7 +137,7 @@ def _value(column: NDArray[np.float64] | None, k: int) -> float | None:
 
 
 class CITest(Protocol):
-    """A conditional independence test of named variables: all that a learner asks of one.
+    """A conditional independence test of named variables: all that a learner needs of it.
 
     Such an object may also have a `verdict` (`Judging`; else p ≤ α means dependent) and a `batch`
     (`Batching`; else it is called for one test at a time).
@@ -145,7 +145,7 @@ class CITest(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """The variables; tests speak of their positions."""
+        """The variables; tests refer to them by position."""
 
     def __call__(self, x: int, y: int, given: Sequence[int] = ()) -> CIResult:
         """Test x ⟂ y given a set of columns (positions)."""
@@ -153,7 +153,7 @@ class CITest(Protocol):
 
 @runtime_checkable
 class Judging(Protocol):
-    """A test with a rule of its own for when x and y are dependent."""
+    """A test with its own rule for when x and y are dependent."""
 
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
         """Judge a result; `log_p` replaces the result's own p-value (for adjusted ones)."""
@@ -161,14 +161,14 @@ class Judging(Protocol):
 
 @runtime_checkable
 class Batching(Protocol):
-    """A test that is quicker with many questions at a time."""
+    """A test that is faster with many questions at once."""
 
     def batch(self, triples: Sequence[Triple]) -> Iterable[CIResult]:
         """Run many tests."""
 
 
 class IndependenceTest(ABC):
-    """A test as all of gml uses it; who writes one needs `names` and `batch`."""
+    """A test as all of gml uses it; a subclass needs `names` and `batch`."""
 
     name: str = ""
     names: Sequence[str]
@@ -189,9 +189,9 @@ class IndependenceTest(ABC):
         return verdict_by_p(result, alpha, log_p)
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
-        """How far each result speaks for independence: at least 0 independent, NaN insufficient.
+        """How strongly each result speaks for independence: from 0 independent, NaN insufficient.
 
-        By the verdict; a p-value, if there is one, says how far.
+        The verdict decides the sign; a p-value, if there is one, the size.
         """
         return np.array([self._margin(result, alpha) for result in results], dtype=np.float64)
 
@@ -204,7 +204,7 @@ class IndependenceTest(ABC):
 
 
 def as_test(test: CITest) -> IndependenceTest:
-    """Return any test as one that has all that gml uses.
+    """Return any test as one that has everything gml uses.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def as_test(test: CITest) -> IndependenceTest:
 
 
 class _AdaptedTest(IndependenceTest):
-    """A test that somebody wrote with no more than it needs."""
+    """A user's test that has only the required parts."""
 
     def __init__(self, test: CITest) -> None:
         self.name = type(test).__name__
@@ -268,7 +268,7 @@ class PValueTest(CounterTest):
 def settle_ties(
     margins: NDArray[np.float64], size: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
-    """Make margins 0 that differ from it by the rounding of quantities of a certain size."""
+    """Set margins to 0 that differ from it only by the rounding of quantities of this size."""
     return np.where(np.abs(margins) <= _TIE * np.maximum(1.0, size), 0.0, margins)
 
 
@@ -288,7 +288,7 @@ def verdict_by_p(result: CIResult, alpha: float, log_p: float | None = None) -> 
 
 
 def tiny_p(log10_p: float, digits: int) -> str:
-    """Write a p-value that a float would take for 0.
+    """Write a p-value that would be 0 as a float.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class BayesFactorTest(CounterTest):
         return describe(found, sufficient=sufficient, statistic=log_bf)
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
-        """What ln BF is below the threshold."""
+        """How far ln BF is below the threshold."""
         margins = settle_ties(self._threshold - results.statistic, abs(self._threshold))
         margins = np.where(results.varies, margins, np.maximum(margins, 0.0))
         return np.where(results.sufficient, margins, np.nan)
@@ -65,6 +65,6 @@ class BayesFactorTest(CounterTest):
 
 
 def _seen_levels(table: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Leave out the levels that no row has."""
+    """Leave out the levels that occur in no row."""
     rows, columns = table.any(axis=(0, 2)), table.any(axis=(0, 1))
     return np.ascontiguousarray(table[:, rows][:, :, columns])

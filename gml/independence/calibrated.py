@@ -1,23 +1,23 @@
 """A test that keeps its level on dense and on sparse tables: the default of `gml pc`.
 
-Where the table is dense: G² with adjusted degrees of freedom, which has the greater power. Dense
-means that G's mean under independence is within a tenth of its standard deviation √2df of df; with
-even margins, S strata and r, c non-empty rows and columns in each, it is off by about
+Where the table is dense, this is G² with adjusted degrees of freedom, which has the greater power.
+Dense means that G's mean under independence is within a tenth of its standard deviation √2df of df;
+with even margins, S strata and r, c non-empty rows and columns in each, it is off by about
 
     S²(r²−1)(c²−1)/6n
 
-(Williams 1976, Biometrika 63:33; uneven margins are rather less of a danger to G than his formula
-for them says, so means over the strata serve for r and c). Where the table is sparser G is misled:
-of 3×3×81 cells with two rows per cell it rejects a true independence four times in five at level
-0.01. So X² is used instead, with the exact mean M and variance V that it has under independence
+(Williams 1976, Biometrika 63:33; uneven margins harm G rather less than his formula for them says,
+so means over the strata serve for r and c). Where the table is sparser, G is misleading: with
+3×3×81 cells and two rows per cell it rejects a true independence four times in five at level 0.01.
+So X² is used instead, with the exact mean M and variance V that it has under independence
 over all tables with the margins of every stratum fixed (Haldane 1940, Biometrika 31:346; Lewis,
 Saunders & Westcott 1984, J. R. Stat. Soc. C 33:282):
 
     M = Σₛ nₛ(rₛ−1)(cₛ−1)/(nₛ−1),      X²·2M/V ~ χ² with 2M²/V degrees of freedom.
 
-These are the first two moments of the permutation distribution, so that this is what a permutation
-test of X² would say, without the permutations. The statistic reported is the one that goes to the
-χ² distribution: G with whole, or X²·2M/V with fractional degrees of freedom.
+These are the first two moments of the permutation distribution, so this is what a permutation test
+of X² would say, without the permutations. The statistic reported is the one that is compared with
+the χ² distribution: G with whole, or X²·2M/V with fractional degrees of freedom.
 
 Where X² has no variance, every table with these margins looks the same: no result.
 """
@@ -34,9 +34,9 @@ from gml.counts.counter import TableStatistics, Triple
 from gml.independence.base import PValueTest, ResultArrays
 from gml.independence.contingency import describe, is_sufficient
 
-# Of the standard deviation of G that its mean may be off.
+# How far the mean of G may be off, in units of its standard deviation.
 _DENSE = 0.1
-# X² may take two values that differ by rounding only.
+# X² may take two values that differ only by rounding.
 _LEAST_VARIANCE = 1e-6
 
 

@@ -40,7 +40,7 @@ def full_df(found: TableStatistics) -> NDArray[np.float64]:
 
 
 def is_sufficient(found: TableStatistics, min_per_cell: float) -> NDArray[np.bool_]:
-    """Return which tables can answer at all."""
+    """Return which tables can give an answer at all."""
     vary = (found.seen_x > 1) & (found.seen_y > 1)
     cells = found.seen_x * found.seen_y * found.seen_z
     usable: NDArray[np.bool_] = (
@@ -57,7 +57,7 @@ def describe(
     df: NDArray[np.float64] | None = None,
     log_p: NDArray[np.float64] | None = None,
 ) -> ResultArrays:
-    """Return the results of tests on tables, with what all of them report.
+    """Return the results of tests on tables, with the quantities that all of them report.
 
     Cramér's V = √(X² / Σₛ nₛ(min(rₛ, cₛ)−1)) over strata with df > 0.
     """
@@ -128,7 +128,7 @@ class ThresholdTest(CounterTest):
         )
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
-        """What BIC would lose by the arc: df·ln n/2 − n·I."""
+        """What the arc would cost in BIC: df·ln n/2 − n·I."""
         assert results.df is not None
         penalty = results.df * np.log(np.maximum(results.n, 1)) / 2
         margins = settle_ties(penalty - results.n * results.statistic, penalty)

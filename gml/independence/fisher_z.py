@@ -45,7 +45,7 @@ class FisherZTest(PValueTest):
             n=n,
             sufficient=np.array([result.sufficient for result in results], dtype=bool),
             varies=np.ones(len(results), dtype=bool),
-            # Numbers have no strata; what is insufficient here is so for want of rows.
+            # Numbers have no strata; a result is insufficient here only if there are too few rows.
             strata=np.maximum(n, 1),
         )
 
@@ -67,7 +67,7 @@ class FisherZTest(PValueTest):
         return CIResult(z, None, float(log_p[0]), -0.5 * math.log(left.rest), n)
 
     def _products(self, columns: Sequence[int]) -> tuple[int, Sequence[Sequence[int]]]:
-        """n and the cross-products of some columns; those of all are kept if all have all rows."""
+        """n and the cross-products of some columns; those of all are kept if nothing is missing."""
         if not self._keeps:
             moments = self._counter.moments(columns)
             return moments.n, moments.cross

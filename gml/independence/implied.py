@@ -1,6 +1,6 @@
-"""The independences that a DAG implies, one for each pair without an edge.
+"""The independences that a DAG implies, one per pair without an edge.
 
-u ⟂ v | pa(v), where v is the later of the two in the name-smallest topological order: the pairwise
+u ⟂ v | pa(v), where v is the later of the two in the first topological order by name: the pairwise
 form of the ordered Markov property, from which all others follow (Verma & Pearl 1990).
 """
 
@@ -28,7 +28,7 @@ def implied_independences(graph: Graph) -> list[Independence]:
 
 
 def each_implied(graph: Graph) -> Iterator[Independence]:
-    """Yield the same one by one: there are as many as pairs without an edge."""
+    """Yield the same one by one: there is one per pair without an edge."""
     order = topological_order(graph)
     for later, v in enumerate(order):
         parents = tuple(sorted(graph.names[i] for i in graph.parents(v)))

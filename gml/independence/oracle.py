@@ -1,4 +1,4 @@
-"""d-separation in a known DAG as a test: what an infinite sample would say of a faithful one."""
+"""d-separation in a known DAG as a test: the answers of an infinite, faithful sample."""
 
 from __future__ import annotations
 

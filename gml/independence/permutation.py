@@ -2,8 +2,8 @@
 
 Tables with the margins of every stratum fixed are drawn from the law of a random relabelling; p =
 (1 + #{G* ≥ G − 10⁻⁹})/(B + 1), so that P(p ≤ a) ≤ a under independence. The random numbers are
-seeded by (seed, names of x, y and Z): neither row order, nor column order, nor threads, nor the
-other tests of a run change them. A B too small to reach α gives no result.
+seeded by (seed, names of x, y and Z), so that row order, column order, threads and the other tests
+of a run do not change them. If B is too small to reach α, there is no result.
 """
 
 from __future__ import annotations

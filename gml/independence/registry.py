@@ -23,7 +23,7 @@ ADJUSTMENTS = ("none", "bonferroni", "holm", "bh", "by")
 """How the p-values of many tests are adjusted (`gml.independence.multiplicity`)."""
 
 FOR_P_VALUES = ("alpha", "adjust")
-"""Parameters about a level, which mean nothing to a test without p-values."""
+"""Parameters that concern a level, and so mean nothing to a test without p-values."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -177,16 +177,16 @@ def make_test(
     >>> make_test("g", counter, permutations=99)
     Traceback (most recent call last):
         ...
-    gml.errors.UsageError: `permutations` does not go with `test='g'` (but permutation)
+    gml.errors.UsageError: `permutations` does not go with `test='g'` (only with permutation)
     """
     check_test(name, options)
     return TESTS[name](counter, threads=threads, **options)
 
 
 def check_test(name: str, given: Iterable[str]) -> None:
-    """Refuse a name that is no test's, and parameters that were given and mean nothing to it.
+    """Refuse an unknown test, and parameters that were given but mean nothing to it.
 
-    These are options of tests, and such as say how values become labels, or what is a small p.
+    These are options of tests, and those that say how values become labels or which p is small.
     """
     if name not in TESTS:
         raise UsageError(unknown_name("test", name, TESTS))
@@ -198,7 +198,7 @@ def check_test(name: str, given: Iterable[str]) -> None:
         if name not in fitting:
             raise UsageError(
                 f"{parameter(option)} does not go with {parameter('test', name)} "
-                f"(but {', '.join(fitting)})"
+                f"(only with {', '.join(fitting)})"
             )
 
 

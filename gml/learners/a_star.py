@@ -1,28 +1,28 @@
-"""The order of variables along which a DAG loses least, by A*, where sets of them are too many.
+"""The order of variables along which a DAG loses least, by A*, where there are too many sets.
 
-Yuan & Malone (2013, JAIR 48:23): an order is a way from no variable to all of them through sets of
-those that come first; a step adds x and costs what the best set of parents of x among them falls
-short of its best one at all. A* looks at the sets in the order of f: the cost so far, and what the
-others lose at least. For that the variables are in groups, and a table has for each group and each
-set of it the least that these lose if all variables of other groups are at hand (a static pattern
-database, their §5). No step makes f smaller, so that a set is looked at once.
+Yuan & Malone (2013, JAIR 48:23): an order is a path from no variable to all of them through sets of
+those that come first; a step adds x and costs the difference between the best parents of x among
+them and the best parents of x overall. A* visits the sets in the order of f: the cost so far plus
+the least that the other variables lose. For this the variables are in groups, and a table holds for
+each group and each of its subsets the least that these lose if all variables of other groups are
+available (a static pattern database, their §5). No step lowers f, so each set is visited once.
 
-Three things beside the paper keep the sets few:
+Three additions to the paper keep the number of sets small:
 
-- A variable whose best set of parents is at hand comes next, as that costs nothing and takes
+- A variable whose best set of parents is available comes next, as that costs nothing and takes
   nothing from the others (Karan & Zola 2016, IEEE Big Data).
-- An order to begin with, by moving one variable at a time (Alonso-Barba, de la Ossa & Puerta 2011,
-  ECSQARU) from here and from orders that differ somewhat from the best one. What cannot beat it is
-  never kept; most often it is the optimum, and the search proves that.
-- Of the variables that are left, draw y → x where y is in a set of parents that x may still want:
-  better than what is at hand, and without losing so much that the order cannot beat the best. A
-  strongly connected component of these that wants nothing of the others can come first, and only
-  its variables are tried next.
+- There is an order to begin with, found by moving one variable at a time (Alonso-Barba, de la Ossa
+  & Puerta 2011, ECSQARU) from the given order and from orders that differ somewhat from the best
+  one. What cannot beat it is never kept; most often it is the optimum, and the search proves that.
+- Among the remaining variables, draw y → x where y is in a set of parents that x may still want:
+  better than what is available, and without losing so much that the order cannot beat the best. A
+  strongly connected component that wants nothing from the others can come first, and only its
+  variables are tried next.
 
 Groups begin as clusters of variables that lose much without one another; variables change groups
-as long as that raises the bound of all, of which the search by moves gives a quick estimate. The
-order found does not depend on the order of columns: variables come by name, and random moves from
-one seed.
+as long as that raises the overall bound, which the search by moves estimates quickly. The order
+found does not depend on the order of columns: variables are sorted by name, and random moves come
+from one seed.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _EXPANSIONS_PER_CALL = 20_000
 _ROUNDS = 300
 _LEAST_STATES = 4096
 _BYTES_PER_STATE = 36
-# A set of parents and its score: in the lists, those of the groups, and on the way there.
+# Bytes of a set of parents and its score: in the lists, in those of the groups, and in between.
 _BYTES_PER_SET = 64
 
 
 @dataclass(frozen=True)
 class FoundOrder:
-    """An order, by positions; whether it is the best, and whether there was no room to say so."""
+    """An order, by positions; whether it is proved best, and whether memory ran out before that."""
 
     order: list[int]
     best: bool
@@ -68,10 +68,10 @@ def search_order(
     room: int,
     deadline: Deadline,
 ) -> FoundOrder:
-    """Look for the best order of variables that have these sets of parents, the best ones first.
+    """Look for the best order of variables with these sets of parents, the best sets first.
 
-    It begins with the order `first`, along which there is a DAG; `room` is the bytes that the
-    search may take.
+    It begins with the order `first`, along which there is a DAG; `room` is the number of bytes
+    that the search may take.
     """
     m = len(sets)
     lists = _Lists(sets, units)
@@ -106,7 +106,7 @@ def search_order(
 
 
 def packed(sets: Sets, variables: Sequence[int]) -> Sets:
-    """The sets with bit k for the k-th of some variables."""
+    """Renumber sets so that bit k stands for the k-th of some variables."""
     found = np.zeros(len(sets), dtype=np.uint64)
     for k, x in enumerate(variables):
         found |= (sets >> np.uint64(x) & np.uint64(1)) << np.uint64(k)
@@ -129,7 +129,7 @@ class _Lists:
         return len(self._sets)
 
     def of_group(self, group: Sequence[int]) -> _Lists:
-        """The variables of a group, when all others are at hand."""
+        """The sets of a group, when all other variables are available."""
         sets, units = [], []
         for x in group:
             inside = packed(self._sets[x], group)
@@ -140,7 +140,7 @@ class _Lists:
         return _Lists(sets, units)
 
     def to_go(self, sizes: Sequence[int]) -> NDArray[np.uint64]:
-        """What each set of a group of neighbours loses at least when it is left, for all groups."""
+        """The least that each set of a group loses when it is what remains, for all groups."""
         losses = np.empty(sum(1 << size for size in sizes), dtype=np.uint64)
         first, at = 0, 0
         for size in sizes:
@@ -152,7 +152,7 @@ class _Lists:
         return losses
 
     def order_along(self, path: Sequence[int]) -> list[int]:
-        """The best order that goes through sets of variables as the search does."""
+        """The best order, through sets of variables as the search visits them."""
         order: list[int] = []
         before = 0
         for goal in [*path, (1 << len(self)) - 1]:
@@ -171,7 +171,7 @@ class _Lists:
         return min(way for way in ways if before | _bits(way[1]) == goal)[1]
 
     def _free_ones(self, before: int) -> list[int]:
-        """Those whose best set is at hand, and those for which it is then."""
+        """Add the variables whose best set is available, and those for which it then becomes so."""
         found: list[int] = []
         while True:
             new = [
@@ -190,7 +190,7 @@ class _Lists:
 
 
 class _StartingOrder:
-    """A good order: the best of moves from others that differ from the best one so far."""
+    """A good order: the best one reached by moves from variations of the best so far."""
 
     def __init__(self, lists: _Lists, first: Sequence[int], deadline: Deadline) -> None:
         m = len(lists)
@@ -210,7 +210,7 @@ class _StartingOrder:
 
 
 class _Groups:
-    """Variables in groups of a limited size, so that the sum of what each loses is large."""
+    """Put variables into groups of limited size, so that the sum of the groups' losses is large."""
 
     def __init__(
         self, sets: Sequence[Sets], units: Sequence[Units], order: Sequence[int], limit: int
@@ -228,7 +228,7 @@ class _Groups:
         self.found = self._moved(max(starts, key=lambda groups: sum(map(self._bound, groups))))
 
     def _bound(self, group: Sequence[int]) -> int:
-        """About what a group loses at least: never less than that."""
+        """An estimate of the least that a group loses, never too low."""
         key = tuple(sorted(group))
         if key not in self._bounds:
             order = [key.index(x) for x in self._order if x in key]
@@ -242,7 +242,7 @@ class _Groups:
         return self._bounds[key]
 
     def _moved(self, groups: list[list[int]]) -> list[list[int]]:
-        """Variables change groups as long as the sum of bounds grows."""
+        """Move variables between groups as long as the sum of bounds grows."""
         group_of = {x: k for k, group in enumerate(groups) for x in group}
         idle, x = 0, 0
         while idle < len(group_of):
@@ -266,7 +266,7 @@ class _Groups:
 
 
 def _needs(sets: Sequence[Sets], units: Sequence[Units]) -> NDArray[np.float64]:
-    """What each variable, one per row, loses without each other one."""
+    """What each variable (one per row) loses without each other one."""
     m = len(sets)
     needs = np.zeros((m, m))
     for x in range(m):
@@ -277,7 +277,7 @@ def _needs(sets: Sequence[Sets], units: Sequence[Units]) -> NDArray[np.float64]:
 
 
 def _clusters(weights: NDArray[np.float64], limit: int) -> list[list[int]]:
-    """Join the two groups of the largest sum of weights between them, as long as they fit."""
+    """Join the two groups with the largest sum of weights between them, as long as they fit."""
     links = weights.copy()
     groups = [[x] for x in range(len(weights))]
     while True:
@@ -293,10 +293,10 @@ def _clusters(weights: NDArray[np.float64], limit: int) -> list[list[int]]:
 
 
 def _limit_of_groups(m: int, room: int) -> int:
-    """How large groups may be so that their tables fit; 0 when none do."""
+    """The largest groups whose tables fit; 0 if none do."""
     for limit in range(min(m, _LARGEST_GROUP), 0, -1):
         slices = 8 * limit << min(limit, _LOW_BITS)
-        # As large as can be, so many groups take most.
+        # Groups of the largest size take the most memory.
         if (8 * -(-m // limit) << limit) + slices <= room:
             return limit
     return 0

@@ -1,21 +1,21 @@
-"""One graph from many, or from the probabilities of edges: how sure each edge is.
+"""One graph from many, or from the probabilities of edges: how certain each edge is.
 
-`strength` of an edge is the share of graphs with the adjacency, `direction` of a → b the share of
-a → b plus half the share of a — b among those, `undirected` the share of a — b among them. The
-averaged graph has the adjacencies of strength at least a threshold; its colliders are weighed by
-their log odds and directed as in PC, so that it is always a valid graph.
+The `strength` of an edge is the share of graphs with the adjacency; the `direction` of a → b is the
+share of a → b plus half the share of a — b among those; `undirected` is the share of a — b among
+them. The averaged graph has the adjacencies whose strength reaches a threshold; its colliders are
+weighed by their log odds and directed as in PC, so that it is always a valid graph.
 
 Over graphs, the log odds of a collider are ln (c + ½)/(m − c + ½) for c colliders in the m graphs
-in which the triple is there and unshielded. Where only the probability of each edge is known, the
-two edges x → k and y → k, given that they are there, are taken as independent: c is the product of
-their directions. No DAG in which x — k — y is no collider has both, so that their directions add up
-to 1 at most and c to ¼: if all the probability is on one equivalence class, its CPDAG comes out.
+in which the triple exists and is unshielded. Where only the probability of each edge is known, the
+two edges x → k and y → k, given that they exist, are treated as independent: c is the product of
+their directions. No DAG in which x — k — y is not a collider has both, so their directions add up
+to at most 1 and c is at most ¼: a class that has all the probability gives its CPDAG.
 
-The default threshold of graphs is the one of Scutari & Nagarajan (2013, Artif. Intell. Med.
+The default threshold for graphs is that of Scutari & Nagarajan (2013, Artif. Intell. Med.
 57:207): the distribution function of the strengths is compared with that of a set of pairs that
 have strength 0 or 1; the share t of the former that minimises the L1 distance is the median of the
 distribution function's values over [0, 1]; pairs above the t-quantile of the strengths are edges.
-That of probabilities is ½: the graph with the most probable answer for each pair.
+For probabilities it is ½: the graph with the most probable answer for each pair.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SURE = 1e-12
-# Marks in the order of names, and what is compared with them.
+# Matrices of marks in the order of names, and those compared with them.
 _MARK_BYTES = 6
 
 
 class Pair(NamedTuple):
     """The shares of x → y, y → x and x — y; `adjacent` is their sum.
 
-    DAGs have no undirected edges: `undirected` is then None.
+    DAGs have no undirected edges, so `undirected` is then None.
     """
 
     x: str
@@ -61,7 +61,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Shares:
-    """How much of a total has a pair adjacent, directed i → j, or undirected; in name order."""
+    """How much of a total has each pair adjacent, directed i → j, or undirected; in name order."""
 
     names: tuple[str, ...]
     adjacent: NDArray[np.float64]
@@ -105,7 +105,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Averaged:
-    """The averaged graph, a consistent extension of it, and what it was made of."""
+    """The averaged graph, a consistent extension of it, and what it was made from."""
 
     graph: Graph
     dag: Graph = field(repr=False)
@@ -113,7 +113,7 @@ class Averaged:
     triples: tuple[WeighedTriple, ...] = field(repr=False)
     shares: Shares = field(repr=False)
     complete: bool = True
-    """Whether there was time for all that was to be averaged."""
+    """Whether there was time for everything that was to be averaged."""
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame with a row for each pair: the shares of its edges."""
@@ -123,7 +123,7 @@ class Averaged:
 
     @property
     def replicates(self) -> int:
-        """How many graphs were averaged."""
+        """The number of graphs that were averaged."""
         return int(self.shares.total)
 
 
@@ -163,7 +163,7 @@ def average_probabilities(
     threshold: float = 0.5,
     knowledge: Knowledge | None = None,
 ) -> Averaged:
-    """Average DAGs of which only the probability of each edge i → j is known.
+    """Average DAGs when only the probability of each edge i → j is known.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def _log_odds(adjacent: NDArray[np.bool_], arrows: NDArray[np.bool_], triple: Tr
 
 
 def data_driven_threshold(strengths: NDArray[np.float64]) -> float:
-    """Return the least strength of an edge by Scutari & Nagarajan.
+    """Return the threshold of strength by Scutari & Nagarajan.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def data_driven_threshold(strengths: NDArray[np.float64]) -> float:
         return 1.0
     steps, counts = np.unique(strengths, return_counts=True)
     share = np.cumsum(counts) / len(strengths)
-    # The distribution function over [0, 1]: its values, and how long it keeps each.
+    # The distribution function over [0, 1]: its values, and the lengths over which it has them.
     knots = np.concatenate([[0.0], steps, [1.0]])
     values = np.concatenate([[0.0], share])
     lengths = np.diff(knots)

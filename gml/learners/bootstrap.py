@@ -1,11 +1,11 @@
 """Graphs learned on many samples of the rows: half-samples or the bootstrap.
 
-G on a bootstrap sample behaves like 2χ² under independence, so that learners that test use
-complementary half-samples instead: the rows are split in two at random, without replacement, and
-both halves are learned from (Shah & Samworth 2013, J. R. Stat. Soc. B 75:55). Learners by a score
-use the bootstrap: as many rows as there are, with replacement (Friedman, Goldszmidt & Wyner 1999,
-UAI). Both draw over the sorted distinct rows with their counts: the order of rows does not change
-them. `gml.learners.averaging` makes one graph of the many.
+G on a bootstrap sample behaves like 2χ² under independence, so learners that test use complementary
+half-samples instead: the rows are split in two at random, without replacement, and both halves are
+learned from (Shah & Samworth 2013, J. R. Stat. Soc. B 75:55). Learners with a score use the
+bootstrap: as many rows as there are, with replacement (Friedman, Goldszmidt & Wyner 1999, UAI).
+Both draw from the sorted distinct rows with their counts, so the order of rows does not matter.
+`gml.learners.averaging` makes one graph of the many.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterato
     rows, counts = distinct_rows(dataset)
     n = require_splittable(counts, 2)
     for replicate in range(replicates):
-        # Drawn anew for the complement: it costs less than to keep it.
+        # Drawn again for the complement, which costs less than keeping it.
         rng = _stream(seed, replicate // 2)
         half = rng.multivariate_hypergeometric(counts, n // 2)
         yield resampled(dataset, rows, half if replicate % 2 == 0 else counts - half)
 
 
 def bootstrap_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
-    """Yield samples of as many rows, drawn with replacement."""
+    """Yield samples of as many rows as there are, drawn with replacement."""
     rows, counts = distinct_rows(dataset)
     n = int(counts.sum())
     if n == 0:
@@ -58,7 +58,7 @@ def learn_replicates(
     threads: int | None = None,
     deadline: Deadline | None = None,
 ) -> list[Graph]:
-    """Learn a graph from each sample, several at a time; at the deadline those that are ready.
+    """Learn a graph from each sample, several at a time; at the deadline return those ready.
 
     `learn` returns None when it could not finish in time.
     """

@@ -1,4 +1,4 @@
-"""What every learner checks of what it is given."""
+"""What every learner checks in its input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Know
 
 
 def require_not_negative(**given: int | None) -> None:
-    """Refuse a number below 0, by the name of its parameter."""
+    """Refuse a number below 0, naming its parameter."""
     for name, value in given.items():
         if value is not None and value < 0:
             raise UsageError(f"{parameter(name)} must be 0 or more, not {value}")

@@ -5,12 +5,12 @@ loglik(T) − loglik(empty) = n Σ_{(x,y) ∈ T} I(x; y) (their equation 10). TA
 Goldszmidt 1997) is the same with I(x; y | class), plus edges from the class to every attribute.
 
 `prune="bic"` maximises Σ (I − df·ln n/2n) over forests: Kruskal on the penalised weights, positive
-ones only; df counts the levels seen, as the tests do. `prune="g"` keeps to pairs that the G test
+ones only; df counts the levels seen, as the tests do. `prune="g"` keeps only pairs that the G test
 calls dependent. Miller–Madow corrects each entropy by (K−1)/2n, K the cells seen, hence I by
 −(K_xy − K_x − K_y + 1)/2n.
 
-Weights are compared as n·I rounded to 2⁻²⁰ nats; ties go by the pair of names, smaller first, in
-code point order. A column with one level seen stays isolated.
+Weights are compared as n·I rounded to 2⁻²⁰ nats; ties go to the pair of names that comes first in
+code point order. A column in which only one level occurs stays isolated.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def chow_liu(
     directed
         Whether to direct the tree at all.
     estimator
-        Of the mutual information: `ml` or `miller-madow`.
+        Estimator of the mutual information: `ml` or `miller-madow`.
     prune
         `none` for a tree; `bic` or `g` (at `alpha`, with the degrees of freedom `df`) for a forest.
     class_variable
@@ -86,9 +86,9 @@ def chow_liu(
         if name is not None and name not in names:
             raise UsageError(unknown_name("column", name, names))
     if class_variable is not None and root == class_variable:
-        raise UsageError("the root is one of the attributes, not the class")
+        raise UsageError("the root must be one of the attributes, not the class")
     if class_variable is not None and not directed:
-        raise UsageError("a TAN model is directed")
+        raise UsageError("a TAN model is always directed")
     if counter.missing:
         raise UsageError(
             "pairs counted on different rows cannot be compared: use "
@@ -96,7 +96,7 @@ def chow_liu(
         )
     if counter.n == 0:
         raise CannotAnswer("no rows are left")
-    # Refused now rather than when all pairs have been weighed.
+    # Refused now rather than after all pairs have been weighed.
     require_marks(len(names))
     attributes = sorted(
         (j for j, name in enumerate(names) if name != class_variable), key=names.__getitem__
@@ -144,8 +144,8 @@ def _best_tree(
 ) -> dict[tuple[int, int], float]:
     """Return the edges, as positions among the nodes, and the mutual information of each.
 
-    Pairs come in blocks, each of which leaves the edges of the forest so far: memory grows with the
-    number of nodes, not of pairs.
+    Pairs come in blocks, each of which leaves the edges of the forest so far, so that memory grows
+    with the number of nodes, not of pairs.
     """
     rows = columns = np.empty(0, dtype=np.int64)
     mi = keys = np.empty(0)

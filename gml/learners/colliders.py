@@ -1,4 +1,4 @@
-"""Which unshielded triples x — k — y of a skeleton are colliders, and how sure that is.
+"""Which unshielded triples x — k — y of a skeleton are colliders, and how certain that is.
 
 Each rule gives every triple a weight w: above 0 a collider, below 0 not, 0 undecided; |w|, in nats,
 is what a contradiction with other triples has to outweigh. Margins are ln p − ln α (see
@@ -6,7 +6,7 @@ is what a contradiction with other triples has to outweigh. Margins are ln p −
 
 - `max-p` (Ramsey 2016, arXiv:1610.00378): all sets of neighbours of x or y in the skeleton are
   tested; w = largest margin without k − largest margin with k, over these sets and the first that
-  separated the pair. Where there is no set of one sort its margin is 0: that of a p-value at α.
+  separated the pair. Where there is no set of one kind, its margin is 0, that of a p-value at α.
 - `sepset` (Spirtes, Glymour & Scheines 2000): a collider iff k is not in the first separating set.
 - `conservative` (Ramsey, Zhang & Spirtes 2006): the same sets; a collider iff no separating one
   has k, not one iff all have it, else undecided.
@@ -32,16 +32,16 @@ from gml.learners.skeleton import Asker, Skeleton, blocks
 from gml.progress import Deadline, reporter
 from gml.scores.base import RESOLUTION, rounded
 
-# Weights are rounded, so that last bits never decide, and finite, so that their sums are.
+# Weights are rounded, so that last bits never decide, and finite, so that their sums are too.
 _LARGEST = 2.0**30
-# Sets that wait to be summed up.
+# The most sets that wait to be summed up.
 _MOST_SETS = 1 << 20
 
 Pair = tuple[int, int]
 
 
 class Weighed(NamedTuple):
-    """Weights of the triples, the tests that took, and whether there was time for all."""
+    """Weights of the triples, the number of tests, and whether there was time for all."""
 
     weights: dict[Triple, float]
     tests: int
@@ -50,7 +50,7 @@ class Weighed(NamedTuple):
 
 @dataclass
 class _Evidence:
-    """What the sets of a pair say of one k: best margin and number of separating sets, by sort."""
+    """What the sets of a pair say about one k: best margin, number of separating sets, by kind."""
 
     best_with: float | None = None
     best_without: float | None = None
@@ -83,7 +83,7 @@ def weigh_triples(
     max_cond: int | None,
     deadline: Deadline,
 ) -> Weighed:
-    """Weigh the unshielded triples; without the time for more, by their first separating sets."""
+    """Weigh the unshielded triples; if time runs out, by their first separating sets."""
     triples = unshielded_triples(skeleton.adjacent)
     between: dict[Pair, list[int]] = {}
     wanted = np.zeros_like(skeleton.adjacent)
@@ -124,7 +124,7 @@ def _by_most(evidence: _Evidence) -> float:
     return max(RESOLUTION, rounded(evidence.best_without or 0.0))
 
 
-# Of the one set that `sepset` looks at, all is most.
+# `sepset` looks at one set only, for which all and most are the same.
 _DECISIONS = {
     "max-p": _by_largest_p,
     "sepset": _by_most,
@@ -154,18 +154,18 @@ class _Search:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Start again."""
         self.evidence = {
             pair: {k: _Evidence() for k in nodes} for pair, nodes in self._between.items()
         }
 
     def add(self, pair: Pair, given: NDArray[np.int32], margins: NDArray[np.float64]) -> None:
-        """Take sets of a pair into account, one per row, filled up with -1."""
+        """Take sets of a pair into account, one per row, padded with -1."""
         for k, evidence in self.evidence[pair].items():
             evidence.add((given == k).any(axis=1), margins)
 
     def test_sets_among_neighbours(self, max_cond: int | None) -> None:
-        """Test all sets of neighbours in the skeleton, of every size that it was tested at."""
+        """Test all sets of neighbours in the skeleton, of every size at which it was tested."""
         pairs = list(self._between)
         array = np.array(pairs, dtype=np.int32).reshape(-1, 2)
         waiting = _Waiting(self, pairs)
@@ -210,7 +210,7 @@ class _Waiting:
             self.sum_up()
 
     def sum_up(self) -> None:
-        """Hand all that waits over to the search."""
+        """Hand everything that waits over to the search."""
         if not self._parts:
             return
         widest = max(given.shape[1] for _, given, _ in self._parts)

@@ -1,26 +1,26 @@
 """The DAG of the highest score, by dynamic programming over sets of variables or by A*.
 
 Silander & Myllymäki (2006, UAI): an optimal DAG has a sink, whose parents are the best within the
-rest, and without it is an optimal DAG of the rest. So best(T) = max over x in T of best(T∖x) + the
-best set of parents of x within T∖x, for all 2^m sets T of m variables; the kernel works through
-them in slices, for which alone the best sets of parents are kept. Where m is large, A* looks for
-the best order among fewer sets (`gml.learners.a_star`), and gives way to the above where it
-would take more memory.
+rest, and without that sink it is an optimal DAG of the rest. So best(T) = max over x in T of
+best(T∖x) + the best set of parents of x within T∖x, for all 2^m sets T of m variables; the kernel
+works through them in slices, and keeps the best sets of parents for one slice only. Where m is
+large, A* looks for the best order among fewer sets (`gml.learners.a_star`), and gives way to the
+above where it would take more memory.
 
 Before that the problem is taken apart (Fan, Malone & Yuan 2014, UAI). Draw y → x wherever y is in a
-set of parents that x may want (`parent_sets.py`). No DAG of these sets has a cycle through
-two strongly connected components, so that each is solved by itself: its variables take what they
-want of the components above. What is left of the sets within a component may fall apart again.
+set of parents that x may want (`parent_sets.py`). No DAG of these sets has a cycle through two
+strongly connected components, so each is solved on its own: its variables take what they want from
+the components above. What is left of the sets within a component may fall apart again.
 
-Scores are whole numbers of units of 2⁻²⁰ nats here. Ties: of several sinks the first by name, then
-of several sets of parents the smallest, then the first in the order of names. A* finds an order of
-its own, so that of DAGs with the very same score it may return another one. If the score is the
-same for equivalent DAGs, the result is the DAG that stands for the class of the optimum
-(`gml.graph.equivalence`), so that the rounding does not choose within a class.
+Scores are whole numbers of units of 2⁻²⁰ nats here. Ties go to the first of several sinks by name,
+then to the smallest of several sets of parents, then to the first in the order of names. A* finds
+an order of its own, so among DAGs with exactly the same score it may return another one. If the
+score is the same for equivalent DAGs, the result is the DAG that stands for the class of the
+optimum (`gml.graph.equivalence`), so that the rounding does not choose within a class.
 
-At the deadline the sets that were scored are what there is, and what was not solved yet is put into
-an order greedily: last comes the variable that loses least by having to do with the rest. A* has
-the best order that it met.
+At the deadline only the sets scored so far are used, and variables that are not solved yet are
+ordered greedily: last comes the one that loses least if all the others may be its parents. A*
+returns the best order that it has met.
 """
 
 from __future__ import annotations
@@ -53,26 +53,26 @@ from gml.progress import Deadline, reporter
 from gml.resources import budget_in_force, format_size
 from gml.scores.base import Score, as_score, total
 
-# The climb when the time was up.
+# The climb after time has run out.
 _TABU, _RESTARTS = 15, 5
 _LOW_BITS = 14
 _SETS_PER_CALL = 1 << 20
 _BYTES_PER_SET = 9
-# All sets of so many variables are soon done: where lists are dense, no search is faster.
+# All sets of this many variables are soon done: where lists are dense, no search is faster.
 _FEW = 25
 # Lists longer than this are not searched for sets that others make superfluous.
 _MOST_COMPARED = 4096
 _HINT = (
-    f"; limit {parameter('max_parents')}, use fewer columns, say more by {parameter('tiers')}, or "
+    f"; limit {parameter('max_parents')}, use fewer columns, give {parameter('tiers')}, or "
     "search with gml ges"
 )
 
 
 @dataclass(frozen=True)
 class ExactResult(SearchResult):
-    """The optimum; how many sets of parents were worth having, and the parts that were solved.
+    """The optimum; the number of sets of parents worth having, and the parts that were solved.
 
-    `components` has the sizes of the parts of over one variable, the largest first.
+    `components` has the sizes of the parts with more than one variable, the largest first.
     """
 
     kept: int = 0
@@ -94,13 +94,13 @@ def exact(
     score : Score
         Any object with `names` and `local`.
     max_parents : int, optional
-        Most parents of a node.
+        The most parents that a node may have.
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers.
     max_memory : int, optional
-        Bytes for sets of parents and of variables; half of what is free.
+        Bytes for sets of parents and of variables; by default half of what is free.
     deadline : Deadline, optional
-        When to stop with what is there; the result is then not `complete`.
+        When to stop with the best so far; the result is then not `complete`.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def exact(
     dag = Graph.from_edges(score.names, edges, kind="dag")
     complete = found.complete and not solver.interrupted
     if not complete:
-        # Lists that are cut short make a poor graph; a climb of a second makes a better one.
+        # Lists that are cut short make a poor graph; a climb of one second makes a better one.
         limits: dict[str, Any] = {"max_parents": max_parents, "knowledge": knowledge}
         climbed = hill_climb(score, **limits, tabu=_TABU, restarts=_RESTARTS)
         dag = climbed.dag if climbed.score > total(score, dag) else dag
@@ -143,7 +143,7 @@ def exact(
 class _Part:
     """Some variables, and the sets of parents of each among them: the best come first.
 
-    `whole[x]` has with each set the set of all parents that it is a part of.
+    `whole[x]` holds, for each set, the full set of parents that it is a part of.
     """
 
     variables: tuple[int, ...]
@@ -152,7 +152,7 @@ class _Part:
     whole: tuple[Sets, ...]
 
     def within(self, inside: int) -> _Part:
-        """The part of these variables; sets that another makes superfluous are left out."""
+        """The part with these variables; sets that another makes superfluous are left out."""
         chosen = [k for k, x in enumerate(self.variables) if inside >> x & 1]
         kept = [self._within(k, inside) for k in chosen]
         return _Part(
@@ -179,7 +179,7 @@ class _Part:
         return np.array(kept, dtype=np.int64)
 
     def components(self) -> list[int]:
-        """The strongly connected components of who may be a parent of whom."""
+        """The strongly connected components of the graph of possible parents."""
         wanted = {
             x: int(np.bitwise_or.reduce(sets))
             for x, sets in zip(self.variables, self.sets, strict=True)
@@ -217,7 +217,7 @@ class _Solver:
                 whole.append(part)
             else:
                 waiting += [part.within(component) for component in components]
-        # The largest first: what cannot be solved is said at once.
+        # The largest first, so that a part that cannot be solved is reported at once.
         for part in sorted(whole, key=lambda part: (-len(part.variables), part.variables)):
             self._solve_whole(part)
         return self._parents
@@ -237,7 +237,7 @@ class _Solver:
         self._parents[part.variables[k]] = int(part.whole[k][rows[0]])
 
     def _best_order(self, part: _Part) -> list[int]:
-        """Positions in the part, each behind its parents."""
+        """Positions in the part, each after its parents."""
         if self._deadline.passed:
             self.interrupted = True
             return self._greedy_order(part)
@@ -251,7 +251,7 @@ class _Solver:
             [packed(sets, part.variables) for sets in part.sets],
             part.units,
             self._greedy_order(part),
-            # To look at all sets is better than a search that keeps many of them.
+            # Looking at all sets is better than a search that keeps many of them.
             room=bytes_for_all // 4 if fits else max(0, room),
             deadline=self._deadline,
         )
@@ -259,7 +259,7 @@ class _Solver:
             return self._order_by_all_sets(part)
         if found.no_room:
             raise CannotAnswer(
-                f"a search of the best order of {m} variables that depend on one another takes "
+                f"a search for the best order of {m} variables that depend on one another takes "
                 f"more than {parameter('max_memory')} allows ({format_size(self._budget)}){_HINT}"
             )
         reporter().note(f"{found.expanded:,} sets of {m} variables were looked at by A*")
@@ -314,7 +314,7 @@ class _Solver:
                     losses.append((first[x] - int(part.units[k][rows[0]]), k))
             if not losses:
                 raise CannotAnswer(
-                    f"{parameter('max_seconds')} was over before a DAG was found that the score "
+                    f"{parameter('max_seconds')} ran out before a DAG was found that the score "
                     f"does not exclude{self._of(part)}"
                 )
             _, sink = min(losses)
@@ -324,7 +324,7 @@ class _Solver:
 
 
 def _best_first(sets: Sets, units: Units) -> NDArray[np.int64]:
-    """Order by score, then fewer members, then the order of names; what cannot be is left out."""
+    """Order by score, then by size, then by names; impossible sets are left out."""
     reverse = np.zeros(len(sets), dtype=np.uint64)
     for j in range(64):
         reverse |= (sets >> np.uint64(j) & np.uint64(1)) << np.uint64(63 - j)
@@ -336,7 +336,7 @@ def _best_first(sets: Sets, units: Units) -> NDArray[np.int64]:
 def strong_components(parents: dict[int, int]) -> list[int]:
     """Return the strongly connected components, as bits, of a graph given by parents, as bits.
 
-    Parents that have no entry are left out of account. In order of their first node.
+    Parents without an entry are ignored. Components are in the order of their first node.
 
     Examples
     --------

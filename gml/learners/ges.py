@@ -3,7 +3,7 @@
 Chickering (2002, JMLR 3:507): from the class without edges the best valid *insertion* is made until
 none gains, then the best *deletion*; Hauser & Bühlmann (2012, JMLR 13:2409, section 4) add the best
 *turning* of an edge. The phases are repeated until none of them gains; `gml.learners.ges_operators`
-has their operators. With a score that is consistent and equivalent the limit of the first two is
+has their operators. With a consistent and equivalent score, the limit of the first two phases is
 the true class.
 
 Knowledge: the search is over the classes with at least one DAG that respects it, from the class of
@@ -67,25 +67,25 @@ def ges(
     Parameters
     ----------
     score : Score
-        Any object with `names` and `local(child, parents)`; it has to be score equivalent.
+        Any object with `names` and `local(child, parents)`; it must be score equivalent.
     phases : sequence of {"forward", "backward", "turning"}
         Repeated in this order until none of them gains.
     max_parents : int, optional
-        Most parents of a node in the DAGs the search goes through; the limit is then no longer the
-        true class.
+        The most parents of a node in the DAGs that the search visits; the limit is then no longer
+        the true class.
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers; the result is then the maximally oriented PDAG.
     restarts, perturb : int
-        How often to begin anew, after how many random changes of an edge in the best class; by
-        default a number drawn each time, up to that of the variables.
+        How often to start again, and after how many random changes of an edge in the best class;
+        by default a number drawn each time, up to the number of variables.
     seed : int
-        Of the random changes.
+        Seed of the random changes.
     max_memory : int, optional
-        Bytes of local scores that are kept, at most.
+        The most bytes of local scores to keep.
     deadline : Deadline, optional
         When to stop with the best class so far.
     trace : callable, optional
-        Gets every Step; its other nodes are the clique that points to the target.
+        Called with every Step, whose other nodes are the clique that points to the target.
 
     Examples
     --------

@@ -14,10 +14,10 @@ clique C of Ne that points to y, and all others of Ne become children of y:
   y).
 
 In the papers T is C ∖ N and H is N ∖ C. The gains of a target are kept until its parents, its
-neighbours or the edges of these change; whether a path is in the way is looked at only for the
+neighbours or the edges of these change; whether a path is in the way is checked only for the
 operator that would be next.
 
-Ties go to the operator that is first by the names of x and of y, then to the clique whose last
+Ties go to the operator that comes first by the names of x and y, then to the clique whose last
 member comes first.
 """
 
@@ -39,12 +39,12 @@ from gml.progress import Deadline
 Family = tuple[int, int]
 """A child and its parents."""
 
-# Scores asked for at a time: many, and not so many that time or room run out unseen.
+# Scores requested at a time: many, but not so many that time or memory runs out unnoticed.
 _BLOCK = 1 << 15
 
 
 class Classes(Protocol):
-    """The classes to search; nodes that may or must be adjacent to each node."""
+    """The classes to search; which nodes may or must be adjacent to each node."""
 
     max_parents: int
     may_be_adjacent: list[int]
@@ -70,7 +70,7 @@ class Operator(NamedTuple):
 class Phase(ABC):
     """The operators of one kind: those of each target that gain, the best first.
 
-    They are kept with what of the graph they depend on.
+    They are kept together with the part of the graph that they depend on.
     """
 
     name = ""
@@ -105,7 +105,7 @@ class Phase(ABC):
         return None
 
     def _refresh(self, graph: EssentialGraph) -> None:
-        """Find anew the operators of the targets around which the graph has changed."""
+        """Find the operators again for the targets around which the graph has changed."""
         seen = {y: self._sees(graph, y) for y in range(len(graph.dag))}
         found: dict[int, list[Operator]] = {
             y: [] for y, what in seen.items() if self._seen.get(y) != what
@@ -130,7 +130,7 @@ class Phase(ABC):
             yield block
 
     def _size_of_candidate(self, graph: EssentialGraph) -> int:
-        """Scores that a candidate asks for, at most."""
+        """The most scores that a candidate needs."""
         return 4
 
     @abstractmethod
@@ -151,7 +151,7 @@ class Phase(ABC):
 
     @abstractmethod
     def _sees(self, graph: EssentialGraph, y: int) -> tuple[int, ...]:
-        """What of the graph the operators of a target and their gains depend on."""
+        """The part of the graph that the operators of a target and their gains depend on."""
 
     def _is_valid(self, graph: EssentialGraph, operator: Operator) -> bool:
         """Whether no path is in the way."""
@@ -163,7 +163,7 @@ class Phase(ABC):
 
     @abstractmethod
     def move(self, graph: EssentialGraph, operator: Operator) -> str:
-        """What an operator does to its edge, in a word."""
+        """What an operator does to its edge, in one word."""
 
 
 class Forward(Phase):
@@ -189,7 +189,7 @@ class Forward(Phase):
                 yield Operator(-int(gains[k]), int(at[k]), y, clique)
 
     def _candidates(self, graph: EssentialGraph, y: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield y, its other parents then, the nodes x that can be one more, and the clique."""
+        """Yield y, its other parents afterwards, the nodes x that can be added, and the clique."""
         apart = self._classes.may_be_adjacent[y] & ~graph.adjacent[y]
         if not apart:
             return
@@ -216,12 +216,12 @@ class Forward(Phase):
         return dag
 
     def move(self, graph: EssentialGraph, operator: Operator) -> str:
-        """What an operator does to its edge, in a word."""
+        """What an operator does to its edge, in one word."""
         return "insert"
 
 
 Change = tuple[Operator, list[Family], list[Family]]
-"""An operator without its gain, and the families that come and go with it."""
+"""An operator without its gain, and the families that it adds and removes."""
 
 
 class _ByFamilies(Phase):
@@ -266,7 +266,7 @@ class Backward(_ByFamilies):
         return dag
 
     def move(self, graph: EssentialGraph, operator: Operator) -> str:
-        """What an operator does to its edge, in a word."""
+        """What an operator does to its edge, in one word."""
         return "delete"
 
 
@@ -322,5 +322,5 @@ class Turning(_ByFamilies):
         return dag
 
     def move(self, graph: EssentialGraph, operator: Operator) -> str:
-        """What an operator does to its edge, in a word."""
+        """What an operator does to its edge, in one word."""
         return "turn" if graph.children[operator.y] >> operator.x & 1 else "direct"

@@ -1,10 +1,10 @@
 """Greedy search over DAGs: add, delete or reverse an edge, with a tabu list and restarts.
 
-From a start the move with the largest gain is made until none gains (Heckerman, Geiger & Chickering
-1995, section 7). A move touches one family, a reversal two. With `change[x, y]` what it gains to
-put x into the parents of y, or to take it out, the gain of adding or deleting x → y is
-`change[x, y]` and that of reversing it `change[x, y] + change[y, x]`; so after a move only the
-columns of the one or two children it touched are scored anew.
+From a start, the move with the largest gain is made until none gains (Heckerman, Geiger &
+Chickering 1995, section 7). A move touches one family, a reversal two. If `change[x, y]` is the
+gain of adding x to the parents of y, or of removing it, then adding or deleting x → y gains
+`change[x, y]`, and reversing it gains `change[x, y] + change[y, x]`; so after a move only the
+columns of the one or two children that it touched are scored again.
 
 With a tabu list (Glover 1986) the best move is made even at a loss, until `tabu` moves have found
 nothing better; the edges of the last `tabu` moves are left alone, unless that gives the best graph
@@ -12,9 +12,9 @@ so far. A restart makes `perturb` random moves from the best graph and climbs ag
 search).
 
 With an equivalent score x → y and y → x often gain the same, and which of them comes first decides
-where the climb ends. Of the two the one is added after which another parent of its child gains
-more. Other ties go to the edge that is first by the names of source and target, then to adding
-before deleting before reversing. So names matter little, and the order of columns never.
+where the climb ends. Of the two, the one is added after which another parent of its child gains
+more. Other ties go to the edge that comes first by the names of source and target, then to adding
+before deleting before reversing. So names matter little, and the order of columns never does.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from gml.progress import Deadline, reporter
 from gml.scores.base import Score
 
 _NEVER = -(1 << 61)
-# Gains above are of legal moves; two that are not add up without overflow.
+# Legal moves gain more than this; two illegal ones can be added without overflow.
 _LEGAL = -(1 << 60)
 _ADD, _DELETE, _REVERSE = range(3)
 _MOVES = ("add", "delete", "reverse")
@@ -82,7 +82,7 @@ def hill_climb(
     score : Score
         Any object with `names` and `local(child, parents)`.
     max_parents : int, optional
-        Most parents of a node.
+        The most parents that a node may have.
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers.
     start : Graph, optional
@@ -90,16 +90,16 @@ def hill_climb(
     tabu : int
         Length of the tabu list, and how many moves may pass without a better graph.
     restarts, perturb : int
-        How often to begin anew, after how many random moves from the best graph; by default a
-        number drawn each time, up to that of the variables.
+        How often to start again, and after how many random moves from the best graph; by default
+        a number drawn each time, up to the number of variables.
     seed : int
-        Of the random moves.
+        Seed of the random moves.
     max_memory : int, optional
-        Bytes of local scores that are kept, at most.
+        The most bytes of local scores to keep.
     deadline : Deadline, optional
         When to stop with the best graph so far.
     trace : callable, optional
-        Gets every Step.
+        Called with every Step.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def hill_climb(
 
 
 def _first_parents(start: Graph | None, limits: Limits) -> list[int]:
-    """Return the parents in the graph to begin with, which has to respect the limits."""
+    """Return the parents in the graph to start with, which must respect the limits."""
     names = limits.names
     n = len(names)
     if start is None:
@@ -175,7 +175,7 @@ def _pair(move: Move) -> Pair:
 
 
 class _State:
-    """A DAG with what each change of an edge would gain."""
+    """A DAG, and what each change of an edge would gain."""
 
     def __init__(self, local: LocalScores, limits: Limits, parents: list[int]) -> None:
         self.local = local
@@ -190,7 +190,7 @@ class _State:
         self.go_to(parents)
 
     def go_to(self, parents: Sequence[int]) -> None:
-        """Take another DAG."""
+        """Continue from another DAG."""
         self.parents = list(parents)
         self._edge = np.zeros((self.n, self.n), dtype=bool)
         for y, given in enumerate(self.parents):
@@ -240,14 +240,14 @@ class _State:
                 (delete if best.kind == _DELETE else reverse)[at] = _NEVER
 
     def _next_gain(self, move: Move) -> int:
-        """What one more parent of the child gains after an edge is added, at most."""
+        """The most that another parent of the child gains after an edge is added."""
         _, x, y, _ = move
         given = self.parents[y] | 1 << x
         below = bits_of(np.flatnonzero(self._above[:, y]).tolist())
         more = self._may_be_parent[y] & ~given & ~below
         if given.bit_count() >= self._limits.max_parents or not more:
             return 0
-        # All candidates at once: if the edge is added, they are all asked for next.
+        # All candidates at once: if the edge is added, all of them are needed next.
         self.local.make_room()
         self.local.prepare([(y, given, self._may_be_parent[y] & ~given)])
         then = self.local.with_one(y, given, positions(more, self.n))
@@ -302,7 +302,7 @@ class _State:
                     ready.append(y)
 
     def _rescore(self, children: Iterable[int]) -> None:
-        """What it gains to put each node into the parents of a child, or to take it out."""
+        """The gain of adding each node to the parents of a child, or of removing it."""
         wanted = []
         for y in children:
             full = self.parents[y].bit_count() >= self._limits.max_parents
@@ -332,7 +332,7 @@ class _Run:
         self._best_score = state.score
 
     def climb(self, phase: str) -> None:
-        """Make the best move until none gains, or long enough without a better graph."""
+        """Make the best move until none gains, or too many have passed without a better graph."""
         state = self._state
         recent: deque[Pair] = deque(maxlen=self._tabu)
         top, since = state.score, 0

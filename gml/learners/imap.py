@@ -1,28 +1,28 @@
 """Minimal I-maps for an order: each variable gets its parents from those before it.
 
 A DAG is an I-map of a distribution if it claims no independence that does not hold, and minimal if
-no edge can go. For an order, the parents of x are a smallest set of predecessors that makes x
-independent of the others (Koller & Friedman 2009, algorithm 3.2). Where the distribution has the
-intersection property (if it is positive, say) there is one such set.
+no edge can be removed. For an order, the parents of x are a smallest set of predecessors that makes
+x independent of the others (Koller & Friedman 2009, algorithm 3.2). Where the distribution has the
+intersection property (for example, if it is positive) there is only one such set.
 
 *By tests* (`minimal_imap`) it is found by growing and shrinking (Margaritis 2003) among the
-predecessors: the one joins that is most dependent on x given those that have joined, until none is
-dependent; then those go that are independent of x given the rest, the weakest first. Under
+predecessors: the one most dependent on x given those that have joined joins next, until none is
+dependent; then those that are independent of x given the rest leave, the weakest first. Under
 composition and intersection, which a distribution faithful to a DAG has, the result is the minimal
-I-map. Only a test that says *dependent* makes an edge, or keeps one. A test that cannot tell does
-not: where no stratum has both variables varying, the rows at hand are predicted as well without
-the edge. Most dependent is the smallest margin (ln p − ln α), then the largest n·I (the statistic,
-where a test has no I), both rounded to 2⁻²⁰, then the first name; weakest is the reverse.
+I-map. Only a test that says *dependent* makes or keeps an edge. A test that cannot tell does not:
+where both variables vary in no stratum, the rows are predicted as well without the edge. Most
+dependent is the smallest margin (ln p − ln α), then the largest n·I (the statistic, if a test has
+no I), both rounded to 2⁻²⁰, then the first name; weakest is the reverse.
 
-*By a score* (`greedy_imap`) the predecessor joins that improves the local score most, until none
+*By a score* (`greedy_imap`) the predecessor that improves the local score most joins, until none
 does: the K2 algorithm (Cooper & Herskovits 1992, Machine Learning 9:309, section 3.1), with any
-decomposable score. K2 never looks back; here a parent then goes if that improves the score, and
-both are repeated until nothing does, as the first to join may be of no use beside the others.
+decomposable score. K2 never looks back; here a parent then leaves if that improves the score, and
+both are repeated until nothing does, as the first to join may be useless beside the others.
 Local scores are rounded to 2⁻²⁰ nats before they are compared; ties go to the first name.
 
-Required parents are always in and forbidden ones never; those, and a largest number of parents, may
-leave a graph that is no I-map. All variables take a step at a time, so that the engine is asked for
-many tables at once.
+Required parents are always in and forbidden ones never; these, and a limit on the number of
+parents, may leave a graph that is not an I-map. All variables take each step together, so that the
+engine is asked for many tables at once.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from gml.learners.ordered_families import OrderedFamilies
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, add_up, as_score, rounded
 
-# Questions asked at a time: enough for threads, few enough for a deadline.
+# Questions asked at once: enough for threads, few enough for a deadline.
 _BATCH = 1 << 13
 
 
 @dataclass(frozen=True)
 class ImapResult:
-    """The DAG; how many tests were run, or families scored; whether there was time enough.
+    """The DAG; the number of tests run or families scored; whether there was enough time.
 
-    `score` is that of the DAG, if a score was asked.
+    `score` is that of the DAG, if a score was used.
     """
 
     graph: Graph
@@ -79,11 +79,11 @@ def minimal_imap(
     alpha : float
         Level of the tests.
     max_parents : int, optional
-        Where growing stops.
+        The most parents that a node may have: growing stops there.
     knowledge : Knowledge, optional
-        Required and forbidden edges, tiers; the order must agree.
+        Required and forbidden edges, tiers; the order must agree with them.
     deadline : Deadline, optional
-        When to stop with what is there.
+        When to stop with what has been found.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def greedy_imap(
     knowledge: Knowledge | None = None,
     deadline: Deadline | None = None,
 ) -> ImapResult:
-    """Learn a DAG for an order of all variables by a score, each node greedily for itself.
+    """Learn a DAG for an order of all variables by a score, greedily for each node on its own.
 
     Parameters are those of `minimal_imap`; `score` is any object with `names` and
     `local(child, parents)`.
@@ -133,7 +133,7 @@ def greedy_imap(
 
 
 class _Tests:
-    """Growing and shrinking, a step of all variables at a time."""
+    """Growing and shrinking, each step for all variables together."""
 
     def __init__(
         self, test: IndependenceTest, alpha: float, families: OrderedFamilies, deadline: Deadline
@@ -145,7 +145,7 @@ class _Tests:
         self.asked = 0
 
     def grow(self) -> bool:
-        """Let variables join; False if the time was up."""
+        """Let variables join; False if time ran out."""
         families = self._families
         growing = families.nodes
         while growing:
@@ -159,7 +159,7 @@ class _Tests:
                 return False
             best: dict[int, tuple[float, float, int]] = {}
             for k, (x, j, _) in enumerate(questions):
-                # Questions are in order of names: the first of equals stays.
+                # Questions are in the order of names: the first of equals stays.
                 found = (evidence.key[k], -evidence.effect[k], j)
                 if evidence.dependent[k] and (x not in best or found[:2] < best[x][:2]):
                     best[x] = found
@@ -170,7 +170,7 @@ class _Tests:
         return True
 
     def shrink(self) -> bool:
-        """Let variables go that are not needed beside the others; False if the time was up."""
+        """Drop the variables that are not needed beside the others; False if time ran out."""
         families = self._families
         shrinking = families.nodes
         while shrinking:
@@ -210,7 +210,7 @@ class _Tests:
 
 
 class _Evidence:
-    """What tests say: whether dependent, and keys by which the most dependent comes first."""
+    """What tests say: whether dependent, and keys that put the most dependent first."""
 
     def __init__(self, margins: NDArray[np.float64], effects: NDArray[np.float64]) -> None:
         self.dependent = (margins < 0).tolist()
@@ -231,7 +231,7 @@ def _effects(results: ResultArrays) -> NDArray[np.float64]:
 
 
 class _Scores:
-    """Climbing, a step of all variables at a time."""
+    """Climbing, each step for all variables together."""
 
     def __init__(
         self, score: DecomposableScore, families: OrderedFamilies, deadline: Deadline
@@ -245,7 +245,7 @@ class _Scores:
         self.asked += len(start)
 
     def climb(self) -> bool:
-        """Let variables join and go while that pays; False if the time was up."""
+        """Let variables join and leave while that pays; False if time ran out."""
         families = self._families
         joining = dict.fromkeys(families.nodes, True)
         last_chance = dict.fromkeys(families.nodes, False)
@@ -263,7 +263,7 @@ class _Scores:
             improved = self._take_best(questions, values)
             left = []
             for x in climbing:
-                # Done when nothing may join and, without a change between, nothing may go.
+                # Done when nothing may join and, with no change in between, nothing may leave.
                 if x not in improved and last_chance[x]:
                     continue
                 if x not in improved:
@@ -275,7 +275,7 @@ class _Scores:
         return True
 
     def _take_best(self, questions: Sequence[Family], values: NDArray[np.float64]) -> set[int]:
-        """Move the variables that can improve; returns them."""
+        """Change the parents of the variables that can improve, and return these."""
         best: dict[int, tuple[float, int]] = {}
         for k, (x, _) in enumerate(questions):
             value = rounded(float(values[k]))

@@ -1,4 +1,4 @@
-"""Local scores that are kept: what searches ask again and again.
+"""Local scores that are kept, as searches ask for them again and again.
 
 Nodes are positions in name order, sets of nodes are bits of an integer. A search looks at many
 families that differ in one parent, so scores are kept as columns: all s(child | parents ∪ {x}) for
@@ -21,20 +21,20 @@ from gml.scores.base import RESOLUTION, Score, as_score
 Column = NDArray[np.float64]
 Units = NDArray[np.int64]
 Wanted = tuple[int, int, int]
-"""A child, its parents, and the nodes of which each is to be one more parent."""
+"""A child, its parents, and the nodes each of which is to be an additional parent."""
 _Open = tuple[Column, NDArray[np.int64], NDArray[np.int32]]
-"""A column, the places in it to be filled, and the families of these."""
+"""A column, the places in it to be filled, and their families."""
 
 _MOST_KEPT_BYTES = 1 << 28
-# What a dictionary takes for a key with its sets, about.
+# Bytes that a dictionary takes for a key with its sets, roughly.
 _KEY_BYTES = 250
 _MOST_UNITS = 2.0**60
-# Of the 53 bits of a score, those that sums in another order leave alone.
+# Those of the 53 bits of a score that do not depend on the order of summation.
 _TRUSTED_BITS = 44
 # Each takes some 100 bytes until its score is known.
 _FAMILIES_AT_ONCE = 1 << 18
-# What a search holds of each pair: the score of one as the parent of the other, what that gains,
-# and whether it may.
+# Bytes that a search holds per pair: the score of one as the parent of the other, its gain, and
+# whether it is allowed.
 _SEARCH_BYTES = 50
 
 
@@ -42,9 +42,9 @@ class LocalScores:
     """The local scores of a score, over nodes in name order."""
 
     def __init__(self, score: Score, max_memory: int | None = None) -> None:
-        """Keep scores in so many bytes, and in no more than are of use."""
+        """Keep scores in this many bytes at most, and in no more than are useful."""
         n = len(score.names)
-        # Of the budget in force: `max_memory` is for what is kept and could be computed again.
+        # From the budget in force: `max_memory` is for what is kept and could be computed again.
         require_memory(_SEARCH_BYTES * n * n, None, f"a search over {n} columns")
         budget = budget_in_force(max_memory)
         self._room = min(_MOST_KEPT_BYTES, budget)
@@ -85,7 +85,7 @@ class LocalScores:
         return float(sum(self.value(child, given) for child, given in enumerate(parents)))
 
     def know(self, families: Iterable[tuple[int, int]]) -> None:
-        """Compute those of many families, a child and its parents each, that are not known."""
+        """Compute the scores of families (a child and its parents) that are not known yet."""
         unknown: dict[int, dict[tuple[int, int], None]] = {}
         for child, parents in families:
             if self._look_up(child, parents) is None:
@@ -152,7 +152,7 @@ class LocalScores:
         return self._score.batch(FamilyArray(self._column_of[rows]))
 
     def make_room(self) -> None:
-        """Forget all if it is more than is to be kept; columns have to be prepared anew then."""
+        """Forget everything if it is more than may be kept; columns must then be prepared again."""
         columns, values = 8 * len(self.names) + _KEY_BYTES, 2 * _KEY_BYTES
         if len(self._columns) * columns + len(self._values) * values > self._room:
             self._columns.clear()

@@ -27,7 +27,7 @@ def split_r_hat(traces: Numbers) -> float:
 
 
 def r_hat_of(centres: Numbers, spreads: Numbers, size: int) -> Numbers:
-    """Return R̂ from means and variances of stretches of `size` samples; 1 where nothing varies."""
+    """Return R̂ from means and variances of stretches of `size` samples; 1 if nothing varies."""
     between = centres.var(axis=0, ddof=1)
     within = spreads.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -37,7 +37,7 @@ def r_hat_of(centres: Numbers, spreads: Numbers, size: int) -> Numbers:
 
 
 def effective_size(traces: Numbers) -> float:
-    """Return how many independent samples the mean over all chains, one per row, is worth.
+    """Return the number of independent samples that all chains, one per row, are worth.
 
     Examples
     --------

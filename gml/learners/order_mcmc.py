@@ -2,21 +2,22 @@
 
 Friedman & Koller (2003, Mach. Learn. 50:95): the probability of an order, and those of all edges
 given it, are sums over the sets of parents that come before each variable; a chain of Metropolis
-steps visits orders as often as they are probable, and the edges are averaged over it. A step swaps
-two variables, or two neighbours, or moves one variable elsewhere; only the variables from one place
-to the other are summed anew. The prior is that of `gml.learners.order_posterior`.
+steps visits orders in proportion to their probability, and the edges are averaged over it. A step
+swaps two variables, or two neighbours, or moves one variable elsewhere; only the variables between
+the two places are summed again. The prior is that of `gml.learners.order_posterior`.
 
-Sets of parents are limited to `max_parents` and, among many variables, to the `candidates` that
-tell most of a variable by themselves (ties by name): the prior then says that no others are
-parents. Sets that are e⁻⁴⁰ times less likely than the best are left out of a sum.
+Sets of parents are limited to `max_parents` and, with many variables, to the `candidates` that on
+their own tell most about a variable (ties by name): the prior then says that no others are
+parents. Sets that are e⁴⁰ times less likely than the best are left out of a sum.
 
-Chains start from random orders. Whether they have forgotten them is seen by split R̂ (Gelman et al.,
-Bayesian Data Analysis, 3rd ed., eq. 11.4) over the halves of all chains, for the log scores of the
-orders and, the largest of all, for the edges whose probability given the order varies (standard
-deviation over 0.01). The effective size is that of the log scores, by Geyer's initial positive
-sequence over all chains (eq. 11.8). The standard error of an edge comes from means of batches.
+Chains start from random orders. Whether they have forgotten them is measured by split R̂ (Gelman et
+al., Bayesian Data Analysis, 3rd ed., eq. 11.4) over the halves of all chains, for the log scores of
+the orders and for the edges whose probability given the order varies (standard deviation over
+0.01), of which the largest is reported. The effective size is that of the log scores, by Geyer's
+initial positive sequence over all chains (eq. 11.8). The standard error of an edge comes from means
+of batches.
 
-Chains draw from streams of their own that are spawned from one seed: threads change nothing.
+Each chain draws from its own stream, spawned from one seed, so threads change nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from gml.scores.base import DecomposableScore, Score, as_score, rounded
 MOST_CANDIDATES = 63
 _CANDIDATES = 16
 ITERATIONS, CHAINS = 100_000, 4
-"""Steps of each chain that count, and chains, unless told otherwise."""
+"""Steps per chain that count, and the number of chains, unless told otherwise."""
 _BATCHES = 20
 _LEAST_SPREAD = 0.01
 _LIMIT_OF_SCORES = 1.01
@@ -63,9 +64,9 @@ Numbers = NDArray[np.float64]
 class OrderSample:
     """P(i → j) for each pair of `names`, with standard errors, and how well the chains mixed.
 
-    `log_scores` has a row for each chain, with the log of the sum over all DAGs of each order that
-    was sampled; `accepted` the share of steps; `candidates` is None where all variables were
-    candidates; `complete` is False when the time was up.
+    `log_scores` has one row per chain, with the log of the sum over all DAGs of each order that was
+    sampled; `accepted` is the share of steps; `candidates` is None if all variables were
+    candidates; `complete` is False if time ran out.
     """
 
     names: tuple[str, ...]
@@ -104,22 +105,22 @@ def order_mcmc(
     score : Score
         ln of the (approximate) marginal likelihood of a family: bdeu, bge, bic, …
     max_parents : int, optional
-        Most parents of a node.
+        The most parents that a node may have.
     candidates : int, optional
-        How many variables may be parents of each; all of up to 17, else 16.
+        How many variables may be parents of each; by default all if there are up to 17, else 16.
     iterations, burn_in, thin : int
-        Steps of each chain that count, those before (a fifth as many), and how many make a sample
-        (a thousandth).
+        Steps per chain that count, steps before these (by default a fifth as many), and steps per
+        sample (by default a thousandth).
     chains : int
         At least 4.
     seed : int
-        Of the random numbers.
+        Seed of the random numbers.
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers.
     max_memory : int, optional
-        Bytes for sets of parents and the chains; half of what is free.
+        Bytes for sets of parents and the chains; by default half of what is free.
     deadline : Deadline, optional
-        When to stop with the samples that are there.
+        When to stop with the samples drawn so far.
     threads : int, optional
         Chains that run at a time.
 
@@ -135,7 +136,7 @@ def order_mcmc(
     deadline = deadline or Deadline()
     if chains < 4:
         raise UsageError(
-            f"{parameter('chains')} must be at least 4, not {chains}: fewer do not show "
+            f"{parameter('chains')} must be at least 4, not {chains}: fewer cannot show "
             "whether they agree"
         )
     burn_in = iterations // 5 if burn_in is None else burn_in
@@ -211,7 +212,7 @@ class _Model:
             math.comb(len(some), k) for x, some in enumerate(chosen) for k in range(most[x] + 1)
         )
         need = 48 * n_sets + 16 * _BATCHES * chains * n * n
-        hint = "; limit max_parents or the candidates"
+        hint = f"; limit {parameter('max_parents')} or {parameter('candidates')}"
         require_memory(need, budget, f"{n_sets:,} sets of parents and {chains} chains", hint)
         sets, logs = [], []
         for x in range(n):
@@ -230,14 +231,14 @@ class _Model:
     def _batch(self, rows: NDArray[np.int64]) -> Numbers:
         if self._deadline.passed:
             raise CannotAnswer(
-                f"{parameter('max_seconds')} was over before the sets of parents were scored"
+                f"{parameter('max_seconds')} ran out before the sets of parents were scored"
             )
         self.families += len(rows)
         reporter().status(f"scoring sets of parents: {self.families:,}")
         return self._score.batch(FamilyArray(self._choices.order[rows]))
 
     def _candidates(self, x: int, limit: int | None) -> list[int]:
-        """The free candidates of x, in order of names: those that tell most by themselves."""
+        """The free candidates of x, by name: those that tell most about it on their own."""
         free = list(members(self._choices.free[x]))
         required = list(members(self._choices.required[x]))
         room = MOST_CANDIDATES - len(required)
@@ -294,7 +295,7 @@ class _Run:
         self.squares: list[Numbers] = []
 
     def walk(self, steps: int) -> None:
-        """Go on without looking."""
+        """Take steps without sampling."""
         self.accepted += self._chain.walk(self._step, self._step + steps)
         self._step += steps
 
@@ -324,7 +325,7 @@ def _random_order(model: _Model, rng: np.random.Generator) -> list[int]:
 
 
 def _run_all(runs: Sequence[_Run], burn_in: int, deadline: Deadline, threads: int) -> int:
-    """Run the chains; returns how many batches all of them have sampled."""
+    """Run the chains, and return how many batches all of them have sampled."""
     parts = _BATCHES
     for part in range(parts):
         steps = burn_in * (part + 1) // parts - burn_in * part // parts
@@ -336,7 +337,7 @@ def _run_all(runs: Sequence[_Run], burn_in: int, deadline: Deadline, threads: in
         if deadline.passed:
             if done < 2:
                 raise CannotAnswer(
-                    f"{parameter('max_seconds')} was over before the chains were sampled"
+                    f"{parameter('max_seconds')} ran out before the chains were sampled"
                 )
             return done
         _each(runs, _Run.sample, threads)
@@ -360,7 +361,7 @@ class _Summary:
 
 
 def _summary(runs: Sequence[_Run], batches: int) -> _Summary:
-    # Orders of equal scores differ by their last bits, which are not to be seen as a trace.
+    # Orders of equal scores differ in their last bits, which must not look like a trace.
     log_scores = rounded(np.array([run.log_scores for run in runs]))
     means = np.stack([run.means for run in runs])
     squares = np.stack([run.squares for run in runs])

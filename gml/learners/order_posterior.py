@@ -83,15 +83,15 @@ def edge_posteriors(
     score : Score
         ln of the (approximate) marginal likelihood of a family: bdeu, bge, bic, …
     max_parents : int, optional
-        Most parents of a node.
+        The most parents that a node may have.
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers; DAGs that break it have no weight.
     max_memory : int, optional
-        Bytes for the sums; half of what is free.
+        Bytes for the sums; by default half of what is free.
     deadline : Deadline, optional
-        When to give up: there is no answer before the end.
+        When to give up: there is no partial answer.
     threads : int, optional
-        Variables whose sums are made at a time; what is scored has the threads of its counter.
+        How many variables are summed at a time; scoring has the threads of its counter.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def edge_posteriors(
     choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
     n = len(choices.names)
     threads = threads or available_threads()
-    # Of every set of variables two sums, and for each thread of the half of them what it works on.
+    # Two sums per set of variables and, per thread, what it works on for half of the sets.
     need = 8 * (n * 2 ** (n - 1) + 2 * 2**n + 4 * threads * 2 ** (n - 1)) + 48 * choices.n_sets
     require_memory(need, budget, f"the sums over all orders of {n} variables", _HINT)
     sets, values = all_parent_sets(full, choices, max_memory=budget, deadline=deadline)
@@ -116,7 +116,7 @@ def edge_posteriors(
     if any(math.isinf(value) or math.isnan(value) for value in best):
         raise CannotAnswer("the score of a variable is not a finite number, whatever its parents")
     weights = [of_child - top for of_child, top in zip(values, best, strict=True)]
-    # The same sum with all scores alike is what the prior is divided by.
+    # The same sum with all scores equal normalises the prior.
     alike = [np.zeros(len(of_child)) for of_child in sets]
     log_ways = _Sums(sets, alike, deadline, threads).log_total
     sums = _Sums(sets, weights, deadline, threads)
@@ -173,7 +173,7 @@ class _Sums:
         return np.minimum(found, 1.0)
 
     def _of_each(self, work: Callable[[int], None], what: str) -> None:
-        """Do the work for every variable, some at a time."""
+        """Do the work for every variable, several at a time."""
         n = len(self._sets)
         self._require_time()
         for done, _ in enumerate(in_order(work, range(n), self._threads), start=1):
@@ -184,12 +184,12 @@ class _Sums:
     def _require_time(self) -> None:
         if self._deadline.passed:
             raise CannotAnswer(
-                f"{parameter('max_seconds')} was over before the sums over all orders were done"
+                f"{parameter('max_seconds')} ran out before the sums over all orders were done"
             )
 
 
 def _without(sets: Sets, x: int) -> NDArray[np.int64]:
-    """The sets with bit x, which none has, left out."""
+    """Remove bit x, which none of the sets has."""
     numbers = sets.astype(np.int64)
     below = (1 << x) - 1
     return numbers & below | numbers >> 1 & ~below

@@ -1,4 +1,4 @@
-"""Parents that come before their children in an order that is given, within what is known."""
+"""Parents that come before their children in a given order, within what is known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gml.name_order import NameOrder
 
 
 class OrderedFamilies:
-    """The parents of each variable by now, and which others may join; lists are in name order."""
+    """The parents of each variable so far, and which others may join; lists are in name order."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class OrderedFamilies:
         return [j for j in self._candidates[x] if j not in self.parents[x]]
 
     def that_may_go(self, x: int) -> list[int]:
-        """The parents of a variable that nobody requires."""
+        """The parents of a variable that are not required."""
         return [j for j in self.parents[x] if j not in self._required[x]]
 
     def with_(self, x: int, j: int) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ class OrderedFamilies:
         return self._order.sorted([*self.parents[x], j])
 
     def without(self, x: int, j: int) -> tuple[int, ...]:
-        """The parents of x but j."""
+        """The parents of x without j."""
         return tuple(i for i in self.parents[x] if i != j)
 
     def graph(self) -> Graph:
@@ -80,7 +80,7 @@ def _require_all_once(names: Sequence[str], order: Sequence[str]) -> None:
             raise UsageError(unknown_name("variable", name, names))
     if len(placed) < len(order):
         twice = next(name for name, times in placed.items() if times > 1)
-        raise UsageError(f"the order has {quote(twice)} twice")
+        raise UsageError(f"the order lists {quote(twice)} twice")
     for name in names:
         if name not in placed:
             raise UsageError(f"the order does not have {quote(name)}")

@@ -4,18 +4,18 @@ Variables are in the order of their names here, and a set of them is the bits of
 grow by one parent at a time, for all children alike, so that a search that runs out of time has the
 small ones of all.
 
-For a search of the optimum most sets need not even be scored. A set need not be the parents in an
-optimal DAG unless it scores more than each of its subsets, as a subset never makes a cycle where
-the set does not (Teyssier & Koller 2005, UAI). And where a score has ceilings
-(`bounded_batch`: nothing that contains the set scores more), a set whose ceiling is
-no more than the best of its subsets has no superset that is worth a look (de Campos & Ji 2011, JMLR
-12:663). Sets grow from those only all of whose subsets are open in this way.
+In a search for the optimum most sets need not even be scored. A set matters only if it scores more
+than each of its subsets, as a subset never makes a cycle where the set does not (Teyssier & Koller
+2005, UAI). And where a score has ceilings (`bounded_batch`: nothing that contains the set scores
+more), a set whose ceiling does not exceed the best of its subsets has no superset worth looking at
+(de Campos & Ji 2011, JMLR 12:663). Sets grow only from those whose subsets are all open in this
+sense.
 
-For a search, scores are whole numbers of units of 2⁻²⁰ nats: sums of them are exact, and in any
-order the same. They are those above the child with its required parents alone, so that what counts
-is how much parents tell, not how many rows there are; where even that could pass 2³⁶ nats, a unit
-is larger, and still below the last bit of the largest score. A ceiling is moved up by a billionth
-before it is rounded up, which is more than the error of a score.
+For a search, scores are whole numbers of units of 2⁻²⁰ nats, so that their sums are exact and the
+same in any order. They are differences from the child with its required parents alone, so that
+they depend on how much parents tell, not on how many rows there are; where even that could pass
+2³⁶ nats, a unit is larger, but still below the last bit of the largest score. A ceiling is raised
+by a billionth, which is more than the error of a score, before it is rounded up.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from gml.scores.base import RESOLUTION, DecomposableScore, Score
 MOST_VARIABLES = 64
 _CHUNK = 1 << 14
 _MARGIN = 1e-9
-# Of units: sums of 64 scores of so many stay in 63 bits.
+# The most units of a score: sums of 64 such scores stay within 63 bits.
 _LARGEST = 2.0**56
-# A set and its score; one that is kept until the optimum is found: also sorted, with that order,
-# as a part of its component, and as the kernel takes it; and those that grow: with the best of the
-# subsets, twice, and what scoring takes and keeps.
+# Bytes of a set and its score; of one that is kept until the optimum is found, which is also
+# sorted, part of its component, and in the kernel's form; and of one that grows, with the best of
+# its subsets, twice, and what scoring takes and keeps.
 _BYTES_PER_SET = 16
 BYTES_PER_KEPT_SET = 80
 _BYTES_PER_GROWING_SET = 160
@@ -60,7 +60,7 @@ Units = NDArray[np.int64]
 class Choices:
     """Which parents each variable may have: `names` sorted, sets of positions among them as bits.
 
-    `order` has the position of each variable in the score.
+    `order` holds the position of each variable in the score.
     """
 
     names: tuple[str, ...]
@@ -68,11 +68,11 @@ class Choices:
     required: tuple[int, ...]
     free: tuple[int, ...]
     most: tuple[int, ...]
-    """How many free parents there may be."""
+    """The most free parents."""
 
     @property
     def n_sets(self) -> int:
-        """How many sets of parents there are in all."""
+        """The number of all sets of parents."""
         return sum(
             sum(math.comb(free.bit_count(), k) for k in range(most + 1))
             for free, most in zip(self.free, self.most, strict=True)
@@ -83,8 +83,8 @@ class Choices:
 class ParentSets:
     """For each variable of `choices` the sets worth having as parents, and their scores in units.
 
-    Units of one variable count from a score of its own.
-    `families` counts the local scores that were computed; `complete` is False when the time was up.
+    The units of each variable count from a score of its own. `families` counts the local scores
+    computed; `complete` is False if time ran out.
     """
 
     choices: Choices
@@ -95,14 +95,14 @@ class ParentSets:
 
     @property
     def kept(self) -> int:
-        """How many sets are worth having."""
+        """The number of sets worth having."""
         return sum(map(len, self.sets))
 
 
 def choices_of(
     score: Score, *, max_parents: int | None = None, knowledge: Knowledge | None = None
 ) -> Choices:
-    """Return the parents that each variable may have; a constant column has and is none."""
+    """Return the parents that each variable may have; a constant column has none and is none."""
     limits = Limits.of(score, max_parents, knowledge)
     everyone = (1 << len(limits.names)) - 1
     needed, free, most = [], [], []
@@ -126,7 +126,7 @@ def best_parent_sets(
 ) -> ParentSets:
     """Score the sets of parents that an optimal DAG may have; small ones first.
 
-    At the deadline those that are ready are returned, and the sets of required parents always.
+    At the deadline those that are ready are returned, always including the required parents.
     """
     n = len(choices.names)
     if n > MOST_VARIABLES:
@@ -165,7 +165,7 @@ def _require(n_bytes: int, budget: int, what: str) -> None:
 
 
 def _unit_for(scores: NDArray[np.float64]) -> float:
-    """2⁻²⁰ nats, or more where one of the scores had too many units."""
+    """2⁻²⁰ nats, or more if a score would have too many units."""
     largest = float(np.abs(scores[np.isfinite(scores)]).max(initial=0.0))
     return RESOLUTION * 2.0 ** max(0, math.frexp(largest / (_LARGEST * RESOLUTION))[1])
 
@@ -207,22 +207,22 @@ class _Growing:
 
     @property
     def room(self) -> int:
-        """How many sets of the next size there may be."""
+        """The most sets of the next size."""
         return room_above(self._open, self._free) if self.can_grow else 0
 
     @property
     def held(self) -> int:
-        """Bytes that are held, now or when sets are chosen from."""
+        """Bytes that are held, now or when the sets are used."""
         return BYTES_PER_KEPT_SET * sum(map(len, self.sets)) + 16 * len(self._open)
 
     def taken(self) -> tuple[Sets, Units]:
-        """The sets worth having and their scores, which are held no longer."""
+        """Hand over the sets worth having and their scores, which are no longer held."""
         found = np.concatenate(self.sets), np.concatenate(self.units)
         self.sets, self.units = [], []
         return found
 
     def grow(self, deadline: Deadline) -> Iterator[int]:
-        """Score the sets of the next size; yields how many are done, now and then."""
+        """Score the sets of the next size; now and then yield how many are done."""
         if not self.can_grow:
             return
         grown, best = kernel.active().grow_sets(self._open, self._best, self._free, self.room)
@@ -262,14 +262,14 @@ class _Growing:
             raise DataError(
                 f"the scores of {name} with some parents and with others are over {most} nats apart"
             )
-        # So far below another set with no more parents, it does not matter how far.
+        # This far below another set with no more parents, it does not matter how far.
         return np.where(possible, np.maximum(units, -_LARGEST).astype(np.int64), NEVER)
 
     def _from_base(self, units: NDArray[np.float64]) -> NDArray[np.float64]:
         return units - (self._base or 0.0)
 
     def _close(self, ceilings: NDArray[np.float64]) -> None:
-        """Leave the open sets out whose supersets cannot be worth having."""
+        """Leave out the open sets whose supersets cannot be worth having."""
         raised = np.ceil((ceilings + _MARGIN * np.abs(ceilings)) / self._unit)
         limits = np.clip(self._from_base(raised), -_LARGEST, _LARGEST).astype(np.int64)
         still = limits > self._best
@@ -277,7 +277,7 @@ class _Growing:
 
 
 def families(choices: Choices, child: int, free: Sets) -> FamilyArray:
-    """The families of a child with its required parents and sets of as many free ones."""
+    """The families of a child with its required parents and sets of equally many free ones."""
     required = [y for y in range(len(choices.names)) if choices.required[child] >> y & 1]
     fixed = np.broadcast_to(np.array([child, *required]), (len(free), 1 + len(required)))
     return FamilyArray(choices.order[np.hstack([fixed, members_of(free)])])
@@ -316,7 +316,7 @@ def all_parent_sets(
         for start, stop in chunks_of(sizes):
             if deadline.passed:
                 raise CannotAnswer(
-                    f"{parameter('max_seconds')} was over when {done:,} of {total:,} sets of "
+                    f"{parameter('max_seconds')} ran out when {done:,} of {total:,} sets of "
                     f"parents were scored{_HINT}"
                 )
             some = families(choices, child, of_child[start:stop])
@@ -330,7 +330,7 @@ def all_parent_sets(
 
 
 def subsets_of(free: int, most: int) -> Iterator[Sets]:
-    """All subsets of at most so many members, those of one size at a time."""
+    """All subsets with a limited number of members, one size at a time."""
     sets = np.zeros(1, dtype=np.uint64)
     yield sets
     for _ in range(most):
@@ -350,7 +350,7 @@ def chunks_of(sizes: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
 
 
 def room_above(sets: Sets, free: int) -> int:
-    """How many sets there are with one more of the free members, above the last of a set."""
+    """The number of sets with one more of the free members, beyond the last of a set."""
     high = (sets >> np.uint64(32)).astype(float)
     low = (sets & np.uint64(0xFFFFFFFF)).astype(float)
     last = np.where(high > 0, np.frexp(high)[1] + 32, np.frexp(low)[1])

@@ -43,7 +43,7 @@ class Sepset:
 
 @dataclass(frozen=True)
 class WeighedTriple:
-    """An unshielded triple x — k — y: its weight, and whether the graph has it as a collider.
+    """An unshielded triple x — k — y: its weight, and whether it is a collider in the graph.
 
     `by_knowledge` says that knowledge leaves no choice.
     """
@@ -57,7 +57,7 @@ class WeighedTriple:
 
     @property
     def changed(self) -> bool:
-        """Whether the graph has it otherwise than its own tests say."""
+        """Whether the graph contradicts what its own tests say."""
         return self.weight != 0 and self.collider != (self.weight > 0)
 
     @property
@@ -70,9 +70,9 @@ class WeighedTriple:
 class PcResult:
     """The learned graph with its evidence.
 
-    `dag` is a consistent extension of `graph`; `tests` counts those of the skeleton by level and
-    `collider_tests` those on top for the orientation; `reasons` says why each arrow is directed;
-    `complete` is False when the time was up.
+    `dag` is a consistent extension of `graph`; `tests` counts those of the skeleton by level, and
+    `collider_tests` the additional ones for the orientation; `reasons` says why each arrow is
+    directed; `complete` is False if time ran out.
     """
 
     graph: Graph
@@ -134,14 +134,14 @@ def pc(
     colliders : {"max-p", "sepset", "conservative", "majority"}
         How colliders are found.
     on_insufficient : {"auto", "keep", "drop"}
-        Whether an edge stays when a test cannot tell; auto: only if there are rows enough to see
+        Whether an edge stays when a test cannot tell; auto: only if there are enough rows to see
         that the conditioning set determines one of the two.
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers; the result is then the maximally oriented PDAG.
     deadline : Deadline, optional
-        When to stop with what is there.
+        When to stop with what has been found.
     log : callable, optional
-        Gets a TestRecord for every test that counts, in an order that is always the same.
+        Called with a TestRecord for every test that counts, always in the same order.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def pc(
 
 @dataclass(frozen=True)
 class Oriented:
-    """A DAG over nodes in name order, what of it is certain, and why."""
+    """A DAG over nodes in name order, which of its edges are certain, and why."""
 
     names: Sequence[str]
     dag: Matrix
@@ -238,14 +238,14 @@ def orient(
 ) -> Oriented:
     """Direct a skeleton by the weights of its unshielded triples and by knowledge.
 
-    Nodes are in name order; `weights` has every unshielded triple (x, k, y), x < y.
+    Nodes are in name order; `weights` holds every unshielded triple (x, k, y), x < y.
     """
     forced = adjacent & (knowledge.required(names) | knowledge.forbidden(names).T)
     cycle = find_cycle(names, forced)
     if cycle is not None:
         shown = " -> ".join(quote(name) for name in cycle)
         raise DataError(
-            f"contradictory knowledge: it directs edges that the data have in a cycle: {shown}"
+            f"contradictory knowledge: it directs edges of the skeleton into a cycle: {shown}"
         )
     free = {
         (x, k, y): weight

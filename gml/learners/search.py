@@ -1,8 +1,8 @@
-"""What score-based searches return, and the steps on their way.
+"""What score-based searches return, and the steps on the way.
 
 A search is a function from a decomposable score (and knowledge) to a graph. Gains of moves are
 rounded to 2⁻²⁰ nats (more for huge scores) before they are compared, so that last bits never
-decide; ties go by name.
+decide; ties are broken by name.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _MOST_TRIES = 100
 class SearchResult:
     """The best graph that was found.
 
-    `graph` is what the search is over: a DAG, a CPDAG or, with knowledge, a PDAG; `dag` is a DAG of
-    it and `score` that DAG's. `families` counts the local scores that were computed, `steps` the
-    moves made; `complete` is False when the time was up.
+    `graph` is of the kind that is searched: a DAG, a CPDAG or, with knowledge, a PDAG; `dag` is a
+    DAG of it, and `score` the score of that. `families` counts the local scores computed, `steps`
+    the moves made; `complete` is False if time ran out.
     """
 
     graph: Graph
@@ -44,7 +44,7 @@ class SearchResult:
 
 
 class Step(NamedTuple):
-    """A move: phase and kind, its edge source → target, other nodes, its gain, the score then."""
+    """A move: phase, kind, its edge source → target, other nodes, its gain, the score after it."""
 
     phase: str
     move: str
@@ -59,7 +59,7 @@ Trace = Callable[[Step], None]
 
 
 class Course:
-    """How a search goes: how many moves it made, whether it has to stop, and who is told."""
+    """The progress of a search: its moves, whether it has to stop, and who is told."""
 
     def __init__(self, local: LocalScores, deadline: Deadline, trace: Trace | None) -> None:
         self.steps = 0
@@ -76,14 +76,14 @@ class Course:
     def tell_move(
         self, phase: str, move: str, edge: tuple[int, int], others: int, gain: int, score: int
     ) -> None:
-        """Tell of a move of an edge; gain and score in units."""
+        """Report a move of an edge; gain and score in units."""
         self.steps += 1
         source, target = (self._local.names[node] for node in edge)
         clique = tuple(self._local.names[node] for node in members(others))
         self._tell(phase, move, source, target, clique, gain, score)
 
     def tell_restart(self, phase: str, gain: int, score: int) -> None:
-        """Tell of random moves, all together."""
+        """Report random moves, all together."""
         self._tell(phase, "perturb", "", "", (), gain, score)
 
     def _tell(
@@ -115,10 +115,10 @@ def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -
 
 @dataclass(frozen=True)
 class Limits:
-    """What a DAG may be: no forbidden edge, every required one, not too many parents of a node.
+    """The limits of a DAG: no forbidden edge, every required one, not too many parents per node.
 
-    Nodes are in name order. A column of one value has no edges but required ones: a score may give
-    it one for nothing.
+    Nodes are in name order. A column of one value has no edges except required ones, although a
+    score may not object to them.
     """
 
     names: tuple[str, ...]
@@ -128,7 +128,7 @@ class Limits:
 
     @classmethod
     def of(cls, score: Score, max_parents: int | None, knowledge: Knowledge | None) -> Limits:
-        """Read what is known of the variables of a score."""
+        """Read what is known about the variables of a score."""
         knowledge = checked_knowledge(knowledge, score.names)
         names = tuple(sorted(score.names))
         required, forbidden = knowledge.required(names), knowledge.forbidden(names)
@@ -147,7 +147,7 @@ class Limits:
         return cls(names, forbidden, required, most)
 
     def allow(self, dag: Sequence[int], x: int, y: int) -> bool:
-        """Whether x → y may come into a DAG."""
+        """Whether x → y may be added to a DAG."""
         full = dag[y].bit_count() >= self.max_parents
         return not (full or self.forbidden[x, y] or _is_above(dag, y, x))
 
@@ -155,10 +155,10 @@ class Limits:
 def perturbed(
     dag: Sequence[int], rng: np.random.Generator, moves: int | None, limits: Limits
 ) -> list[int]:
-    """Make random moves in a DAG: to add, delete or reverse an edge, each kind as likely.
+    """Make random moves in a DAG: add, delete or reverse an edge, each equally likely.
 
     By default their number is drawn too, from two to the number of nodes: small changes lead to
-    graphs nearby, large ones far away, and which of them are needed is not known.
+    graphs nearby, large ones far away, and nobody knows which are needed.
     """
     n = len(dag)
     dag = list(dag)
@@ -172,7 +172,7 @@ def perturbed(
 
 
 def _move_at_random(dag: list[int], rng: np.random.Generator, limits: Limits) -> bool:
-    """Try one random move; returns whether it was legal and made."""
+    """Try one random move, and return whether it was legal and made."""
     kind = ("add", "delete", "reverse")[rng.integers(3)]
     if kind == "add":
         x, y = rng.choice(len(dag), 2, replace=False).tolist()

@@ -1,18 +1,18 @@
 """The skeleton of PC-stable (Spirtes, Glymour & Scheines 2000; Colombo & Maathuis 2014, alg. 4.1).
 
-At level ℓ every pair that is still adjacent is tested on the sets of ℓ neighbours of x, then on
-those of y, each set once, neighbours as they were when the level began, in order of the names; the
-first set that separates the pair removes its edge. So neither the order of the columns nor that of
-the tests changes the result. Tests go to the engine in batches, a few sets of many pairs at a time;
-what a batch finds out beyond the first separating set of a pair is thrown away and not counted.
+At level ℓ every pair that is still adjacent is tested given the sets of ℓ neighbours of x, then
+given those of y, each set once, with the neighbours as they were when the level began, in the order
+of the names; the first set that separates the pair removes its edge. So neither the order of the
+columns nor that of the tests changes the result. Tests go to the engine in batches, a few sets of
+many pairs at a time; answers beyond the first separating set of a pair are not used or counted.
 
 A pair that is forbidden both ways is not tested and has no edge; a required edge is not tested and
-stays. A set never holds a variable of a tier later than both of the pair.
+stays. A set never contains a variable of a later tier than both of the pair.
 
-An insufficient test has no stratum in which both x and y vary. `keep` does not separate by it,
-`drop` does. `auto` asks why: with at least 20 rows a stratum one of the two is a function of Z, and
-so Z cannot tell whether they are related (Glymour 2007): keep. With fewer there are just no data to
-speak for an edge: drop.
+An insufficient test has no stratum in which both x and y vary. `keep` does not let it separate the
+pair, `drop` does. `auto` asks why: with at least 20 rows per stratum, one of the two is a function
+of Z, so that Z cannot tell whether they are related (Glymour 2007): keep. With fewer there are
+simply no data that speak for an edge: drop.
 
 Variables are numbered in the order of their names here.
 """
@@ -41,13 +41,13 @@ from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
 
-# Tests asked at a time: enough for threads, few enough for a deadline.
+# Tests asked for at once: enough for threads, few enough for a deadline.
 _BATCH = 1 << 15
-# The pair itself, how far it is, and the numbers of the test that separates it.
+# Bytes per pair: the pair itself, its progress, and the numbers of the test that separates it.
 _PAIR_BYTES = 150
-# Fewer tests than this at a time are not worth a call.
+# Fewer tests than this at once are not worth a call.
 _LEAST_BATCH = 512
-# Rows a stratum that make a function of Z more than an accident of few rows.
+# Rows per stratum from which a function of Z is more than an accident.
 _ROWS_PER_STRATUM = 20
 
 ON_INSUFFICIENT = ("auto", "keep", "drop")
@@ -100,7 +100,7 @@ class Asker:
         margins = self._test.margins(results, self._alpha)
         unanswered = np.isnan(margins)
         if self._on_insufficient != "keep" and unanswered.any():
-            # What is dropped separates, but says nothing on how far.
+            # A dropped test separates, but says nothing about how strongly.
             margins[unanswered & self._is_dropped(results)] = 0.0
         return Answers(margins, unanswered, results)
 
@@ -134,9 +134,9 @@ class Separation(NamedTuple):
 
 @dataclass
 class Skeleton:
-    """Edges left, and what separated the other pairs.
+    """The remaining edges, and what separated the other pairs.
 
-    `tests` counts by level; `complete` is False when the time was up.
+    `tests` counts by level; `complete` is False if time ran out.
     """
 
     adjacent: Matrix
@@ -145,13 +145,13 @@ class Skeleton:
     _separated: list[tuple[NDArray[np.int32], Answers]] = field(default_factory=list)
 
     def add(self, rows: NDArray[np.int32], answers: Answers) -> None:
-        """Take out the edges of pairs (x, y) that rows (x, y, *Z) separate."""
+        """Remove the edges of pairs (x, y) that rows (x, y, *Z) separate."""
         x, y = rows[:, 0], rows[:, 1]
         self.adjacent[x, y] = self.adjacent[y, x] = False
         self._separated.append((rows, answers))
 
     def separations(self, wanted: Matrix | None = None) -> dict[tuple[int, int], Separation]:
-        """Return what separated the pairs (x, y), x < y, in order; `wanted` says of which pairs."""
+        """Return what separated the pairs (x, y), x < y, in order; `wanted` picks the pairs."""
         found = {}
         for rows, answers in self._separated:
             which = np.arange(len(rows))
@@ -193,7 +193,7 @@ def learn_skeleton(
 
 
 class _Level:
-    """One level: rounds over the pairs not yet separated, with more sets of each every time."""
+    """One level: rounds over the pairs not yet separated, with more sets per pair every time."""
 
     def __init__(
         self,
@@ -209,11 +209,11 @@ class _Level:
         self._found = found
         self._level = level
         self._edges = int(np.count_nonzero(neighbours)) // 2
-        # Of each pair: sets asked, and the number of the first that separates (-1: none yet).
+        # Per pair: sets asked, and the number of the first that separates (-1: none yet).
         self._asked = np.zeros(len(pairs), dtype=np.int64)
         self._first = np.full(len(pairs), -1, dtype=np.int64)
         self._separated: list[tuple[NDArray[np.int32], Answers]] = []
-        # All answers, as long as they are to be written to the log.
+        # All answers, until they are written to the log.
         self._parts: list[_Part] = []
 
     def run(self, deadline: Deadline) -> None:
@@ -244,7 +244,7 @@ class _Level:
         number = np.arange(len(rows)) - np.repeat(ends - counts - first, counts)
         self._asked[which] += counts
         hits = np.flatnonzero(answers.margins >= 0)
-        # Sets of one pair stand together and in order: the last assignment is the first hit.
+        # Sets of a pair are together and in order: the last assignment is the first hit.
         self._first[owner[hits[::-1]]] = number[hits[::-1]]
         separating = hits[number[hits] == self._first[owner[hits]]]
         if separating.size:
@@ -280,7 +280,7 @@ class _Level:
 
 
 class _Part(NamedTuple):
-    """One call of the engine: whose sets, which of theirs, and the answers."""
+    """One call of the engine: which pairs, which of their sets, and the answers."""
 
     owner: NDArray[np.int64]
     number: NDArray[np.int64]

@@ -1,7 +1,7 @@
 """Answers of a model: small labelled objects, which `gml query` writes and Python users hold.
 
-Every answer has rows for a report, `to_frame()`, what was observed and set by hand, and ln of the
-probability (or density) of what was observed.
+Every answer has rows for a report, `to_frame()`, the values observed and set by hand, and ln of the
+probability (or density) of those observed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Answer:
 
     @property
     def log_probability(self) -> float | None:
-        """Of a best assignment, ln of its probability given the evidence; else None."""
+        """For a best assignment, ln of its probability given the evidence; otherwise None."""
         return None
 
     def rows(self) -> list[Row]:
@@ -57,7 +57,7 @@ class Answer:
         return pd.DataFrame(self.rows())
 
     def heading(self) -> list[str]:
-        """Say how probable the evidence is, and the answer if it is an assignment."""
+        """Say how probable the evidence is, and the answer too if it is an assignment."""
         lines = []
         if self.evidence:
             observed = ", ".join(f"{name}={value}" for name, value in self.evidence.items())
@@ -79,12 +79,12 @@ def _shown(log_p: float) -> str:
 
 
 def log10(log_p: float) -> float | None:
-    """Return log10 of a number by ln; None where that is beyond what a float can hold."""
+    """Return log10 of a number given by its ln; None if that is beyond what a float can hold."""
     return log_p / math.log(10) + 0.0 if math.isfinite(log_p) else None
 
 
 def aligned(rows: Sequence[Row], n_rows: int | None = None) -> list[str]:
-    """Return lines of a table that fits on a screen: a header, and the first of all rows."""
+    """Return the lines of a table that fits on a screen: a header and the first rows."""
     if not rows:
         return ["no results"]
     table = [[_cell(key) for key in rows[0]]]
@@ -159,14 +159,14 @@ class Marginals(Answer):
     def table(self) -> NDArray[np.float64]:
         """The probabilities of the levels, if one node was asked for."""
         if len(self.distributions) != 1:
-            raise UsageError("there is a table for each node: answer[name].table")
+            raise UsageError("there is one table per node: answer[name].table")
         return next(iter(self.distributions.values())).table
 
     def __getitem__(self, name: str) -> Distribution:
         return self.distributions[known(name, self.names)]
 
     def rows(self) -> list[Row]:
-        """A row for each level of each node."""
+        """One row per level of each node."""
         return [
             {"node": name, "level": level, "probability": p}
             for name, distribution in self.distributions.items()
@@ -180,7 +180,7 @@ class Joint(Answer):
 
     variables: tuple[Variable, ...]
     table: NDArray[np.float64]
-    """An axis for each node."""
+    """One axis per node."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -204,7 +204,7 @@ class Joint(Answer):
         return float(self.table[where].sum())
 
     def rows(self) -> list[Row]:
-        """A row for each cell, the last node fastest."""
+        """One row per cell; the last node varies fastest."""
         column = "probability"
         while column in self.names:
             column += "_"
@@ -231,7 +231,7 @@ class Explanation(Answer):
         return self.levels[known(name, self.levels)]
 
     def rows(self) -> list[Row]:
-        """A row for each node."""
+        """One row per node."""
         return [{"node": name, "level": level} for name, level in self.levels.items()]
 
 
@@ -242,8 +242,8 @@ class Explanation(Answer):
 class Moments(Answer):
     """Mean and standard deviation of nodes of numbers: `answer["x"]` is (mean, sd).
 
-    `correlations`, if several were asked for together, has r of any two; None where one does not
-    vary.
+    `correlations`, if several were asked for together, holds r of any two; None if one of them
+    does not vary.
     """
 
     names: tuple[str, ...]
@@ -261,7 +261,7 @@ class Moments(Answer):
         return float(self.mean[at]), float(self.sd[at])
 
     def rows(self) -> list[Row]:
-        """A row for each node."""
+        """One row per node."""
         rows = []
         for k, name in enumerate(self.names):
             row = {"node": name, "mean": float(self.mean[k]), "sd": float(self.sd[k])}
@@ -286,7 +286,7 @@ class BestValues(Answer):
         return self.values[known(name, self.values)]
 
     def rows(self) -> list[Row]:
-        """A row for each node."""
+        """One row per node."""
         return [{"node": name, "value": value} for name, value in self.values.items()]
 
 

@@ -1,4 +1,4 @@
-"""BayesNet: a directed model, which can be asked, sampled and compared with data."""
+"""BayesNet: a directed model, which can be queried, sampled and compared with data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["CPT", "BayesNet", "LinearGaussian"]
 
 @dataclass(frozen=True, repr=False)
 class BayesNet(Network):
-    """A network of tables, or of regressions, with what can be asked of it.
+    """A network of tables or of regressions, and the questions that it answers.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class BayesNet(Network):
     """
 
     if TYPE_CHECKING:
-        # The package gives the class these: files are above this room.
+        # The package adds these to the class: files are above this room.
         @staticmethod
         def from_file(path: str | os.PathLike[str]) -> BayesNet: ...
         def to_file(self, path: str | os.PathLike[str], format: str | None = None) -> None: ...
@@ -60,7 +60,7 @@ class BayesNet(Network):
         do: Mapping[str, Any] | None = None,
         each: bool = False,
     ) -> Answer:
-        """Return the distribution of a target given evidence, of several their joint one.
+        """Return the distribution of a target given evidence, or the joint one of several targets.
 
         See `gml.model.query.query`; `gml.Inference` answers many questions faster.
 
@@ -94,7 +94,7 @@ class BayesNet(Network):
         *,
         do: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """Return the most probable values of the target, the other nodes summed out."""
+        """Return the most probable values of the target, with the other nodes summed out."""
         from gml.model.query import best
 
         return best(self, target, evidence, do=do)

@@ -1,21 +1,21 @@
 """The Kullback–Leibler divergence of two networks, node by node.
 
-KL(P‖Q) = Σ_x E_P[ln p(x | pa_P) − ln q(x | pa_Q)], in nats: one term for each node x, as both
-distributions are products over the nodes. The terms need no more than the distribution under P of x
-with its parents in P, and of x with its parents in Q; where the parents differ, a term may be
-negative, though the sum never is (but for rounding). Sums are exact (`math.fsum`), the total in
-order of names.
+KL(P‖Q) = Σ_x E_P[ln p(x | pa_P) − ln q(x | pa_Q)], in nats: one term per node x, as both
+distributions are products over the nodes. The terms need only the distribution under P of x with
+its parents in P, and of x with its parents in Q; where the parents differ, a term may be negative,
+though the sum never is (except by rounding). Sums are exact (`math.fsum`), the total in the order
+of names.
 
-Levels: one elimination of P gives the distribution of every clique (table_elimination.py), in which
-most families lie; the others are asked for one by one. Infinity, for a node that has a level under
-P which Q excludes.
+Levels: one elimination of P gives the distribution of every clique (table_elimination.py), which
+contain most families; the others are computed one by one. The term is infinite for a node that has
+a level under P which Q excludes.
 
 Numbers: with x = μ + A ε under P (gaussian.py), the residual of x in Q's regression has the mean
 m = a_P − a_Q + Σ d·μ and the errors r = σ ε_x + Σ d·A, summed over the parents in P or Q, where d
 is the difference of their coefficients, a are the intercepts and σ is P's own error of x. With τ
-for that of Q the term is ½((m² + r·r)/τ² − 1) − ln(σ/τ). A node that follows exactly from its
-parents in one network has no density to compare: 0 if it does in both and in the same way, else
-infinity.
+for Q's error, the term is ½((m² + r·r)/τ² − 1) − ln(σ/τ). A node that follows exactly from its
+parents in one network has no density to compare: the term is 0 if it does so in both and in the
+same way, otherwise infinite.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gml.model.inference import Inference
 from gml.name_order import NameOrder
 from gml.resources import budget_in_force
 
-# What is held at a time: the tables of the elimination, their rows as shares, the cliques.
+# Tables held at one time: those of the elimination, their rows as shares, the cliques.
 _COPIES = 3
 
 Table = NDArray[np.float64]
@@ -42,21 +42,21 @@ Table = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Divergence:
-    """KL(P‖Q) in nats: the term of each node, in the order of P's nodes; infinity where it is."""
+    """KL(P‖Q) in nats: the term of each node, in the order of P's nodes; it may be infinite."""
 
     nodes: dict[str, float]
 
     @property
     def total(self) -> float:
-        """The sum over the nodes; what rounding leaves below 0 is 0."""
+        """The sum over the nodes; a negative sum, which is rounding, is 0."""
         return max(0.0, math.fsum(self.nodes[name] for name in sorted(self.nodes)))
 
 
 def kl_divergence(p: BayesNet, q: BayesNet, *, max_memory: int | None = None) -> Divergence:
     """Return KL(P‖Q) of networks over the same nodes, exactly.
 
-    The levels of a node may stand in another order. CannotAnswer if the tables do not fit into
-    `max_memory` bytes (by default half of what is free).
+    The levels of a node may be in a different order. Raises CannotAnswer if the tables do not fit
+    into `max_memory` bytes (by default half of what is free).
 
     Examples
     --------
@@ -74,7 +74,7 @@ def kl_divergence(p: BayesNet, q: BayesNet, *, max_memory: int | None = None) ->
 
 
 def require_same_variables(p: BayesNet, q: BayesNet) -> None:
-    """Raise an error that names a node or the levels of one that the networks do not share."""
+    """Raise an error that names a node, or levels of a node, that the networks do not share."""
     different = set(p.names) ^ set(q.names)
     if different:
         raise GraphError(f"the networks have different nodes: {listing(sorted(different))}")
@@ -113,7 +113,7 @@ def _family(cpt: CPT) -> list[str]:
 
 
 def _table(cpt: CPT, levels: dict[str, tuple[str, ...]]) -> Table:
-    """A table with an axis for each node of the family by name, levels in a given order."""
+    """A table with one axis per node of the family, by name, and levels in a given order."""
     variables = (*cpt.parents, cpt.variable)
     table = cpt.table.reshape([len(variable.levels or ()) for variable in variables])
     for axis, variable in enumerate(variables):
@@ -133,7 +133,7 @@ def _expected(weights: Table, above: Table, below: Table) -> float:
 
 
 class _Marginals:
-    """Distributions of sets of nodes, from the cliques of one elimination where they lie in one."""
+    """Distributions of sets of nodes, from the cliques of one elimination where possible."""
 
     def __init__(self, net: BayesNet, budget: int) -> None:
         self._inference = Inference(net, max_memory=budget // _COPIES)
@@ -150,8 +150,8 @@ class _Marginals:
             self._cliques[name] = ([*around, name], joint)
 
     def of(self, names: Sequence[str]) -> Table:
-        """The distribution of some nodes, an axis for each."""
-        # Nodes of one level are in no clique but their own.
+        """The distribution of some nodes, with one axis each."""
+        # Nodes with one level are in no clique but their own.
         varying = [name for name in names if self._sizes[name] > 1]
         scope = self._cliques[self._last(varying)][0] if varying else []
         if set(varying) <= set(scope):
@@ -161,7 +161,7 @@ class _Marginals:
         return table.reshape([self._sizes[name] for name in names])
 
     def _last(self, names: Sequence[str]) -> str:
-        """The node that was eliminated first: its clique has the others, if any has."""
+        """The node that was eliminated first: if any clique has the others, its own does."""
         return max(names, key=self._place.__getitem__)
 
     def _within_clique(self, names: Sequence[str]) -> Table:

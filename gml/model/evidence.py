@@ -1,7 +1,7 @@
 """Values of nodes: what a caller's values mean, and networks in which some are set by hand.
 
-A value is a level's text, or a number: for a node of numbers that number, for one of levels the
-level that spells it, or else the interval that it lies in.
+A value is the text of a level, or a number: for a node of numbers that number, for a node of levels
+the level that spells it, or otherwise the interval that it lies in.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Meaning:
         if not isinstance(value, str):
             if number in self._spelled:
                 return self._spelled[number]
-            # Whether something is so lies in no interval.
+            # A truth value lies in no interval.
             if isinstance(value, bool | np.bool_):
                 return None
             text = repr(number).replace(".", self._decimal)
@@ -65,7 +65,7 @@ class Meaning:
 
     @functools.cached_property
     def _spelled(self) -> dict[float, int]:
-        """The code of each number that just one level spells."""
+        """The code of each number that exactly one level spells."""
         found: dict[float, list[int]] = {}
         for level, code in (self._codes or {}).items():
             number = self._number(level)
@@ -90,10 +90,10 @@ def value_of(variable: Variable, value: object) -> str | float | None:
 
 
 def unknown_value(variable: Variable, value: object) -> str:
-    """Say that a value means nothing for a variable."""
+    """Say that a value has no meaning for a variable."""
     if variable.levels is None:
         shown = quote(value) if isinstance(value, str) else repr(value)
-        return f"node {quote(variable.name)} has numbers, and {shown} is none"
+        return f"node {quote(variable.name)} has numbers, and {shown} is not a number"
     return unknown_name(f"level of {quote(variable.name)}", str(value), variable.levels)
 
 
@@ -126,9 +126,9 @@ def coded(variables: Sequence[Variable], values: Mapping[str, Any]) -> dict[int,
 
 
 def intervene(net: Net, values: Mapping[str, Any]) -> Net:
-    """Return the network where nodes are set by hand: they lose their parents and vary no more.
+    """Return the network with some nodes set by hand: they lose their parents and no longer vary.
 
-    What they depended on is cut off (Pearl 2009, section 3.2).
+    They are cut off from what they depended on (Pearl 2009, section 3.2).
 
     Examples
     --------
@@ -159,7 +159,7 @@ def intervene(net: Net, values: Mapping[str, Any]) -> Net:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """A network after what is set by hand, this, and what is observed then."""
+    """A network after nodes were set by hand, these, and what is observed then."""
 
     net: Network
     do: dict[str, str | float]

@@ -1,7 +1,7 @@
-"""Factor: a table over some variables; what inference runs on.
+"""Factor: a table over some variables, on which inference runs.
 
 A model of tables is a product of factors, normalised or not: a directed one has P(node | parents)
-for each node, an undirected one any table of non-negative numbers for each clique.
+for each node, an undirected one any table of numbers, 0 or more, for each clique.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from gml.errors import GraphError, listing
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Factor:
-    """A table with an axis for each variable of its scope.
+    """A table with one axis per variable of its scope.
 
     A `conditional` factor is P(last variable | the others): it adds up to 1 over its last axis,
-    whatever the others are, and so has no say where nobody asks for that variable.
+    whatever the others are, and so makes no difference unless that variable is asked for.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Factor:
         names = [variable.name for variable in self.scope]
         numeric = [variable.name for variable in self.scope if variable.levels is None]
         if numeric:
-            raise GraphError(f"a factor is over levels, and {listing(numeric)} has numbers")
+            raise GraphError(f"a factor needs levels, and {listing(numeric)} has numbers")
         if len(set(names)) != len(names):
             raise GraphError(f"the scope of a factor lists a variable twice: {listing(names)}")
         table = np.ascontiguousarray(self.table, dtype=np.float64)
@@ -50,7 +50,7 @@ class Factor:
             raise GraphError(
                 f"the factor of {listing(names)} has a number that is negative or not finite"
             )
-        # A view, so that the caller's own array stays as it is.
+        # A view, so that the caller's own array stays writable.
         table = table.view()
         table.flags.writeable = False
         object.__setattr__(self, "table", table)

@@ -1,10 +1,10 @@
 """Parameters of a DAG from data: maximum likelihood, or the mean under Dirichlet priors.
 
 mle: n/nⱼ; bayes: (n + α)/(nⱼ + rα), with α = ess/(r·q) for the prior bdeu, 1 for k2 and uniform, ½
-for jeffreys, over declared levels. A configuration of the parents that no row has is uniform, and
-its counts are zeros. Intervals of a table have equal tails and come from the Jeffreys posterior
-whatever the estimate is: p is Beta(n + ½, nⱼ − n + (r−1)/2); as usual they begin at 0 where no row,
-and end at 1 where every row has the level (Brown, Cai & DasGupta 2001, section 4.1.2).
+for jeffreys, over declared levels. A configuration of the parents that occurs in no row is uniform,
+and its counts are zeros. Intervals of a table have equal tails and come from the Jeffreys posterior
+whatever the estimate is: p is Beta(n + ½, nⱼ − n + (r−1)/2); as usual they begin at 0 if no row has
+the level, and end at 1 if every row has it (Brown, Cai & DasGupta 2001, section 4.1.2).
 
 A node of numbers gets the least-squares regression on its parents, from exact cross-products, with
 variance SSE/n. Its intervals are those of the posterior under Jeffreys' prior: Student's t with
@@ -42,7 +42,7 @@ from gml.resources import budget_in_force, require_memory
 METHODS = ("mle", "bayes")
 PRIORS = ("bdeu", "k2", "jeffreys", "uniform")
 _JEFFREYS = 0.5
-# A cell as counts, numbers and text, measured; and its intervals.
+# Bytes per cell as counts, numbers and text, measured; and of its intervals.
 _CELL_BYTES = 180
 _INTERVAL_BYTES = 470
 
@@ -68,7 +68,7 @@ def fit(
     [[0.9896, 0.0104], [0.9076, 0.0924]]
     """
     if graph.kind != "dag":
-        raise GraphError(f"a DAG is needed, and the kind of the graph is {graph.kind}")
+        raise GraphError(f"a DAG is needed, not a graph of kind {graph.kind}")
     for name, value, choices in (("method", method, METHODS), ("prior", prior, PRIORS)):
         require_one_of(name, value, choices)
     if not 0 < ess < math.inf:
@@ -90,8 +90,8 @@ def fit(
         labels = [name for name in graph.names if name not in numbers]
         if labels:
             raise UsageError(
-                f"{listing(numbers)} hold numbers and {listing(labels)} labels, and a model is of "
-                f"one kind; cut the numbers by {parameter('bins')} or {parameter('cut')}"
+                f"{listing(numbers)} hold numbers and {listing(labels)} labels, but a model has "
+                f"only one kind; cut the numbers with {parameter('bins')} or {parameter('cut')}"
             )
         if method != "mle":
             raise UsageError(
@@ -116,7 +116,7 @@ def fit(
 
 
 def unseen_configurations(net: BayesNet) -> dict[str, list[int]]:
-    """Return the rows of tables that no row of the data is behind, by node."""
+    """Return, by node, the rows of tables that no row of the data supports."""
     return {
         cpd.variable.name: np.flatnonzero(~cpd.seen).tolist()
         for cpd in net.cpds
@@ -125,7 +125,7 @@ def unseen_configurations(net: BayesNet) -> dict[str, list[int]]:
 
 
 def require_all_seen(net: BayesNet) -> None:
-    """Refuse a network with a table for configurations that no row has."""
+    """Refuse a network with configurations of parents that occur in no row."""
     unseen = unseen_configurations(net)
     if unseen:
         name, rows = next(iter(unseen.items()))
@@ -154,7 +154,7 @@ def _prior_count(prior: str, ess: float, cells: int) -> float:
 
 
 def _require_room(counter: Counter, families: Sequence[Family], n_bytes: int, budget: int) -> None:
-    """Refuse tables that would not fit, all of them together, and name the largest."""
+    """Refuse tables that would not fit, taken together, and name the largest."""
     cells = [
         math.prod(len(counter.variables[j].levels or ()) for j in (child, *parents))
         for child, parents in families
@@ -188,7 +188,9 @@ def _regress(
     names = [counter.variables[j].name for j in members]
     moments = counter.moments(members)
     if moments.cross[-1][-1] == 0:
-        raise DataError(f"column {quote(names[-1])} has one value; no normal distribution fits")
+        raise DataError(
+            f"column {quote(names[-1])} has only one value; no normal distribution fits"
+        )
     exact, left = regression(moments.cross, names)
     scales = moments.scales
     sd_q = math.sqrt(float(left / moments.n**2))
@@ -205,7 +207,7 @@ def _regress(
     except OverflowError:
         vanished = True
     if vanished:
-        raise DataError(f"the sizes of the numbers of {listing(names)} are too different")
+        raise DataError(f"the magnitudes of the numbers of {listing(names)} differ too much")
     n = moments.n * counter.unit
     fitted = LinearGaussian(
         counter.variables[child],
@@ -225,7 +227,7 @@ def _regression_intervals(
 ) -> tuple[tuple[float, float], ...]:
     """Bounds of the intercept, the coefficients and the standard deviation.
 
-    Computed for the columns in fixed point, whose numbers are of a moderate size, then scaled back.
+    Computed for the columns in fixed point, whose numbers are of moderate size, then scaled back.
     """
     from scipy.special import chdtri, stdtrit
 

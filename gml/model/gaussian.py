@@ -1,17 +1,16 @@
-"""Networks of numbers: all nodes are jointly normal, and given some of them so are the others.
+"""Networks of numbers: all nodes are jointly normal, and so are any of them given others.
 
-The standardised errors of the regressions are independent, W (x − μ) = ε with ε ~ N(0, I), so that
-the density of x_H given x_O is that of a least-squares problem: with W_H = Q R, Q = (Q₁ Q₂)
-orthogonal,
+The standardised errors of the regressions are independent, W (x − μ) = ε with ε ~ N(0, I), so the
+density of x_H given x_O is that of a least-squares problem: with W_H = Q R, Q = (Q₁ Q₂) orthogonal,
 
     x_H − μ_H = −R⁻¹ Q₁ᵀ W_O (x_O − μ_O) + R⁻¹ N(0, I),
 
-and what is left over, Q₂ᵀ W_O (x_O − μ_O) ~ N(0, I), gives the density of x_O. A node without an
-error of its own (set by hand, say) has no row of W. Then x = μ + A ε is conditioned instead, A the
+and the remainder, Q₂ᵀ W_O (x_O − μ_O) ~ N(0, I), gives the density of x_O. A node without an error
+of its own (such as one set by hand) has no row of W. Then x = μ + A ε is conditioned instead, A the
 inverse of W: what is observed fixes directions of ε, A_Oᵀ = Q R, and x_H keeps A_H Q₂ N(0, I).
 
-Neither way subtracts variances from one another, so that standard deviations keep their digits
-where the usual formula Σ − ΣΣ⁻¹Σ loses them (as normal equations do; Golub & Van Loan 2013, 5.3).
+Neither way subtracts variances from one another, so standard deviations keep their digits where the
+usual formula Σ − ΣΣ⁻¹Σ loses them (as normal equations do; Golub & Van Loan 2013, 5.3).
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, UsageError, listing, quote, unknown_name
+from gml.errors import CannotAnswer, UsageError, listing, parameter, quote, unknown_name
 from gml.model.network import LinearGaussian, Network
 
-# Of a standard deviation: what is left below this share of it is rounding.
+# Share of a standard deviation below which what is left is rounding.
 ROUNDING = 1e-13
 
 Matrix = NDArray[np.float64]
 
 
 class GaussianPosterior(NamedTuple):
-    """Mean and errors of some nodes, x = mean + factor · N(0, I); ln of the density observed."""
+    """Mean and errors of some nodes, x = mean + factor · N(0, I); ln density of the evidence."""
 
     names: tuple[str, ...]
     mean: NDArray[np.float64]
@@ -55,7 +54,7 @@ class GaussianPosterior(NamedTuple):
 
 
 def _length(row: NDArray[np.float64]) -> float:
-    """Euclidean length, of numbers of any size."""
+    """Euclidean length of numbers of any magnitude."""
     largest = float(np.abs(row).max(initial=0.0))
     return largest * float(np.linalg.norm(row / largest)) if largest > 0 else 0.0
 
@@ -66,7 +65,7 @@ def _log_product(factors: NDArray[np.float64]) -> float:
 
 
 def errors_of(net: Network) -> tuple[NDArray[np.float64], Matrix]:
-    """Return μ and A: a row for each node, a column for the error of each node, by name."""
+    """Return μ and A: one row per node, one column per error of a node, by name."""
     n = len(net.cpds)
     column = {name: k for k, name in enumerate(sorted(net.names))}
     mean, factor = np.zeros(n), np.zeros((n, n))
@@ -86,16 +85,16 @@ def errors_of(net: Network) -> tuple[NDArray[np.float64], Matrix]:
 
 
 class _Plan(NamedTuple):
-    """What observing some nodes, in order of their names, says of others, whatever is observed."""
+    """What observing some nodes, in the order of their names, says about others, for any values."""
 
     mean: NDArray[np.float64]
     observed_mean: NDArray[np.float64]
     gain: Matrix
-    """The others move by this times what the observed are away from their means."""
+    """The others move by this times the deviation of the observed nodes from their means."""
     left: Matrix
     """The errors that the others keep."""
     whiten: Matrix
-    """This times what the observed are away from their means is standard normal."""
+    """This times the deviation of the observed nodes from their means is standard normal."""
     log_volume: float
 
 
@@ -110,7 +109,7 @@ def _plan(net: Network, observed: Sequence[int], hidden: Sequence[int]) -> _Plan
 
 
 def _standardised(net: Network) -> Matrix | None:
-    """W, a row for each error and a column for each node; None if an error has no size."""
+    """W, one row per error and one column per node; None if an error has no size."""
     n = len(net.cpds)
     w = np.zeros((n, n))
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -152,7 +151,7 @@ def _by_errors(
         raise _no_density(net, observed)
     others = factor[list(hidden)]
     left = others @ q[:, len(observed) :]
-    # What is less than the rounding of a standard deviation is none.
+    # What is less than the rounding of a standard deviation counts as none.
     for k in range(len(hidden)):
         if _length(left[k]) <= ROUNDING * _length(others[k]):
             left[k] = 0.0
@@ -162,7 +161,7 @@ def _by_errors(
 
 
 def condition(net: Network, evidence: Mapping[int, float]) -> GaussianPosterior:
-    """Return the distribution of the unobserved nodes, parents first, given numbers of others."""
+    """Return the distribution of the unobserved nodes, parents first, given the others."""
     observed = sorted(evidence, key=net.names.__getitem__)
     hidden = [j for j in net.order() if j not in evidence]
     names = tuple(net.names[j] for j in hidden)
@@ -210,8 +209,8 @@ def _require_finite(mean: NDArray[np.float64]) -> None:
 
 def _no_density(net: Network, observed: Sequence[int]) -> CannotAnswer:
     return CannotAnswer(
-        f"some of {listing(net.names[j] for j in observed)} follow exactly from others: there is "
-        "no density to condition on"
+        f"some of {listing(net.names[j] for j in observed)} follow exactly from others, so there "
+        "is no density to condition on"
     )
 
 
@@ -226,9 +225,9 @@ def gaussian_posterior(
         targets = [name for name in net.names if name not in evidence]
     for name in targets:
         if name in evidence:
-            raise UsageError(f"{quote(name)} is observed and asked for")
+            raise UsageError(f"{quote(name)} is both observed and asked for")
     if len(set(targets)) != len(targets):
-        raise UsageError("a target is named twice")
+        raise UsageError(f"{parameter('target')} lists a node twice")
     found = condition(net, {net.index(name): value for name, value in evidence.items()})
     chosen = [found.names.index(name) for name in targets]
     return found._replace(

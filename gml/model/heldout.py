@@ -1,6 +1,6 @@
-"""How well a graph predicts rows that its tables have not seen: mean −ln p a row.
+"""How well a graph predicts rows that its tables have not seen: the mean −ln p per row.
 
-Tables are fitted on some rows, under the Jeffreys prior (½ a cell) unless said otherwise, and the
+Tables are fitted on some rows, under the Jeffreys prior (½ per cell) unless said otherwise, and the
 others are predicted. Levels are those of all rows, so that no row has probability 0.
 """
 
@@ -28,7 +28,7 @@ def held_out_loss(
     threads: int | None = None,
     max_memory: int | None = None,
 ) -> float:
-    """Return the mean −ln p of a row over all (fitted on, predicted) splits."""
+    """Return the mean −ln p per row over all (fitted on, predicted) splits."""
     total, rows = [], 0.0
     for number, (train, test) in enumerate(splits):
         counter, predicted = (
@@ -55,7 +55,7 @@ def held_out_loss(
 def with_common_levels(
     fitted: Counter, predicted: Counter, *, decimal: str = "."
 ) -> tuple[Counter, Counter]:
-    """Give the columns of two engines the levels of both; `decimal` is how numbers are written."""
+    """Give the columns of two engines the levels of both; `decimal` is the decimal mark."""
     mark = fitted.decimal or decimal
     levels = common_levels(fitted.variables, predicted.variables, decimal=mark)
     return fitted.with_levels(levels), predicted.with_levels(levels)

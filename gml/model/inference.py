@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, UsageError, quote, unknown_name
+from gml.errors import CannotAnswer, UsageError, parameter, quote, unknown_name
 from gml.kernel.layout import STEP_MAX, STEP_SUM
 from gml.model.evidence import coded
 from gml.model.model import TableModel
@@ -29,7 +29,7 @@ from gml.progress import reporter
 from gml.resources import budget_in_force
 
 _TIE = 1e-12
-# The tables of a plan that rows with different gaps share: beyond this, plans of their own pay.
+# Cells of a plan that rows with different gaps share; beyond this, separate plans pay off.
 _SHARED_BYTES = 1 << 17
 _ROWS_AT_ONCE = 4096
 
@@ -45,7 +45,7 @@ class Assignment(NamedTuple):
 
 
 class PosteriorStep(NamedTuple):
-    """P(node | parents, evidence) of a network of the posterior; positions are those of nodes."""
+    """P(node | parents, evidence) in a network of the posterior, by positions of nodes."""
 
     node: int
     parents: tuple[int, ...]
@@ -53,7 +53,7 @@ class PosteriorStep(NamedTuple):
 
 
 class Inference:
-    """Answers questions to one model of tables: anything with variables and factors.
+    """Answers questions about one model of tables: anything with variables and factors.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Inference:
         self._tables = flat_tables(model.variables, model.factors)
         self._rank = {name: k for k, name in enumerate(self._tables.names)}
         self._position = [0] * len(self._variables)
-        """Of each variable by rank, in the order of the model."""
+        """The position in the model of each variable by rank."""
         for position, variable in enumerate(self._variables):
             self._position[self._rank[variable.name]] = position
         self._max_memory = max_memory
@@ -82,7 +82,7 @@ class Inference:
     # ------------------------------------------------------------------ evidence
 
     def coded(self, evidence: Mapping[str, Any] | None) -> dict[int, int]:
-        """Evidence as numbers of nodes (by name) and levels."""
+        """Evidence as numbers of nodes (in name order) and of levels."""
         codes = coded(self._variables, evidence or {})
         return {self._rank[self._variables[j].name]: int(code) for j, code in codes.items()}
 
@@ -92,9 +92,9 @@ class Inference:
                 known = [variable.name for variable in self._variables]
                 raise UsageError(unknown_name("node", name, known))
             if self._rank[name] in evidence:
-                raise UsageError(f"{quote(name)} is observed and asked for")
+                raise UsageError(f"{quote(name)} is both observed and asked for")
         if len(set(names)) != len(names):
-            raise UsageError("a target is named twice")
+            raise UsageError(f"{parameter('target')} lists a node twice")
         return [self._rank[name] for name in names]
 
     def _plan(
@@ -105,9 +105,9 @@ class Inference:
         kept: bool = False,
         maximised: bool = False,
     ) -> TableElimination:
-        """A plan for evidence on the observed, and for what is asked.
+        """A plan for evidence on the observed nodes, and for what is asked.
 
-        Other nodes that have a say are summed out first; those asked are kept together, take their
+        Other nodes that matter are summed out first; those asked for are kept together, take their
         best values, or are summed out like the others, which gives their marginals.
         """
         nodes, factors = self._tables.relevant([*asked, *observed])
@@ -128,12 +128,12 @@ class Inference:
 
     @functools.cached_property
     def log_z(self) -> float:
-        """ln Z, of the sum of the product of all factors; 0 of a directed model."""
+        """ln Z, the sum of the product of all factors; 0 for a directed model."""
         nodes, _ = self._tables.relevant(())
         return self._plan({}).eliminate({}) if nodes else 0.0
 
     def _log_evidence(self, log_weight: float) -> float:
-        """ln P(evidence), which has to be possible."""
+        """ln P(evidence), which must be possible."""
         if log_weight == -math.inf:
             raise CannotAnswer("the evidence has probability 0")
         return log_weight - self.log_z
@@ -171,7 +171,7 @@ class Inference:
     def joint(
         self, targets: Sequence[str], evidence: Mapping[str, Any] | None = None
     ) -> tuple[NDArray[np.float64], float]:
-        """P(targets | evidence), an axis for each target, and ln P(evidence)."""
+        """P(targets | evidence), with one axis per target, and ln P(evidence)."""
         codes = self.coded(evidence)
         kept = self._numbers(targets, codes)
         by_rank = sorted(kept)
@@ -202,7 +202,7 @@ class Inference:
         return Assignment(levels, log_best - log_weight, log_evidence)
 
     def posterior_steps(self, evidence: Mapping[str, Any]) -> list[PosteriorStep]:
-        """A network of P(unobserved nodes | evidence), every node behind its parents."""
+        """A network of P(unobserved nodes | evidence), every node after its parents."""
         codes = self.coded(evidence)
         hidden = [k for k in range(len(self._tables.names)) if k not in codes]
         plan = self._plan(codes, hidden)
@@ -226,7 +226,7 @@ class Inference:
     ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.float64]]:
         """Marginals (rows × levels) of the targets, and ln P of each row of evidence.
 
-        `codes` has the level of each observed node, -1 where a row says nothing. Equal rows are
+        `codes` holds the level of each observed node, -1 where a row says nothing. Equal rows are
         answered once. Rows of probability 0 have ln P −infinity, and NaN for marginals.
         """
         asked = self._numbers(targets, {})
@@ -253,11 +253,11 @@ class Inference:
     def _plans(
         self, asked: list[int], nodes: list[int], seen: NDArray[np.bool_]
     ) -> Iterator[tuple[TableElimination, NDArray[np.int64], list[int]]]:
-        """Yield plans with the rows and the columns of evidence that each is for.
+        """Yield plans, each with the rows and the columns of evidence that it is for.
 
-        A row that observes all nodes has a plan of its own kind; the others share one into which
-        evidence is entered, unless that is large: then each pattern has its own. What other rows
-        there are decides nothing, so that no answer depends on them.
+        A row that observes all nodes has its own kind of plan; the others share one into which
+        evidence is entered, unless that is large: then each pattern has its own. The other rows
+        do not influence this, so that no answer depends on them.
         """
         complete = seen.all(axis=1)
         patterns = [np.ones(len(nodes), dtype=bool)] if complete.any() else []
@@ -292,7 +292,7 @@ class Inference:
 
 
 def most_probable(marginals: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The first level whose probability is the highest, up to rounding, in each row."""
+    """The first level with the highest probability, up to rounding, in each row."""
     best = marginals.max(axis=1, keepdims=True)
     levels: NDArray[np.int64] = np.argmax(marginals >= best * (1 - _TIE), axis=1)
     return levels

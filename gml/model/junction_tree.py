@@ -1,13 +1,12 @@
 """Junction trees: the order in which variables are eliminated, and the cliques that this makes.
 
-Eliminating a variable joins what speaks of it; the variable and its neighbours at that time are a
-clique of the triangulated graph, and the cliques form a tree whose root is eliminated last
-(Lauritzen & Spiegelhalter 1988; Jensen, Lauritzen & Olesen 1990). No number is needed for that but
-the sizes of the variables, so that any arithmetic may run on the tree: table_elimination.py has
-that of tables.
+Eliminating a variable joins the factors that contain it; the variable and its neighbours at that
+time are a clique of the triangulated graph, and the cliques form a tree whose root is eliminated
+last (Lauritzen & Spiegelhalter 1988; Jensen, Lauritzen & Olesen 1990). That needs only the sizes of
+the variables, so any arithmetic may run on the tree: table_elimination.py has that of tables.
 
 The order is min-fill, ties by number of the variable, within an order constraint: groups of
-variables, of which each goes before the next. A maximum after sums needs one (map), and so would
+variables, each of which goes before the next. A maximum after sums needs one (map), and so would
 numbers before labels (the strong junction trees of Lauritzen 1992).
 """
 
@@ -22,7 +21,7 @@ from gml.graph.bits import members
 from gml.graph.triangulation import eliminate_by_min_fill
 from gml.resources import format_size
 
-# The kernel's limit; so many axes of two levels are more cells than any machine has.
+# The kernel's limit; with two levels each, this many axes have more cells than any machine.
 _MOST_AXES = 62
 
 
@@ -30,15 +29,15 @@ _MOST_AXES = 62
 class JunctionTree:
     """Cliques in the order of elimination.
 
-    Each clique is the neighbours and, last, the variable that goes. With `keeps`, a last clique
-    has all variables that stay.
+    Each clique is the neighbours and, last, the variable that is eliminated. With `keeps`, a last
+    clique has all variables that stay.
     """
 
     sizes: Sequence[int]
     cliques: tuple[tuple[int, ...], ...]
     keeps: bool
     parents: tuple[int, ...] = field(init=False)
-    """For each clique the one that takes its message; -1 for roots."""
+    """For each clique, the one that takes its message; -1 for roots."""
     _when: dict[int, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -49,7 +48,7 @@ class JunctionTree:
         object.__setattr__(self, "parents", (*parents, -1) if self.keeps else tuple(parents))
 
     def place_of(self, scope: Sequence[int]) -> int:
-        """Return the clique that is the first to eliminate something of a scope, or the last."""
+        """Return the first clique that eliminates a variable of a scope, or the last clique."""
         last = len(self.cliques) - 1
         return min((self._when.get(node, last) for node in scope), default=last)
 
@@ -63,7 +62,7 @@ class JunctionTree:
         return max(map(len, self.cliques), default=1) - 1
 
     def require_room(self, names: Sequence[str], budget: int) -> None:
-        """Refuse tables over all cliques, and messages, that take more than so many bytes."""
+        """Refuse tables over all cliques, and messages, that take more than the budget."""
         n_bytes = sum(8 * (self.cells(clique) + self.cells(clique[:-1])) for clique in self.cliques)
         if n_bytes <= budget and self.treewidth < _MOST_AXES:
             return
@@ -87,7 +86,7 @@ def build_tree(
     Parameters
     ----------
     scopes
-        Variables that stand together in something to be multiplied.
+        Variables that occur together in something to be multiplied.
     sizes
         Levels of each variable; 1 for one whose table has no axis of its own.
     groups

@@ -46,7 +46,7 @@ def log_likelihood(
         raise DataError("the likelihood needs complete rows")
     for variable in net.variables:
         if counter.variables[position[variable.name]] != variable:
-            raise DataError(f"the levels of {quote(variable.name)} are others in the data")
+            raise DataError(f"the levels of {quote(variable.name)} are different in the data")
     families = [tuple(position[p.name] for p in cpd.parents) for cpd in net.cpds]
     columns = [position[name] for name in net.names]
     if net.is_gaussian:
@@ -69,7 +69,7 @@ def log_likelihood(
 def _log_density(
     cpd: LinearGaussian, counter: Counter, child: int, parents: tuple[int, ...]
 ) -> float:
-    """Σ ln of the normal density of a column; by moments, so that no order of rows is seen."""
+    """Sum of ln of the normal density of a column; by moments, so row order has no effect."""
     moments = counter.moments([*parents, child])
     n, unit = moments.n, counter.unit
     slopes = [*(-c for c in cpd.coefficients), 1.0]

@@ -1,8 +1,8 @@
-"""Elimination in logarithms, for evidence that leaves nothing a double can hold.
+"""Elimination in logarithms, for evidence so improbable that a double cannot hold it.
 
-The kernel scales every product by its largest number. Where a later factor excludes just that one,
-the others may have gone to 0 already. Here products are sums of logarithms, of any size; that is
-slow, and so only for evidence that the kernel calls impossible though the supports meet.
+The kernel scales every product by its largest number. Where a later factor excludes exactly that
+one, the others may already have become 0. Here products are sums of logarithms, of any size; that
+is slow, and so only for evidence that the kernel calls impossible although the supports meet.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gml.kernel.reference.elimination import Elimination, Numbers, spread
 class LogElimination(Elimination):
     """The reference's elimination with sums of logarithms.
 
-    Afterwards the table of a step has in each row shares of its largest number, as the way back,
-    the traces and the posterior tables want them.
+    Afterwards each row of the table of a step holds shares of its largest number, as the pass back,
+    the traces and the posterior tables need them.
     """
 
     def eliminate(self, tables: Numbers, bases: NDArray[np.int64]) -> float:

@@ -1,7 +1,7 @@
 """What a model is: variables, a graph over them, and answers to questions.
 
-A directed model is a `BayesNet`. `factors` is for models of tables, whatever their graph, and all
-that inference on tables asks for.
+A directed model is a `BayesNet`. `factors` is for models of tables, whatever their graph, and is
+all that inference on tables needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TableModel(Protocol):
-    """What exact inference needs: P(x) is the product of the factors, but for a constant."""
+    """What exact inference needs: P(x) is the product of the factors, up to a constant."""
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -29,7 +29,7 @@ class TableModel(Protocol):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """Tables over some of them each."""
+        """Tables, each over some of the variables."""
 
 
 class Model(TableModel, Protocol):
@@ -45,13 +45,13 @@ class Model(TableModel, Protocol):
     def query(
         self, target: str | Sequence[str] | None = None, evidence: Mapping[str, Any] | None = None
     ) -> Answer:
-        """Return what is known of the target given evidence."""
+        """Return what is known about the target given evidence."""
 
     def sample(self, n: int, *, seed: int = 0) -> Dataset:
         """Draw rows."""
 
     def predict(self, data: Dataset | pd.DataFrame, target: str) -> Predictions:
-        """Return what each row says of the target."""
+        """Return what each row says about the target."""
 
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Network: a directed acyclic graph and, for each node, its distribution given the parents.
 
-A node with levels has a table (`CPT`): a row for each configuration of the parents, the last parent
-fastest, and a column for each level. A node of numbers has a regression on its parents with normal
-errors (`LinearGaussian`). A network has nodes of one sort only.
+A node with levels has a table (`CPT`): one row per configuration of the parents, the last parent
+varying fastest, and one column per level. A node of numbers has a regression on its parents with
+normal errors (`LinearGaussian`). All nodes of a network are of the same kind.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SUM_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, repr=False)
 class CPT:
-    """P(variable | parents): `table` has a row a configuration and a column a level.
+    """P(variable | parents): `table` has one row per configuration and one column per level.
 
     `counts`, if known, are the rows seen behind each cell (a row of zeros: never seen), and
     `intervals` the bounds of each cell, of shape (configurations, levels, 2).
@@ -56,14 +56,14 @@ class CPT:
         shape = (math.prod(len(parent.levels or ()) for parent in self.parents), self.n_levels)
         where = f"the table of {quote(self.variable.name)}"
         if self.n_levels > MAX_LEVELS:
-            raise GraphError(f"{where} has {self.n_levels} levels; there can be {MAX_LEVELS}")
+            raise GraphError(f"{where} has {self.n_levels} levels; the limit is {MAX_LEVELS}")
         if self.table.shape != shape:
             rows, columns = shape
             raise GraphError(f"{where} is not {rows} x {columns}, but {self.table.shape}")
         away = np.abs(self.table.sum(axis=1) - 1)
         worst = away.max(initial=np.nan if self.table.size == 0 else 0.0)
         if not (worst < np.inf and self.table.min() >= 0):
-            raise GraphError(f"{where} has a number that is no probability")
+            raise GraphError(f"{where} has a number that is not a probability")
         if worst > _SUM_TOLERANCE:
             row = int(np.argmax(away > _SUM_TOLERANCE))
             raise GraphError(
@@ -78,7 +78,7 @@ class CPT:
 
     @property
     def n_levels(self) -> int:
-        """Levels of the variable."""
+        """The number of levels of the variable."""
         return len(self.variable.levels or ())
 
     @property
@@ -94,7 +94,7 @@ class CPT:
         return [configuration(self.parents, row) for row in range(len(self.table))]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame: an index level for each parent, a column for each level."""
+        """Return a pandas DataFrame: one index level per parent, one column per level."""
         import pandas as pd
 
         columns = pd.Index(self.variable.levels, name=self.variable.name)
@@ -116,7 +116,7 @@ def _factor(cpt: CPT) -> Factor:
 
 
 def configuration(parents: Sequence[Variable], row: int) -> tuple[str, ...]:
-    """Return the levels of the parents that row of a table is for."""
+    """Return the levels of the parents that a row of a table is for."""
     labels = []
     for parent in reversed(parents):
         assert parent.levels is not None
@@ -151,14 +151,14 @@ class LinearGaussian:
     def __post_init__(self) -> None:
         where = f"the regression of {quote(self.variable.name)}"
         if len(self.coefficients) != len(self.parents):
-            raise GraphError(f"{where} has not one coefficient for each parent")
+            raise GraphError(f"{where} must have one coefficient per parent")
         if not all(map(math.isfinite, (self.intercept, self.sd, *self.coefficients))):
             raise GraphError(f"{where} has a number that is not finite")
         if self.sd < 0:
             raise GraphError(f"{where} has a negative standard deviation")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame: a row for each term and its estimate."""
+        """Return a pandas DataFrame: one row per term, with its estimate."""
         import pandas as pd
 
         terms = ["(intercept)", *(parent.name for parent in self.parents), "(sd)"]
@@ -171,7 +171,7 @@ class LinearGaussian:
 
 @dataclass(frozen=True, repr=False)
 class Network:
-    """Nodes in order, each with its distribution given its parents; BayesNet can be asked, too.
+    """Nodes in order, each with its distribution given its parents; a BayesNet can be queried too.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class Network:
                     raise GraphError(unknown_name("parent", parent.name, known))
                 if known[parent.name] != parent:
                     raise GraphError(
-                        f"the levels of {quote(parent.name)} are others where it is a parent of "
+                        f"the levels of {quote(parent.name)} are different where it is a parent of "
                         f"{quote(cpd.variable.name)}"
                     )
                 if (cpd.variable.name, "-->", parent.name) in edges:
@@ -255,7 +255,7 @@ class Network:
         )
 
     def order(self) -> list[int]:
-        """Return the name-smallest order in which every node follows its parents."""
+        """Return the first order by name in which every node follows its parents."""
         return topological_order(self.graph)
 
     def index(self, name: str) -> int:

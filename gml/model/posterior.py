@@ -29,7 +29,7 @@ def posterior_rows(
     missing_rate: float = 0.0,
     max_memory: int | None = None,
 ) -> Rows:
-    """Return the rows of a network given evidence; without any chance of it, CannotAnswer."""
+    """Return the rows of a network given evidence; CannotAnswer if the evidence is impossible."""
     steps: list[Step]
     if net.is_gaussian:
         steps = _gaussian_steps(net, coded(net.variables, evidence))
@@ -62,7 +62,7 @@ def _triangular(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return L and the roots of D with factor·factorᵀ = L D Lᵀ, L unit triangular.
 
-    A node that follows from those before it has no error of its own: a column of L is that of I.
+    A node that follows from those before it has no error of its own: its column of L is that of I.
     """
     n = len(factor)
     lower = np.asarray(np.linalg.qr(factor.T, mode="r")).T if factor.size else np.zeros((n, 0))

@@ -1,4 +1,4 @@
-"""Rows of evidence: what each says of a node.
+"""Rows of evidence: what each says about a node.
 
 Columns that are nodes observe them; a missing cell observes nothing, and columns without a node are
 ignored. Rows of evidence of probability 0 have no answer.
@@ -36,7 +36,7 @@ _MISSING = ("unobserved", "level")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictions:
-    """For each row the value of a node that is predicted, and how sure that is."""
+    """For each row, the predicted value of a node, and how certain it is."""
 
     target: str
     predicted: NDArray[Any]
@@ -49,7 +49,7 @@ class Predictions:
         raise NotImplementedError
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame, a row for each row of the data."""
+        """Return a pandas DataFrame with one row per row of the data."""
         import pandas as pd
 
         return pd.DataFrame(self.columns())
@@ -72,7 +72,7 @@ class LevelPredictions(Predictions):
 
     @property
     def probability(self) -> NDArray[np.float64]:
-        """Of the level that is predicted."""
+        """The probability of the predicted level."""
         codes = most_probable(self.table)
         found: NDArray[np.float64] = self.table[np.arange(len(codes)), codes]
         return found
@@ -116,15 +116,15 @@ def predict(
     data
         Rows: a path, a DataFrame or a Dataset; what is missing (NaN) is not observed.
     target
-        The node; a column of that name is not looked at.
+        The node; a column of that name is ignored.
     evidence
-        Values that every row observes too.
+        Values that every row observes as well.
     do
-        Values set by hand before.
+        Values that are set by hand first.
     missing
         `"level"`: missing cells observe the level NA of nodes that have it.
     ignore_unknown
-        Take values that are no level of their node for missing.
+        Treat values that are not levels of their node as missing.
     max_memory
         Bytes that tables may take; by default half of what is free.
 
@@ -183,7 +183,7 @@ def _read(path: str | os.PathLike[str], net: Network, target: str) -> Dataset:
 
 
 def _observed(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:
-    """What each row observes; the meaning of a value is looked up once for each column."""
+    """What each row observes; the meaning of a value is looked up once per column."""
     values = rows.room(data.n_rows if isinstance(data, Dataset) else len(data))
     for k, at in enumerate(rows.at):
         codes, distinct = _factorized(data, at)
@@ -215,11 +215,11 @@ def _factorized(data: Dataset | pd.DataFrame, at: int) -> tuple[NDArray[np.int64
 
 
 def require_target(given: Circumstances, name: str) -> None:
-    """Refuse a target that is no node, or whose value is known."""
+    """Refuse a target that is not a node, or whose value is known."""
     if name not in given.net.names:
         raise UsageError(unknown_name("node", name, given.net.names))
     if name in given.evidence or name in given.do:
-        raise UsageError(f"{quote(name)} is observed or set, and asked for")
+        raise UsageError(f"{quote(name)} is observed or set, and also asked for")
 
 
 def warn_of_impossible(n_rows: int, where: str) -> None:
@@ -286,11 +286,11 @@ class RowEvidence:
         return values
 
     def known(self, k: int) -> dict[str, float]:
-        """Return the levels of a column that need not be looked for."""
+        """Return the levels of a column, which need not be looked up."""
         return {level: code for code, level in enumerate(self.variables[k].levels or ())}
 
     def find(self, k: int, value: object, place: str, times: int = 1) -> float | None:
-        """Return what a value of a column means; None if it is unknown, and such are ignored."""
+        """Return what a value of a column means; None if it is unknown and may be ignored."""
         found = self._meanings[k].code_of(value)
         if found is not None or not times:
             return found
@@ -303,7 +303,7 @@ class RowEvidence:
             )
             raise DataError(
                 f"{self._where}: {place}: column {quote(variable.name)}: {what}; "
-                f"{parameter('ignore_unknown')} takes it for missing"
+                f"{parameter('ignore_unknown')} treats it as missing"
             )
         self._unknown[variable.name] = self._unknown.get(variable.name, 0) + times
         return None
@@ -323,10 +323,10 @@ class RowEvidence:
         return self.nothing
 
     def warn(self) -> None:
-        """Say what was not as it might be."""
+        """Warn about unknown values and unused missing levels."""
         if self._unknown:
             counts = ", ".join(f"{quote(name)} {n}" for name, n in self._unknown.items())
-            reporter().warn(f"values that the model does not know, taken for missing: {counts}")
+            reporter().warn(f"values that the model does not know, treated as missing: {counts}")
         if self._gaps_with_level:
             reporter().warn(
                 f"missing cells of {listing(sorted(self._gaps_with_level))} observe nothing, but "

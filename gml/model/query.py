@@ -34,7 +34,7 @@ def query(
     each: bool = False,
     max_memory: int | None = None,
 ) -> Answer:
-    """Return what a network says of the target, given evidence.
+    """Return what a network says about the target, given evidence.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def query(
         Values observed: levels, or numbers, which for a node of intervals mean the one that they
         lie in.
     do
-        Values set by hand before that, which cuts nodes from their parents.
+        Values that are set by hand first, which cuts nodes off from their parents.
     each
-        The targets one by one, not jointly.
+        Whether the targets are answered one by one, not jointly.
     max_memory
         Bytes that tables may take; by default half of what is free.
 
@@ -88,7 +88,7 @@ def best(
     do: Mapping[str, Any] | None = None,
     max_memory: int | None = None,
 ) -> Answer:
-    """Return the most probable values together: of the target, or of all that is not observed.
+    """Return the most probable joint values of the target, or of all nodes not observed.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def best(
 
 
 def names_of(target: Names) -> tuple[str, ...]:
-    """Return the names asked for: a plain string is one of them."""
+    """Return the names asked for; a plain string is one name."""
     if target is None:
         return ()
     names = (target,) if isinstance(target, str) else tuple(target)

@@ -60,7 +60,7 @@ def _field(label: str, *, alone: bool) -> bytes:
     try:
         return label.encode("utf-8")
     except UnicodeEncodeError:
-        raise DataError(f"{quote(label)} is no text that UTF-8 could hold") from None
+        raise DataError(f"{quote(label)} is not text that UTF-8 can hold") from None
 
 
 class _LabelWriter:
@@ -86,7 +86,7 @@ class _LabelWriter:
     ) -> memoryview:
         writer = self._writer
         if weights is not None:
-            # Weights are few, as tables are: they are levels of one more column.
+            # There are few distinct weights: they are levels of one more column.
             distinct, codes = np.unique(weights, return_inverse=True)
             texts = [f"{weight!r}\n".encode() for weight in distinct.tolist()]
             writer = kernel.active().CsvWriter([*self._fields, [*texts, b"\n"]])
@@ -112,7 +112,7 @@ class _NumberWriter:
             if np.isinf(column).any():
                 raise CannotAnswer(f"node {quote(name)}: a number beyond 1.8e308 was drawn")
         table = columns if weights is None else [*columns, weights]
-        # The text of a list of lists of numbers is CSV but for its marks, and made at one go.
+        # Except for its brackets, the text of a list of lists of numbers is CSV, made in one go.
         text = repr(np.column_stack(table).tolist())[2:-2]
         text = text.replace("], [", "\n").replace(", ", ",")
         text = text.replace("nan", '""' if len(table) == 1 else "")

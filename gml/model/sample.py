@@ -1,11 +1,10 @@
 """Rows drawn from a network: ancestral sampling, streamed.
 
-Each node is drawn given its parents, in an order in which they come first (Henrion 1988). A cell is
-a function of the seed, its row and the name of its node alone: any rows can be drawn by any thread,
-and neither the number of rows, nor the order of the nodes, nor an intervention elsewhere changes
-what the same cell would draw from. With `weighted` evidence, observed nodes are fixed and a row has
-the weight P(observed | their sampled parents) (likelihood weighting, Fung & Chang 1990; Shachter &
-Peot 1990).
+Each node is drawn given its parents, in an order in which they come first (Henrion 1988). The
+random number of a cell depends only on the seed, its row and the name of its node: any rows can be
+drawn by any thread, and neither the number of rows, nor the order of the nodes, nor an intervention
+elsewhere changes it. With `weighted` evidence, observed nodes are fixed and a row has the weight
+P(observed | their sampled parents) (likelihood weighting, Fung & Chang 1990; Shachter & Peot 1990).
 """
 
 from __future__ import annotations
@@ -76,10 +75,10 @@ def sampling_plan(
     net
         Its nodes are the columns.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     steps
-        What to draw instead of the network's own distributions, for example those of its posterior:
-        any parents, in an order in which they come first, for each node that is not observed.
+        What to draw instead of the network's own distributions, for example those of its
+        posterior: for each node that is not observed, with any parents, parents first.
     observed
         Levels (or numbers) of nodes that are fixed.
     """
@@ -96,7 +95,7 @@ def sampling_plan(
 
 
 def _keys(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
-    """Two random numbers for each node, from the seed and its name."""
+    """Two random numbers per node, from the seed and its name."""
     keys = np.empty((len(names), 2), dtype=np.uint64)
     for j, name in enumerate(names):
         text = f"{seed}\0{purpose}\0{name}".encode("utf-8", "surrogatepass")
@@ -106,7 +105,7 @@ def _keys(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to draw: of a network, or of any plan over its nodes.
+    """Rows to draw: from a network, or from any plan over its nodes.
 
     `weigh`, if given, turns the columns of some rows into their weights; `missing_rate` is the
     probability with which each cell is missing, whatever it holds.
@@ -127,7 +126,7 @@ class Rows:
                 f"{parameter('missing_rate')} must be between 0 and 1, not {self.missing_rate}"
             )
         if self.weigh is not None and WEIGHT in names:
-            raise UsageError(f"a node is named {WEIGHT!r}, as the column of weights would be")
+            raise UsageError(f"a node is named {WEIGHT!r}, like the column of weights")
         empty = [v.name for v in self.variables if "" in (v.levels or ())]
         if self.missing_rate and empty:
             raise UsageError(
@@ -143,7 +142,7 @@ class Rows:
         ]
 
     def drawer(self) -> Callable[[int, Columns], NDArray[np.float64] | None]:
-        """Return what fills columns with the rows from a first one on, and weighs these."""
+        """Return what fills columns with rows, starting at a given one, and weighs them."""
         active = kernel.active()
         if isinstance(self.plan, TablePlan):
             sampler = active.TableSampler(self.plan)
@@ -232,7 +231,7 @@ def sample(
     first_row: int = 0,
     missing_rate: float = 0.0,
 ) -> Dataset:
-    """Draw n rows of a network, from row number `first_row` of the endless table of this seed on.
+    """Draw n rows of a network, starting at row `first_row` of the endless table of this seed.
 
     Levels that were not drawn are kept.
 
@@ -249,7 +248,7 @@ def sample(
 
 
 def draw_rows(rows: Rows, n: int, *, threads: int | None = None, first_row: int = 0) -> Dataset:
-    """Draw n rows as a table, with their weights if they have some."""
+    """Draw n rows as a table, with their weights if they have any."""
     if n < 0:
         raise UsageError(f"{parameter('n')} must be 0 or more, not {n}")
     columns = rows.new_columns(n)
@@ -294,7 +293,7 @@ def csv_chunks(
     slots = [_Slot(rows.new_columns(step), writer) for _ in range(threads + 1)]
 
     def make(k: int) -> tuple[memoryview, float]:
-        # The one just yielded and those made meanwhile have slots of their own.
+        # The one just yielded and those made in the meantime have slots of their own.
         slot = slots[k % len(slots)]
         return slot.make(draw, first_row + k * step, min(step, n - k * step))
 

@@ -1,16 +1,16 @@
-"""Exact inference on tables: variables are eliminated one by one, and the way back gives marginals.
+"""Exact inference on tables: variables are eliminated one by one, and a pass back gives marginals.
 
-Factors are cut down to the evidence. Eliminating a variable multiplies the factors that speak of it
+Factors are cut down to the evidence. Eliminating a variable multiplies the factors that contain it
 and sums it (or takes its maximum) out of the product (Zhang & Poole 1994), which is a table over a
 clique of the junction tree (junction_tree.py); a pass back from the root turns every clique's table
 into its posterior. Before that pass the table of a step, each row divided by its sum, is
 P(variable | neighbours, evidence), and the steps backwards are a network of the posterior: rows
 drawn from it are exact draws under the evidence.
 
-Variables are numbered by name, so that the order of nodes in a file changes no bit. Messages are
-scaled by powers of two, and what is lost even so is done again in logarithms (log_elimination.py),
-so that no evidence is too improbable. Tables that do not fit into the budget are refused before
-they are made.
+Variables are numbered by name, so that the order of nodes in a file does not change a single bit.
+Messages are scaled by powers of two, and what is lost even so is computed again in logarithms
+(log_elimination.py), so that no evidence is too improbable. Tables that do not fit into the budget
+are refused before they are made.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Tables(NamedTuple):
     starts: NDArray[np.int64]
     numbers: NDArray[np.float64]
     exponents: list[int]
-    """A table stands for itself times two to the power of this."""
+    """Each table stands for itself times two to the power of this."""
     conditional: list[bool]
 
     def relevant(self, asked: Iterable[int]) -> tuple[list[int], list[int]]:
-        """Return the variables and the factors that have a say in what is asked of some.
+        """Return the variables and the factors that matter for the variables asked for.
 
-        A variable that nobody asks for, and which stands only in the factor that is conditional in
+        A variable that is not asked for, and that occurs only in the factor that is conditional in
         it, adds up to 1: both go, until no such variable is left (barren nodes; Shachter 1986).
         """
         asked = set(asked)
@@ -105,7 +105,7 @@ def flat_tables(variables: Sequence[Variable], factors: Sequence[Factor]) -> Tab
 
 
 def _exponent(table: NDArray[np.float64]) -> int:
-    """That of the largest number: the kernel multiplies numbers that are 1 at most."""
+    """The exponent of the largest number: the kernel multiplies numbers that are at most 1."""
     return math.frexp(float(table.max(initial=0.0)))[1]
 
 
@@ -121,10 +121,10 @@ class TableElimination:
     """A plan for one set of observed nodes and one question, which any evidence on them can run.
 
     `stages` are pairs (operation, nodes): the nodes of a stage go before those of the next.
-    `factors` are the numbers of those that have a say. `kept` nodes stay in the table of a last
-    step. Evidence on `entered` nodes is a factor of zeros and a one (of ones where a row says
-    nothing): one plan for rows that observe different nodes, at the price of tables that are not
-    cut down. Nodes of one level are certain, and no axis of any table.
+    `factors` are the numbers of those that matter. `kept` nodes stay in the table of a last step.
+    Evidence on `entered` nodes is a factor of zeros and a one (all ones where a row says nothing):
+    one plan for rows that observe different nodes, at the price of tables that are not cut down.
+    Nodes with one level are certain, and are not axes of any table.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class TableElimination:
         if self.cliques:
             self._code = self._compile()
             self._program: Any = kernel.active().Elimination(*self._code)
-            # Whose tables the last elimination left behind.
+            # The program whose tables the last elimination left behind.
             self._last = self._program
 
     def _compile(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
@@ -235,7 +235,7 @@ class TableElimination:
         return base
 
     def _log_constants(self, evidence: NDArray[np.int64]) -> NDArray[np.float64]:
-        """ln of the product of the tables that evidence makes numbers, and of all scales."""
+        """ln of the product of the tables that evidence turns into numbers, and of all scales."""
         log_p = np.full(len(evidence), self._exponent * math.log(2))
         with np.errstate(divide="ignore"):
             for table in self._constants:
@@ -264,7 +264,7 @@ class TableElimination:
         return LogElimination(*self._code)
 
     def _supports_meet(self, bases: NDArray[np.int64]) -> bool:
-        """Whether evidence of no weight that a double can hold is possible all the same."""
+        """Whether evidence whose weight a double cannot hold is possible all the same."""
         if self._support is None:
             self._support = (self._numbers > 0).astype(np.float64)
         possible: bool = self._program.eliminate(self._support, bases) > -math.inf
@@ -272,7 +272,7 @@ class TableElimination:
 
     @property
     def certain(self) -> list[int]:
-        """Nodes asked for that have one level only."""
+        """Nodes asked for that have only one level."""
         return sorted(self._certain)
 
     def table(self, s: int) -> NDArray[np.float64]:
@@ -300,7 +300,7 @@ class TableElimination:
     ) -> tuple[dict[int, NDArray[np.float64]], NDArray[np.float64]]:
         """Marginals (rows × levels) of the nodes eliminated, and ln of the weight of each row.
 
-        Rows of weight 0 have no marginals: theirs mean nothing.
+        The marginals of rows of weight 0 mean nothing.
         """
         constants = self._log_constants(evidence)
         certain = {node: np.ones((len(evidence), 1)) for node in self._certain}

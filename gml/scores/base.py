@@ -17,7 +17,7 @@ from gml.kernel.layout import LIKELIHOOD, FamilyRule
 from gml.scores.registry import KnownScore
 
 RESOLUTION = 2.0**-20
-"""Nats below which a difference is none."""
+"""Nats below which a difference does not count."""
 
 Nats = TypeVar("Nats", float, NDArray[np.float64])
 
@@ -36,23 +36,23 @@ def rounded(nats: Nats) -> Nats:
 
 
 class Score(Protocol):
-    """A decomposable score of named variables, higher is better: all that a search asks of one.
+    """A decomposable score of named variables, higher is better: all that a search needs of it.
 
     Such an object may also have a `batch` (`Batching`; else families are scored one by one) and
-    say whether it is `equivalent` (`SaysEquivalent`; else it is taken not to be).
+    say whether it is `equivalent` (`SaysEquivalent`; else it is assumed not to be).
     """
 
     @property
     def names(self) -> Sequence[str]:
-        """The variables; families speak of their positions."""
+        """The variables; families refer to them by position."""
 
     def local(self, child: int, parents: Sequence[int]) -> float:
-        """Return what the child is worth given its parents."""
+        """Return the score of the child given its parents."""
 
 
 @runtime_checkable
 class Batching(Protocol):
-    """A score that is quicker with many families at a time."""
+    """A score that is faster with many families at once."""
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
@@ -66,12 +66,12 @@ class SaysEquivalent(Protocol):
 
 
 Bounded = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Values of families, and for each what the same child is never worth more than, whatever parents
-are added: infinity where nothing is known."""
+"""Scores of families, and for each a ceiling that the child never exceeds, whatever parents are
+added: infinity where nothing is known."""
 
 
 class DecomposableScore(ABC):
-    """A score as all of gml uses it; who writes one needs `names` and `batch`."""
+    """A score as all of gml uses it; a subclass needs `names` and `batch`."""
 
     name: str = ""
     names: Sequence[str]
@@ -79,7 +79,7 @@ class DecomposableScore(ABC):
     """Whether Markov equivalent DAGs have the same score."""
 
     def local(self, child: int, parents: Sequence[int]) -> float:
-        """Return what the child is worth given its parents."""
+        """Return the score of the child given its parents."""
         return float(self.batch([(child, tuple(parents))])[0])
 
     @abstractmethod
@@ -87,7 +87,7 @@ class DecomposableScore(ABC):
         """Score many families."""
 
     def bounded_batch(self, families: Sequence[Family]) -> Bounded:
-        """Score many families, with what no family of the child with more parents exceeds."""
+        """Score many families, with the ceilings that more parents of the child never exceed."""
         return self.batch(families), np.full(len(families), np.inf)
 
     def with_edge_penalty(self, penalty: float) -> DecomposableScore:
@@ -96,16 +96,16 @@ class DecomposableScore(ABC):
 
     @property
     def held(self) -> int:
-        """Bytes that are kept for families to come."""
+        """Bytes that are kept for later families."""
         return 0
 
     def constants(self) -> list[int]:
-        """Columns of which rows have one level only: they tell nothing, and nothing tells them."""
+        """Columns in which only one level occurs: they explain nothing and need no explanation."""
         return []
 
 
 def as_score(score: Score) -> DecomposableScore:
-    """Return any score as one that has all that gml uses.
+    """Return any score as one that has everything gml uses.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def as_score(score: Score) -> DecomposableScore:
 
 
 class _AdaptedScore(DecomposableScore):
-    """A score that somebody wrote with no more than it needs."""
+    """A user's score that has only the required parts."""
 
     def __init__(self, score: Score) -> None:
         self.name = type(score).__name__
@@ -137,16 +137,16 @@ class _AdaptedScore(DecomposableScore):
 
 
 def edges_of(families: Sequence[Family]) -> NDArray[np.float64]:
-    """How many parents each family has."""
+    """The number of parents of each family."""
     if isinstance(families, FamilyArray):
         return np.full(len(families), families.rows.shape[1] - 1.0)
     return np.array([len(parents) for _, parents in families], dtype=float)
 
 
 def families_of(score: Score, graph: Graph) -> list[Family]:
-    """The families of a DAG, nodes in its order; the positions are those of the score."""
+    """The families of a DAG, nodes in its order, as positions in the score."""
     if graph.kind != "dag":
-        raise GraphError(f"a DAG is needed, and the kind of the graph is {graph.kind}")
+        raise GraphError(f"a DAG is needed, not a graph of kind {graph.kind}")
     position = {name: j for j, name in enumerate(score.names)}
     for name in graph.names:
         if name not in position:
@@ -173,7 +173,7 @@ def total(score: Score, graph: Graph) -> float:
 
 
 def add_up(names: Sequence[str], families: Sequence[Family], values: NDArray[np.float64]) -> float:
-    """Sum local scores in order of the children's names, whatever the order of the nodes."""
+    """Sum local scores in the order of the children's names, whatever the order of the nodes."""
     by_name = sorted(range(len(families)), key=lambda k: names[families[k][0]])
     return float(sum(values[k] for k in by_name))
 
@@ -199,11 +199,11 @@ class FamilyScore(DecomposableScore):
 
     @property
     def n(self) -> float:
-        """Rows counted with their weights."""
+        """Number of rows, weighted."""
         return self._counter.n * self._counter.unit
 
     def _most_likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """The log-likelihood of each child given all other columns, which no parents exceed."""
+        """The log-likelihood of each child given all other columns, which no parents can exceed."""
         children = (
             families.rows[:, 0].tolist()
             if isinstance(families, FamilyArray)
@@ -216,7 +216,7 @@ class FamilyScore(DecomposableScore):
         return np.array([self._most[child] for child in children], dtype=float)
 
     def constants(self) -> list[int]:
-        """Columns of which rows have one level only: they tell nothing, and nothing tells them."""
+        """Columns in which only one level occurs: they explain nothing and need no explanation."""
         alone = [(j, ()) for j, v in enumerate(self._counter.variables) if not v.is_continuous]
         values = self._counter.family_values(alone, FamilyRule(LIKELIHOOD))
         return [j for (j, _), value in zip(alone, values.tolist(), strict=True) if value == 0]
@@ -248,7 +248,7 @@ class EdgePrior(DecomposableScore):
         self.equivalent = score.equivalent
 
     def local(self, child: int, parents: Sequence[int]) -> float:
-        """Return what the child is worth given its parents, less the price of its edges."""
+        """Return the score of the child given its parents, less the price of its edges."""
         return self._score.local(child, parents) - self._penalty * len(parents)
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
@@ -263,9 +263,9 @@ class EdgePrior(DecomposableScore):
 
     @property
     def held(self) -> int:
-        """Bytes that are kept for families to come."""
+        """Bytes that are kept for later families."""
         return self._score.held
 
     def constants(self) -> list[int]:
-        """Columns of which rows have one level only."""
+        """Columns in which only one level occurs."""
         return self._score.constants()

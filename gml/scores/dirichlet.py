@@ -3,27 +3,27 @@
 ln ∏ⱼ Γ(rα)/Γ(rα + nⱼ) ∏ₖ Γ(α + nⱼₖ)/Γ(α), with α per cell:
 
 - bdeu: ess/(r·q), q the product of the declared levels of the parents (Buntine 1991);
-- bds: ess/(r·q̃), q̃ the configurations of the parents that rows have (Scutari 2016);
+- bds: ess/(r·q̃), q̃ the configurations of the parents that occur (Scutari 2016);
 - k2: 1 (Cooper & Herskovits 1992); bdj: ½ (Jeffreys; Suzuki 2016); bd: as given.
 
-A configuration that no row has contributes exactly 0. Only bdeu is score equivalent.
+A configuration that occurs in no row contributes exactly 0. Only bdeu is score equivalent.
 
-A ceiling for all families of a child with at least these parents. Rows of one configuration come
-from Pólya's urn: the chance of its nⱼₖ is ∏ₖ a(a+1)…(a+nⱼₖ−1) / [A(A+1)…(A+nⱼ−1)] with A = ra.
+Families of a child with at least these parents have a ceiling. Rows of one configuration come from
+Pólya's urn: the chance of its nⱼₖ is ∏ₖ a(a+1)…(a+nⱼₖ−1) / [A(A+1)…(A+nⱼ−1)] with A = ra.
 
-1. Were every cell (j, k) a configuration of its own, the numerators would be the same, and the
+1. If every cell (j, k) were a configuration of its own, the numerators would be the same, and the
    denominators ∏ₖ A…(A+nⱼₖ−1) no larger: the chance is at most ∏ₖ u(nⱼₖ), with
    u(m) = ∏_{i<m} (a+i)/(A+i).
 2. Further parents split a cell of m rows into parts of m₁ + m₂ + … = m rows, and ∏ u(mₛ) ≤ u(m),
-   as (a+i)/(A+i) grows with i. So Σ ln u(nⱼₖ) bounds what the child is worth given these parents
-   and any more, as long as a stays.
+   as (a+i)/(A+i) grows with i. So Σ ln u(nⱼₖ) bounds the score of the child given these parents
+   and any more, as long as a stays the same.
 3. Where a changes with the parents (bdeu, bds), u(m) ≤ 1/r for m ≥ 1, its limit for a → 0, whatever
    a is: the bound is −ln r times the number of cells that have rows.
 
-The marginal likelihood is an average of likelihoods, so that it never exceeds the maximum
+The marginal likelihood is an average of likelihoods, so it never exceeds the maximum
 log-likelihood, nor that given all other columns; the ceiling is the lower of the two. (Correia,
-Cussens & de Campos 2020, AAAI, bound configurations rather than cells.) Rows that count in part are
-no draws from an urn: their ceiling is that of the likelihood alone.
+Cussens & de Campos 2020, AAAI, bound configurations rather than cells.) Fractional rows are not
+draws from an urn: their ceiling is that of the likelihood alone.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class DirichletScore(FamilyScore):
 
     @abstractmethod
     def _prior_rows(self) -> float:
-        """The rows of the prior, per cell or in all."""
+        """The rows of the prior, per cell or in total."""
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
         return self._counter.family_values(families, self._rule)
 
     def bounded_batch(self, families: Sequence[Family]) -> Bounded:
-        """Score many families, with what their cells bound."""
+        """Score many families, with the ceilings that follow from their cells."""
         most = self._most_likelihoods(families)
         if self._counter.unit != 1:
             return self.batch(families), most
@@ -105,7 +105,7 @@ class Bdeu(DirichletScore):
         return rows
 
     def bounded_batch(self, families: Sequence[Family]) -> Bounded:
-        """Score many families, from what their columns are worth together if there are many."""
+        """Score many families; if there are very many, from the joint values of their columns."""
         if (
             not isinstance(families, FamilyArray)
             or self._counter.unit != 1
@@ -121,12 +121,12 @@ class Bdeu(DirichletScore):
 
     @property
     def held(self) -> int:
-        """Bytes that are kept for families to come."""
+        """Bytes that are kept for later families."""
         return 0 if self._joint is None else self._joint.held
 
 
 class Bds(DirichletScore):
-    """ess prior rows, spread evenly over the configurations of the parents that rows have."""
+    """ess prior rows, spread evenly over the configurations of the parents that occur."""
 
     _share = OF_SEEN
 

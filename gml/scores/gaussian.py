@@ -41,7 +41,7 @@ class GaussianScore(FamilyScore):
         for j, name in enumerate(self.names):
             if self._moments.cross[j][j] == 0:
                 raise DataError(
-                    f"column {quote(name)} has one value, so that no normal distribution fits; "
+                    f"column {quote(name)} has only one value, so no normal distribution fits; "
                     f"leave it out"
                 )
 
@@ -50,7 +50,7 @@ class GaussianScore(FamilyScore):
         return len(parents) + 2.0
 
     def dimensions(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """The same of many families."""
+        """The same for many families."""
         return edges_of(families) + 2.0
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
@@ -85,17 +85,17 @@ class LogLikelihoodG(GaussianScore):
         return -0.5 * self.n * (math.log(2 * math.pi) + log_variance + 1)
 
     def bounded_batch(self, families: Sequence[Family]) -> Bounded:
-        """Score many families; the most that the likelihood can be, less their penalties."""
+        """Score many families; ceilings are the most the likelihood can be, less the penalties."""
         most = {child: self._most_likelihood(child) for child in {child for child, _ in families}}
         ceilings = [most[child] - self._penalty(child, parents) for child, parents in families]
         return self.batch(families), np.array(ceilings, dtype=float)
 
     def _penalty(self, child: int, parents: Sequence[int]) -> float:
-        """What a family costs; never less with one more parent."""
+        """The price of a family, never less with one more parent."""
         return 0.0
 
     def _most_likelihood(self, child: int) -> float:
-        """Given all other columns, which no parents exceed; infinite where these determine it."""
+        """Likelihoods given all other columns, which no parents exceed; infinite if determined."""
         if child not in self._most:
             others = [j for j in self._counter.order.positions.tolist() if j != child]
             try:
@@ -145,7 +145,7 @@ class Bge(GaussianScore):
         """
         n, scales = self._moments.n, self._moments.scales
         b = -math.frexp(self._counter.unit)[1] + 1
-        # Numbers so large that their fixed point has a negative scale are brought to 0.
+        # Numbers so large that their fixed point has a negative scale are brought to scale 0.
         up = [max(0, -scale) for scale in scales]
         matrix = [
             [2 * value << (up[i] + up[j] + max(0, -b)) for j, value in enumerate(row)]

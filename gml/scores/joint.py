@@ -1,9 +1,9 @@
-"""What sets of columns are worth together, from which equivalent scores of families follow.
+"""Joint values of sets of columns, from which equivalent scores of families follow.
 
-Under BDeu the marginal likelihood of a DAG is the same for all complete DAGs, so that for every set
-T of columns there is one number h(T) with score(x | S) = h(S ∪ x) − h(S) (Heckerman, Geiger &
+Under BDeu all complete DAGs over a set have the same marginal likelihood, so that for every set T
+of columns there is one number h(T) with score(x | S) = h(S ∪ x) − h(S) (Heckerman, Geiger &
 Chickering 1995, theorem 6). A search that needs the scores of many families of all children asks
-for each set once, where it asked for each of its members before. The difference has an error of
+for each set once instead of once per member. The difference has an error of
 about 10⁻¹⁵·n ln n, far below the 2⁻²⁰ nats to which searches round.
 """
 
@@ -24,9 +24,9 @@ Numbers = NDArray[np.float64]
 
 
 class JointValues:
-    """h(T) and the configurations of T that rows have, kept for the sizes in use.
+    """h(T) and the configurations of T that occur, kept for the sizes in use.
 
-    A set is bits, the first name highest, so that sets that begin alike are neighbours.
+    A set is a number of bits, the first name highest, so that sets that begin alike are neighbours.
     """
 
     def __init__(self, counter: Counter, ess: float) -> None:
@@ -42,7 +42,7 @@ class JointValues:
         return sum(sets.nbytes + numbers.nbytes for sets, numbers in self._known.values())
 
     def families(self, families: FamilyArray) -> tuple[Numbers, Numbers]:
-        """The score of each family, and the cells of it that rows have."""
+        """The score of each family, and the number of its cells that have rows."""
         bits = self._bit[families.rows]
         parents = np.bitwise_or.reduce(bits[:, 1:], axis=1, initial=np.uint64(0))
         size = bits.shape[1]
@@ -67,7 +67,7 @@ class JointValues:
         return found
 
     def _rows(self, sets: Sets, size: int) -> FamilyArray:
-        """The members of sets, the last by name being the child."""
+        """The members of sets; the last by name is the child."""
         rows = np.empty((len(sets), size), dtype=np.int32)
         left = sets
         for k in range(size):

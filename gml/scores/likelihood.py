@@ -4,9 +4,9 @@ loglik(x | pa) = Σ n ln(n/nⱼ) = −n·H(x|pa). The dimension of a family is (
 the parents, seen or not. ebic = bic − 2γ|pa| ln p with γ = ½ and p variables (Foygel & Drton 2010;
 bnlearn takes 4γ).
 
-A ceiling for all families of a child with at least these parents (after de Campos & Ji 2011, JMLR
-12:663, theorem 4, who take 0 for the likelihood): loglik grows with every parent, so that it is at
-most that of the child given all other columns; the penalty grows with every parent too.
+Families of a child with at least these parents have a ceiling (after de Campos & Ji 2011, JMLR
+12:663, theorem 4, who take 0 for the likelihood): loglik grows with every parent, so it is at most
+that of the child given all other columns; the penalty grows with every parent too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LogLikelihood(FamilyScore):
         return self._likelihoods(families) - self._penalties(families)
 
     def bounded_batch(self, families: Sequence[Family]) -> Bounded:
-        """Score many families; the most that the likelihood can be, less their penalties."""
+        """Score many families; ceilings are the most the likelihood can be, less the penalties."""
         penalties = self._penalties(families)
         ceilings = self._most_likelihoods(families) - penalties
         return self._likelihoods(families) - penalties, ceilings
@@ -41,7 +41,7 @@ class LogLikelihood(FamilyScore):
         return self._counter.family_values(families, FamilyRule(LIKELIHOOD))
 
     def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """What families cost; never less with one more parent."""
+        """The prices of families, never less with one more parent."""
         return np.zeros(len(families))
 
 

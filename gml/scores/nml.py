@@ -1,8 +1,8 @@
-"""Normalised maximum likelihood: the likelihood less the exact price of having fitted it.
+"""Normalised maximum likelihood: the likelihood less the exact price of fitting it.
 
 C(n, K) normalises the maximised likelihood of n rows over K levels; the kernel sums it exactly.
 
-- fnml: loglik(x | pa) − Σⱼ ln C(nⱼ, r), a multinomial for each configuration of the parents
+- fnml: loglik(x | pa) − Σⱼ ln C(nⱼ, r), one multinomial per configuration of the parents
   (Silander, Roos, Kontkanen & Myllymäki 2008);
 - qnml: loglik(x | pa) − [ln C(n, r·q) − ln C(n, q)], q = ∏ declared levels of the parents
   (Silander, Leppä-aho, Jääsaari & Roos 2018); score equivalent.
@@ -29,7 +29,7 @@ class _Nml(FamilyScore):
         super().__init__(facts, counter, **options)
         if counter.unit != 1:
             raise UsageError(
-                f"{parameter('score', self.name)} is for whole numbers of rows, not for fractions"
+                f"{parameter('score', self.name)} needs whole numbers of rows, not fractions"
             )
 
     def _likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
@@ -37,7 +37,7 @@ class _Nml(FamilyScore):
 
 
 class Fnml(_Nml):
-    """A normaliser for each configuration of the parents."""
+    """One normaliser per configuration of the parents."""
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""

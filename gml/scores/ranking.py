@@ -1,4 +1,4 @@
-"""Graphs ranked by their scores: what one is worth, and how far the others are behind."""
+"""Graphs ranked by their scores: how good each is, and how far behind the best."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gml.scores.base import DecomposableScore, FamilyScore, add_up, families_of,
 
 @dataclass(frozen=True)
 class ScoredGraph:
-    """What is known of one graph; `explained` has (entropy, information) by node, in nats.
+    """What is known about one graph; `explained` has (entropy, information) by node, in nats.
 
-    What is explained has scores by node too.
+    A graph that is explained has scores by node too.
     """
 
     graph: str
@@ -67,7 +67,7 @@ def scored_graph(
 def _explained(
     likelihood: FamilyScore, names: Sequence[str], families: Sequence[Family]
 ) -> dict[str, tuple[float, float]]:
-    """H(x) and I(x;pa) of each node: what the likelihood is without and gains by its parents."""
+    """H(x) and I(x;pa) of each node: the likelihood without its parents, and what they add."""
     alone = likelihood.batch([(child, ()) for child, _ in families])
     gain = likelihood.batch(families) - alone
     return {
@@ -77,7 +77,7 @@ def _explained(
 
 
 def decisive_values(scored: Sequence[ScoredGraph], score: str) -> list[float]:
-    """What ranks the graphs, rounded so that last bits never decide; higher is better."""
+    """The value that ranks a graph, rounded so that last bits never decide; higher is better."""
     return [
         rounded(found.scores[score] if found.heldout is None else -found.heldout)
         for found in scored
@@ -87,7 +87,7 @@ def decisive_values(scored: Sequence[ScoredGraph], score: str) -> list[float]:
 def ranked(
     scored: Sequence[ScoredGraph], decisive: Sequence[float], with_bayes_factors: Sequence[str]
 ) -> list[ScoredGraph]:
-    """The best first, ties in the order given, with the differences to the best by each score."""
+    """The best first, ties in the order given, with the difference from the best by each score."""
     if len(scored) == 1:
         return list(scored)
     best = {name: max(found.scores[name] for found in scored) for name in scored[0].scores}

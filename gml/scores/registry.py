@@ -204,7 +204,7 @@ def make_score(
     >>> make_score("bic", counter, ess=10)
     Traceback (most recent call last):
         ...
-    gml.errors.UsageError: `ess` does not go with `score='bic'` (but bdeu, bds)
+    gml.errors.UsageError: `ess` does not go with `score='bic'` (only with bdeu, bds)
     """
     check_scores([name], options)
     penalty = EDGE_PENALTY.checked(edge_penalty)
@@ -212,13 +212,13 @@ def make_score(
 
 
 def check_scores(names: Sequence[str], given: Iterable[str]) -> None:
-    """Refuse names that are no scores, or do not go together, and parameters that mean nothing.
+    """Refuse unknown scores, scores that do not go together, and parameters that mean nothing.
 
-    These are options of scores, each of which must mean something to one of them, and such as say
-    how values become labels.
+    These are options of scores, each of which must mean something to one of them, and those that
+    say how values become labels.
     """
     if not names:
-        raise UsageError(f"{parameter('score')} names no score; there are {', '.join(SCORES)}")
+        raise UsageError(f"{parameter('score')} lists no score; there are {', '.join(SCORES)}")
     for k, name in enumerate(names):
         if name not in SCORES:
             raise UsageError(unknown_name("score", name, SCORES))
@@ -247,7 +247,7 @@ def _check_option(option: str, names: Sequence[str]) -> None:
     if not set(owners) & set(names):
         raise UsageError(
             f"{parameter(option)} does not go with {parameter('score', ','.join(names))} "
-            f"(but {', '.join(owners)})"
+            f"(only with {', '.join(owners)})"
         )
 
 

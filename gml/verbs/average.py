@@ -1,4 +1,4 @@
-"""How sure each edge is, over samples of a table or over all graphs: gml.average, `gml average`."""
+"""How certain each edge is, over samples or over all graphs: gml.average, `gml average`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def average(
     threads: int | None = None,
     **options: Any,
 ) -> Averaged:
-    """Learn how sure each edge is: average many graphs instead of picking one.
+    """Learn how certain each edge is: average many graphs instead of picking one.
 
     Parameters
     ----------
@@ -81,17 +81,17 @@ def average(
         What to average: the graphs that `hc`, `ges` or `pc` learn from samples of the rows, or all
         DAGs by their posterior probability: `exact`, or `order-mcmc` for many columns.
     bootstrap, seed
-        Number of samples, 200 by default: of as many rows with replacement by hc and ges, of half
-        of the rows by pc.
+        Number of samples, 200 by default: for hc and ges of as many rows as there are, with
+        replacement; for pc of half of the rows.
     threshold
-        Least strength of an edge; found from the data, 0.5 of a posterior.
+        Least strength of an edge; by default found from the data, 0.5 for a posterior.
     score, edge_penalty, max_parents, tabu, restarts, perturb
-        Of the searches; see `gml.hc` and `gml.ges`. The score is bic, or bdeu for posteriors.
+        For the searches; see `gml.hc` and `gml.ges`. The score is bic, or bdeu for posteriors.
     candidates, iterations, burn_in, thin, chains
-        Of `by="order-mcmc"`: variables that may be parents of each, steps of each chain, steps
-        before, steps from one sample to the next, and chains.
+        For `by="order-mcmc"`: candidate parents per variable, steps per chain, steps before
+        these, steps from one sample to the next, and the number of chains.
     test, alpha, max_cond, colliders, on_insufficient
-        Of `by="pc"`; see `gml.pc`.
+        For `by="pc"`; see `gml.pc`.
     knowledge, require, forbid, tiers
         What is known beforehand: a `Knowledge` or a file, pairs of names, groups of names from
         causes to effects.
@@ -209,7 +209,7 @@ def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, An
         if learners is not None and by not in learners:
             raise UsageError(
                 f"{parameter(name)} does not go with {parameter('by', by)} "
-                f"(but {', '.join(learners)})"
+                f"(only with {', '.join(learners)})"
             )
 
 

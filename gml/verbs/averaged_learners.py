@@ -7,4 +7,4 @@ BY_ORDERS = ("exact", "order-mcmc")
 BY_SCORE = ("hc", "ges", *BY_ORDERS)
 BY = (*BY_SAMPLES, *BY_ORDERS)
 MOST_PARENTS = 3
-"""Parents of a node that order-mcmc allows unless told otherwise."""
+"""The most parents of a node that order-mcmc allows unless told otherwise."""

@@ -59,23 +59,23 @@ def check(
     model
         A path or a BayesNet.
     alpha
-        Chance of a false alarm, for the whole run.
+        Chance of a false alarm in the whole run.
     min_effect
-        Fail only where the effect is at least this: one number, or numbers by family. Total
-        variation of a table's row, nats of a relation, nats per row of the fit, share of rows of
-        the schema.
+        Fail only if the effect is at least this: one number, or numbers by family. It is the
+        total variation for a row of a table, nats for a relation, nats per row for the fit, and
+        the share of rows for the schema.
     families
-        What to look at: "schema", "tables", "structure", "fit"; all by default.
+        What to check: "schema", "tables", "structure", "fit"; all by default.
     severity
-        "warn" or "fail" by family: what a failure means; "fail" by default.
+        "warn" or "fail" by family: whether a failure fails or only warns; "fail" by default.
     warn_only
-        Failures only warn, and the answer is yes.
+        Whether failures only warn, so that the answer is yes.
     baseline
         What was accepted before: a file, or what `CheckReport.accepted` returned.
     unlikely_rows
         Show this many of the least likely rows.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     threads
         Threads; all cores by default.
     **reading
@@ -130,7 +130,7 @@ def check(
 def problem_with_effect(effect: float, family: str | None = None) -> str | None:
     """Say what is wrong with an effect that is asked for, in one family or in all of them."""
     if not 0 <= effect < math.inf:
-        return f"{effect:g} is not a number of at least 0"
+        return f"the effect must be 0 or more, not {effect:g}"
     if effect > 1 and family not in _IN_NATS:
         return f"{effect:g} is too large: total variation and shares of rows are at most 1"
     return None
@@ -236,7 +236,7 @@ def _run(
 def _way_to_tables(
     lacking: frozenset[str], net: BayesNet, settings: CheckSettings, model: str
 ) -> str:
-    """Say how to count what a check asks for, and what can be checked without it."""
+    """Say how to count what a check needs, and what can be checked without it."""
     families = ({cpd.variable, *cpd.parents} for cpd in net.cpds)
     of_family = any(lacking == {variable.name for variable in members} for members in families)
     without = {"schema"} if of_family else {"schema", "tables"}

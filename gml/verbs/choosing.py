@@ -26,7 +26,7 @@ class ChosenTest(NamedTuple):
 
     @property
     def undeclared(self) -> Undeclared:
-        """What columns are that nothing declares."""
+        """What a column holds if nothing declares it."""
         return "labels" if LABELS in TESTS[self.name].columns else "numbers"
 
     @property
@@ -52,7 +52,7 @@ def choose_test(
     df: str,
     also_given: Sequence[str] = (),
 ) -> tuple[ChosenTest, dict[str, Any]]:
-    """Check the options of a test; returns it, and the keywords that are none of its options.
+    """Check the options of a test, and return it and the keywords that are not its options.
 
     `df` is how degrees of freedom are counted unless told otherwise; `also_given` are other
     keywords that a test may have no use for.
@@ -79,7 +79,7 @@ class ChosenScore(NamedTuple):
 
     @property
     def undeclared(self) -> Undeclared:
-        """What columns are that nothing declares."""
+        """What a column holds if nothing declares it."""
         return "labels" if LABELS in SCORES[self.name].columns else "numbers"
 
     @property
@@ -89,7 +89,7 @@ class ChosenScore(NamedTuple):
 
     @property
     def has_bayes_factors(self) -> bool:
-        """Whether differences are logarithms of Bayes factors, at least about."""
+        """Whether differences are, at least approximately, logarithms of Bayes factors."""
         return not self.edge_penalty and SCORES[self.name].bayes_factors
 
     def likelihood(self, counter: Counter) -> FamilyScore:
@@ -105,7 +105,7 @@ class ChosenScore(NamedTuple):
             )
 
     def require_likelihood(self, what: str) -> None:
-        """Refuse a score that is no marginal likelihood, not even about."""
+        """Refuse a score that is not a marginal likelihood, not even approximately."""
         known = [name for name, score in SCORES.items() if score.bayes_factors]
         if self.name not in known:
             raise UsageError(
@@ -120,7 +120,7 @@ class ChosenScore(NamedTuple):
 def choose_scores(
     names: Sequence[str], edge_penalty: float, options: Mapping[str, Any]
 ) -> tuple[list[ChosenScore], dict[str, Any]]:
-    """Check the options of scores; returns these, and the keywords that are no option of any."""
+    """Check the options of scores, and return them and the keywords that are not their options."""
     of_scores = options_of(SCORES)
     own = {key: value for key, value in options.items() if key in of_scores}
     rest = {key: value for key, value in options.items() if key not in of_scores}

@@ -38,7 +38,7 @@ def chowliu(
     undirected
         Do not direct the tree.
     estimator
-        Of the mutual information: `ml` or `miller-madow`.
+        Estimator of the mutual information: `ml` or `miller-madow`.
     prune
         `bic` or `g` for a forest: edges that pay by BIC, or that the G test calls dependent.
     alpha, df

@@ -1,4 +1,4 @@
-"""What is said of colliders that the evidence contradicts."""
+"""What is said about colliders that the evidence contradicts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gml.progress import reporter
 
 
 def warn_of_contradictions(triples: Sequence[WeighedTriple], what: str) -> None:
-    """Name the triples that the graph has otherwise than their own evidence says."""
+    """Name the triples in which the graph contradicts their own evidence."""
     changed = [triple for triple in triples if triple.changed]
     reasons = ((False, f"{what} contradict one another"), (True, "against knowledge"))
     for by_knowledge, why in reasons:

@@ -41,7 +41,7 @@ class ComparedGraphs:
         return max(pair.found.distance for pair in self.pairs)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row per graph."""
+        """Return a pandas DataFrame with one row per graph."""
         return frame_of([as_row(pair) for pair in self.pairs])
 
     def __repr__(self) -> str:
@@ -55,12 +55,12 @@ def compare(
     *graphs: GraphLike,
     as_: str = "cpdag",
 ) -> ComparedGraphs:
-    """Compare graphs with a reference; they have the same nodes.
+    """Compare graphs with a reference; all must have the same nodes.
 
     Parameters
     ----------
     reference, *graphs
-        Paths, Graphs, models or learners' results. Of two models with the same levels, the
+        Paths, Graphs, models or learners' results. For two models with the same levels, the
         divergence of the second from the reference is computed too.
     as_
         "cpdag" to compare equivalence classes, "dag" for DAGs (of a class the first by name):
@@ -89,7 +89,7 @@ def compare(
 
 
 def _warn_if_invalid(given: GivenGraph) -> None:
-    """Say that a graph is not what it is said to be; it is compared all the same."""
+    """Warn if a graph is not of the kind that it claims; it is compared all the same."""
     if given.graph.kind == "cpdag" and not is_equivalence_class(given.graph):
         reporter().warn(f"{given.name}: not the CPDAG of any DAG; compared as it is")
 
@@ -97,7 +97,7 @@ def _warn_if_invalid(given: GivenGraph) -> None:
 def _compared(a: GivenGraph, b: GivenGraph, view: str) -> ComparedPair:
     require_same_nodes(a.graph, b.graph, a.name, b.name)
     if view == "dag":
-        # A graph that stands for no DAG is refused by its own name.
+        # A graph that stands for no DAG is refused, and named.
         a.dag()
         b.dag()
     try:

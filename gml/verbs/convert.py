@@ -38,15 +38,15 @@ def convert(
     path: str | os.PathLike[str] | None = None,
     inputs: Hashes = NO_INPUTS,
 ) -> Converted:
-    """Return a graph or a model in another format; what that does not hold is warned of.
+    """Return a graph or a model in another format, with a warning about what that cannot hold.
 
     Parameters
     ----------
     source
-        A path (JSON, DOT, GraphML, BIF, XMLBIF or NET, told by its content), a Graph, a model or a
-        learner's result.
+        A path (JSON, DOT, GraphML, BIF, XMLBIF or NET, recognised by its content), a Graph, a
+        model or a learner's result.
     format
-        "json", "bif", "xmlbif", "net", "dot", "graphml" or "text". A format of models needs tables.
+        "json", "bif", "xmlbif", "net", "dot", "graphml" or "text". Model formats need tables.
     path
         A name whose suffix picks the format, where none is given.
     inputs

@@ -50,24 +50,24 @@ def count(
     threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
 ) -> CountFile:
-    """Count sets of columns, for what needs tables only; the choices add up.
+    """Count sets of columns, for everything that needs only tables; the choices add up.
 
     Parameters
     ----------
     data
         A path, a DataFrame, a Dataset or an engine over rows.
     pairs, triples
-        Count every pair, or every three columns and so pairs too.
+        Count all pairs of columns, or all sets of three, which include all pairs.
     graph
         Count each node with its parents: a path, a Graph, a model or a learner's result, or
         several. Levels that a graph declares are those of the tables.
     implied
-        The same, and what the independences ask for that the graph implies.
+        The same, and what testing the independences needs that the graph implies.
     sets
         A file of sets, one per line, or the sets themselves.
     min_cell
-        Refuse if a cell that is not empty stands for fewer rows, or missing values do, or what two
-        tables differ by.
+        Refuse if a non-empty cell, a number of missing values or a difference between two tables
+        stands for fewer rows.
     threads
         Threads; all cores by default.
     **reading
@@ -92,7 +92,7 @@ def count(
     else:
         options = options_for(data, declaring(reading, wanted.levels))
     options = replace(options, digest=True)
-    # Missing cells are looked at before they are gone.
+    # Missing cells are counted before they are gone.
     raw = rows_of(data, replace(options, missing="available"), used=wanted.columns)
     policy = options.missing
     if isinstance(data, Dataset | Counter) and raw.missing:
@@ -125,7 +125,7 @@ def _several(given: Any) -> tuple[Any, ...]:
 
 
 def _columns(raw: Dataset, dataset: Dataset, options: ReadOptions) -> dict[str, CountedColumn]:
-    """What is to be said of columns, before and after missing values were treated."""
+    """What is known about columns, before and after missing values were treated."""
     columns = {}
     for before, after in zip(raw.variables, dataset.variables, strict=True):
         levels = after.levels or ()
@@ -184,7 +184,7 @@ class _Wanted:
             dag = given.dag()
             families = [(name, *(names[i] for i in dag.parents(j))) for j, name in enumerate(names)]
             if any(source is other or source == other for other in implied):
-                # Of the graph itself, as indtest does: a CPDAG is refused there and here.
+                # For the graph itself, as indtest does: a CPDAG is refused both there and here.
                 families += [(u, v, *parents) for u, v, parents in implied_independences(graph)]
             named += [ColumnSet(family, given.name) for family in families]
         named += listed if in_file is None else read_column_sets(in_file)

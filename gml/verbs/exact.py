@@ -1,4 +1,4 @@
-"""The DAG of the highest score on a table: gml.exact, `gml exact`."""
+"""The DAG with the highest score on a table: gml.exact, `gml exact`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def exact(
     threads: int | None = None,
     **options: Any,
 ) -> OptimumFound:
-    """Learn the DAG of the highest score, for certain.
+    """Learn the DAG with the highest score, for certain.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def exact(
     max_parents
         Most parents of a node.
     against
-        Graphs whose gaps to the optimum are asked for.
+        Graphs whose gaps to the optimum are wanted.
     cpdag
         Let `graph` be the equivalence class of the DAG.
     knowledge, require, forbid, tiers

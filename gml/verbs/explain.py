@@ -10,7 +10,7 @@ from gml.learners.explain import explain as explain_records
 
 
 def explain(log: str | os.PathLike[str], a: str, b: str) -> Explanation:
-    """Say why there is an edge between two variables or none, and why it has its direction.
+    """Say why there is an edge between two variables, or none, and why it has its direction.
 
     Parameters
     ----------

@@ -40,19 +40,19 @@ def fit_params(
     data
         A path, a DataFrame, a Dataset or a Counter.
     graph
-        A graph, a path, or the result of a learner; of a CPDAG the tables are those of one of its
-        DAGs, with a warning.
+        A graph, a path, or the result of a learner; a CPDAG gets the tables of one of its DAGs,
+        with a warning.
     method
         `mle`: shares of rows; `bayes`: their mean under a Dirichlet prior.
     prior, ess
-        Of `method="bayes"`: `bdeu` (ess rows over the table), `k2` or `uniform` (1 per cell), or
+        For `method="bayes"`: `bdeu` (ess rows over the table), `k2` or `uniform` (1 per cell), or
         `jeffreys` (half a row per cell).
     intervals
         Add bounds that hold the truth with this probability.
     strict
-        Refuse a configuration of parents that no row has.
+        Refuse a configuration of parents that occurs in no row.
     gaussian
-        The columns are numbers: fit a linear regression each.
+        Treat the columns as numbers: fit linear regressions.
     threads
         Threads; all cores by default.
     **reading

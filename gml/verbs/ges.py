@@ -57,7 +57,7 @@ def ges(
     max_parents
         Most parents of a node.
     restarts, perturb, seed
-        Search so many times more, each time from the best graph with so many random changes.
+        How many more searches to run, each from the best graph with this many random changes.
     knowledge, require, forbid, tiers
         What is known beforehand: a `Knowledge` or a file, pairs of names, groups of names from
         causes to effects.

@@ -29,21 +29,21 @@ class HasGraph(Protocol):
 
 @dataclass(frozen=True)
 class GivenGraph:
-    """A graph, what messages and reports call it, and the model that it is of, if it is."""
+    """A graph, what messages and reports call it, and the model that it belongs to, if any."""
 
     graph: Graph
     name: str
     model: BayesNet | None = None
 
     def dag(self) -> Graph:
-        """Return a DAG for the graph; the message of a graph that stands for none names it."""
+        """Return a DAG for the graph; an error names a graph that stands for none."""
         try:
             return consistent_extension(self.graph)
         except GraphError as error:
             raise GraphError(f"{self.name}: {error}") from None
 
     def columns(self) -> Choice:
-        """Pick the columns of the nodes; those without a node are ignored, and said once."""
+        """Pick the columns of the nodes; those without a node are ignored, with one warning."""
 
         def used(names: Sequence[str]) -> Sequence[str]:
             nodes = self._present(names)
@@ -78,7 +78,7 @@ GraphLike = Graph | HasGraph | GivenGraph | str | os.PathLike[str]
 
 
 def given_graph(graph: GraphLike, name: str = "the graph") -> GivenGraph:
-    """Return a graph for what was given; `name` is what one without a path is called."""
+    """Return the graph that was given; `name` is what a graph without a path is called."""
     if isinstance(graph, GivenGraph):
         return graph
     found: object = graph
@@ -100,7 +100,7 @@ def given_graph(graph: GraphLike, name: str = "the graph") -> GivenGraph:
 
 
 def declared_levels(graphs: Iterable[GivenGraph]) -> dict[str, tuple[str, ...]]:
-    """The levels that graphs declare, which may differ in their order only."""
+    """The levels that graphs declare, which may differ only in their order."""
     levels: dict[str, tuple[str, ...]] = {}
     said_by: dict[str, str] = {}
     for given in graphs:

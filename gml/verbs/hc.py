@@ -57,11 +57,11 @@ def hc(
     max_parents
         Most parents of a node.
     tabu
-        Go on at a loss for so many moves, leaving the edges of as many last moves alone.
+        Go on at a loss for this many moves, leaving the edges of as many last moves alone.
     restarts, perturb, seed
-        Search so many times more, each time from the best graph with so many random changes.
+        How many more searches to run, each from the best graph with this many random changes.
     start
-        Begin with this graph, not with the empty one.
+        Begin with this graph; by default with the empty one.
     cpdag
         Let `graph` be the equivalence class of the DAG.
     knowledge, require, forbid, tiers

@@ -46,7 +46,7 @@ def imap(
     threads: int | None = None,
     **options: Any,
 ) -> ImapResult:
-    """Learn the DAG for an order of the columns in which no edge can be spared.
+    """Learn the DAG for an order of the columns that can spare no edge.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _refuse_scores_options(edge_penalty: float | None, options: Mapping[str, Any
 
 
 def _refuse_tests_options(given: Mapping[str, Any]) -> None:
-    """Refuse what is about tests where a score is asked instead, but for what scores have too."""
+    """Refuse options of tests that are not options of scores too, if a score is used instead."""
     for option in ("test", "alpha", *options_of(TESTS)):
         if given.get(option) is not None and not owners_of(SCORES, option):
             raise UsageError(
@@ -146,7 +146,7 @@ def _columns_of(order: Sequence[str], columns: Sequence[str] | None) -> Choice:
     def used(names: Sequence[str]) -> Sequence[str]:
         twice = [name for name, times in Multiset(order).items() if times > 1]
         if twice:
-            raise UsageError(f"{parameter('order')} has {listing(twice)} twice")
+            raise UsageError(f"{parameter('order')} lists {listing(twice)} twice")
         known, placed = set(names), set(order)
         for name in order:
             if name not in known:
@@ -165,7 +165,7 @@ def _columns_of(order: Sequence[str], columns: Sequence[str] | None) -> Choice:
 
 
 def _with_constants(knowledge: Knowledge, score: DecomposableScore) -> Knowledge:
-    """Keep columns of one value without edges, which some scores would give them for nothing."""
+    """Keep columns of one value without edges, to which some scores would not object."""
     constant = {score.names[j] for j in score.constants()}
     arcs = [
         arc

@@ -34,14 +34,14 @@ Record = dict[str, Any]
 
 ALPHA = 0.05
 _BATCH = 1 << 15
-# Six numbers and two flags; to adjust p-values they are sorted.
+# Bytes per test: six numbers and two flags, which are sorted to adjust p-values.
 _BYTES_PER_TEST = 50
 _BYTES_TO_ADJUST = 56
 _SHOWN = 5
 
 
 class _Questions(NamedTuple):
-    """How many questions there are, and how to go through them, as often as need be."""
+    """How many questions there are, and how to go through them, as often as needed."""
 
     number: int
     each: Callable[[], Iterator[Question]]
@@ -49,7 +49,7 @@ class _Questions(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class TestReport:
-    """A row for each test, made again each time the rows are gone through."""
+    """One row per test, made again each time the rows are gone through."""
 
     questions: _Questions
     results: ResultArrays
@@ -165,7 +165,7 @@ def indtest(
 
 
 def _results(questions: _Questions, test: IndependenceTest, *, is_adjusted: bool) -> ResultArrays:
-    """Run the tests in batches: of each, numbers are kept and nothing else."""
+    """Run the tests in batches, and keep nothing but their numbers."""
     kept = _BYTES_PER_TEST + (_BYTES_TO_ADJUST if is_adjusted else 0)
     require_memory(questions.number * kept, None, f"the results of {questions.number} tests")
     position = {name: j for j, name in enumerate(test.names)}
@@ -196,8 +196,8 @@ def _warn_of_sparse_tables(results: ResultArrays) -> None:
     sparse = int(((results.df > results.n) & (results.n > 0)).sum())
     if sparse:
         reporter().warn(
-            f"{sparse} of {len(results)} tests have more degrees of freedom than rows: p-values "
-            f"of little meaning; cut numbers ({parameter('bins')}), use "
+            f"{sparse} of {len(results)} tests have more degrees of freedom than rows: their "
+            f"p-values mean little; cut numbers ({parameter('bins')}), use "
             f"{parameter('test', 'permutation')} or {parameter('min_per_cell')}"
         )
 
@@ -238,7 +238,7 @@ def _pairs(names: Sequence[str], given: tuple[str, ...]) -> _Questions:
             raise UsageError(unknown_name("column", name, names))
     rest = sorted(set(names) - set(given))
     if len(rest) < 2:
-        raise UsageError(f"{parameter('all_pairs')} needs two columns beside {parameter('given')}")
+        raise UsageError(f"{parameter('all_pairs')} needs two columns besides {parameter('given')}")
     return _Questions(
         len(rest) * (len(rest) - 1) // 2,
         lambda: ((a, b, given) for a, b in combinations(rest, 2)),

@@ -24,7 +24,7 @@ def known_of(
     forbid: Arcs = (),
     tiers: Tiers = (),
 ) -> Knowledge:
-    """Return what is known of variables of these names; contradictions are errors.
+    """Return what is known about variables of these names; contradictions are errors.
 
     Blanks at either end of a name may be left out, but not in a file.
     """
@@ -76,7 +76,7 @@ def _several(keyword: str, given: object) -> tuple[Any, ...]:
 
 
 def _padded_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Columns that are meant although their blanks at either end were left out."""
+    """The columns that names mean from which blanks at either end were left out."""
     known = set(names)
     stripped: dict[str, list[str]] = {}
     for column in names:

@@ -15,18 +15,18 @@ from gml.verbs.opening import is_path, name_of
 
 
 def merge(*counts: str | os.PathLike[str] | CountFile, min_cell: int | None = None) -> CountFile:
-    """Add up counts of parts of the data: the result is that of counting all rows at once.
+    """Add up counts of parts of the data, as if all rows had been counted at once.
 
-    They count the same sets of the same columns in the same way. Labels of the data that only some
-    of them have become levels of all; declared levels must be the same. The columns stand in the
-    order of the first.
+    They must count the same sets of the same columns in the same way. Labels of the data that only
+    some of them have become levels of all; declared levels must be the same. The columns are in
+    the order of the first.
 
     Parameters
     ----------
     *counts
         Paths of count files, or what `gml.count` returned.
     min_cell
-        Refuse if a cell of the sum that is not empty stands for fewer rows; see `gml.count`.
+        Refuse if a non-empty cell of the sum stands for fewer rows; see `gml.count`.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def merge(*counts: str | os.PathLike[str] | CountFile, min_cell: int | None = No
 
 def _counted(item: object) -> CountFile:
     if not isinstance(item, CountFile):
-        raise UsageError(f"a {type(item).__name__} is no count file; count it first: gml.count")
+        raise UsageError(f"a {type(item).__name__} is not a count file; count it first: gml.count")
     return item
 
 

@@ -1,7 +1,7 @@
 """What every verb takes as its data: a path, a frame, a dataset or an engine, opened for counting.
 
-Paths and frames are read as reading keywords say; a count file is opened for its tables. What was
-read before stays as it is, so reading keywords are refused with it.
+Paths and frames are read as the reading keywords say; a count file is opened for its tables. Data
+that were read before stay as they are, so reading keywords are refused with them.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ def open_data(
         A path (CSV, Parquet, a count file, `-` for standard input), a pandas DataFrame, a Dataset
         or a Counter.
     used
-        Picks the columns used out of those that the reading keywords leave; all by default.
+        Picks the columns to use from those that the reading keywords leave; all by default.
     declared
-        Levels by column that a graph has, for columns of a path or frame of which no reading
+        Levels by column that a graph has, for columns of a path or frame about which no reading
         keyword says otherwise.
     undeclared
-        Whether columns of a path or frame hold labels or numbers where neither `numeric` nor a
+        Whether columns of a path or frame hold labels or numbers if neither `numeric` nor a
         schema says so.
     offer_available
-        Whether a message on missing values offers to count the rows complete in each table.
+        Whether a message about missing values offers to count the rows complete in each table.
     threads
         All cores by default.
     **reading
@@ -114,7 +114,7 @@ def read_rows(
     offer_available: bool = True,
     **reading: Unpack[ReadingKeywords],
 ) -> Dataset:
-    """Return the rows of a path or frame, for what needs no tables; see `open_data`.
+    """Return the rows of a path or frame, for verbs that need no tables; see `open_data`.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def read_rows(
 
 
 def declaring(reading: ReadingKeywords, levels: Mapping[str, tuple[str, ...]]) -> ReadingKeywords:
-    """Return the keywords that declare the levels of columns where they say nothing else."""
+    """Return the keywords, with levels declared for columns about which they say nothing."""
     options = reading_options(**reading)
     free = {name: found for name, found in levels.items() if name not in options.cut}
     if options.bins is not None and any(cuts_of_levels(found) for found in free.values()):
@@ -161,7 +161,7 @@ def name_of(data: object, otherwise: str) -> str:
 
 
 def options_for(data: Data, reading: ReadingKeywords) -> ReadOptions:
-    """Return what keywords ask of the reader, if they go with the data."""
+    """Return the reading options that keywords mean, if they fit the data."""
     given = given_keywords(reading)
     _require_data(data)
     if isinstance(data, Dataset | Counter):
@@ -170,7 +170,7 @@ def options_for(data: Data, reading: ReadingKeywords) -> ReadOptions:
 
 
 def rows_of(data: Data, options: ReadOptions, *, used: Choice | None = None) -> Dataset:
-    """Return the rows of the columns used; what was read before stays as it is."""
+    """Return the rows of the columns used; data that were read before stay as they are."""
     if not isinstance(data, Dataset | Counter):
         return read_dataset(data, options, used=used)
     rows = data if isinstance(data, Dataset) else data.require_rows("this")
@@ -248,7 +248,7 @@ def _note_size(rows: int, columns: int, data: Data) -> None:
 
 
 def _warn_of_levels(counter: Counter) -> None:
-    """Warn of columns with too many values, and with one only."""
+    """Warn about columns with too many values, and about those with only one."""
     many = [
         f"{v.name!r} ({len(v.levels)})"
         for v in counter.variables
@@ -263,5 +263,5 @@ def _warn_of_levels(counter: Counter) -> None:
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
     if constant:
         reporter().warn(
-            f"one value only, so independent of everything: {listing(sorted(constant))}"
+            f"only one value, so independent of everything: {listing(sorted(constant))}"
         )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gml.formats.test_log import TestLog
 
 ALPHA = 0.01
-# ln 2: evidence that a coin might have given.
+# ln 2: as much evidence as the toss of a coin.
 _WEAK = 0.69
 
 
@@ -107,8 +107,8 @@ def pc(
     colliders
         How colliders are found: `max-p`, `sepset`, `conservative` or `majority`.
     on_insufficient
-        An edge whose test the data cannot decide: `keep`, `drop`, or `auto`, which keeps it if
-        there are rows enough.
+        What to do with an edge whose test the data cannot decide: `keep`, `drop`, or `auto`,
+        which keeps it if there are enough rows.
     knowledge, require, forbid, tiers
         What is known beforehand: a `Knowledge` or a file, pairs of names, groups of names from
         causes to effects. The result is then the maximally oriented PDAG.
@@ -197,7 +197,7 @@ def _logged(
 
 
 def _report(result: PcResult) -> None:
-    """Say what was not as it might be, and how much work it was."""
+    """Warn about contradictions, and note how much work it was."""
     warn_of_contradictions(result.triples, "tests")
     if result.ambiguous:
         shown = ", ".join(f"{t.x} - {t.k} - {t.y}" for t in result.ambiguous)

@@ -1,4 +1,4 @@
-"""gml.query: what a model says, given evidence; of one case, or of each row of a file."""
+"""gml.query: what a model says, given evidence; for one case, or for each row of a file."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def query(
     model
         A network, or a file of one.
     target
-        A node, or several for their joint distribution; by default every node by itself.
+        A node, or several for their joint distribution; by default every node on its own.
     evidence
-        Values observed, after what `do` sets. A number is a level's text, or else stands for the
-        interval that it lies in.
+        Values observed, after what `do` sets. A number is the text of a level, or else stands for
+        the interval that it lies in.
     do
-        Values set by hand, which cuts nodes from their parents.
+        Values set by hand, which cuts nodes off from their parents.
     each
-        The targets one by one, not jointly.
+        Whether the targets are answered one by one, not jointly.
     mpe
-        The most probable values of all unobserved nodes.
+        Whether to find the most probable values of all unobserved nodes.
     map
-        The most probable values of the targets.
+        Whether to find the most probable values of the targets.
     max_memory
         Bytes that tables may take; by default half of what is free.
 
@@ -109,7 +109,7 @@ def query_rows(
     reading: ReadOptions | None = None,
     safe_csv: bool = False,
 ) -> Iterator[bytes]:
-    """Yield CSV text: the columns of a file of evidence, and behind them an answer for each row.
+    """Yield CSV text: the columns of a file of evidence, followed by an answer for each row.
 
     Parameters
     ----------
@@ -187,14 +187,14 @@ def _line(fields: Sequence[str], safe_csv: bool) -> bytes:
 def _blocks(
     records: Records, rows: RowEvidence, reading: ReadOptions
 ) -> Iterator[tuple[list[tuple[int, list[str]]], NDArray[Any]]]:
-    """Yield records, and what they observe; what a text means is looked up once, mostly."""
+    """Yield records, and what they observe; the meaning of a text is mostly looked up once."""
     na = {token.strip(" ") for token in reading.na_tokens}
     known = [rows.known(k) for k in range(len(rows.at))]
 
     def find(line: int, k: int, cell: str) -> float:
         is_missing = cell.strip(" ") in na
         value = rows.missing(k) if is_missing else rows.find(k, cell, f"line {line}")
-        # What is unknown is looked up each time, as it is counted.
+        # Unknown values are looked up each time, so that they are counted.
         if value is None:
             return rows.nothing
         if len(known[k]) < _REMEMBERED:

@@ -1,4 +1,4 @@
-"""What a result says of how it was made.
+"""What a result says about how it was made.
 
 A verb says what it did (`Provenance`); the keywords that it was called with are added here, as the
 command line adds the options that were given.
@@ -82,7 +82,7 @@ def with_provenance(
 
 
 def described(result: _Result, counter: Counter, learning: Provenance) -> _Result:
-    """Return a result whose graphs have the levels of the data, and say how they were learned."""
+    """Return a result whose graphs have the levels of the data, and their provenance."""
     levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
     return with_provenance(result, lambda said: learning, levels)
 

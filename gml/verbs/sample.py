@@ -25,7 +25,7 @@ def sample(
     missing_rate: float = 0.0,
     threads: int | None = None,
 ) -> Dataset:
-    """Draw rows from a model, exactly given evidence.
+    """Draw rows from a model, exact ones if there is evidence.
 
     The same seed gives the same rows, whatever the number of threads; more rows with the same seed
     begin with the same ones.
@@ -39,11 +39,11 @@ def sample(
     evidence
         Values observed, after what `do` sets.
     do
-        Values set by hand, which cuts nodes from their parents.
+        Values set by hand, which cuts nodes off from their parents.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     weighted
-        Rows that are not exact, with the likelihood of the evidence as weights.
+        Whether to draw weighted rows, not exact ones; a weight is the likelihood of the evidence.
     missing_rate
         The probability with which each cell is missing.
     threads
@@ -102,7 +102,7 @@ def _rows(
 
 
 def check_weighted(weighted: bool, evidence: object) -> None:
-    """Refuse weights where nothing is observed that they could account for."""
+    """Refuse weights if there is no evidence that they could account for."""
     if weighted and not evidence:
         raise UsageError(f"{parameter('weighted')} belongs to {parameter('evidence')}")
 

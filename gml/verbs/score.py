@@ -29,8 +29,7 @@ Splits = Callable[[], Iterable[tuple[Dataset | Counter, Dataset | Counter]]]
 class ScoreReport(Sequence[ScoredGraph]):
     """Scored graphs, the best first, and the number of rows.
 
-    `is_worse` says whether a graph is worse than the one that was given to compare with, or below
-    the bound.
+    `is_worse` says whether a graph is worse than the one to compare with, or below the bound.
     """
 
     graphs: tuple[ScoredGraph, ...]
@@ -73,7 +72,7 @@ def score(
     threads: int | None = None,
     **options: Any,
 ) -> ScoreReport:
-    """Score graphs on data, higher is better; several are ranked by the first score.
+    """Score graphs on data (higher is better); several are ranked by the first score.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def score(
     edge_penalty
         Nats that each edge costs.
     per_node, explain
-        The score of each node too; the likelihood as n(ΣI(x;pa) − ΣH(x)), node by node.
+        Whether to add the score of each node; the likelihood as n(ΣI(x;pa) − ΣH(x)) by node.
     fail_under, compare_to
         A bound, or a graph, that no graph may be below; `is_worse` says whether one is.
     holdout, folds, prior, seed
@@ -181,7 +180,7 @@ def _require_fitting(
     if fail_under is not None and apart:
         raise UsageError(
             f"{parameter('fail_under')} is for the score; with {parameter('holdout')} or "
-            f"{parameter('folds')}, {parameter('compare_to')}"
+            f"{parameter('folds')}, use {parameter('compare_to')}"
         )
     if fail_under is not None and fail_under != fail_under:
         raise UsageError(f"{parameter('fail_under')} is not a number")
@@ -194,7 +193,8 @@ def _require_fitting(
         raise UsageError(f"{parameter('seed')} is for {parameter('folds')}")
     if reading.get("weights_fractional") is not None and folds is not None:
         raise UsageError(
-            f"{parameter('folds')} splits whole rows; {parameter('weights_fractional')} contradicts"
+            f"{parameter('folds')} splits whole rows, so {parameter('weights_fractional')} "
+            "contradicts it"
         )
     if reading.get("missing") == "available":
         raise UsageError(
@@ -232,7 +232,7 @@ def _splits(
     levels: Mapping[str, tuple[str, ...]],
     reading: Mapping[str, Any],
 ) -> Splits:
-    """What to fit on and what to predict, made anew for each graph rather than kept."""
+    """What to fit on and what to predict, made again for each graph rather than kept."""
     if folds is not None:
         from gml.data.resampling import folds as folds_of
 
@@ -241,7 +241,7 @@ def _splits(
     from gml.model.heldout import with_common_levels
 
     assert holdout is not None
-    # Intervals that were chosen on the data hold for the others too.
+    # Intervals that were chosen from the data hold for the held-out rows too.
     options = reading_options(**declaring(cast("ReadingKeywords", reading), levels))
     cut = {
         variable.name: variable.levels

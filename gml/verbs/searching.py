@@ -36,7 +36,7 @@ class OpenSearch:
     learning: Provenance
 
     def finished(self, result: _Found, **found: Any) -> _Found:
-        """Return a result that says how it was found; warns if the time was up."""
+        """Return a result that says how it was found; warns if time ran out."""
         reporter().note(
             f"score {result.score:.6f}, {result.steps} steps, {result.families} local scores"
         )
@@ -59,7 +59,7 @@ class SearchRequest:
     command: str
     data: Data | Score
     chosen: ChosenScore | None
-    """None for a score that was given as such."""
+    """None for a score that the caller made."""
     max_parents: int | None
     reading: Mapping[str, Any]
     threads: int | None
@@ -139,7 +139,7 @@ def tracing(trace: Trace | str | os.PathLike[str] | None) -> Iterator[Trace | No
 
 
 def require_restarts(restarts: int, perturb: int | None, seed: int | None) -> int:
-    """Refuse what is about restarts where there are none; returns the seed."""
+    """Refuse options of restarts if there are none, and return the seed."""
     for name, value in (("perturb", perturb), ("seed", seed)):
         if value is not None and not restarts:
             raise UsageError(f"{parameter(name)} is for {parameter('restarts')}")

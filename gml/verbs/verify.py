@@ -62,7 +62,7 @@ class Verification:
         return [asdict(file) for file in self.files]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row per file."""
+        """Return a pandas DataFrame with one row per file."""
         return frame_of(self.rows())
 
     def __repr__(self) -> str:

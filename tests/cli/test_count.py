@@ -441,10 +441,12 @@ def test_the_same_bytes(gml, sample_data):
 def test_parquet_that_is_piped_or_cut_off(gml, tmp_path, asia, sample_data):
     whole = (asia / "merged.parquet").read_bytes()
     error = error_line(gml("chowliu", "-", stdin=whole), 3)
-    assert "standard input: this is Parquet, which is read from files only" in error
+    assert "standard input: this is Parquet, which can only be read from a file" in error
     (tmp_path / "cut.parquet").write_bytes(whole[:-100])
     for command in (["chowliu", "cut.parquet"], ["merge", "cut.parquet", "-o", "x.parquet"]):
-        assert "cut.parquet: begins as Parquet, but does not end so" in error_line(gml(*command), 3)
+        assert "cut.parquet: begins like Parquet but does not end like it" in error_line(
+            gml(*command), 3
+        )
     # It is an input that no result was made from, which is an answer.
     make("chowliu", sample_data / "asia.csv", "-o", tmp_path / "tree.json")
     assert gml("verify", "tree.json", "--input", "cut.parquet").returncode == 1

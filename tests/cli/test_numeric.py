@@ -44,7 +44,7 @@ def test_numbers_that_are_not_used_do_not_matter(call, data):
 
 def test_cut_and_numeric_contradict(call, data):
     done = call("pc", data, "--numeric", "sex,age", "--cut", "age=30,50", code=2)
-    assert "--numeric keeps the numbers of 'age', which --cut makes intervals of" in done.err
+    assert "--numeric keeps the numbers of 'age', which --cut turns into intervals" in done.err
 
 
 def test_a_profile_of_numbers_is_read_back(call, data, tmp_path):

@@ -300,7 +300,7 @@ def test_unknown_values_can_be_ignored(gml, folder):
     assert done.returncode == 3
     assert b"--ignore-unknown" in done.stderr
     done = gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv", "--ignore-unknown")
-    assert b"taken for missing: 'xray' 1" in done.stderr
+    assert b"treated as missing: 'xray' 1" in done.stderr
     found = answer(gml("query", "asia.bif", "-t", "lung", "--evidence", "dysp=yes", "-f", "json"))
     assert float(table(done)[1]["lung=yes"]) == pytest.approx(found["results"][0]["probability"])
 
@@ -356,7 +356,7 @@ def test_a_joint_distribution_of_awkward_names(gml, folder):
         ),
         (["asia.bif", "-t", "lung", "--batch", "rows.csv", "--do", "xray=yes"], 2, "is in --do"),
         (["asia.bif", "-t", "lung", "--batch", "open.csv"], 3, "line 3: a quote opens here"),
-        (["asia.bif", "-t", "lung", "--missing", "level"], 2, "--missing is about --batch"),
+        (["asia.bif", "-t", "lung", "--missing", "level"], 2, "--missing needs --batch FILE"),
         (["graph.dot", "-t", "a"], 3, "fit-params"),
         (["asia.bif", "--max-memory", "10"], 4, "treewidth"),
     ],

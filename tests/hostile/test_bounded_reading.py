@@ -215,7 +215,7 @@ def test_the_budget_bounds_text_and_what_is_made_of_it():
 def test_long_text_and_long_lines_are_refused(monkeypatch):
     monkeypatch.setattr("gml.data.text_file.LONGEST_LINE", 3 * MIB)
     Path("x").write_bytes(b"short\n" + b"x" * (5 * MIB))
-    with pytest.raises(DataError, match="x: line 2: longer than the 3 MiB that are read"):
+    with pytest.raises(DataError, match="x: line 2: longer than the limit of 3 MiB"):
         list(read_lines("x"))
     with pytest.raises(DataError, match="longer than the limit of 4 MiB"):
         read_text("x", longest=4 * MIB)

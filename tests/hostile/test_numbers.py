@@ -113,7 +113,7 @@ def test_extreme_numbers_are_no_bug(capfd, monkeypatch, folder, command, flag):
 def test_effects_that_are_not_finite_are_refused(capfd, monkeypatch, folder, value):
     monkeypatch.chdir(folder)
     assert run(["check", "data.csv", "model.json", "--min-effect", value]) == 2
-    assert "is not a number of at least 0" in capfd.readouterr().err
+    assert "must be 0 or more, not" in capfd.readouterr().err
 
 
 def test_numbers_of_a_settings_file_are_held_to_the_same(watched, folder, tmp_path):

@@ -182,7 +182,7 @@ def damaged(counts, **changes):
         ({"count": [2, 3]}, "fewer or more rows"),
         ({"set": [0, 1]}, "in order of their sets"),
         ({"set": [0, -1]}, "in order of their sets"),
-        ({"codes": [[0], [2]]}, "not that of a level"),
+        ({"codes": [[0], [2]]}, "not the code of a level"),
         ({"codes": [[0], [0, 1]]}, "fewer or more codes"),
         ({"codes": [[0], None]}, "null"),
         ({"codes": [[0], [None]]}, "null"),
@@ -190,9 +190,9 @@ def damaged(counts, **changes):
         ({"rows": "4"}, "number of rows"),
         ({"columns": []}, "'C'"),
         ({"columns": 7}, "int"),
-        ({"sets": [["C", "C"]]}, "names in their order"),
-        ({"sets": [["A", "B"], ["C"]]}, "not in their order"),
-        ({"sets": [[]]}, "names in their order"),
+        ({"sets": [["C", "C"]]}, "names in order"),
+        ({"sets": [["A", "B"], ["C"]]}, "not in order"),
+        ({"sets": [[]]}, "names in order"),
         ({"options": {"missing": "often"}}, "often"),
         ({"options": {}}, "missing"),
         ({"data": [3]}, "not text"),
@@ -258,7 +258,7 @@ def test_declared_levels_agree():
         merge_counts([declared, others], ["first", "second"])
     with pytest.raises(DataError, match="declared in one of them only"):
         merge_counts([declared, from_data])
-    with pytest.raises(DataError, match="chosen on the data of this file"):
+    with pytest.raises(DataError, match="chosen from the data of this file"):
         merge_counts([chosen, chosen])
 
 
@@ -270,7 +270,7 @@ def test_labels_that_would_have_been_cut():
 
     assert merge_counts([numbers("1", "2"), numbers("2", "3")]).n == 4
     assert merge_counts([numbers("1", "2"), numbers("a", "b")]).n == 4
-    with pytest.raises(DataError, match="4 numbers in all files, more than `bins` 3"):
+    with pytest.raises(DataError, match="4 different numbers in all files, more than `bins` 3"):
         merge_counts([numbers("1", "2"), numbers("3", "4")])
 
 
@@ -307,7 +307,7 @@ def test_declared_recodings():
     assert new(intervals={"A": intervals}) == ((*intervals, "NA"), [0, 1, 2, 3])
     with pytest.raises(DataError, match="c.parquet: column 'A': declared level '30' not found"):
         new(levels={"A": ("1", "2")})
-    with pytest.raises(DataError, match="no number within them"):
+    with pytest.raises(DataError, match="not a number within them"):
         new(intervals={"A": intervals[:2]})
 
 

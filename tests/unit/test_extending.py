@@ -192,7 +192,7 @@ def test_a_registered_score_is_known_everywhere(toys, tmp_path):
     header, values = (line.split(",") for line in found.splitlines())
     assert values[header.index("aic")] == values[header.index("thrifty")]
     error = run("score", asia, graph, "--score", "bic", "--price", "1").exception
-    assert str(error) == "`price` does not go with `score='bic'` (but thrifty)"
+    assert str(error) == "`price` does not go with `score='bic'` (only with thrifty)"
     assert run("score", asia, graph, "--score", "thrifty", "--price", "-1").exit_code == 2
     assert run("hc", asia, "--score", "thrifty", "--price", "3", "-o", target).exit_code == 0
     learning = json.loads(target.read_text())["graph"]["learning"]
@@ -237,7 +237,10 @@ def test_tests_refuse_what_does_not_fit(counter, options, message):
     ("options", "message"),
     [
         ({"name": "bicc"}, "score 'bicc' not found; did you mean 'bic'"),
-        ({"name": "bic", "ess": 1}, r"`ess` does not go with `score='bic'` \(but bdeu, bds\)"),
+        (
+            {"name": "bic", "ess": 1},
+            r"`ess` does not go with `score='bic'` \(only with bdeu, bds\)",
+        ),
         ({"name": "bic", "colour": 1}, "no score has an option `colour`"),
         (
             {"name": "bd", "prior_count": "many"},
@@ -256,7 +259,7 @@ def test_several_scores_go_together_or_do_not():
     check_scores(["bic", "bdeu"], ["ess", "bins", "edge_penalty"])
     with pytest.raises(UsageError, match="lists 'bic' twice"):
         check_scores(["bic", "bic"], [])
-    with pytest.raises(UsageError, match="names no score"):
+    with pytest.raises(UsageError, match="lists no score"):
         check_scores([], [])
     with pytest.raises(UsageError, match="`bins` does not go with scores of numbers"):
         check_scores(["bge"], ["bins"])

@@ -319,7 +319,7 @@ def test_merge(tmp_path):
     assert gml.merge(*files).counts.tolist() == gml.count(ASIA, pairs=True).counts.tolist()
     with pytest.warns(GmlWarning, match="file 2 and file 1 count the same data"):
         gml.merge(files[0], files[0])
-    with pytest.raises(UsageError, match="a Dataset is no count file"):
+    with pytest.raises(UsageError, match="a Dataset is not a count file"):
         gml.merge(gml.read(ASIA))
     with pytest.raises(UsageError, match="at least one"):
         gml.merge()

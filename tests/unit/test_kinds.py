@@ -80,7 +80,9 @@ def test_an_option_outdoes_the_schema(path):
 
 
 def test_what_contradicts(path):
-    with pytest.raises(UsageError, match="`numeric` keeps the numbers of 'age', which `cut` makes"):
+    with pytest.raises(
+        UsageError, match="`numeric` keeps the numbers of 'age', which `cut` turns into intervals"
+    ):
         gml.read(path, numeric="age", cut={"age": "quantile:2"})
     with pytest.raises(UsageError, match="column 'agee' not found; did you mean 'age'"):
         gml.read(path, numeric="agee")

@@ -275,7 +275,7 @@ def test_the_command_line_knows_every_score():
 def test_constant_and_collinear_numbers_are_refused():
     data = numeric_data(6)
     constant = Dataset(data.variables, (*data.columns[:-1], np.ones(data.n)))
-    with pytest.raises(DataError, match="'v4' has one value"):
+    with pytest.raises(DataError, match="'v4' has only one value"):
         gml.SCORES["bge"](gml.MemoryCounter(constant))
     twin = Dataset(data.variables, (*data.columns[:-1], 2 * data.columns[0] + 1))
     with pytest.raises(DataError, match="'v0', 'v4'"):

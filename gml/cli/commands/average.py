@@ -1,4 +1,4 @@
-"""gml average DATA: how sure each edge is, over samples or over all graphs."""
+"""gml average DATA: how certain each edge is, over samples or over all graphs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _default_score() -> str:
     "  gml average survey.csv --by hc                    # 200 bootstrap samples\n"
     "  gml average survey.csv --by ges --bootstrap 500 --seed 1 -f text\n"
     "  gml average survey.csv --by hc --score bdeu --ess 5 --threshold 0.85 -o graph.json\n"
-    "  gml average survey.csv --by exact --max-parents 3 -f text  # to some 20 columns\n"
+    "  gml average survey.csv --by exact --max-parents 3 -f text  # up to about 20 columns\n"
     "  gml average genes.csv --by order-mcmc --candidates 10 --chains 8 -o graph.json\n"
     "  gml average survey.csv --by pc --alpha 0.001 --probabilities pairs.csv -o graph.dot\n"
     "\n\b\n"
@@ -62,12 +62,13 @@ def _default_score() -> str:
         default=200,
         show_default=True,
         metavar="N",
-        help="Samples: of as many rows with replacement by hc and ges, of half of them by pc.",
+        help="Number of samples: for hc and ges as many rows as there are, with replacement; for "
+        "pc half of the rows.",
     ),
     click.option(
         "--threshold",
         type=RealRange(min=0, max=1, min_open=True),
-        help="Least strength of an edge; found from the data, 0.5 of a posterior.",
+        help="Least strength of an edge; by default found from the data, 0.5 for a posterior.",
     ),
 )
 @score_options(
@@ -80,7 +81,7 @@ def _default_score() -> str:
     click.option(
         "--max-parents",
         type=WholeRange(min=0),
-        help=f"Most parents of a node; {MOST_PARENTS} by order-mcmc.",
+        help=f"Most parents of a node; {MOST_PARENTS} by default for order-mcmc.",
     )
 )
 @tabu_option
@@ -94,7 +95,7 @@ def _default_score() -> str:
     "--probabilities",
     type=OutputFile(),
     metavar="FILE",
-    help="Write the shares of all pairs, edges or not; .csv .json .txt …",
+    help="Write the shares of all pairs, edges or not, to this file: .csv .json .txt …",
 )
 @safe_csv_option
 @max_seconds_option
@@ -109,15 +110,15 @@ def command(
     safe_csv: bool,
     out: GraphOutput,
 ) -> int:
-    """Learn how sure each edge is from DATA: average many graphs instead of picking one.
+    """Learn from DATA how certain each edge is: average many graphs instead of picking one.
 
-    hc, ges and pc are run on many samples of the rows; `strength` is the share of the graphs that
-    have an edge, `direction` of these the share with this direction, an undirected edge counting
-    half. exact sums over all DAGs instead, and order-mcmc over those of many orders: `strength` is
-    the posterior probability of an edge in either direction, under a prior that is uniform over
-    orders and sets of parents. The averaged graph has the edges of at least the threshold, and is
-    always a valid CPDAG or, with knowledge, the maximally oriented PDAG: arrows follow from its
-    colliders, so that one may point against a weak majority.
+    hc, ges and pc are run on many samples of the rows; `strength` is the share of graphs that have
+    an edge, and `direction` the share of these with this direction, where an undirected edge
+    counts half. exact sums over all DAGs instead, and order-mcmc over those of many orders:
+    `strength` is then the posterior probability of an edge in either direction, under a prior that
+    is uniform over orders and sets of parents. The averaged graph has the edges whose strength
+    reaches the threshold, and is always a valid CPDAG or, with knowledge, a maximally oriented
+    PDAG: arrows follow from its colliders, so one may point against a weak majority.
     """
     from gml.formats.reports.rows import MadeAnew
     from gml.formats.suffixes import REPORT_SUFFIXES, format_of

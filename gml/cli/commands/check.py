@@ -35,7 +35,7 @@ def _severities(ctx: click.Context, param: click.Parameter, value: Any) -> dict[
 
 
 def _effects(ctx: click.Context, param: click.Parameter, value: Any) -> dict[str, float]:
-    """By family; a number alone is for all of them, whatever else is said for one."""
+    """By family; a number alone is for all families, unless one has its own."""
     from gml.verbs.check import FAMILIES, problem_with_effect, problem_with_family
 
     general: dict[str, float] = {}
@@ -72,36 +72,36 @@ def _refuse(problem: str | None, ctx: click.Context, param: click.Parameter) -> 
     "  gml check new.csv model.json --baseline accepted.json --report junit=check.xml\n"
     "  gml check new.csv model.json --min-effect 0.02 --severity fit=warn -f markdown\n"
     "  gml check new.csv model.json --families schema,tables -f github\n"
-    "  gml check                                # data and model as gml.toml says\n"
+    "  gml check                                # data and model from gml.toml\n"
     "\n\b\n"
-    "Exit codes: 0 the model holds, 1 it does not, 4 there are no rows to tell.",
+    "Exit codes: 0 the model holds, 1 it does not, 4 there are no rows to check.",
 )
 @data_options
 @click.argument("model_path", metavar="MODEL")
-@alpha_option("Chance of a false alarm, for the whole run.", 0.01)
+@alpha_option("Chance of a false alarm in the whole run.", 0.01)
 @click.option(
     "--min-effect",
     multiple=True,
     metavar="[FAMILY=]X",
     callback=_effects,
-    help="Fail only where the effect is at least this: total variation of a table's row, nats of a "
-    "relation, nats per row of the fit, share of rows of the schema (repeatable).",
+    help="Fail only if the effect is at least this: total variation for a row of a table, nats for "
+    "a relation, nats per row for the fit, share of rows for the schema (repeatable).",
 )
-@name_list_option("--families", help_="Look at these only: schema,tables,structure,fit.")
+@name_list_option("--families", help_="Run only these checks: schema,tables,structure,fit.")
 @click.option(
     "--severity",
     multiple=True,
     metavar="FAMILY=warn|fail",
     callback=_severities,
-    help="What a failure means (repeatable); fail by default.",
+    help="Whether a failure of this family fails or only warns (repeatable); fails by default.",
 )
-@click.option("--warn-only", is_flag=True, help="Failures only warn, and the answer is yes.")
-@click.option("--baseline", metavar="FILE", help="Accept the violations that this file knows.")
+@click.option("--warn-only", is_flag=True, help="Let failures only warn, and exit 0.")
+@click.option("--baseline", metavar="FILE", help="Accept the violations listed in this file.")
 @click.option(
     "--write-baseline",
     type=OutputFile(),
     metavar="FILE",
-    help="Accept all violations found: write them, and how the rest looks, and exit 0.",
+    help="Accept all violations found: write them and the state of the rest, and exit 0.",
 )
 @click.option(
     "--unlikely-rows",
@@ -133,11 +133,11 @@ def command(
     Four families of checks: schema (columns, unknown values, missing rates), tables (each row of
     each table, and each table as a whole, against the counts that the model was fitted on),
     structure (the independences that the graph implies, and its edges) and fit (are rows less
-    likely than they were?). If nothing
-    changed, the answer is no with a chance of at most --alpha for the whole run, however many
-    checks there are: p-values are adjusted together (Holm). No learned graph is quite true, so
-    accept a model with --write-baseline on the data that it was fitted on. Missing values are
-    treated as when it was fitted, unless --missing is given.
+    likely than they were?). If nothing has changed, the chance of a false alarm in the whole run
+    is at most --alpha, however many checks there are: p-values are adjusted together (Holm). No
+    learned graph is quite true, so accept a model with --write-baseline on the data that it was
+    fitted on. Missing values are treated as they were when it was fitted, unless --missing is
+    given.
     """
     from gml.verbs.check import check
 
@@ -170,7 +170,7 @@ def command(
 
 
 def _for_the_shell(report: CheckReport) -> CheckReport:
-    """The report with flags for parameters, and the file that settings are from."""
+    """The report with flags for parameters, and the file that its settings come from."""
     notes = tuple(with_flags(note, "min_effect", "write_baseline") for note in report.notes)
     return replace(report, notes=notes, settings=settings_file())
 
@@ -178,8 +178,8 @@ def _for_the_shell(report: CheckReport) -> CheckReport:
 def _known_baseline(baseline: str | None, write_baseline: str | None) -> str | None:
     """Claim the baseline that is to be read, and return its path.
 
-    To accept a model anew, what settings name is left aside, and what is not there yet is none.
-    Named on the command line beside --write-baseline, a baseline is added to.
+    To accept a model again, a baseline that settings name is ignored, and so is one that does not
+    exist yet. Named on the command line together with --write-baseline, a baseline is added to.
     """
     for option, path in (("--baseline", baseline), ("--write-baseline", write_baseline)):
         if path == "-":
@@ -191,7 +191,7 @@ def _known_baseline(baseline: str | None, write_baseline: str | None) -> str | N
         is_named = source is click.core.ParameterSource.COMMANDLINE
         if baseline is None or not is_named:
             return None
-        # What is written in its own place is no input: it would be another one each time.
+        # A file that is replaced is not an input: it would be another one each time.
         if baseline == write_baseline:
             return baseline if Path(baseline).exists() else None
     return None if baseline is None else claim_input(baseline, "baseline")

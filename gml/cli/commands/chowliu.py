@@ -26,7 +26,7 @@ from gml.cli.shared.output_options import graph_output
 @data_options
 @keyword_options(
     click.option(
-        "--root", metavar="VAR", help="Direct the tree away from here; default: first by name."
+        "--root", metavar="VAR", help="Direct the tree away from VAR; by default the first name."
     ),
     click.option("--undirected", is_flag=True, help="Do not direct the tree."),
     click.option(
@@ -34,26 +34,28 @@ from gml.cli.shared.output_options import graph_output
         type=click.Choice(["ml", "miller-madow"]),
         default="ml",
         show_default=True,
-        help="Of the mutual information.",
+        help="Estimator of the mutual information.",
     ),
     click.option(
         "--prune",
         type=click.Choice(["none", "bic", "g"]),
         default="none",
         show_default=True,
-        help="A forest: edges that pay by BIC, or that the G test calls dependent.",
+        help="Learn a forest: only edges that raise BIC, or that the G test calls dependent.",
     ),
     alpha_option("Level of --prune g."),
     df_option("Degrees of freedom of --prune g."),
-    click.option("--class", "class_", metavar="VAR", help="Tree-augmented naive Bayes for VAR."),
+    click.option(
+        "--class", "class_", metavar="VAR", help="Learn a tree-augmented naive Bayes model for VAR."
+    ),
 )
 @graph_output
 @common_options
 def command(data: DataRequest, keywords: dict[str, Any], out: GraphOutput) -> None:
     """Learn the maximum-likelihood tree of DATA (Chow & Liu 1968).
 
-    The spanning tree with the largest total mutual information, directed away from the root; edges
-    carry it in nats as "mi". Columns that hold one value only stay isolated.
+    The result is the spanning tree with the largest total mutual information, directed away from
+    the root; edges carry theirs in nats as "mi". Columns with only one value stay isolated.
     """
     from gml.verbs.chowliu import chowliu
 

@@ -19,7 +19,7 @@ from gml.errors import UsageError
     "  gml compare truth.bif pc.dot tree.dot -f csv\n"
     "  gml pc survey.csv | gml compare accepted.dot - --fail-on-difference\n"
     "  gml compare truth.dot learned.dot --as dag --max-shd 3 -o /dev/null || echo too far\n"
-    "  gml compare old.json new.json -f json        # of models, KL by node too\n"
+    "  gml compare old.json new.json -f json        # for models, KL by node too\n"
     "\n\b\n"
     "Exit codes with --max-shd or --fail-on-difference: 0 close enough, 1 not.",
 )
@@ -30,7 +30,7 @@ from gml.errors import UsageError
     type=click.Choice(["cpdag", "dag"]),
     default="cpdag",
     show_default=True,
-    help="Compare equivalence classes, or DAGs (of a class the first by name).",
+    help="Compare equivalence classes, or DAGs (a class by its first DAG by name).",
 )
 @click.option("--max-shd", type=WholeRange(min=0), metavar="N", help="Exit 1 if an SHD is above N.")
 @click.option("--fail-on-difference", is_flag=True, help="Exit 1 if any edge differs.")
@@ -43,14 +43,14 @@ def command(
     fail_on_difference: bool,
     out: ComparisonOutput,
 ) -> int:
-    """Compare each GRAPH with the first one, the reference; they have the same nodes.
+    """Compare each GRAPH with the first one, the reference; all must have the same nodes.
 
-    shd is the number of pairs of nodes whose edge differs between the CPDAGs: a DAG is taken for
-    its CPDAG, other graphs as they are. dag_shd compares DAGs, if both are or with --as dag, which
-    says what the rates, the differences and the exit code are about too. sid counts the effects
-    that a graph gets wrong if the reference, a DAG, is true; from least to greatest for a graph
-    that stands for several DAGs. Of two models with the same levels, kl is the divergence of the
-    second from the reference in nats, exactly, with a term for each node.
+    shd is the number of pairs of nodes whose edge differs between the CPDAGs: a DAG stands for its
+    CPDAG, other graphs are compared as they are. dag_shd compares DAGs, if both are DAGs or with
+    --as dag, which also decides what the rates, the differences and the exit code are about. sid
+    counts the effects that a graph gets wrong if the reference, a DAG, is true; for a graph that
+    stands for several DAGs it is a range. For two models with the same levels, kl is the exact
+    divergence of the second from the reference in nats, with one term per node.
     """
     from gml.verbs.compare import compare
 

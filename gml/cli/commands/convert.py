@@ -35,10 +35,10 @@ _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text")
 def command(in_path: str, out_path: str, format_: str | None) -> None:
     """Convert a graph or model file; either can be - (OUT only with --format).
 
-    IN is JSON, DOT, GraphML, BIF, XMLBIF or NET, told by its content, also compressed. The suffix
-    of OUT picks the format: .json .bif .xmlbif .bifxml .net .hugin .dot .gv .graphml .txt, and .xml
-    for XMLBIF of a model and GraphML of a graph. JSON holds everything; what another format does
-    not hold is named in a warning. A format of models needs tables (gml fit-params).
+    IN is JSON, DOT, GraphML, BIF, XMLBIF or NET, recognised by its content, compressed or not. The
+    suffix of OUT picks the format: .json .bif .xmlbif .bifxml .net .hugin .dot .gv .graphml .txt,
+    and .xml for XMLBIF (a model) or GraphML (a graph). JSON holds everything; a warning names what
+    another format cannot hold. Model formats need tables (gml fit-params).
     """
     from gml.atomic import names_file
     from gml.formats.suffixes import formats_of

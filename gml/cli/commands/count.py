@@ -24,7 +24,9 @@ from gml.cli.shared.run import claim_input
 )
 @data_options
 @click.option("--pairs", is_flag=True, help="Count every pair of columns.")
-@click.option("--triples", is_flag=True, help="Count every three columns, and so pairs too.")
+@click.option(
+    "--triples", is_flag=True, help="Count all sets of three columns, which include all pairs."
+)
 @click.option(
     "--graph",
     "graphs",
@@ -36,10 +38,13 @@ from gml.cli.shared.run import claim_input
     "--implied",
     multiple=True,
     metavar="GRAPH",
-    help="Also what indtest --implied GRAPH asks for (repeatable).",
+    help="Also count what indtest --implied GRAPH needs (repeatable).",
 )
 @click.option(
-    "--sets", "sets_path", metavar="FILE", help="Count the sets of a file, one per line: A,B,C."
+    "--sets",
+    "sets_path",
+    metavar="FILE",
+    help="Count the sets listed in a file, one per line: A,B,C.",
 )
 @count_file_output
 @common_options
@@ -55,13 +60,12 @@ def command(
 ) -> None:
     """Count sets of columns of DATA into a count file, which other commands take as DATA.
 
-    They give the same graphs and numbers as on the rows, if they need no other tables than those of
-    the sets counted and of parts of these; a table that is not there exits 4 and names the set.
-    With --missing available, each table has rows of its own, and only the very sets counted are
-    there. The choices add up. Count files of parts of the data add up to that of the whole: gml
-    merge.
+    They give the same graphs and numbers as on the rows, as long as the sets counted contain every
+    table they need; if one is missing, they exit 4 and name it. With --missing available, each
+    table has its own rows, so the exact sets are needed. The options above can be combined. Count
+    files of parts of the data can be added up to that of the whole with gml merge.
 
-    Levels that a graph or model declares are those of the tables.
+    If a graph or model declares levels, the tables have those levels.
     """
     from gml.verbs.count import count
 

@@ -1,4 +1,4 @@
-"""gml exact DATA: the DAG of the highest score."""
+"""gml exact DATA: the DAG with the highest score."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def command(
     against: tuple[str, ...],
     outputs: GraphOrReport,
 ) -> int:
-    """Learn the DAG of the highest score on DATA: no other has a higher one.
+    """Learn the DAG with the highest score on DATA: no other scores higher.
 
-    It is meant for some 20 to 25 columns, and for 40 with --max-parents 3 or --tiers; with over 25
-    that depend on one another, the search itself shows whether --max-memory is enough. With fnml,
-    qnml and bge every set of parents is scored: 20 columns take long unless --max-parents is given.
-    Of equivalent DAGs the result is always the same one; --cpdag writes what they share, with
-    knowledge the maximally oriented PDAG.
+    It is meant for 20 to 25 columns, or 40 with --max-parents 3 or --tiers; with more than 25 that
+    depend on one another, only the search itself shows whether --max-memory is enough. With fnml,
+    qnml and bge every set of parents is scored: 20 columns take long unless --max-parents is
+    given. Among equivalent DAGs the result is always the same one; --cpdag writes what they share
+    or, with knowledge, the maximally oriented PDAG.
 
     With --against, the result is a report: the score of each GRAPH and its gap to the optimum, in
-    nats; the optimum itself is written with -o only. A GRAPH that breaks --max-parents or knowledge
-    may score more than the optimum.
+    nats; the optimum itself is written only with -o. A GRAPH that breaks --max-parents or
+    knowledge may score higher than the optimum.
     """
     from gml.verbs.exact import exact
 

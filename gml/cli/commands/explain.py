@@ -26,9 +26,9 @@ from gml.errors import printable, with_flags
 @text_output
 @common_options
 def command(log: str, a: str, b: str, out: TextOutput) -> None:
-    """Say why there is an edge between A and B or none, and why it has its direction.
+    """Say why there is an edge between A and B, or none, and why it has its direction.
 
-    LOG is what gml pc --test-log wrote.
+    LOG is a file written by gml pc --test-log.
     """
     from gml.verbs.explain import explain
 

@@ -36,14 +36,14 @@ from gml.errors import quote
         type=click.Choice(["mle", "bayes"]),
         default="mle",
         show_default=True,
-        help="Shares of rows, or their mean under a Dirichlet prior.",
+        help="Estimate by the shares of rows, or by their mean under a Dirichlet prior.",
     ),
     click.option(
         "--prior",
         type=click.Choice(["bdeu", "k2", "jeffreys", "uniform"]),
         default="bdeu",
         show_default=True,
-        help="Of --method bayes: ess rows over the table, 1 per cell (k2, uniform), or half a row.",
+        help="Prior of --method bayes: ess rows over the table, 1 per cell (k2, uniform), or ½.",
     ),
     ess_option("Equivalent sample size of --prior bdeu."),
     click.option(
@@ -57,7 +57,7 @@ from gml.errors import quote
     "--cpt-dir",
     type=OutputFile(folder=True),
     metavar="DIR",
-    help="Also write a CSV file for each node here, NODE.csv.",
+    help="Also write one CSV file per node, NODE.csv, to this folder.",
 )
 @safe_csv_option
 @keyword_options(
@@ -65,7 +65,7 @@ from gml.errors import quote
         "--strict", is_flag=True, help="Exit 4 if a configuration of parents was never seen."
     ),
     click.option(
-        "--gaussian", is_flag=True, help="The columns are numbers: fit a linear regression each."
+        "--gaussian", is_flag=True, help="Treat the columns as numbers: fit linear regressions."
     ),
 )
 @model_output
@@ -80,9 +80,9 @@ def command(
 ) -> None:
     """Fit the conditional probability tables of GRAPH to DATA.
 
-    A configuration of parents that no row has gets a uniform distribution, and counts of zero. The
-    levels that GRAPH declares, if it does, are those of the tables. For a CPDAG the tables are
-    those of one of its DAGs.
+    A configuration of parents that occurs in no row gets a uniform distribution and counts of zero.
+    If GRAPH declares levels, the tables have those levels. A CPDAG gets the tables of one of its
+    DAGs.
     """
     from gml.formats.losses import TABLES_ONLY, warn_of_loss
     from gml.formats.models import write_cpt_folder
@@ -106,7 +106,7 @@ def _plan_tables(names: Sequence[str], folder: str) -> None:
     """Refuse tables that would replace inputs or other outputs, before anything is written."""
     from gml.formats.models import table_paths
 
-    # In a folder that is still to be made there is nothing to replace.
+    # In a folder that does not exist yet there is nothing to replace.
     if os.path.isdir(folder):  # noqa: PTH112
         for name, path in zip(names, table_paths(names, folder), strict=True):
             plan_output(path, f"--cpt-dir, the table of {quote(name)}")

@@ -36,7 +36,7 @@ from gml.cli.shared.search_options import Tracing, restart_options, search_optio
         default="forward,backward,turning",
         show_default=True,
         metavar="NAMES",
-        help="Repeated in this order until none gains.",
+        help="Phases to repeat in this order until none gains.",
     )
 )
 @restart_options
@@ -54,9 +54,9 @@ def command(
 ) -> int:
     """Learn a CPDAG from DATA by greedy search over equivalence classes (GES).
 
-    Edges are inserted, deleted and turned in whole classes of DAGs that no data tell apart, until
-    none of that raises the score. With rows enough the result is the true class; with fewer a
-    better one may be left, which --restarts or gml hc --tabu 15 --restarts 50 may find. With
+    Edges are inserted, deleted and turned in whole classes of DAGs that no data can tell apart,
+    until nothing raises the score. With enough rows the result is the true class; with fewer there
+    may be a better one, which --restarts or gml hc --tabu 15 --restarts 50 may find. With
     knowledge the result is the maximally oriented PDAG.
     """
     from gml.verbs.ges import ges

@@ -37,7 +37,9 @@ from gml.cli.shared.search_options import (
 @search_options
 @tabu_option
 @restart_options
-@click.option("--start", metavar="GRAPH", help="Begin with this graph, not with the empty one.")
+@click.option(
+    "--start", metavar="GRAPH", help="Begin with this graph; by default with the empty one."
+)
 @keyword_options(
     click.option("--cpdag", is_flag=True, help="Write the equivalence class of the DAG instead."),
     seed_option,
@@ -54,8 +56,8 @@ def command(
 ) -> int:
     """Learn a DAG from DATA that no change of one edge improves (hill climbing).
 
-    The edge whose adding, deleting or reversing raises the score most is changed, until none does.
-    That often ends far below the best graph: --tabu and --restarts go on from there (--tabu 15
+    Each step adds, deletes or reverses the edge that raises the score most, until none does. That
+    often ends far below the best graph: --tabu and --restarts continue from there (--tabu 15
     --restarts 50 is a good start), and gml ges searches over equivalence classes instead.
     """
     from gml.verbs.hc import hc

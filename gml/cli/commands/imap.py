@@ -35,12 +35,12 @@ from gml.verbs.registered_tests import TESTS
     "--order",
     type=NameList(),
     required=True,
-    help="The columns used, causes before effects: A,B,C.",
+    help="The columns to use, causes before effects: A,B,C.",
 )
 @test_options("auto", alpha=0.01, df="adjusted", shared=SCORES)
 @score_instead_options(shared=TESTS)
 @keyword_options(
-    click.option("--max-parents", type=WholeRange(min=0), help="Parents of a node, at most.")
+    click.option("--max-parents", type=WholeRange(min=0), help="Most parents of a node.")
 )
 @knowledge_options
 @max_seconds_option
@@ -49,11 +49,11 @@ from gml.verbs.registered_tests import TESTS
 def command(
     data: DataRequest, keywords: dict[str, Any], order: tuple[str, ...], out: GraphOutput
 ) -> int:
-    """Learn the DAG for an order of the columns in which no edge can be spared (a minimal I-map).
+    """Learn the DAG for an order of the columns that can spare no edge (a minimal I-map).
 
     Each column gets its parents from those before it in the order: the smallest set that makes it
-    independent of the others. They are found by independence tests, growing and then shrinking the
-    set; with --score by greedy search instead, as in the K2 algorithm. Only a test that says
+    independent of the others. They are found by independence tests, by growing and then shrinking
+    the set; with --score, by greedy search instead, as in the K2 algorithm. Only a test that says
     dependent makes an edge.
     """
     from gml.verbs.imap import imap

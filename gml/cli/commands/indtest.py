@@ -50,7 +50,7 @@ from gml.verbs.registered_tests import ADJUSTMENTS
 @click.option(
     "--expect",
     type=click.Choice(["independent", "dependent"]),
-    help="Exit 1 if a verdict is another one, 4 if the data cannot tell.",
+    help="Exit 1 if a verdict differs from this, 4 if the data cannot tell.",
 )
 @report_output
 @common_options

@@ -22,12 +22,12 @@ from gml.errors import UsageError
 @count_file_output
 @common_options
 def command(paths: tuple[str, ...], min_cell: int | None, out: CountFileOutput) -> None:
-    """Add up count files (gml count): the result is that of counting all rows at once.
+    """Add up count files (gml count), as if all rows had been counted at once.
 
-    The files count the same sets of the same columns in the same way. Labels of the data that only
-    some of them have become levels of all; declared levels must be the same, and intervals that
-    --bins chose on the data of one file do not go with others: fix them by --cut or --levels when
-    counting. The columns stand in the order of the first file.
+    The files must count the same sets of the same columns in the same way. Labels of the data that
+    only some of them have become levels of all; declared levels must be the same, and intervals
+    that --bins chose from the data of one file do not fit the others: fix them with --cut or
+    --levels when counting. The columns are in the order of the first file.
     """
     from gml.verbs.merge import merge
 

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     "--sepsets",
     type=OutputFile(),
     metavar="FILE",
-    help="Write what separated each pair; .csv .json .txt …",
+    help="Write what separated each pair to this file: .csv .json .txt …",
 )
 @click.option(
     "--test-log",
     type=OutputFile(),
     metavar="FILE.jsonl",
-    help="Write every test; gml explain reads it.",
+    help="Write every test to this file, for gml explain.",
 )
 @click.option(
     "--bootstrap",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 @click.option(
     "--threshold",
     type=RealRange(min=0, max=1, min_open=True),
-    help="Least strength of an edge with --bootstrap; found from the data.",
+    help="Least strength of an edge with --bootstrap; by default found from the data.",
 )
 @max_seconds_option
 @graph_output
@@ -107,7 +107,7 @@ def _check_options(
     sepsets: str | None,
     test_log: str | None,
 ) -> ReportOutput | None:
-    """Refuse options that do not go together; returns where the separating sets go."""
+    """Refuse options that do not go together, and return where the separating sets go."""
     from gml.formats.suffixes import REPORT_SUFFIXES, format_of
 
     if threshold is not None and bootstrap is None:

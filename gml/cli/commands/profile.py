@@ -15,7 +15,7 @@ from gml.cli.shared.output_options import profile_output
     epilog="\b\nExamples:\n"
     "  gml profile survey.csv -f text                # a table for people\n"
     "  gml profile survey.csv -o schema.json\n"
-    "  gml pc new.csv --levels schema.json           # a value that is not declared exits 3\n"
+    "  gml pc new.csv --levels schema.json           # exits 3 if a value is not declared\n"
     "  gml profile survey.csv --bins 4 -o schema.json   # the cut points too\n"
     "  gml profile more.csv --levels schema.json -o schema2.json\n"
     "  gml profile counts.csv --weights Freq -o schema.json",
@@ -26,10 +26,10 @@ from gml.cli.shared.output_options import profile_output
 def command(data: DataRequest, out: ProfileOutput) -> None:
     """Write the schema of DATA: levels in order, cut points, missing tokens and rates.
 
-    With --levels, other commands read the columns of new data exactly like this: the same levels
-    in the same order, the same intervals, the same missing tokens; a value that the schema does not
-    know is an error. Missing values are counted, never refused. The file can be edited: levels that
-    may occur but did not belong in it.
+    With --levels, other commands read the columns of new data in exactly this way: the same levels
+    in the same order, the same intervals, the same missing tokens; a value that the schema does
+    not know is an error. Missing values are counted, never refused. Edit the file if need be: add
+    levels that may occur but did not.
     """
     from gml.verbs.profile import profile
 

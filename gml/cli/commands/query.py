@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     "  gml query model.json --predict Cancer --batch patients.csv -o predicted.csv",
 )
 @model_options
-@name_list_option("-t", "--target", help_="Nodes asked for: A,B; their joint. Default: every node.")
-@click.option("--each", is_flag=True, help="The targets one by one, not jointly.")
-@click.option("--mpe", is_flag=True, help="The most probable values of all unobserved nodes.")
-@click.option("--map", "map_", is_flag=True, help="The most probable values of the targets.")
-@click.option("--batch", metavar="FILE", help="A CSV file of evidence: an answer for each row.")
+@name_list_option(
+    "-t", "--target", help_="Joint distribution of these nodes: A,B; by default each node."
+)
+@click.option("--each", is_flag=True, help="Answer for the targets one by one, not jointly.")
+@click.option("--mpe", is_flag=True, help="Find the most probable values of all unobserved nodes.")
+@click.option("--map", "map_", is_flag=True, help="Find the most probable values of the targets.")
+@click.option("--batch", metavar="FILE", help="Answer for each row of evidence in this CSV file.")
 @click.option(
     "--predict",
     metavar="COLUMN",
@@ -45,12 +47,12 @@ if TYPE_CHECKING:
     type=click.Choice(["unobserved", "level"]),
     default="unobserved",
     show_default=True,
-    help="Missing cells of --batch: not observed, or the level NA of nodes that have it.",
+    help="Treat missing cells of --batch as not observed, or as the level NA if a node has it.",
 )
 @click.option(
     "--ignore-unknown",
     is_flag=True,
-    help="Take cells of --batch that are no level of their node for missing.",
+    help="Treat cells of --batch that are not levels of their node as missing.",
 )
 @row_reading_options
 @answer_output
@@ -70,14 +72,14 @@ def command(
 ) -> None:
     """Ask MODEL for posterior probabilities, exactly.
 
-    Without --target every unobserved node has its own distribution in the answer; several targets
-    have their joint one. A level with a comma goes in quotes, 'A="x, y"'; a number stands for the
-    interval that it lies in. Of numbers (models by fit-params --gaussian) the answer has means and
-    standard deviations.
+    Without --target, the answer has the distribution of each unobserved node; several targets have
+    their joint distribution. A level with a comma needs quotes, 'A="x, y"'; a number stands for
+    the interval that it lies in. For numbers (models of fit-params --gaussian) the answer has
+    means and standard deviations.
 
     Rows of --batch observe the nodes that the file has as columns; a missing cell observes nothing,
-    and columns without a node are ignored. The result is CSV, the columns of the file and behind
-    them the probability of each level of each target, and that of the row's evidence.
+    and columns without a node are ignored. The result is CSV: the columns of the file, followed by
+    the probability of each level of each target, and that of the row's evidence.
     """
     from gml.verbs.query import check_question, query, query_rows
 
@@ -108,14 +110,14 @@ def _require_batch(predict: str | None) -> None:
         raise UsageError("--predict needs --batch FILE")
     for name in ("missing", "ignore_unknown"):
         if was_given(name):
-            raise UsageError(f"--{name.replace('_', '-')} is about --batch")
+            raise UsageError(f"--{name.replace('_', '-')} needs --batch FILE")
 
 
 def _check_batch(target: tuple[str, ...], predict: str | None, *, each: bool, best: bool) -> None:
     if best:
         raise UsageError("--batch answers with probabilities of each --target, or --predict")
     if each:
-        raise UsageError("--batch answers for each target by itself anyway, without --each")
+        raise UsageError("--batch answers for each target on its own anyway; leave out --each")
     if (predict is None) == (not target):
         raise UsageError("--batch needs either --target or --predict")
 

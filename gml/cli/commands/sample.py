@@ -18,7 +18,7 @@ _MOST_ROWS = 1 << 62
     epilog="\b\nExamples:\n"
     "  gml sample model.json -n 1000 > rows.csv\n"
     "  gml sample alarm.bif -n 1000000 --seed 7 -o rows.csv\n"
-    "  gml sample model.json -n 1000 --do Smoker=yes       # had everybody smoked\n"
+    "  gml sample model.json -n 1000 --do Smoker=yes       # if everybody smoked\n"
     "  gml sample model.json -n 1000 --evidence Cancer=yes\n"
     "  gml sample model.json -n 1000 --missing-rate 0.05   # to try out --missing\n"
     "  gml sample model.json -n 10000 | gml pc -           # does PC find the model?",
@@ -34,7 +34,8 @@ _MOST_ROWS = 1 << 62
 @click.option(
     "--weighted",
     is_flag=True,
-    help='Rows that are not exact, with the likelihood of the evidence as last column "weight".',
+    help='Draw weighted rows, not exact ones: a last column "weight" has the likelihood of the '
+    "evidence.",
 )
 @click.option(
     "--missing-rate",
@@ -57,7 +58,7 @@ def command(
     threads: int | None,
     out: RowOutput,
 ) -> None:
-    """Draw rows from MODEL as CSV, with its labels, columns in its order.
+    """Draw rows from MODEL as CSV, with its labels and its order of columns.
 
     The same seed gives the same rows, whatever the number of threads; more rows with the same seed
     begin with the same ones.

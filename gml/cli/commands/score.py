@@ -32,29 +32,34 @@ from gml.cli.shared.score_options import score_options
 @click.argument("graph_paths", metavar="GRAPH...", nargs=-1, required=True)
 @score_options()
 @keyword_options(
-    click.option("--per-node", is_flag=True, help="The score of each node too."),
+    click.option("--per-node", is_flag=True, help="Also report the score of each node."),
     click.option(
-        "--explain", is_flag=True, help="The likelihood as n(ΣI(x;pa) − ΣH(x)), node by node."
+        "--explain",
+        is_flag=True,
+        help="Report the likelihood as n(ΣI(x;pa) − ΣH(x)), node by node.",
     ),
     click.option(
         "--fail-under",
         type=Real(),
         metavar="X",
-        help="Exit 1 if a graph's (first) score is below X.",
+        help="Exit 1 if the (first) score of a graph is below X.",
     ),
     click.option("--compare-to", metavar="GRAPH", help="Exit 1 if a graph is worse than this one."),
     click.option(
-        "--holdout", metavar="FILE", help="Fit on DATA, and say how well FILE is predicted."
+        "--holdout", metavar="FILE", help="Fit on DATA, and report how well FILE is predicted."
     ),
     click.option(
-        "--folds", type=WholeRange(min=2), metavar="K", help="The same by K-fold cross-validation."
+        "--folds",
+        type=WholeRange(min=2),
+        metavar="K",
+        help="Report the same by K-fold cross-validation.",
     ),
     click.option(
         "--prior",
         type=click.Choice(["jeffreys", "k2", "uniform", "bdeu"]),
         default="jeffreys",
         show_default=True,
-        help="Of the tables fitted for --holdout and --folds.",
+        help="Prior of the tables fitted for --holdout and --folds.",
     ),
     seed_option,
 )
@@ -63,13 +68,13 @@ from gml.cli.shared.score_options import score_options
 def command(
     data: DataRequest, graph_paths: tuple[str, ...], keywords: dict[str, Any], out: ScoreOutput
 ) -> int:
-    """Score graphs on DATA, higher is better; several are ranked by the first score.
+    """Score graphs on DATA (higher is better); several are ranked by the first score.
 
     A graph that stands for several DAGs (a CPDAG) is scored through one of them, by scores that
-    give equivalent DAGs the same value. Differences are to the best graph by that score; log10_bf
-    is the decimal logarithm of the Bayes factor against it (by bic: about; not with
-    --edge-penalty). With --holdout or --folds, heldout is the mean −ln p of a row that was not
-    fitted, in nats, lower is better, and ranks.
+    give equivalent DAGs the same value. Differences are from the best graph by that score;
+    log10_bf is the decimal logarithm of the Bayes factor against it (approximate for bic; not with
+    --edge-penalty). With --holdout or --folds, heldout is the mean −ln p per row that was not
+    fitted, in nats (lower is better), and ranks the graphs.
     """
     from gml.verbs.score import score
 

@@ -28,7 +28,7 @@ from gml.errors import DataError, counted
     "inputs",
     multiple=True,
     metavar="FILE",
-    help="An input that every file must have been made from (repeatable).",
+    help="Require that every file was made from this input (repeatable).",
 )
 @report_output
 @common_options

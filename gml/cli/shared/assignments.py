@@ -1,9 +1,9 @@
 """Values of nodes in options: `--do A=x,"B, b"=y`.
 
-A list of assignments is one CSV record, except that double quotes may also stand around the name or
-the value alone, and that an interval [a,b) needs none. A number stands for the interval that it
-lies in. A name or a level may hold an equals sign: of all ways to cut an assignment in two, the one
-counts whose halves are a node and a level of it.
+A list of assignments is one CSV record, except that double quotes may also enclose the name or the
+value alone, and that an interval [a,b) needs none. A number stands for the interval that it lies
+in. A name or a level may contain an equals sign: of all ways to cut an assignment in two, the one
+counts whose halves are a node and one of its levels.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def split_assignments(text: str) -> list[str]:
 
 
 def _quoted(text: str, at: int) -> tuple[str, int]:
-    """What stands between quotes, doubled ones for one, and the place behind."""
+    """The text between quotes, doubled ones meaning one, and the position after it."""
     found = ""
     while True:
         end = text.find('"', at)
@@ -91,7 +91,7 @@ def resolve_assignments(
     for item in items:
         name, value = _resolve(item, known, option)
         if name in values:
-            raise UsageError(f"{option} names {quote(name)} twice")
+            raise UsageError(f"{option} lists {quote(name)} twice")
         values[name] = value
     return values
 

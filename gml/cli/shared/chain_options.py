@@ -12,7 +12,7 @@ chain_options = keyword_options(
         "--candidates",
         type=WholeRange(min=1, max=63),
         metavar="K",
-        help="Variables that may be parents of each; all of up to 17, else the 16 that tell most.",
+        help="Candidate parents per variable; by default all of up to 17, else the best 16.",
     ),
     click.option(
         "--iterations",
@@ -20,16 +20,19 @@ chain_options = keyword_options(
         default=100_000,
         show_default=True,
         metavar="N",
-        help="Steps of each chain of order-mcmc that count.",
+        help="Steps per chain of order-mcmc that count.",
     ),
     click.option(
-        "--burn-in", type=WholeRange(min=0), metavar="N", help="Steps before; a fifth as many."
+        "--burn-in",
+        type=WholeRange(min=0),
+        metavar="N",
+        help="Steps before these; by default a fifth as many.",
     ),
     click.option(
         "--thin",
         type=WholeRange(min=1),
         metavar="N",
-        help="Steps from one sample to the next; a thousandth.",
+        help="Steps from one sample to the next; by default a thousandth of all.",
     ),
     click.option(
         "--chains",
@@ -37,7 +40,7 @@ chain_options = keyword_options(
         default=4,
         show_default=True,
         metavar="N",
-        help="Chains from orders of their own; R̂ says whether they agree.",
+        help="Number of chains, each from its own order; R̂ says whether they agree.",
     ),
 )
 """What order-mcmc does, injected in `keywords`."""

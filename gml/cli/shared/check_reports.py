@@ -38,15 +38,15 @@ class CheckOutput:
         return (self.main, *self.others)
 
     def plan_summary(self) -> None:
-        """See that the summary of the step, which annotations add to, is a file of its own."""
+        """Make sure that the summary of the step, which annotations add to, is a separate file."""
         path = os.environ.get(_SUMMARY)
         if path and any(out.format == "github" for out in self._all):
             run_ledger().plan(path, _SUMMARY)
 
     def write(self, report: CheckReport) -> None:
-        """Write all reports, the files first: one that fails keeps none of the rest back.
+        """Write all reports, the files first; one that fails does not hold back the rest.
 
-        With annotations for GitHub goes the summary of the step, which has what they leave out.
+        Annotations for GitHub come with the summary of the step, which has what they leave out.
         """
         failed: GmlError | None = None
         for out in (*self.others, self.main):

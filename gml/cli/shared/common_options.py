@@ -76,13 +76,13 @@ def common_options(function: Function) -> Function:
     @click.option(
         "--if-changed",
         is_flag=True,
-        help="Leave a file, and its time stamp, alone if its content would not change.",
+        help="Leave a file and its time stamp alone if its content would not change.",
     )
     @click.option(
         "--depfile",
         type=OutputFile(),
         metavar="FILE",
-        help="Write which files were read to make which, for Make to include.",
+        help="Write which files were made from which, for Make to include.",
     )
     @click.option(
         "--max-memory",
@@ -90,11 +90,11 @@ def common_options(function: Function) -> Function:
         is_eager=True,
         expose_value=False,
         callback=_limit_memory,
-        help="Refuse what would take more (500M, 2G), such as large tables, before it is made; "
-        "half of what is free by default. gml itself takes some 60M.",
+        help="Refuse what would take more memory than this (500M, 2G), such as large tables, "
+        "before it is made; by default half of what is free. gml itself takes about 60M.",
     )
-    @click.option("-q", "--quiet", is_flag=True, help="No warnings and no progress.")
-    @click.option("-v", "--verbose", is_flag=True, help="Say what is done.")
+    @click.option("-q", "--quiet", is_flag=True, help="Show no warnings and no progress.")
+    @click.option("-v", "--verbose", is_flag=True, help="Say what is being done.")
     @click.option("--debug", is_flag=True, help="Show a traceback with an error.")
     @functools.wraps(function)
     def wrapper(
@@ -119,12 +119,15 @@ def common_options(function: Function) -> Function:
 
 
 def _usable(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
-    # Each has buffers of its own, and more than a few on every core only wait for one another.
+    # Each has its own buffers, and more than a few per core only wait for one another.
     return None if value is None else min(value, _THREADS_PER_CORE * available_threads())
 
 
 threads_option = click.option(
-    "--threads", type=WholeRange(min=1), callback=_usable, help="Threads; all cores by default."
+    "--threads",
+    type=WholeRange(min=1),
+    callback=_usable,
+    help="Number of threads; by default all cores.",
 )
 
 
@@ -171,7 +174,7 @@ max_seconds_option = keyword_options(
     click.option(
         "--max-seconds",
         type=RealRange(min=0),
-        help="Stop after this time with the best so far, and exit 5.",
+        help="Stop after this many seconds with the best so far, and exit 5.",
     )
 )
 """--max-seconds S, injected in `keywords`."""
@@ -182,5 +185,5 @@ seed_option = click.option(
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Of the random numbers.",
+    help="Seed of the random numbers.",
 )

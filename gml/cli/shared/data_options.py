@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class DataRequest:
-    """DATA, and what the command line says of how to read and count it."""
+    """DATA, and what the command line says about how to read and count it."""
 
     path: str
     reading: ReadingKeywords
@@ -32,15 +32,15 @@ class DataRequest:
 
 
 _DELIMITER = click.option(
-    "-d", "--delimiter", help="Field delimiter; comma, or tab for .tsv files."
+    "-d", "--delimiter", help="Field delimiter; by default a comma, or a tab for .tsv files."
 )
 _DECIMAL = click.option("--decimal", default=".", show_default=True, help="Decimal mark: . or ,")
-_ENCODING = click.option("--encoding", help="Text encoding; UTF-8 by default.")
+_ENCODING = click.option("--encoding", help="Text encoding; by default UTF-8.")
 _NA = click.option(
     "--na",
     multiple=True,
     metavar="TOKEN",
-    help="Means missing (repeatable; replaces: empty NA N/A NaN nan null NULL ?).",
+    help="Token that means missing (repeatable; replaces: empty NA N/A NaN nan null NULL ?).",
 )
 
 _MISSING = click.option(
@@ -48,13 +48,13 @@ _MISSING = click.option(
     type=click.Choice(["error", "drop", "level", "available"]),
     default="error",
     show_default=True,
-    help="Missing values: refuse, drop rows, own level, or (tests) rows complete per table.",
+    help="Treat missing values: refuse, drop rows, own level, or (tests) rows complete per table.",
 )
 
 _DATA_OPTIONS = [
     click.argument("data_path", metavar="DATA"),
     name_list_option(
-        "-c", "--columns", help_='Use these columns only: A,B (a name with a comma in "quotes").'
+        "-c", "--columns", help_='Use only these columns: A,B (a name with a comma in "quotes").'
     ),
     name_list_option("--exclude", help_="Leave these columns out: A,B."),
     name_list_option("--numeric", help_="Keep these columns as numbers, not labels: A,B."),
@@ -64,17 +64,20 @@ _DATA_OPTIONS = [
     _NA,
     _MISSING,
     click.option(
-        "--weights", metavar="COLUMN", help="Column with the number of times a row counts."
+        "--weights", metavar="COLUMN", help="Column that says how many times each row counts."
     ),
     click.option(
-        "--bins", type=Whole(), metavar="K", help="Cut numeric columns with more than K values."
+        "--bins",
+        type=Whole(),
+        metavar="K",
+        help="Cut numeric columns with more than K values into intervals.",
     ),
     click.option(
         "--discretize",
         type=click.Choice(["quantile", "width"]),
         default="quantile",
         show_default=True,
-        help="How --bins cuts.",
+        help="Let --bins cut at quantiles or into equal widths.",
     ),
     click.option(
         "--cut",
@@ -85,10 +88,14 @@ _DATA_OPTIONS = [
     click.option(
         "--levels",
         metavar="SCHEMA.json",
-        help="Declared types, levels and cuts by column; gml profile writes it.",
+        help="Take types, levels and cuts of columns from this file, as gml profile writes it.",
     ),
     click.option(
-        "--max-levels", type=Whole(), default=255, show_default=True, help="Refuse ID-like columns."
+        "--max-levels",
+        type=Whole(),
+        default=255,
+        show_default=True,
+        help="Refuse columns with more levels, like IDs.",
     ),
     threads_option,
 ]
@@ -97,7 +104,7 @@ _DATA_OPTIONS = [
 _WEIGHTS_FRACTIONAL = click.option(
     "--weights-fractional",
     metavar="COLUMN",
-    help="Column with how much a row counts, fractions allowed.",
+    help="Column that says how much each row counts; fractions are allowed.",
 )
 
 
@@ -107,7 +114,7 @@ def data_options(function: Function) -> Function:
 
 
 def fitting_data_options(function: Function) -> Function:
-    """DATA and its options for scores and fitting, where rows may count in part."""
+    """DATA and its options for scores and fitting, where rows may have fractional weights."""
     return _data_options(function, [*_DATA_OPTIONS, _WEIGHTS_FRACTIONAL])
 
 
@@ -135,7 +142,7 @@ def _data_options(function: Function, options: list[Callable[[Any], Any]]) -> Fu
 
 
 def row_reading_options(function: Function) -> Function:
-    """How to read a file of rows that are no data to count, injected as `reading`."""
+    """How to read a file of rows that are not data to count, injected as `reading`."""
 
     @_DELIMITER
     @_DECIMAL
@@ -184,6 +191,6 @@ def _cuts(items: tuple[str, ...]) -> dict[str, str]:
         if not equals:
             raise UsageError(f"--cut {item!r}: write COLUMN=quantile:5, =width:4 or =0,10,20")
         if column in cuts:
-            raise UsageError(f"--cut names {column!r} twice")
+            raise UsageError(f"--cut lists {column!r} twice")
         cuts[column] = how
     return cuts

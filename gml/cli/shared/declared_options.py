@@ -1,4 +1,4 @@
-"""Click options out of what tests and scores declare of theirs."""
+"""Click options from what tests and scores declare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""--depfile: what the files that a command wrote depend on, written last and if all went well."""
+"""--depfile: what the files that a command wrote depend on, written last if all went well."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def writing_depfile(path: str) -> Iterator[None]:
         raise UsageError("--depfile needs a file; standard output is for the result")
     planned = [name for name in kept.planned if name != path and _is_file_or_folder(name)]
     if not planned:
-        raise UsageError("--depfile is about files that are written: name one with -o")
+        raise UsageError("--depfile needs a file that is written: name one with -o")
     for name in planned:
         require_make_name(name)
     yield

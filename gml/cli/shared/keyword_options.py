@@ -21,7 +21,7 @@ Declared = Callable[[Any], Any]
 def keyword_options(
     *options: Declared, names: Mapping[str, str] | None = None
 ) -> Callable[[Function], Function]:
-    """Declare options, in this order; `names` has parameters that are called otherwise."""
+    """Declare options, in this order; `names` has parameters whose names differ."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)

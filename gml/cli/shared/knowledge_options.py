@@ -74,11 +74,17 @@ def knowledge_options(function: Function) -> Function:
     """The four options, injected in `keywords`."""
 
     @click.option(
-        "--require", multiple=True, metavar="A->B", help="This edge is there (repeatable)."
+        "--require", multiple=True, metavar="A->B", help="Require this edge (repeatable)."
     )
-    @click.option("--forbid", multiple=True, metavar="A->B", help="This edge is not (repeatable).")
-    @click.option("--tiers", metavar="TIERS", help="'A,B < C': no edge from C to A or B.")
-    @click.option("--knowledge", metavar="FILE", help="The same from a JSON or Tetrad file.")
+    @click.option("--forbid", multiple=True, metavar="A->B", help="Forbid this edge (repeatable).")
+    @click.option(
+        "--tiers",
+        metavar="TIERS",
+        help="Forbid edges to earlier tiers: 'A,B < C' has none from C to A or B.",
+    )
+    @click.option(
+        "--knowledge", metavar="FILE", help="Read such knowledge from a JSON or Tetrad file."
+    )
     @functools.wraps(function)
     def wrapper(
         *args: Any,

@@ -1,4 +1,4 @@
-"""MODEL and what is set and observed in it, the same for every command that asks a model."""
+"""MODEL and what is set and observed in it, the same for every command that queries a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class AskedModel(TypedDict):
-    """The first parameters of the verbs that ask a model."""
+    """The first parameters of the verbs that query a model."""
 
     model: ModelSource
     do: dict[str, str | float]
@@ -50,8 +50,10 @@ def model_options(function: Function) -> Function:
     """MODEL, --do, --evidence and --max-memory, injected as `model`."""
 
     @click.argument("model_path", metavar="MODEL")
-    @assignments_option("--evidence", help_="Values observed, after what --do sets.")
-    @assignments_option("--do", help_="Set nodes by hand, which cuts them from their parents.")
+    @assignments_option("--evidence", help_="Observe these values, after --do: A=x,B=y.")
+    @assignments_option(
+        "--do", help_="Set nodes by hand, which cuts them off from their parents: A=x,B=y."
+    )
     @functools.wraps(function)
     def wrapper(
         *args: Any,

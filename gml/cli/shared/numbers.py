@@ -11,13 +11,13 @@ _LARGEST_INTEGER = (1 << 63) - 1
 
 
 class _Finite:
-    """Refuses what no computation could go on with: NaN, infinity, and numbers next to it."""
+    """Refuses what no computation can use: NaN, infinity, and numbers next to it."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         number: float = super().convert(value, param, ctx)  # type: ignore[misc]
         if not -_LARGEST <= number <= _LARGEST:
             raise click.BadParameter(f"{number} is not a finite number", ctx, param)
-        # The zero that is written -0.0 is no other one.
+        # A zero that is written -0.0 is the same zero.
         return number + 0.0
 
 

@@ -108,7 +108,7 @@ class GraphOutput(Output):
     """Takes a graph."""
 
     def write(self, graph: Graph) -> None:
-        """Write a learned graph, which says the options that it was asked for with."""
+        """Write a learned graph, which records the options that it was asked for with."""
         from gml.formats.graphs import WRITERS
 
         learning = graph.learning.also(options=chosen_options())
@@ -119,7 +119,7 @@ class ModelOutput(Output):
     """Takes a model."""
 
     def text_of(self, net: BayesNet) -> str:
-        """Return the text of a model, which says the options that it was asked for with."""
+        """Return the text of a model, which records the options that it was asked for with."""
         from gml.formats.models import MODEL_WRITERS
 
         learning = net.learning.also(options=chosen_options())
@@ -159,7 +159,7 @@ class ComparisonOutput(Output):
     """Takes compared graphs."""
 
     def write(self, pairs: Sequence[ComparedPair]) -> None:
-        """Write what was found of each pair."""
+        """Write what was found for each pair."""
         from gml.formats.reports.comparisons import FORMATS
 
         self._send(FORMATS[self.format](pairs, **self._how()))
@@ -209,9 +209,9 @@ class TextOutput(Output):
 
 @dataclass(frozen=True)
 class GraphOrReport:
-    """A graph for standard output or a file; or a report for the former, the graph for the latter.
+    """A graph for standard output or a file; or a report for the former and a graph for the latter.
 
-    The format is that of what comes without being asked for: of the graph if there is no report.
+    The format is that of the main result: of the graph if there is no report.
     """
 
     path: str | None

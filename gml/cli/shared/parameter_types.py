@@ -47,7 +47,7 @@ class OutputFile(click.ParamType[str]):
         self._folder = folder
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        # Whether it can be standard output, each command decides.
+        # Each command decides whether it can be standard output.
         if value != "-" and param is not None and not (ctx is None or ctx.resilient_parsing):
             named = param.metavar if isinstance(param, click.Argument) else param.opts[-1]
             return plan_output(value, str(named), folder=self._folder)

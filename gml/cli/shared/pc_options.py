@@ -14,20 +14,23 @@ from gml.cli.shared.test_options import test_options
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _USE_OF_TESTS = keyword_options(
-    click.option("--max-cond", type=WholeRange(min=0), help="Condition on at most this many."),
+    click.option(
+        "--max-cond", type=WholeRange(min=0), help="Condition on at most this many columns."
+    ),
     click.option(
         "--colliders",
         type=click.Choice(["max-p", "sepset", "conservative", "majority"]),
         default="max-p",
         show_default=True,
-        help="How colliders are found.",
+        help="Rule by which colliders are found.",
     ),
     click.option(
         "--on-insufficient",
         type=click.Choice(["auto", "keep", "drop"]),
         default="auto",
         show_default=True,
-        help="An edge whose test the data cannot decide; auto: keep it if there are rows enough.",
+        help="Keep or drop an edge whose test the data cannot decide; auto: keep it if there are "
+        "enough rows.",
     ),
 )
 

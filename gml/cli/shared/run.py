@@ -1,4 +1,4 @@
-"""What a run knows of itself: the options that were given, the files that it reads and writes."""
+"""What a run knows about itself: the options given, the files that it reads and writes."""
 
 from __future__ import annotations
 

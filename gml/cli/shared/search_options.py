@@ -52,7 +52,7 @@ restart_options = keyword_options(
         "--perturb",
         type=WholeRange(min=1),
         metavar="K",
-        help="Random changes of a restart; drawn anew each time, up to one per column.",
+        help="Random changes per restart; by default drawn each time, up to one per column.",
     ),
 )
 
@@ -70,7 +70,7 @@ def trace_option(function: Function) -> Function:
         "trace_path",
         type=OutputFile(),
         metavar="FILE.csv",
-        help="Write every move of the search, with its gain and the score then.",
+        help="Write every move of the search to this file, with its gain and the new score.",
     )
 
     @functools.wraps(function)

@@ -6,15 +6,16 @@ command line, and of arguments, from
 - the environment: `GML_` and the name of the option in capitals, `-` as `_`: GML_MIN_EFFECT for
   --min-effect, GML_DATA for the argument DATA. An empty variable counts as not set. Flags are 1 or
   0, true or false, yes or no, on or off. A list of names is one CSV record, as on the command line;
-  an option that can be repeated has a value a line;
+  an option that can be repeated has one value per line;
 - a file: the table named after the command, `[check]`, of a `gml.toml`, or `[tool.gml.check]` of a
   `pyproject.toml`. Keys are names of options with `-` or `_`. Flags are booleans, options that can
   be repeated arrays, and where they are NAME=VALUE also tables. Paths are relative to the file.
 
-A list on the command line replaces that of the environment, and this that of the file. The file is
-that of the current folder, else that of the root of its repository (the nearest folder upwards with
-`.git`); in one folder `gml.toml` goes first, and a `pyproject.toml` without the table is passed
-over. `gml.cli.shared.settings_file` says which files are trusted, and where they may have outputs.
+A list on the command line replaces that of the environment, which replaces that of the file. The
+file is that of the current folder, or else that of the root of its repository (the nearest folder
+upwards with `.git`); in one folder `gml.toml` goes first, and a `pyproject.toml` without the table
+is passed over. `gml.cli.shared.settings_file` says which files are trusted, and where they may put
+outputs.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from gml.ledger import note_digest
 from gml.progress import StderrReporter
 
 _OWN_FILE, _SHARED_FILE = "gml.toml", "pyproject.toml"
-# What says where the settings are, or is needed before they are read.
+# Options that say where the settings are, or that are needed before they are read.
 _NOT_CONFIGURED = {"config", "no-config", "debug", "help", "version"}
 
 
@@ -83,7 +84,7 @@ class ConfiguredCommand(click.Command):
         return {key: keys[key] for key in keys if key not in _NOT_CONFIGURED}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse with the settings as defaults; what is wrong with one names its place."""
+        """Parse with the settings as defaults; an error in one names its place."""
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         given = self.make_parser(ctx).parse_args(list(args))[0]
@@ -104,7 +105,7 @@ class ConfiguredCommand(click.Command):
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; --verbose tells of the file."""
+        """Run the command; --verbose names the file."""
         settings: _Settings = ctx.meta["gml.config"]
         if settings.file is not None:
             quiet, verbose = (bool(ctx.params.get(name)) for name in ("quiet", "verbose"))
@@ -116,7 +117,7 @@ class ConfiguredCommand(click.Command):
 
     def _settings(self, path: str | None, no_file: bool) -> _Settings:
         if path is not None and no_file:
-            raise UsageError("--config and --no-config contradict")
+            raise UsageError("--config and --no-config contradict each other")
         if not no_file and path is None:
             path = os.environ.get("GML_CONFIG") or None
             no_file = path is None and is_on("GML_NO_CONFIG")
@@ -164,37 +165,37 @@ class ConfiguredCommand(click.Command):
 
 
 def settings_file() -> str | None:
-    """The file that the running command has settings from, by the name that it was found under."""
+    """The file that the running command has settings from, by the name it was found under."""
     found: _Settings = click.get_current_context().meta["gml.config"]
     return found.file
 
 
 @dataclass
 class _Settings:
-    """Values by the name of the parameter, and where each is from."""
+    """Values by the name of the parameter, and where each comes from."""
 
     values: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     file: str | None = None
     is_writable: bool = False
-    """By others, who could change the file."""
+    """Whether others could change the file."""
     outputs: dict[str, click.Parameter] = field(default_factory=dict)
-    """Those whose value, from the file, says where to write."""
+    """Parameters whose value, from the file, says where to write."""
 
     def put(self, parameter: click.Parameter, value: Any, origin: str) -> None:
-        """Take a value, in place of one that was there before."""
+        """Take a value, in place of an earlier one."""
         self.values[str(parameter.name)] = value
         self.outputs.pop(str(parameter.name), None)
         self.origins[str(parameter.name)] = origin
 
     def origin(self, ctx: click.Context, parameter: click.Parameter | None) -> str | None:
-        """Where the value in force is from, unless the command line has one."""
+        """Where the value in force comes from, unless the command line has one."""
         name = "" if parameter is None else str(parameter.name)
         used = ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
         return self.origins.get(name) if used else None
 
     def require_outputs_below(self, ctx: click.Context) -> None:
-        """Refuse an output elsewhere that is from the file, unless something else goes first."""
+        """Refuse an output of the file that lies elsewhere, unless another source overrides it."""
         folder = os.path.dirname(self.file or "")  # noqa: PTH120
         for name, parameter in self.outputs.items():
             origin = self.origin(ctx, parameter)

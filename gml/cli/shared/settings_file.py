@@ -1,9 +1,9 @@
 """Which file of settings is found, and what it may do: settings can turn a no into a yes.
 
-A file that is found, and not named, is taken from the current folder or from the root of its
-repository, and from nowhere else: whoever can write into a folder above must not have a say. It has
-to be the user's own, or root's, and others must not be able to write it. Whatever file it is, the
-outputs that it names stay below its folder.
+A file that is found, not named, comes from the current folder or from the root of its repository,
+and from nowhere else: whoever can write into a folder above must not have a say. It must belong to
+the user or to root, and others must not be able to write to it. Whatever file it is, the outputs
+that it names stay below its folder.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read_settings(path: str) -> RawFile:
     """Read a file, and see who can write it."""
     try:
         with Path(path).open("rb") as file:
-            # Of the file that is read; and of a link, which another user may have led to it.
+            # The owner of the file that is read; and of a link, which another user may have made.
             found = os.fstat(file.fileno())
             owners = {found.st_uid, Path(path).lstat().st_uid}
             content = file.read(_MOST_BYTES + 1)
@@ -78,6 +78,6 @@ def require_below(folder: str, path: str, origin: str) -> None:
     root, target = Path(os.path.realpath(folder or ".")), Path(os.path.realpath(path))
     if not target.is_relative_to(root):
         raise UsageError(
-            f"{origin}: {quote(path)} is not below the folder of the file; a place elsewhere is "
-            "for the command line or the environment to name"
+            f"{origin}: {quote(path)} is not below the folder of the file; name a place elsewhere "
+            "on the command line or in the environment"
         )

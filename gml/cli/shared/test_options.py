@@ -36,7 +36,7 @@ def test_options(
             type=click.Choice(list(TESTS)),
             default=default,
             show_default=True,
-            help=f"Which test. {known}.",
+            help=f"Test to use. {known}.",
         ),
         alpha_option("Dependent if p is at most this.", alpha),
     ]
