@@ -8,7 +8,17 @@ from contextlib import contextmanager
 
 
 class GmlError(Exception):
-    """Base of all errors with a message for people; the message is one line."""
+    """Base of all errors with a message for people; the message is one line.
+
+    Examples
+    --------
+    >>> import gml
+    >>> try:
+    ...     gml.read("sample_data/asia.csv", columns="smok")
+    ... except gml.GmlError as error:
+    ...     error.exit_code, str(error)[:45]
+    (2, "column 'smok' not found; did you mean 'smoke'")
+    """
 
     exit_code = 70
 
@@ -72,7 +82,17 @@ class OutputError(CannotAnswer):
 
 
 class GmlWarning(UserWarning):
-    """Category of the warnings that the library emits."""
+    """Category of the warnings that the library emits.
+
+    Examples
+    --------
+    >>> import gml, warnings
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always", GmlWarning)
+    ...     net = gml.fit("sample_data/asia.csv", gml.pc("sample_data/asia.csv"))
+    >>> str(said[0].message)
+    'the graph: a cpdag; the tables are those of one of the DAGs it stands for'
+    """
 
 
 _SHOWN = 8
