@@ -235,6 +235,25 @@ def listing(names: Iterable[str]) -> str:
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
+def kind_of(given: object) -> str:
+    """What something is that should be something else; others have frames and arrays too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kind_of([1]), kind_of(np.zeros(2)), kind_of(None), kind_of(int)
+    ('a list', 'a numpy ndarray', 'None', 'the class int')
+    """
+    if given is None:
+        return "None"
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    kind, package = type(given).__name__, type(given).__module__.partition(".")[0]
+    if package not in ("builtins", "gml", "pathlib", "__main__"):
+        kind = f"{package} {kind}"
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number and its noun.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gml.atomic import write_whole
 from gml.data.text_file import read_text
-from gml.errors import GraphError, UsageError, place, require_one_of
+from gml.errors import GraphError, UsageError, kind_of, place, require_one_of
 from gml.formats.dot import dump_dot, load_dot
 from gml.formats.graphml import dump_graphml, load_graphml
 from gml.formats.json_graph import dump_json, load_json
@@ -48,7 +48,7 @@ def write_graph(graph: Graph, path: str | os.PathLike[str], *, format: str | Non
     chosen = format or format_of(path, GRAPH_SUFFIXES)
     require_one_of("format", chosen, WRITERS)
     if not isinstance(graph, Graph):
-        raise UsageError(f"a {type(graph).__name__} is no Graph; give its graph or dag")
+        raise UsageError(f"a Graph is needed, not {kind_of(graph)}; results have `graph` and `dag`")
     write_whole(path, WRITERS[chosen](graph).encode("utf-8"))
 
 

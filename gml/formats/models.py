@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gml.atomic import write_whole
 from gml.data.text_file import read_text
-from gml.errors import GraphError, OutputError, place, require_one_of
+from gml.errors import GraphError, OutputError, UsageError, kind_of, place, require_one_of
 from gml.formats.bif import dump_bif, load_bif
 from gml.formats.cpt_table import dump_table, dump_text
 from gml.formats.dot import load_dot
@@ -106,6 +106,8 @@ def write_model(net: BayesNet, path: str | os.PathLike[str], format: str | None 
     """
     chosen = format or format_of(path, MODEL_SUFFIXES)
     require_one_of("format", chosen, MODEL_WRITERS)
+    if not isinstance(net, BayesNet):
+        raise UsageError(f"a BayesNet is needed, as gml.fit makes it, not {kind_of(net)}")
     write_whole(path, MODEL_WRITERS[chosen](net).encode("utf-8"))
 
 
