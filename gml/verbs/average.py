@@ -208,7 +208,7 @@ def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, An
         if learners is not None and by not in learners:
             raise UsageError(
                 f"{parameter(name)} does not go with {parameter('by', by)} "
-                f"(but {', '.join(learners)})"
+                f"(only with {', '.join(learners)})"
             )
 
 

@@ -146,7 +146,7 @@ def _columns_of(order: Sequence[str], columns: Sequence[str] | None) -> Choice:
     def used(names: Sequence[str]) -> Sequence[str]:
         twice = [name for name, times in Multiset(order).items() if times > 1]
         if twice:
-            raise UsageError(f"{parameter('order')} has {listing(twice)} twice")
+            raise UsageError(f"{parameter('order')} lists {listing(twice)} twice")
         known, placed = set(names), set(order)
         for name in order:
             if name not in known:

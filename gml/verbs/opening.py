@@ -258,5 +258,5 @@ def _warn_of_levels(counter: Counter) -> None:
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
     if constant:
         reporter().warn(
-            f"one value only, so independent of everything: {listing(sorted(constant))}"
+            f"only one value, so independent of everything: {listing(sorted(constant))}"
         )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gml.counts.counter import Counter
 from gml.errors import UsageError, parameter
-from gml.formats.test_log import TestLog
 from gml.graph.knowledge import Knowledge
 from gml.independence.base import CITest, IndependenceTest, as_test
 from gml.independence.registry import TESTS
@@ -23,6 +22,9 @@ from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers, known_of
 from gml.verbs.opening import Data, is_data, open_data, require_decider
 from gml.verbs.recording import described, learned_by, records_keywords
+
+if TYPE_CHECKING:
+    from gml.formats.test_log import TestLog
 
 ALPHA = 0.01
 # ln 2: evidence that a coin might have given.
@@ -183,6 +185,8 @@ def _logged(
 ) -> PcResult:
     """Learn, with every test on file if that is wanted."""
     if isinstance(test_log, str | os.PathLike):
+        from gml.formats.test_log import TestLog
+
         with TestLog(test_log) as opened:
             return _logged(learn, opened, run)
     if test_log is None:

@@ -241,7 +241,7 @@ def test_knowledge_is_certain_in_the_posterior(gml, web, tmp_path):
         (["--by", "hc", "--max-cond", "1"], 2, "--max-cond does not go with --by hc"),
         (["--by", "pc", "--score", "bic"], 2, "--score does not go with --by pc"),
         (["--by", "pc", "--max-parents", "2"], 2, "--max-parents does not go with --by pc"),
-        (["--by", "ges", "--tabu", "2"], 2, "--tabu does not go with --by ges (but hc)"),
+        (["--by", "ges", "--tabu", "2"], 2, "--tabu does not go with --by ges (only with hc)"),
         (["--by", "pc", "--ess", "2"], 2, "--ess does not go with --test auto"),
         (["--by", "hc", "--ess", "2"], 2, "--ess does not go with --score bic"),
         (["--by", "hc", "--score", "bic,aic"], 2, "one score"),

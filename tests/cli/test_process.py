@@ -618,7 +618,7 @@ def test_list_options_add_up(gml, sample_data):
 def test_warnings_about_doubtful_data(gml, tmp_path, sample_data):
     (tmp_path / "d.csv").write_text("a,b\n1,2\n1,3\n")
     done = gml("indtest", "d.csv", "a", "b")
-    assert done.stderr == b"gml: warning: one value only, so independent of everything: 'a'\n"
+    assert done.stderr == b"gml: warning: only one value, so independent of everything: 'a'\n"
     (tmp_path / "n.csv").write_text("a,b\n" + "".join(f"{i},{i * 7 % 50}\n" for i in range(50)))
     assert (
         b"1 of 1 tests have more degrees of freedom than rows"

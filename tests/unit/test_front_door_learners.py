@@ -554,7 +554,7 @@ def test_a_check_reads_as_the_model_was_fitted(tmp_path):
         (lambda: gml.hc(ASIA, tabu=-1), "`tabu` must be 0 or more, not -1"),
         (lambda: gml.exact(ASIA, cpdag=True, score="k2"), "`cpdag`: k2 tells equivalent DAGs apart"),
         (lambda: gml.imap(ASIA, "smoke,lung"), "`order`: column 'smoke,lung' not found"),
-        (lambda: gml.imap(ASIA, ["lung", "lung"]), "`order` has 'lung' twice"),
+        (lambda: gml.imap(ASIA, ["lung", "lung"]), "`order` lists 'lung' twice"),
         (lambda: gml.imap(ASIA, ORDER, score="k2", alpha=0.1), "`alpha` is about tests, and `score`"),
         (lambda: gml.chowliu(ASIA, prune="x"), "`prune` must be one of none, bic, g, not 'x'"),
         (lambda: gml.chowliu(ASIA, estimator="x"), "`estimator` must be one of ml, miller-madow"),
@@ -563,7 +563,7 @@ def test_a_check_reads_as_the_model_was_fitted(tmp_path):
         (lambda: gml.average(ASIA, "tree"), "`by` must be one of hc, ges, pc, exact, order-mcmc"),
         (lambda: gml.average(ASIA, "hc", bootstrap=0), "`bootstrap` must be at least 2, not 0"),
         (lambda: gml.average(ASIA, "hc", threshold=2), "`threshold` must be above 0 and at most 1"),
-        (lambda: gml.average(ASIA, "pc", tabu=3), r"`tabu` does not go with `by='pc'` \(but hc\)"),
+        (lambda: gml.average(ASIA, "pc", tabu=3), r"`tabu` does not go with `by='pc'` \(only with hc\)"),
         (lambda: gml.score(ASIA, GRAPH, folds=1), "`folds` must be at least 2, not 1"),
         (lambda: gml.score(ASIA, GRAPH, score=["bic", "bic"]), "lists 'bic' twice"),
         (lambda: gml.score(ASIA, 3), "a graph must be a Graph, a path, a model or .*, not int"),
@@ -758,7 +758,7 @@ def test_names_and_help():
 
 def test_warnings_name_the_line_of_the_caller():
     constant = pd.read_csv(ASIA).assign(one="1")
-    with pytest.warns(GmlWarning, match="one value only") as said:
+    with pytest.warns(GmlWarning, match="only one value, so independent") as said:
         gml.pc(constant)
     assert said[0].filename == __file__
     with pytest.warns(GmlWarning, match="not in the graph, ignored: 'one'") as said:

@@ -103,7 +103,7 @@ def test_no_rows(path, frame):
 
 
 def test_levels_that_say_little_earn_a_warning(frame):
-    with pytest.warns(GmlWarning, match="one value only, so independent of everything: 'C'"):
+    with pytest.warns(GmlWarning, match="only one value, so independent of everything: 'C'"):
         open_data(frame.assign(C="x"))
     many = pd.DataFrame({"A": range(60), "B": [0, 1] * 30})
     with pytest.warns(GmlWarning, match=r"too many values for 60 rows .*'A' \(60\); .* `bins`"):
