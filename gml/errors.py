@@ -8,7 +8,17 @@ from contextlib import contextmanager
 
 
 class GmlError(Exception):
-    """Base of all errors with a message for people; the message is one line."""
+    """Base of all errors with a message for people; the message is one line.
+
+    Examples
+    --------
+    >>> import gml
+    >>> try:
+    ...     gml.read("sample_data/asia.csv", columns="smok")
+    ... except gml.GmlError as error:
+    ...     error.exit_code, str(error)[:45]
+    (2, "column 'smok' not found; did you mean 'smoke'")
+    """
 
     exit_code = 70
 
@@ -72,7 +82,17 @@ class OutputError(CannotAnswer):
 
 
 class GmlWarning(UserWarning):
-    """Category of the warnings that the library emits."""
+    """Category of the warnings that the library emits.
+
+    Examples
+    --------
+    >>> import gml, warnings
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always", GmlWarning)
+    ...     net = gml.fit("sample_data/asia.csv", gml.pc("sample_data/asia.csv"))
+    >>> str(said[0].message)
+    'the graph: a cpdag; the tables are those of one of the DAGs it stands for'
+    """
 
 
 _SHOWN = 8
@@ -224,6 +244,25 @@ def listing(names: Iterable[str]) -> str:
     names = list(names)
     shown = ", ".join(quote(name) for name in names[:_SHOWN])
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def kind_of(given: object) -> str:
+    """What something is that should be something else; others have frames and arrays too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kind_of([1]), kind_of(np.zeros(2)), kind_of(None), kind_of(int)
+    ('a list', 'a numpy ndarray', 'None', 'the class int')
+    """
+    if given is None:
+        return "None"
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    kind, package = type(given).__name__, type(given).__module__.partition(".")[0]
+    if package not in ("builtins", "gml", "pathlib", "__main__"):
+        kind = f"{package} {kind}"
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
 
 
 def counted(number: int, noun: str) -> str:

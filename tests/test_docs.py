@@ -5,10 +5,13 @@ from __future__ import annotations
 import doctest
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 import re
 import shlex
+import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +39,24 @@ def test_docstring_examples(name, monkeypatch):
     monkeypatch.chdir(ROOT)
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", gml.__all__)
+def test_what_is_public_is_documented(name):
+    """What it does, what it takes, and an example, which test_docstring_examples runs."""
+    found = getattr(gml, name)
+    if isinstance(found, dict):
+        assert all(inspect.getdoc(entry) for entry in found.values())
+        return
+    text = inspect.getdoc(found)
+    assert text and text.splitlines()[0].endswith(".")
+    assert re.search(r"^Examples\n--------\n(.|\n)*>>> ", text, re.MULTILINE)
+    if inspect.isfunction(found):
+        assert "\nParameters\n----------\n" in text
+        listed = text.partition("\nParameters\n----------\n")[2]
+        for parameter in inspect.signature(found).parameters.values():
+            if parameter.annotation not in ("Unpack[ReadingKeywords]", Any):
+                assert re.search(rf"^(.*[ *])?{parameter.name}\b", listed, re.MULTILINE), parameter
 
 
 def test_reference_is_current():
@@ -86,6 +107,22 @@ def test_python_example_of_the_readme(monkeypatch, capsys):
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out.startswith("7 ")
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/engines.md"])
+def test_python_examples_of_a_page(page, monkeypatch, capsys, tmp_path):
+    """The blocks of a page go on from one another, and none is marked so that it is not run."""
+    text = (ROOT / page).read_text()
+    assert "```py\n" not in text
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    with warnings.catch_warnings():
+        for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+            exec(compile(code, page, "exec"), namespace)
+    printed = capsys.readouterr().out
+    for promised in re.findall(r"print\(.*?#(?: a \w+:)? (\d.*?)(?: …)?\n", text):
+        assert promised in printed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -51,7 +51,23 @@ _BYTES_PER_ROW, _BYTES_PER_CODE = 60, 18
 
 
 def write_counts(counts: CountFile, path: str | os.PathLike[str]) -> None:
-    """Write a count file, which appears whole or not at all."""
+    """Write a count file, which appears whole or not at all.
+
+    Parameters
+    ----------
+    counts
+        What `gml.count` or `gml.merge` returned.
+    path
+        The file, Parquet whatever its name.
+
+    Examples
+    --------
+    >>> import gml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_counts(gml.count("sample_data/asia.csv", pairs=True), f"{folder}/pairs.parquet")
+    ...     gml.chow_liu(f"{folder}/pairs.parquet").graph.n_edges
+    7
+    """
     from gml.atomic import write_whole
 
     write_whole(path, encode_counts(counts))
@@ -113,6 +129,13 @@ def _description(counts: CountFile) -> dict[str, Any]:
 
 def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) -> CountFile:
     """Read a count file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    max_memory
+        Bytes that it may take; by default half of what is free.
 
     Examples
     --------

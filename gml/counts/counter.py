@@ -61,7 +61,17 @@ __all__ = [
 
 
 class Counter(ABC):
-    """An engine: what scans rows."""
+    """An engine: what scans rows.
+
+    Examples
+    --------
+    >>> import gml
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv", columns=["smoke", "lung"]))
+    >>> counter
+    <MemoryCounter: 5000 rows, 2 columns: 'smoke', 'lung'>
+    >>> next(iter(counter.tables([gml.TableSet((0, 1))]))).table[0].tolist()
+    [[2475, 26], [2268, 231]]
+    """
 
     kind = "this engine"
     """What the engine is, for messages."""

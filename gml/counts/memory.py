@@ -32,7 +32,7 @@ from gml.counts.sparse_tables import sparse_table
 from gml.data.alignment import with_levels
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
-from gml.errors import UsageError, listing
+from gml.errors import UsageError, kind_of, listing
 from gml.kernel.interface import CodedData
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, TableStatistics
 from gml.kernel.pool import in_order
@@ -64,6 +64,8 @@ class MemoryCounter(Counter):
     def __init__(
         self, dataset: Dataset, *, threads: int | None = None, max_memory: int | None = None
     ) -> None:
+        if not isinstance(dataset, Dataset):
+            raise UsageError(f"a Dataset is needed, as gml.read makes it, not {kind_of(dataset)}")
         self._dataset = dataset
         self._threads = threads or available_threads()
         self._budget = budget_in_force(max_memory)

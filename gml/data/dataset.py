@@ -22,7 +22,13 @@ MAX_LEVELS = 65535
 
 @dataclass(frozen=True)
 class Variable:
-    """A column's name and its levels in order; `levels` None means continuous."""
+    """A column's name and its levels in order; `levels` None means continuous.
+
+    Examples
+    --------
+    >>> Variable("size", ("small", "large")).is_continuous, Variable("age", None).is_continuous
+    (False, True)
+    """
 
     name: str
     levels: tuple[str, ...] | None

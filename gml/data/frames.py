@@ -21,7 +21,7 @@ from gml.data.dataset import MAX_LEVELS, Dataset, code_type
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
 from gml.data.schema import NOMINAL, ORDINAL, Schema, is_text, with_levels
-from gml.errors import DataError, UsageError, parameter, quote
+from gml.errors import DataError, UsageError, kind_of, parameter, quote
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
 from gml.kernel.number import parse_number
 
@@ -40,6 +40,8 @@ def is_frame(data: object) -> TypeGuard[pd.DataFrame]:
 
 def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None = None) -> Dataset:
     """Code the columns of a frame that `used` picks from those that the options leave."""
+    if not is_frame(frame):
+        raise UsageError(f"this is no DataFrame, but {kind_of(frame)}; see gml.read")
     for name in ("delimiter", "encoding"):
         if getattr(options, name) is not None:
             raise UsageError(f"{parameter(name)} is for text files, and this is a frame")

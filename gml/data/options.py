@@ -186,6 +186,10 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
     if "delimiter" in found:
         found["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(found["delimiter"], found["delimiter"])
     if "cut" in found:
+        if not isinstance(found["cut"], Mapping):
+            raise UsageError(
+                f"{parameter('cut')} must be a dictionary by column, not {found['cut']!r}"
+            )
         found["cut"] = {name: _binning(name, how) for name, how in found["cut"].items()}
     if "levels" in found:
         found["levels"] = _schema(found["levels"])
@@ -225,4 +229,10 @@ def _binning(name: str, how: Any) -> Binning:
 def _schema(levels: Any) -> Schema:
     if isinstance(levels, Schema):
         return levels
-    return declared_by(levels) if isinstance(levels, Mapping) else read_schema(levels)
+    if isinstance(levels, Mapping):
+        return declared_by(levels)
+    if not isinstance(levels, str | os.PathLike):
+        raise UsageError(
+            f"{parameter('levels')} must be a schema file or a dictionary by column, not {levels!r}"
+        )
+    return read_schema(levels)

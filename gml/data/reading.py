@@ -17,6 +17,7 @@ from gml.data.options import ReadingKeywords, ReadOptions, Undeclared, reading_o
 from gml.data.parquet import is_parquet, open_parquet
 from gml.data.problems import explain_problem
 from gml.data.source import ByteSource, open_source
+from gml.errors import UsageError, kind_of
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
 from gml.ledger import note_digest
 from gml.resources import budget_in_force
@@ -91,6 +92,8 @@ def read_dataset(
     if is_frame(data):
         return read_frame(data, options, used=used)
     path: str | os.PathLike[str] = data
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"what is read must be a path or a DataFrame, not {kind_of(path)}")
     if str(path) != "-" and is_parquet(path):
         with open_parquet(path, options) as table:
             chosen = choose_columns(table.names, options, used, str(path))

@@ -46,12 +46,46 @@ def dump_baseline(baseline: Baseline, *, inputs: Hashes = NO_INPUTS) -> str:
 def write_baseline(
     baseline: Baseline, path: str | os.PathLike[str], *, inputs: Hashes = NO_INPUTS
 ) -> None:
-    """Write a baseline file, whole or not at all."""
+    """Write a baseline file, whole or not at all.
+
+    Parameters
+    ----------
+    baseline
+        What was accepted; see `CheckReport.accepted`.
+    path
+        The file.
+    inputs
+        Hashes of what it was made from, by role.
+
+    Examples
+    --------
+    >>> import gml, tempfile
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     accepted = gml.check("sample_data/asia.csv", net).accepted()
+    ...     write_baseline(accepted, f"{folder}/baseline.json")
+    ...     gml.check("sample_data/asia.csv", net, baseline=f"{folder}/baseline.json").failed
+    False
+    """
     write_whole(path, dump_baseline(baseline, inputs=inputs).encode())
 
 
 def read_baseline(path: str | os.PathLike[str]) -> Baseline:
-    """Read a baseline file."""
+    """Read a baseline file.
+
+    Parameters
+    ----------
+    path
+        The file; `gml check --write-baseline` and `write_baseline` make one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_baseline(Baseline(frozenset(["fit"]), rows=10), f"{folder}/baseline.json")
+    ...     read_baseline(f"{folder}/baseline.json")
+    Baseline(1 accepted, 0 references, rows=10)
+    """
     where = place(path)
     try:
         text = read_text(path, hashed=True)

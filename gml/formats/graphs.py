@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gml.atomic import write_whole
 from gml.data.text_file import read_text
-from gml.errors import GraphError, place
+from gml.errors import GraphError, UsageError, kind_of, place, require_one_of
 from gml.formats.dot import dump_dot, load_dot
 from gml.formats.graphml import dump_graphml, load_graphml
 from gml.formats.json_graph import dump_json, load_json
@@ -26,8 +26,30 @@ WRITERS: dict[str, Callable[..., str]] = {
 
 
 def write_graph(graph: Graph, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Write a graph file, whole or not at all; the suffix picks the format."""
+    """Write a graph file, whole or not at all; the suffix picks the format.
+
+    Parameters
+    ----------
+    graph
+        The graph; of a learner's result, its `graph` or `dag`.
+    path
+        The file.
+    format
+        The format, if the suffix does not say it.
+
+    Examples
+    --------
+    >>> import gml, tempfile
+    >>> tree = gml.chow_liu("sample_data/asia.csv").graph
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_graph(tree, f"{folder}/tree.json")
+    ...     read_graph(f"{folder}/tree.json") == tree
+    True
+    """
     chosen = format or format_of(path, GRAPH_SUFFIXES)
+    require_one_of("format", chosen, WRITERS)
+    if not isinstance(graph, Graph):
+        raise UsageError(f"a Graph is needed, not {kind_of(graph)}; results have `graph` and `dag`")
     write_whole(path, WRITERS[chosen](graph).encode("utf-8"))
 
 
@@ -35,6 +57,16 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
     """Read a graph from a DOT, JSON, GraphML, BIF, XMLBIF or NET file, or standard input for `-`.
 
     The content decides on the format and on compression, not the file's name.
+
+    Parameters
+    ----------
+    path
+        The file; of a model, the graph is taken.
+
+    Examples
+    --------
+    >>> read_graph("sample_data/cancer.dot").names
+    ('Pollution', 'Smoker', 'Cancer', 'Xray', 'Dyspnoea')
     """
     return parse_graph(read_text(path, error=GraphError), place(path))
 

@@ -30,7 +30,22 @@ _MOST_DIGITS = 18
 
 
 def read_knowledge(path: str | os.PathLike[str]) -> Knowledge:
-    """Read a knowledge file; its content tells the format."""
+    """Read a knowledge file; its content tells the format.
+
+    Parameters
+    ----------
+    path
+        A JSON file, or one that Tetrad wrote.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "known.json")
+    ...     _ = path.write_text('{"require": [["smoke", "lung"]], "tiers": [["smoke"], ["xray"]]}')
+    ...     read_knowledge(path)
+    <Knowledge: require 'smoke -> lung'; tiers 'smoke', 'xray'>
+    """
     where = place(path)
     text = read_text(path, hashed=True)
     start = text.lstrip()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gml.atomic import Leftovers, write_whole
 from gml.data.text_file import read_text
-from gml.errors import GraphError, OutputError, UsageError, place
+from gml.errors import GraphError, OutputError, UsageError, kind_of, place, require_one_of
 from gml.formats.bif import dump_bif, load_bif
 from gml.formats.cpt_table import dump_table, dump_text
 from gml.formats.dot import load_dot
@@ -45,6 +45,20 @@ def read_model(path: str | os.PathLike[str]) -> BayesNet:
     """Read a model from a JSON, BIF, XMLBIF or NET file, or standard input for `-`.
 
     The content decides on the format and on compression, not the file's name.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Examples
+    --------
+    >>> import gml, tempfile
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     net.to_file(f"{folder}/model.bif")
+    ...     read_model(f"{folder}/model.bif").cpt("smoke").table.tolist()
+    [[0.5002, 0.4998]]
     """
     return parse_model(read_text(path, error=GraphError), place(path))
 
@@ -72,10 +86,30 @@ def parse_any(text: str, where: str) -> BayesNet | Graph:
 
 
 def write_model(net: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:
-    """Write a model file, whole or not at all; the suffix picks the format."""
+    """Write a model file, whole or not at all; the suffix picks the format.
+
+    Parameters
+    ----------
+    net
+        The model.
+    path
+        The file.
+    format
+        The format, if the suffix does not say it.
+
+    Examples
+    --------
+    >>> import gml, tempfile
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_model(net, f"{folder}/model.json")
+    ...     read_model(f"{folder}/model.json").learning.rows
+    5000
+    """
     chosen = format or format_of(path, MODEL_SUFFIXES)
-    if chosen not in MODEL_WRITERS:
-        raise UsageError(f"format {chosen!r} is not one of {', '.join(MODEL_WRITERS)}")
+    require_one_of("format", chosen, MODEL_WRITERS)
+    if not isinstance(net, BayesNet):
+        raise UsageError(f"a BayesNet is needed, as gml.fit makes it, not {kind_of(net)}")
     write_whole(path, MODEL_WRITERS[chosen](net).encode("utf-8"))
 
 

@@ -23,7 +23,15 @@ class Reference:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Identifiers of accepted checks, and references of independences by identifier."""
+    """Identifiers of accepted checks, and references of independences by identifier.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> gml.check("sample_data/asia.csv", net).accepted()
+    Baseline(0 accepted, 20 references, rows=5000)
+    """
 
     accepted: frozenset[str] = frozenset()
     references: Mapping[str, Reference] = field(default_factory=dict)

@@ -101,7 +101,16 @@ class UnlikelyRow:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """All checks of a run, in the order of the model, and what it was about."""
+    """All checks of a run, in the order of the model, and what it was about.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> report = gml.check(net.sample(1000, seed=1), net)
+    >>> report.failed, report.rows, [check.family for check in report.ranked("fail")]
+    (False, 1000, [])
+    """
 
     checks: tuple[Check, ...]
     alpha: float

@@ -30,7 +30,14 @@ KINDS = ("dag", "cpdag", "pdag", "pag", "undirected")
 
 
 class Mark(IntEnum):
-    """What stands at one end of an edge."""
+    """What stands at one end of an edge.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges(["a", "b"], [("a", "-->", "b")])
+    >>> Mark(graph.marks[0, 1]), Mark(graph.marks[1, 0])
+    (<Mark.ARROW: 2>, <Mark.TAIL: 1>)
+    """
 
     NONE = 0
     TAIL = 1

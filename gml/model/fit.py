@@ -71,6 +71,8 @@ def fit(
         raise GraphError(f"a DAG is needed, not a graph of kind {graph.kind}")
     for name, value, choices in (("method", method, METHODS), ("prior", prior, PRIORS)):
         require_one_of(name, value, choices)
+    if intervals is not None and not 0 < intervals < 1:
+        raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
     if not 0 < ess < math.inf:
         raise UsageError(f"{parameter('ess')} must be positive and finite, not {ess}")
     position = {variable.name: j for j, variable in enumerate(counter.variables)}

@@ -138,6 +138,15 @@ class LinearGaussian:
 
     `n` is the number of rows behind it; `intervals`, if asked for, has the bounds of the intercept,
     of each coefficient and of the standard deviation, in this order.
+
+    Examples
+    --------
+    >>> import gml, pandas as pd
+    >>> frame = pd.DataFrame({"x": [1, 2, 3, 4], "y": [1.5, 2.5, 3.5, 4.6]})
+    >>> graph = gml.Graph.from_edges(["x", "y"], [("x", "-->", "y")])
+    >>> found = gml.fit(frame, graph, gaussian=True).cpd("y")
+    >>> round(found.intercept, 2), [round(slope, 2) for slope in found.coefficients]
+    (0.45, [1.03])
     """
 
     variable: Variable

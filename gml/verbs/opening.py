@@ -27,7 +27,15 @@ from gml.data.options import (
 from gml.data.parquet import is_count_file
 from gml.data.reading import read_dataset
 from gml.data.schema import with_levels
-from gml.errors import CannotAnswer, UsageError, listing, parameter, place, require_least
+from gml.errors import (
+    CannotAnswer,
+    UsageError,
+    kind_of,
+    listing,
+    parameter,
+    place,
+    require_least,
+)
 from gml.ledger import wants_digest
 from gml.progress import reporter
 
@@ -151,7 +159,7 @@ def require_decider(given: object, kind: str, *members: str) -> None:
     if isinstance(given, type) or not all(hasattr(given, member) for member in members):
         raise UsageError(
             f"data must be a path, a DataFrame, a Dataset, a Counter or a {kind}, not "
-            + _kind(given)
+            + kind_of(given)
         )
 
 
@@ -214,20 +222,8 @@ def _dataset(
 def _require_data(data: object) -> None:
     if not is_data(data):
         raise UsageError(
-            f"data must be a path, a DataFrame, a Dataset or a Counter, not {_kind(data)}"
+            f"data must be a path, a DataFrame, a Dataset or a Counter, not {kind_of(data)}"
         )
-
-
-def _kind(given: object) -> str:
-    """What something is that it should not be; others have frames and arrays too."""
-    if given is None:
-        return "None"
-    if isinstance(given, type):
-        return f"the class {given.__name__}"
-    kind, package = type(given).__name__, type(given).__module__.partition(".")[0]
-    if package not in ("builtins", "gml", "__main__"):
-        kind = f"{package} {kind}"
-    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
 
 
 def _refuse_reading(given: Collection[str], data: Dataset | Counter) -> None:

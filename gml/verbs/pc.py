@@ -185,6 +185,8 @@ def _logged(
 ) -> PcResult:
     """Learn, with every test on file if that is wanted."""
     if isinstance(test_log, str | os.PathLike):
+        from gml.formats.test_log import TestLog
+
         with TestLog(test_log) as opened:
             return _logged(learn, opened, run)
     if test_log is None:

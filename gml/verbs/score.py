@@ -107,6 +107,8 @@ def score(
     chosen, reading = choose_scores(names_of("score", score), edge_penalty, options)
     _require_fitting(reading, holdout, folds, fail_under, prior, seed)
     several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
+    if not several:
+        raise UsageError("give at least one graph to score")
     given = _given_graphs([*several, *([] if compare_to is None else [compare_to])], chosen)
     levels = declared_levels(given)
     counter = open_data(

@@ -554,7 +554,7 @@ def test_a_check_reads_as_the_model_was_fitted(tmp_path):
         (lambda: gml.hc(ASIA, tabu=-1), "`tabu` must be 0 or more, not -1"),
         (lambda: gml.exact(ASIA, cpdag=True, score="k2"), "`cpdag`: k2 tells equivalent DAGs apart"),
         (lambda: gml.imap(ASIA, "smoke,lung"), "`order`: column 'smoke,lung' not found"),
-        (lambda: gml.imap(ASIA, ["lung", "lung"]), "`order` has 'lung' twice"),
+        (lambda: gml.imap(ASIA, ["lung", "lung"]), "`order` lists 'lung' twice"),
         (lambda: gml.imap(ASIA, ORDER, score="k2", alpha=0.1), "`alpha` is about tests, and `score`"),
         (lambda: gml.chowliu(ASIA, prune="x"), "`prune` must be one of none, bic, g, not 'x'"),
         (lambda: gml.chowliu(ASIA, estimator="x"), "`estimator` must be one of ml, miller-madow"),
@@ -563,7 +563,7 @@ def test_a_check_reads_as_the_model_was_fitted(tmp_path):
         (lambda: gml.average(ASIA, "tree"), "`by` must be one of hc, ges, pc, exact, order-mcmc"),
         (lambda: gml.average(ASIA, "hc", bootstrap=0), "`bootstrap` must be at least 2, not 0"),
         (lambda: gml.average(ASIA, "hc", threshold=2), "`threshold` must be above 0 and at most 1"),
-        (lambda: gml.average(ASIA, "pc", tabu=3), r"`tabu` does not go with `by='pc'` \(but hc\)"),
+        (lambda: gml.average(ASIA, "pc", tabu=3), r"`tabu` does not go with `by='pc'` \(only with hc\)"),
         (lambda: gml.score(ASIA, GRAPH, folds=1), "`folds` must be at least 2, not 1"),
         (lambda: gml.score(ASIA, GRAPH, score=["bic", "bic"]), "lists 'bic' twice"),
         (lambda: gml.score(ASIA, 3), "a graph must be a Graph, a path, a model or .*, not int"),
@@ -573,6 +573,17 @@ def test_a_check_reads_as_the_model_was_fitted(tmp_path):
         (lambda: gml.fit(GRAPH, gml.read(ASIA)), "the data come first, then the graph"),
         (lambda: gml.fit(ASIA, GRAPH, method="x"), "`method` must be one of mle, bayes, not 'x'"),
         (lambda: gml.fit(ASIA, GRAPH, ess=2.0), "`ess` belongs to `method='bayes'`"),
+        (lambda: gml.fit(ASIA, GRAPH, intervals=95), "`intervals` must be between 0 and 1, not 95"),
+        (lambda: gml.score(ASIA, []), "give at least one graph to score"),
+        (lambda: gml.read([1]), "what is read must be a path or a DataFrame, not a list"),
+        (lambda: gml.read(gml.read(ASIA)), "must be a path or a DataFrame, not a Dataset"),
+        (lambda: gml.read(ASIA, cut="age=4"), "`cut` must be a dictionary by column, not 'age=4'"),
+        (lambda: gml.read(ASIA, levels=["a"]), "`levels` must be a schema file or a dictionary"),
+        (lambda: gml.Dataset.from_frame("a.csv"), "this is no DataFrame, but a str; see gml.read"),
+        (lambda: gml.MemoryCounter(pd.DataFrame()), "a Dataset is needed, .*, not a pandas DataFrame"),
+        (lambda: gml.write_graph(gml.hc(ASIA), "a.dot"), "a Graph is needed, not a SearchResult"),
+        (lambda: gml.write_graph(gml.hc(ASIA).graph, "a", format="x"), "`format` must be one of dot"),
+        (lambda: gml.write_model(gml.read_graph(GRAPH), "a.bif"), "a BayesNet is needed, .* a Graph"),
         (lambda: gml.fit(ASIA, GRAPH).query("lungs"), "node 'lungs' not found; did you mean 'lung'"),
         (lambda: gml.fit(ASIA, GRAPH).query("lung", "xray=yes"), "must be a dictionary by name"),
         (lambda: gml.fit(ASIA, GRAPH).query("lung", {"xray": "ye"}), "'ye' not found; did you mean"),
@@ -747,7 +758,7 @@ def test_names_and_help():
 
 def test_warnings_name_the_line_of_the_caller():
     constant = pd.read_csv(ASIA).assign(one="1")
-    with pytest.warns(GmlWarning, match="one value only") as said:
+    with pytest.warns(GmlWarning, match="only one value, so independent") as said:
         gml.pc(constant)
     assert said[0].filename == __file__
     with pytest.warns(GmlWarning, match="not in the graph, ignored: 'one'") as said:

@@ -376,7 +376,7 @@ def test_files_by_suffix_and_methods(tmp_path):
     assert_same(gml.read_model(tmp_path / "odd"), net)
     with pytest.raises(UsageError, match="does not tell its format"):
         write_model(net, tmp_path / "odd")
-    with pytest.raises(UsageError, match="'csv' is not one of"):
+    with pytest.raises(UsageError, match="`format` must be one of json, .*, not 'csv'"):
         write_model(net, tmp_path / "odd", "csv")
 
 
