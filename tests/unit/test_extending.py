@@ -177,7 +177,7 @@ def test_a_registered_test_is_known_everywhere(toys, tmp_path):
     assert learning["settings"]["test"] == "chance" and learning["settings"]["alpha"] == 0.01
     assert learning["options"] == {"test": "chance", "hat": 3}
     error = run("average", asia, "--by", "hc", "--hat", "3").exception
-    assert str(error) == "`hat` does not go with `by='hc'` (but pc)"
+    assert str(error) == "`hat` does not go with `by='hc'` (only with pc)"
     table = script("make_reference").tests_table()
     assert "| chance | a p-value out of a hat | H | p ≤ α | labels | --hat |" in table
 

@@ -235,7 +235,7 @@ def test_numbers_that_cannot_be_fitted():
     with pytest.raises(UsageError, match="bayes"):
         fit(ABC, gml.MemoryCounter(data), method="bayes")
     constant = Dataset(data.variables, (np.ones(3), *data.columns[1:]))
-    with pytest.raises(DataError, match="'a' has one value"):
+    with pytest.raises(DataError, match="'a' has only one value"):
         fit(ABC, gml.MemoryCounter(constant))
 
 
@@ -367,8 +367,8 @@ def test_tables_are_checked():
     for table, message in [
         ([[0.5, 0.5]], "is not 2 x 2"),
         ([[0.5, 0.5], [0.7, 0.2]], r"adds up to 0.9, not 1 \(x=b\)"),
-        ([[1.5, -0.5], [0.5, 0.5]], "no probability"),
-        ([[math.nan, 0.5], [0.5, 0.5]], "no probability"),
+        ([[1.5, -0.5], [0.5, 0.5]], "is not a probability"),
+        ([[math.nan, 0.5], [0.5, 0.5]], "is not a probability"),
     ]:
         with pytest.raises(GraphError, match=message):
             CPT(y, (x,), np.array(table))

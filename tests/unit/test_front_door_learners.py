@@ -284,7 +284,7 @@ def test_a_test_in_place_of_data(tmp_path):
     assert gml.compare(GRAPH, gml.pc(oracle)).distance == 0
     with pytest.raises(UsageError, match="`df`, `test`: a test that is given has its options"):
         gml.pc(test, df="full", test="g")
-    with pytest.raises(UsageError, match="or a test, not the class GTest"):
+    with pytest.raises(UsageError, match="or a test, not a KnownTest"):
         gml.pc(gml.TESTS["g"])
 
 

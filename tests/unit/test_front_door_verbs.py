@@ -181,7 +181,12 @@ def test_a_baseline_of_another_model_is_noted(folder, tmp_path):
             "--min-effect': 5 is too large",
         ),
         ({"alpha": 1.0}, "`alpha` must be between", ["--alpha", "1"], "--alpha must be between"),
-        ({"min_effect": -1}, "`min_effect`: -1 is not", ["--min-effect", "-1"], "-1 is not"),
+        (
+            {"min_effect": -1},
+            "`min_effect`: the effect must be 0 or more, not -1",
+            ["--min-effect", "-1"],
+            "0 or more, not -1",
+        ),
         (
             {"severity": {"fit": "loud"}},
             "`severity`: fit must be 'warn' or 'fail', not 'loud'",
@@ -210,7 +215,7 @@ def test_reading_keywords_are_for_what_is_to_be_read(folder):
             UsageError, match="`bins` is about reading, and the data is a .*, which is read already"
         ):
             gml.check(data, model, bins=3)
-    with pytest.raises(UsageError, match="`encoding` is about text files, and this is a frame"):
+    with pytest.raises(UsageError, match="`encoding` is for text files, and this is a frame"):
         gml.check(rows.to_frame(), model, encoding="latin-1")
 
 

@@ -320,7 +320,7 @@ def test_knowledge_that_directs_the_datas_own_edges_in_a_cycle_is_named():
     data = dataset([a, b, c], list("abc"))
     knowledge = gml.Knowledge(forbid=(("b", "a"), ("c", "b"), ("a", "c")))
     assert learn(data).graph.n_edges == 3
-    with pytest.raises(DataError, match="have in a cycle: 'a' -> 'b' -> 'c' -> 'a'"):
+    with pytest.raises(DataError, match="of the skeleton into a cycle: 'a' -> 'b' -> 'c' -> 'a'"):
         learn(data, knowledge=knowledge)
 
 
