@@ -199,21 +199,23 @@ def row_reading_options(function: Function) -> Function:
 
 
 def _data_request(path: str, given: dict[str, Any]) -> DataRequest:
-    from gml.data.discretize import parse_binning
-    from gml.data.schema import read_schema
-
     claim_input(path, "data")
     if "levels" in given:
         claim_input(given["levels"], "levels")
     if "cut" in given:
+        from gml.data.discretize import parse_binning
+
         given["cut"] = {column: parse_binning(how) for column, how in _cuts(given["cut"]).items()}
     if "levels" in given:
+        from gml.data.schema import read_schema
+
         given["levels"] = read_schema(given["levels"])
     threads = given.pop("threads", None)
     given.pop("data_path", None)
     request = DataRequest(path, given, threads)  # type: ignore[arg-type]
-    # What is wrong with the options is said before anything is read.
-    _ = request.options
+    if given:
+        # What is wrong with the options is said before anything is read.
+        _ = request.options
     return request
 
 
