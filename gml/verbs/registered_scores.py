@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gml.scores.registry import EDGE_PENALTY, SCORES, scores_of_numbers
+from gml.scores.registry import EDGE_PENALTY, SCORES, check_scores, scores_of_numbers
 
-__all__ = ["EDGE_PENALTY", "SCORES", "scores_of_numbers"]
+__all__ = ["EDGE_PENALTY", "SCORES", "check_scores", "scores_of_numbers"]

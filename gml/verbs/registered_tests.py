@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gml.independence.registry import ADJUSTMENTS, TESTS
+from gml.independence.registry import ADJUSTMENTS, TESTS, check_test
 
-__all__ = ["ADJUSTMENTS", "TESTS"]
+__all__ = ["ADJUSTMENTS", "TESTS", "check_test"]

@@ -23,12 +23,38 @@ def imported(code):
     """Top-level packages that a run of some code imports."""
     program = f"import sys\n{code}\nprint(*sorted({{m.split('.')[0] for m in sys.modules}}), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    return set(done.stderr.decode().split())
+    return set(done.stderr.decode().splitlines()[-1].split())
 
 
 def test_help_imports_nothing_heavy():
     found = imported("from gml.cli.main import run\nrun(['--help'])")
     assert not found & {"numpy", "pandas", "scipy", "networkx", "pyarrow", "pydot"}
+
+
+def test_help_of_every_command_imports_nothing_that_computes():
+    code = "from gml.cli.main import COMMANDS, run\nfor name in COMMANDS: run([name, '--help'])"
+    assert not imported(code) & {"numpy", "pandas", "scipy", "networkx", "pyarrow", "pydot"}
+
+
+def test_usage_errors_import_nothing_that_computes():
+    wrong = (
+        ["chowlu", "d.csv"],
+        ["pc"],
+        ["pc", "d.csv", "--wrong"],
+        ["pc", "d.csv", "--alpha", "2"],
+        ["pc", "d.csv", "--test", "gg"],
+        ["pc", "d.csv", "--test", "bayes", "--df", "full"],
+        ["indtest", "d.csv", "a", "b", "--test", "mi-threshold", "--alpha", "0.1"],
+        ["imap", "d.csv"],
+        ["average", "d.csv", "--by", "luck"],
+        ["score", "d.csv"],
+        ["score", "d.csv", "g.dot", "--score", "bicc"],
+        ["hc", "d.csv", "--score", "bic,bdeu"],
+        ["ges", "d.csv", "--score", "bic", "--ess", "3"],
+        ["exact", "d.csv", "--ess", "0"],
+    )
+    code = f"from gml.cli.main import run\nfor args in {wrong!r}: assert run(args) == 2, args"
+    assert not imported(code) & {"numpy", "pandas", "scipy"}
 
 
 def test_commands_import_what_they_use(tmp_path, sample_data):

@@ -168,8 +168,6 @@ def row_reading_options(function: Function) -> Function:
 
 
 def _data_request(path: str, given: dict[str, Any]) -> DataRequest:
-    from gml.verbs.reading import reading_options
-
     path = claim_input(path, "data")
     if "levels" in given:
         given["levels"] = claim_input(given["levels"], "levels")
@@ -177,10 +175,13 @@ def _data_request(path: str, given: dict[str, Any]) -> DataRequest:
         given["cut"] = _cuts(given["cut"])
     threads = given.pop("threads", None)
     given.pop("data_path", None)
-    # What is wrong with the options is said before any data are read; the schema is read once.
-    options = reading_options(**given)
-    if "levels" in given:
-        given["levels"] = options.levels
+    if given:
+        from gml.verbs.reading import reading_options
+
+        # What is wrong with the options is said before any data are read; the schema is read once.
+        options = reading_options(**given)
+        if "levels" in given:
+            given["levels"] = options.levels
     return DataRequest(path, given, threads)  # type: ignore[arg-type]
 
 

@@ -13,7 +13,7 @@ from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.parameter_types import NameList
 from gml.errors import UsageError
 from gml.parameters import Entry, options_of, owners_of
-from gml.verbs.registered_scores import EDGE_PENALTY, SCORES, scores_of_numbers
+from gml.verbs.registered_scores import EDGE_PENALTY, SCORES, check_scores, scores_of_numbers
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -34,7 +34,8 @@ def score_options(
     """--score and what belongs to it, injected in `keywords`; one score unless `several`.
 
     A default that is a function sees the options that are eager. Entries of `shared` use options of
-    the same names too.
+    the same names too; where there are none, options that mean nothing to the scores are refused at
+    once, before what computes is loaded.
     """
     options = [
         click.option(
@@ -52,6 +53,7 @@ def score_options(
         options.append(click_option(option, SCORES, *others))
     options.append(click_option(EDGE_PENALTY))
     declare = keyword_options(*options, names={"names": "score"})
+    of_scores = options_of(SCORES)
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
@@ -61,6 +63,9 @@ def score_options(
                 if len(names) != 1:
                     raise UsageError("--score must name one score to search by")
                 keywords = {**keywords, "score": names[0]}
+            if isinstance(default, str) and not shared:
+                chosen = [default] if names is None else names
+                check_scores(chosen, [name for name in keywords if name in of_scores])
             return function(*args, keywords=keywords, **kwargs)
 
         return declare(wrapper)  # type: ignore[return-value]

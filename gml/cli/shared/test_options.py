@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from gml.cli.shared.common_options import alpha_option
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.parameters import Entry, options_of, owners_of
-from gml.verbs.registered_tests import TESTS
+from gml.verbs.registered_tests import TESTS, check_test
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -27,7 +28,8 @@ def test_options(
     """--test and what belongs to it, injected in `keywords`.
 
     Entries of `shared` use options of the same names too; options in `without` are declared by
-    others, who use them too.
+    others, who use them too. Where neither is so, options that mean nothing to the test are refused
+    at once, before what computes is loaded.
     """
     known = "; ".join(f"{name}: {test.summary}" for name, test in TESTS.items())
     options = [
@@ -45,4 +47,20 @@ def test_options(
         if name not in without:
             others = [shared] if shared and owners_of(shared, name) else []
             options.append(click_option(option, TESTS, *others, default=defaults.get(name)))
-    return keyword_options(*options)
+    declare = keyword_options(*options)
+    return declare if shared or without else lambda function: declare(_checked(function, default))
+
+
+def _checked(function: Function, default: str) -> Function:
+    # A seed may be that of other random numbers too.
+    of_tests = {name for name, option in options_of(TESTS).items() if option.kind != "seed"}
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, keywords: dict[str, Any], **kwargs: Any) -> Any:
+        check_test(
+            keywords.get("test", default),
+            [name for name in keywords if name in of_tests or name == "alpha"],
+        )
+        return function(*args, keywords=keywords, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
