@@ -124,7 +124,7 @@ class Assembly:
             bad = ~(np.isfinite(table) & (table >= 0))
             row, column = map(int, np.argwhere(bad)[0])
             raise self.fail(
-                f"{table[row, column]:g} in the table of {quote(child.name)} is no probability"
+                f"{table[row, column]:g} in the table of {quote(child.name)} is not a probability"
                 f"{described_row(parents, row)}",
                 line,
             )

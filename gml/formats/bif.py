@@ -227,7 +227,7 @@ class _Rows:
         given = split_names(labels)
         if len(given) != len(self.parents):
             raise self.assembly.fail(
-                f"{quote(labels)} in {self.what} has not one level for each of "
+                f"{quote(labels)} in {self.what} must have one level for each of "
                 f"{counted(len(self.parents), 'parent')}",
                 line,
             )

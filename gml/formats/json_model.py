@@ -180,7 +180,7 @@ def _array(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]
 def _counts(value: Any, shape: tuple[int, ...], what: str) -> NDArray[Any]:
     array = _array(value, shape, what)
     if not (np.isfinite(array).all() and (array >= 0).all()):
-        raise GraphError(f"{what} have a number that is no count")
+        raise GraphError(f"{what} have a number that is not a count")
     exact = np.array(value)
     return exact if exact.dtype.kind in "iu" else array
 
