@@ -1,7 +1,8 @@
 """What the experiments on checks share: networks, rows as a file would have them, and results.
 
 Networks are BIF files in a folder of GML_BENCH_BIF, by default the one beside the checkout. Results
-are files of one JSON object a line, a line a setting; a setting that is there is not run again.
+are files of one JSON object per line, one line per setting; a setting that is there already is not
+run again.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from gml.resources import FEW_BYTES, require_memory
 # bit. Files of other programs have six or seven digits.
 _EXACT = 1e-9
 _ROUNDED = 1e-5
-# Of a table, a copy to draw from, and what adds up its rows while it is checked.
+# Copies of a table: itself, one to draw from, and what adds up its rows while it is checked.
 _BYTES_PER_CELL = 24
 _BYTES_PER_ROW = 24
 _PIECE = 1 << 20
@@ -48,7 +48,7 @@ class TableRoom:
             if rows.bit_length() > _ENOUGH_BITS:
                 break
         self._total += rows * (columns * _BYTES_PER_CELL + _BYTES_PER_ROW)
-        # The budget may be what is free, which takes longer to find than a small table to read.
+        # The budget may be what is free, which takes longer to find out than reading a small table.
         if self._total > self._asked + FEW_BYTES:
             at = self._where if line is None else f"{self._where}: line {line}"
             more = " and those before it" if self._asked else ""
@@ -119,12 +119,12 @@ class Assembly:
         table: NDArray[np.float64],
         line: int | None = None,
     ) -> None:
-        """Note the table of a variable: a row a configuration, the last parent fastest."""
+        """Note the table of a variable: one row per configuration, the last parent fastest."""
         if not (table.min() >= 0 and table.max() < np.inf):
             bad = ~(np.isfinite(table) & (table >= 0))
             row, column = map(int, np.argwhere(bad)[0])
             raise self.fail(
-                f"{table[row, column]:g} in the table of {quote(child.name)} is no probability"
+                f"{table[row, column]:g} in the table of {quote(child.name)} is not a probability"
                 f"{described_row(parents, row)}",
                 line,
             )
@@ -145,7 +145,7 @@ class Assembly:
         self._tables[child.name] = parents, table
 
     def network(self) -> BayesNet:
-        """Return the network; warns once of all rows that were rounded."""
+        """Return the network; one warning covers all rows that were rounded."""
         if not self._variables:
             raise self.fail("there are no variables")
         cpds: list[CPT | LinearGaussian] = []
@@ -165,11 +165,11 @@ class Assembly:
 
 
 def numbers(text: str) -> NDArray[np.float64]:
-    """Read numbers separated by blanks or commas; a ValueError if one is none."""
+    """Read numbers separated by blanks or commas; ValueError if one is not a number."""
     pieces = []
     position = 0
     while position < len(text):
-        # A list of all the words of a large table would take many times what it does.
+        # A list of all the words of a large table would take many times its memory.
         end = _BLANK.search(text, position + _PIECE)
         stop = end.start() if end else len(text)
         words = text[position:stop].replace(",", " ").split()
@@ -181,7 +181,7 @@ def numbers(text: str) -> NDArray[np.float64]:
 def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
     """Return the tables of a network that a format can hold and there is room to write.
 
-    One of numbers is refused, and so is one without nodes.
+    A network of numbers is refused, and so is one without nodes.
     """
     tables = [cpd for cpd in net.cpds if isinstance(cpd, CPT)]
     if len(tables) != len(net.cpds):
@@ -214,6 +214,6 @@ def refuse_unreadable(
             raise GraphError(f"{format} cannot hold the level {listing(bad)} {where}; JSON does")
         if len(levels) < 2:
             raise GraphError(
-                f"{format} readers refuse a node of one level, that {where}; write XMLBIF or JSON "
-                "instead"
+                f"{format} readers refuse a node with one level, that {where}; write XMLBIF or "
+                "JSON instead"
             )

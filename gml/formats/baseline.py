@@ -4,8 +4,8 @@
      "accepted": [{"id": "structure:a->b"}, …],
      "references": {"structure:a independent of b": {"statistic": 1.2, "df": 1, "n": 5000}, …}}
 
-`accepted` names the checks whose violation is known; `references` have the statistic of each other
-independence at that time.
+`accepted` names the checks whose violation is known; `references` holds the statistic that every
+other independence had at that time.
 """
 
 from __future__ import annotations
@@ -137,5 +137,5 @@ def _reference(value: Any, name: str, where: str) -> Reference:
 
 
 def _is_amount(number: float) -> bool:
-    # Not by way of a float, as JSON has whole numbers that none can hold.
+    # Not through a float, as JSON has whole numbers that no float can hold.
     return 0 <= number < _MOST

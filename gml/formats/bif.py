@@ -5,15 +5,15 @@
     probability ( X | A, B ) { (a, b) 0.1, 0.9; … default 0.5, 0.5; }
     probability ( X ) { table 0.2, 0.8; }
 
-A `table` of a node with parents lists the levels of X slowest and the last parent fastest, which is
-how pgmpy and pyAgrum read it too; rows may come in any order, and `default` fills those that are
+In a `table` of a node with parents the levels of X vary slowest and the last parent fastest, which
+is how pgmpy and pyAgrum read it too; rows may come in any order, and `default` fills those that are
 not given. Comments are // and /* */. Reading is wider than the specification: labels may begin with
-digits and hold any character but ; { } " and the comma, in quotes these too; without commas, blanks
-separate them; names with parentheses are read in quotes only.
+digits and contain any character but ; { } " and the comma, and within quotes these too; without
+commas, blanks separate them; names with parentheses are read only in quotes.
 
 Writing is narrower, so that pgmpy 1.1 and pyAgrum 3.3 both read the same names: ASCII
 letters, digits and _ . ? % -, not beginning with a number; labels may also be whole numbers. Words
-of the format are refused, and so are names that differ in case only (pgmpy folds it), names in
+of the format are refused, and so are names that differ only in case (pgmpy folds it), names in
 which pgmpy would find a `table` of numbers, and nodes of a single level (pyAgrum refuses those).
 pyAgrum keeps single precision of what it reads.
 """
@@ -227,7 +227,7 @@ class _Rows:
         given = split_names(labels)
         if len(given) != len(self.parents):
             raise self.assembly.fail(
-                f"{quote(labels)} in {self.what} has not one level for each of "
+                f"{quote(labels)} in {self.what} must have one level for each of "
                 f"{counted(len(self.parents), 'parent')}",
                 line,
             )

@@ -13,7 +13,7 @@ from gml.errors import DataError, listing, place
 
 
 class ColumnSet(NamedTuple):
-    """A set of columns, and where it stands."""
+    """A set of columns, and its place in the file."""
 
     names: tuple[str, ...]
     where: str

@@ -30,7 +30,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 class RecordedHash(NamedTuple):
-    """What a document says of itself."""
+    """What a document says about itself."""
 
     content: str
     inputs: dict[str, Any]
@@ -43,7 +43,7 @@ class RecordedHash(NamedTuple):
 
 
 def parse_document(text: str, where: str) -> Document:
-    """Read the JSON object of a file; a field that is there twice is refused, as none counts."""
+    """Read the JSON object of a file; a field that occurs twice is refused, as neither counts."""
     document = parse_json(text, where, once=True)
     if not isinstance(document, dict):
         raise DataError(f"{where}: not a JSON object")
@@ -58,12 +58,12 @@ def canonical(document: Any) -> bytes:
     >>> canonical({"b": [1.50, "é"], "a": None}).decode()
     '{"a":null,"b":[1.5,"é"]}'
     """
-    # What we would not write, a file of others may hold: 1e999, or half a surrogate pair.
+    # Others may have written what we would not: 1e999, or half a surrogate pair.
     return _CANONICAL.encode(document).encode("utf-8", "surrogatepass")
 
 
 def content_hash(document: Document) -> str:
-    """Return the hash of a document, whatever it says it is."""
+    """Return the hash of a document, whatever hash it claims to have."""
     import hashlib
 
     held = _holder(document).get("hash")

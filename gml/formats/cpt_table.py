@@ -1,9 +1,9 @@
-"""Tables of a model for spreadsheets, one CSV for each node, and for people, as aligned text.
+"""Tables of a model for spreadsheets, one CSV file per node, and for people, as aligned text.
 
-CSV has a row for each cell: a column for each parent, one for the level named by the variable, `p`,
-then `lower` and `upper` where intervals and `count` where counts are known, in this order; where a
-node has such a name, the column is `p_`, `count_` and so on. A node of numbers has a row for each
-term: `term`, `estimate`, `lower`, `upper`.
+CSV has one row per cell: one column per parent, one for the level, named after the variable, `p`,
+then `lower` and `upper` if intervals are known and `count` if counts are, in this order; if a node
+has such a name, the column is `p_`, `count_` and so on. A node of numbers has one row per term:
+`term`, `estimate`, `lower`, `upper`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def dump_table(cpd: CPT | LinearGaussian, *, safe_csv: bool = False) -> str:
 
 
 def _unlike(column: str, names: Sequence[str]) -> str:
-    """The name of a column of numbers, which no node has."""
+    """A name for a column of numbers that no node has."""
     while column in names:
         column += "_"
     return column

@@ -1,7 +1,7 @@
-"""Dependencies for Make: `targets: prerequisites`, and an empty rule for each prerequisite.
+"""Dependencies for Make: `targets: prerequisites`, and one empty rule per prerequisite.
 
-The empty rules keep Make going when a file that was read is gone (as gcc -MP has it). What a
-makefile takes for something else is escaped; what it has no way to hold is refused.
+The empty rules keep Make going when a file that was read is gone (as with gcc -MP). What a makefile
+would take for something else is escaped; what it cannot hold is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gml.errors import UsageError, parameter, quote
 # Tried with GNU Make 4: no quoting helps in the name of a target.
 _IMPOSSIBLE = re.compile(r"[\t\n\v\f\r;|*?\[]|!=|\A~|\\\Z|\(.*\)\Z")
 _BACKSLASHED = re.compile(r"(\\*)([ #:])")
-# A name with = would be taken for the setting of a variable, & at an end for a group of targets.
+# A name with = would be read as setting a variable, & at the end as a group of targets.
 _BY_EXPANSION = re.compile("[=&]")
 
 
@@ -62,7 +62,7 @@ def require_holdable(path: str) -> None:
 
 
 def input_files(path: str) -> list[str]:
-    """The files behind an input: those of a folder; none for what is read once and gone."""
+    """The files behind an input: those of a folder; none for what can be read only once."""
     if path == "-" or (is_special(path) and not os.path.isdir(path)):  # noqa: PTH112
         return []
     from gml.data.parquet import parquet_files

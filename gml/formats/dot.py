@@ -44,7 +44,7 @@ def dump_dot(graph: Graph) -> str:
 
 
 def edge_attributes(edge: Edge) -> dict[str, str]:
-    """Return how an edge is drawn, and what else is known of it, as DOT writes the values."""
+    """Return how an edge is drawn, and what else is known about it, as DOT writes the values."""
     others = {key: _value(value) for key, value in edge.attributes.items() if value is not None}
     return _mark_attributes(edge.type) | others
 
@@ -77,7 +77,7 @@ def _mark_attributes(type_: str) -> dict[str, str]:
 
 # ---------------------------------------------------------------------- reading
 
-# Possessive where much can follow: a string of many megabytes keeps no way back for each character.
+# Possessive where much can follow, so that a string of many megabytes keeps no backtracking state.
 _TOKEN = r"""(?P<space>\s++|//[^\n]*+|/\*.*?\*/|^[ \t]*+\#[^\n]*+)
       | (?P<quoted>"[^"\\]*+(?:\\.[^"\\]*+)*+")
       | (?P<word>[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)
@@ -87,8 +87,8 @@ _TOKEN = r"""(?P<space>\s++|//[^\n]*+|/\*.*?\*/|^[ \t]*+\#[^\n]*+)
 _ESCAPE = re.compile(r'\\(\\|"|\r?\n)', re.DOTALL)
 _ANGLE = re.compile("[<>]")
 _MAX_DEPTH = 200
-# A default of edges counts again for each statement that takes it over, so a small file can say
-# very much.
+# A default of edges counts again for each statement that uses it, so a small file can say very
+# much.
 _ATTRIBUTE_BYTES = 200
 _FEW_ATTRIBUTES = 100_000
 _FEW_EDGES = 10_000
@@ -151,7 +151,7 @@ class _Scope:
         return self.edge_defaults
 
     def add_defaults(self, attributes: dict[str, str]) -> None:
-        """Take over what an `edge` statement says."""
+        """Adopt the defaults of an `edge` statement."""
         if self.is_shared:
             self.count_copied(len(self.edge_defaults))
             self.edge_defaults = dict(self.edge_defaults)

@@ -14,13 +14,13 @@ MarkedEdges = tuple[Sequence[str], Mark, Sequence[str], Mark, Mapping[str, Any]]
 """Nodes, the mark at them, nodes, the mark at them, attributes: edges from each to each."""
 
 EDGE_BYTES = 160
-"""What an edge takes at most while it is merged, its attributes aside."""
+"""The most bytes that an edge takes while it is merged, without its attributes."""
 
 _PLAIN = {(Mark.TAIL, Mark.ARROW), (Mark.ARROW, Mark.TAIL), (Mark.TAIL, Mark.TAIL)}
 
 
 class _Seen(NamedTuple):
-    """What was said of a pair of nodes: the marks last, and whether others differ from them."""
+    """What was said about a pair of nodes: the last marks, and whether others differ from them."""
 
     marks: tuple[Mark, Mark]
     attributes: Mapping[str, Any]
@@ -40,10 +40,10 @@ class _Seen(NamedTuple):
 def merge_edges(
     edges: Iterable[MarkedEdges],
 ) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-    """Yield (source, type, target, attributes), one for each pair of nodes.
+    """Yield (source, type, target, attributes), one per pair of nodes.
 
-    Edges that disagree on the direction, a -> b and b -> a, make an undirected edge; of other
-    edges that disagree the last one counts.
+    Edges that disagree on the direction, a -> b and b -> a, make an undirected edge; if other edges
+    disagree, the last one counts.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def merge_edges(
     found: dict[tuple[str, str], _Seen] = {}
     for sources, at_source, targets, at_target, extra in edges:
         marks = (at_source, at_target)
-        # One for all edges of a statement, as there may be millions of them.
+        # One object for all edges of a statement, as there may be millions of them.
         said = _Seen(marks, extra, marks in _PLAIN)
         for a in sources:
             for b in targets:

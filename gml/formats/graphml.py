@@ -61,7 +61,7 @@ def load_graphml(text: str, where: str) -> Graph:
     try:
         with warnings.catch_warnings(record=True) as complaints:
             warnings.simplefilter("always")
-            # Without its declaration the text is what the declaration said.
+            # Without its declaration, as the text has been decoded already.
             found = nx.parse_graphml(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), node_type=str)
     except (ET.ParseError, nx.NetworkXError, KeyError, ValueError, TypeError) as error:
         raise GraphError(f"{where}: cannot be read as GraphML: {error}") from None
@@ -113,7 +113,7 @@ def _json_object(text: Any) -> dict[str, Any]:
 
 
 def _names(found: Any) -> dict[str, str]:
-    """Names of the nodes: igraph's `name` or yEd's `label` where every node has one of its own."""
+    """Names of the nodes: igraph's `name` or yEd's `label`, if every node has its own."""
     for key in ("name", "label"):
         given = {node: data.get(key) for node, data in found.nodes(data=True)}
         values = [value for value in given.values() if isinstance(value, str)]

@@ -56,7 +56,7 @@ def write_graph(graph: Graph, path: str | os.PathLike[str], *, format: str | Non
 def read_graph(path: str | os.PathLike[str]) -> Graph:
     """Read a graph from a DOT, JSON, GraphML, BIF, XMLBIF or NET file, or standard input for `-`.
 
-    The content decides on the format and on compression, not the file's name.
+    The content decides the format and the compression, not the file's name.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
 def parse_graph(text: str, where: str) -> Graph:
     """Read a graph from text whose format is recognised by how it begins.
 
-    Of a model, the graph and the levels are kept.
+    For a model, the graph and the levels are kept.
     """
     found = recognise(text, where)
     if found in MODEL_FORMATS:

@@ -20,8 +20,8 @@ def encode(value: Any) -> str:
 def document_text(document: dict[str, Any], inputs: Hashes = NO_INPUTS) -> str:
     """Return the text of a JSON file, with its hash and those of the inputs it was made from.
 
-    Lists and objects have a line of their own, and those of objects one line per item, so that
-    diffs can be read.
+    Each list or object is on a line of its own, and one that holds objects has one line per item,
+    so that diffs can be read.
     """
     return "".join(_pieces(sealed(document, inputs)))
 
@@ -32,9 +32,9 @@ def document_pieces(
     items: Iterable[dict[str, Any]],
     inputs: Hashes = NO_INPUTS,
 ) -> Iterator[str]:
-    """Yield the same text, bit by bit, of a document with one more field: a list of many objects.
+    """Yield the same text bit by bit, for a document with one more field: a list of many objects.
 
-    They are gone through twice, and need not be in memory at once.
+    They are gone through twice, and need not be in memory all at once.
     """
     yield from _pieces(sealed_around(document, key, items, inputs), key, items)
 

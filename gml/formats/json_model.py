@@ -3,9 +3,9 @@
 A node with levels has "cpt", one row per configuration of "parents" with the last one fastest,
 and "counts" and "intervals" of the same shape where they are known. A node of numbers has
 "gaussian": {"intercept", "coefficients", "sd"} and, where known, "n" and "intervals": bounds of the
-intercept, of each coefficient and of the standard deviation. Parents stand in the order of the
-nodes, so a table whose parents have another order is turned. Floats are the shortest that read
-back to the same number; what is not finite is null.
+intercept, of each coefficient and of the standard deviation. Parents are in the order of the nodes,
+so a table whose parents have another order is transposed. Floats are the shortest that read back as
+the same number; what is not finite is null.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _finite(value: Any) -> Any:
 
 
 def has_tables(content: dict[str, Any]) -> bool:
-    """Whether the JSON of a graph says anything of the distribution of its nodes."""
+    """Whether the JSON of a graph says anything about the distribution of its nodes."""
     return any(
         isinstance(node, dict) and ("cpt" in node or "gaussian" in node)
         for node in content["nodes"]
@@ -132,7 +132,7 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
     if not np.array_equal(net.graph.marks, graph.marks):
-        raise GraphError(f'{where}: the "edges" are not those that the "parents" of the nodes say')
+        raise GraphError(f'{where}: the "edges" do not agree with the "parents" of the nodes')
     return net
 
 
@@ -181,14 +181,14 @@ def _array(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]
 def _counts(value: Any, shape: tuple[int, ...], what: str) -> NDArray[Any]:
     array = _array(value, shape, what)
     if not (np.isfinite(array).all() and (array >= 0).all()):
-        raise GraphError(f"{what} have a number that is no count")
+        raise GraphError(f"{what} have a number that is not a count")
     exact = np.array(value)
     return exact if exact.dtype.kind in "iu" else array
 
 
 def _bounds(value: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
     def known(item: Any, depth: int) -> Any:
-        # What is nested deeper than the shape is refused as it is.
+        # Values nested deeper than the shape are refused as they are.
         if isinstance(item, list) and depth:
             return [known(inner, depth - 1) for inner in item]
         return math.nan if item is None else item

@@ -21,11 +21,11 @@ from gml.errors import DataError, place, quote
 from gml.graph.knowledge import Arc, Knowledge
 from gml.resources import require_memory
 
-# Of a pair of names here and in the sets that look for contradictions.
+# Bytes of a pair of names, here and in the sets that look for contradictions.
 _PAIR_BYTES = 250
 _FEW_PAIRS = 10_000
 _SECTIONS = ("addtemporal", "forbiddirect", "requiredirect", "forbiddengroup", "requiredgroup")
-# Below what Python takes for an attack, and beyond what anybody writes.
+# Below what Python considers an attack, and more than anybody writes.
 _MOST_DIGITS = 18
 
 
@@ -140,7 +140,7 @@ def _from_tetrad(text: str, where: str) -> Knowledge:
 
 
 def _pairs(some: list[str], others: list[str], known: list[Arc], where: str) -> list[Arc]:
-    """Return all edges from some variables to others, if there is room beside the known ones."""
+    """Return all edges from some variables to others, if there is room besides the known ones."""
     number = len(known) + len(some) * len(others)
     if number > _FEW_PAIRS:
         require_memory(number * _PAIR_BYTES, None, f"{where}: {number} edges from one to another")
@@ -150,7 +150,7 @@ def _pairs(some: list[str], others: list[str], known: list[Arc], where: str) -> 
 def _add_tier(
     words: list[str], tiers: dict[int, list[str]], known: list[Arc], where: str
 ) -> list[Arc]:
-    """Note the variables of a tier; returns the edges within it, if those are forbidden."""
+    """Note the variables of a tier, and return the edges within it if those are forbidden."""
     label = words[0].rstrip("*")
     if not re.fullmatch(f"[0-9]{{1,{_MOST_DIGITS}}}", label):
         raise DataError(

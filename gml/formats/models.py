@@ -44,7 +44,7 @@ _READERS: dict[str, Callable[[str, str], BayesNet]] = {
 def read_model(path: str | os.PathLike[str]) -> BayesNet:
     """Read a model from a JSON, BIF, XMLBIF or NET file, or standard input for `-`.
 
-    The content decides on the format and on compression, not the file's name.
+    The content decides the format and the compression, not the file's name.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def write_model(net: BayesNet, path: str | os.PathLike[str], format: str | None 
     write_whole(path, MODEL_WRITERS[chosen](net).encode("utf-8"))
 
 
-# ---------------------------------------------------------------------- a file for each node
+# ---------------------------------------------------------------------- one file per node
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _LONGEST = 120
@@ -139,10 +139,11 @@ def table_paths(names: Iterable[str], folder: str | os.PathLike[str]) -> list[st
 
 
 def file_names(names: Iterable[str]) -> list[str]:
-    """Return a file name for each node, no two the same on any file system.
+    """Return one file name per node, no two of them the same on any file system.
 
-    What file systems disagree on is written as % and the bytes in hexadecimal; where two names
-    differ in case only, so are the capitals. A long name is cut and ends with ~ and its hash.
+    Characters that file systems disagree on are written as % and their bytes in hexadecimal; where
+    two names differ only in case, so are the capitals. A long name is cut and ends with ~ and its
+    hash.
 
     Examples
     --------

@@ -4,7 +4,7 @@
     node X { states = ("no" "yes"); }
     potential ( X | A B ) { data = ((0.9 0.1) (0.2 0.8)); }
 
-Numbers stand with the last parent, then the levels of X, fastest. Both `net { … }` and the newer
+The levels of X vary fastest, then the last parent. Both `net { … }` and the newer
 `class NAME { … }` around the nodes are read; comments are % to the end of the line, and // and
 /* */ as pgmpy reads them. Attributes other than `states` and `data` are ignored. Continuous,
 decision and utility nodes, and tables given by a model instead of data, are refused.
@@ -129,7 +129,7 @@ def _read_potential(header: Statement, data: Statement | None, assembly: Assembl
     left, _, right = match[1].partition("|") if match else ("", "", "")
     left_names = split_names(left)
     if len(left_names) != 1:
-        raise assembly.fail("a potential is not of one node", header.line)
+        raise assembly.fail("a potential must have exactly one node before |", header.line)
     child, parents = assembly.family(left_names[0], split_names(right), header.line)
     what = f"the potential of {quote(child.name)}"
     if data is None:

@@ -1,4 +1,4 @@
-"""Which format a text has: told by how it begins, never by the name of the file."""
+"""Which format a text has, recognised by how it begins, never by the name of the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STARTS = {
 }
 
 MODEL_FORMATS = ("bif", "xmlbif", "net")
-"""Formats that hold nothing but models; JSON holds models and graphs."""
+"""Formats that hold only models; JSON holds models and graphs."""
 
 
 def recognise(text: str, where: str) -> str:

@@ -1,4 +1,4 @@
-"""The steps of a search as CSV: a line for each move."""
+"""The steps of a search as CSV: one line per move."""
 
 from __future__ import annotations
 

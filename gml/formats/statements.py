@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gml.errors import GraphError, quote
 
-# All quantifiers are possessive: a file that is cut off anywhere takes linear time.
+# All quantifiers are possessive, so that a file truncated anywhere takes linear time.
 _STATEMENT = re.compile(r'((?:[^;{}"]++|"[^"]*+")*+)([;{}])')
 _NAME = re.compile(r'"([^"]*+)"|([^\s,"]++)')
 
@@ -76,7 +76,7 @@ def without_comments(text: str, comment: str) -> str:
         if match[0] == "/*":
             close = text.find("*/", position) if may_close else -1
             if close < 0:
-                # No later one is closed either: looking again each time would be quadratic.
+                # No later one is closed either, and looking again each time would be quadratic.
                 may_close, position = False, start + 1
                 continue
             position = close + 2

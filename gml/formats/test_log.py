@@ -1,4 +1,4 @@
-"""The log of a run of PC, one JSON object a line; `gml explain` reads it.
+"""The log of a run of PC, one JSON object per line; `gml explain` reads it.
 
 The field `record` tells the lines apart:
 
@@ -32,15 +32,15 @@ from gml.resources import budget_in_force, require_memory
 
 Record = dict[str, Any]
 
-# The nodes that a rule of orientation is by; the others are by any.
+# The number of nodes behind each rule of orientation; other reasons have any number.
 _NODES_OF_RULE = {"rule 1": 1, "rule 2": 1, "rule 3": 2, "rule 4": 2}
 _REASONS = (*_NODES_OF_RULE, "collider", "knowledge")
-# What a record takes in memory, beside its text: its fields and what they hold.
+# Memory of a record besides its text: its fields and what they hold.
 _RECORD_BYTES = 2000
 
 
 class _Field(NamedTuple):
-    """What a field holds, in words, and whether a value is that; the names are those of the run."""
+    """What a field holds, in words, and whether a value is that; names are those of the run."""
 
     what: str
     holds: Callable[[Any, frozenset[str]], bool]
@@ -192,7 +192,7 @@ def result_records(result: PcResult) -> Iterator[Record]:
 
 
 class TestLog:
-    """Takes the tests of a run of PC, into a file that appears whole when the block ends well.
+    """Writes the tests of a run of PC to a file that appears whole when the block ends well.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class TestLog:
     'It points from tub to either because either is a collider.'
     """
 
-    # Not a test of pytest's.
+    # Not a test for pytest.
     __test__ = False
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -237,7 +237,7 @@ class TestLog:
 
 
 def read_log(path: str | os.PathLike[str], about: tuple[str, str] | None = None) -> list[Record]:
-    """Read a log, all of which is checked; anything else is refused.
+    """Read a log and check all of it; anything else is refused.
 
     With a pair of variables, only the records that say something `about` them are kept.
     """
@@ -291,7 +291,7 @@ def _parsed(text: bytes, where: str, number: int) -> Record:
 
 
 def _require_fields(record: Record, names: frozenset[str], spot: str, *, is_first: bool) -> None:
-    """Refuse a record that lacks a field, or has something else there than it should."""
+    """Refuse a record that lacks a field, or has the wrong kind of value in one."""
     kind = record.get("record")
     if not isinstance(kind, str):
         raise DataError(f'{spot} has no "record" that says what it is')
@@ -316,7 +316,7 @@ def _is_about(record: Record, pair: tuple[str, str]) -> bool:
     """Whether a record says something about a pair of variables, or about one and a third."""
     kind = record["record"]
     if kind == "test":
-        # Of other pairs it matters whether they were tested: they may be the ends of a triple.
+        # For other pairs it matters whether they were tested: they may be the ends of a triple.
         return record["x"] in pair or record["y"] in pair
     if kind == "triple":
         return {*pair} <= {record["x"], record["k"], record["y"]}

@@ -66,7 +66,7 @@ def load_xmlbif(text: str, where: str) -> BayesNet:
     import xml.etree.ElementTree as ET
 
     try:
-        # Without its declaration the text is what the declaration said.
+        # Without its declaration, as the text has been decoded already.
         root = ET.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))
     except (ET.ParseError, ValueError) as error:
         raise GraphError(f"{where}: cannot be read as XML: {error}") from None

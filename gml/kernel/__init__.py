@@ -1,4 +1,4 @@
-"""The loops: compiled where a compiler was at hand, the reference in Python otherwise.
+"""The loops: compiled where there was a compiler, otherwise the reference in Python.
 
 `GML_KERNEL` chooses by hand: `reference`, or the vector instructions `portable`, `avx2`, `avx512`.
 """

@@ -262,7 +262,7 @@ cdef _take_column(csv_column *column, size_t n_rows):
 
 
 def read_csv(source, bytes start, first_line, list columns, dialect):
-    """Read the records behind the header; see gml.kernel.layout for the types."""
+    """Read the records after the header; see gml.kernel.layout for the types."""
     cdef csv_reader *reader = csv_new(
         len(columns), ord(dialect.delimiter), ord(dialect.decimal), first_line,
         dialect.field_limit, dialect.record_limit)
@@ -356,7 +356,7 @@ cdef enum:
     MOST_PAIR_LEVELS = 4096
 
 cdef class CodedData:
-    """Coded columns in the form that the counting kernels want.
+    """Coded columns in the form that the counting kernels need.
 
     `columns` are contiguous uint8 or uint16 arrays whose all-ones code means missing, `n_levels` at
     least 1 each. Columns of at most `mask_levels` levels get bit masks, unless rows are weighted.
@@ -539,7 +539,7 @@ cdef class CodedData:
 
 
     def family_values(self, const int32_t[::1] members, const int64_t[::1] starts, rule):
-        """One value a family members[starts[k]:starts[k+1]] = *parents, child; see FamilyRule.
+        """One value per family members[starts[k]:starts[k+1]] = *parents, child; see FamilyRule.
 
         NaN for a child of over DENSE_CELLS levels, or a table of over 2**63 cells.
         """
@@ -547,7 +547,7 @@ cdef class CodedData:
 
     def family_ceilings(self, const int32_t[::1] members, const int64_t[::1] starts, rule,
                         double cell_prior):
-        """Values and ceilings, were every cell a stratum; as family_values."""
+        """Values and ceilings, as if every cell were a stratum; see family_values."""
         cdef family_rule c_rule = _family_rule(rule)
         c_rule.with_ceiling = 1
         c_rule.ceiling_prior = cell_prior
@@ -587,7 +587,7 @@ def family_value(const int64_t[:, ::1] table, double cells, rule):
 
 
 def family_ceiling(const int64_t[:, ::1] table, double cells, rule, double cell_prior):
-    """The same with its ceiling, were every cell a stratum."""
+    """The same with its ceiling, as if every cell were a stratum."""
     cdef family_rule c_rule = _family_rule(rule)
     c_rule.with_ceiling = 1
     c_rule.ceiling_prior = cell_prior
@@ -604,7 +604,7 @@ cdef object _worth_of_table(const int64_t[:, ::1] table, double cells, family_ru
 
 
 def log_regret(double n, double levels):
-    """ln of the normaliser of the NML distribution of n rows over so many levels."""
+    """ln of the normaliser of the NML distribution of n rows over this many levels."""
     cdef double value
     with nogil:
         value = c_log_regret(n, levels)

@@ -34,7 +34,7 @@ Bits = NDArray[np.uint64]
 
 
 class CodedData(Protocol):
-    """Coded columns in the form that the counting kernels want."""
+    """Coded columns in the form that the counting kernels need."""
 
     def count(self, members: Positions) -> Integers:
         """Joint table of the columns `members`, flat, the last column fastest."""
@@ -54,7 +54,7 @@ class CodedData(Protocol):
     def family_ceilings(
         self, members: Positions, starts: Integers, rule: FamilyRule, cell_prior: float
     ) -> FamilyWorths:
-        """The same with their ceilings, were every cell a stratum."""
+        """The same with their ceilings, as if every cell were a stratum."""
 
 
 class ConditioningSets(Protocol):
@@ -87,7 +87,7 @@ class Elimination(Protocol):
 
     @property
     def work(self) -> Numbers:
-        """The tables of the steps, on end."""
+        """The tables of the steps, end to end."""
 
     def eliminate(self, tables: Numbers, bases: Integers) -> float:
         """Multiply and eliminate; ln of the product of all factors, -inf when that is 0."""

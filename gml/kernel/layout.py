@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLOCK_BYTES = 1 << 20
-"""Bytes asked of a source at a time."""
+"""Bytes requested from a source at a time."""
 
 DENSE_CELLS = 1 << 16
-"""Largest table counted with one cell per possible configuration without a further thought."""
+"""The largest table that is always counted with one cell per possible configuration."""
 
 # What a column of a CSV file becomes (csv_reader.h).
 SKIP, CODES8, CODES16, NUMBERS, OVERFLOW = range(5)
@@ -35,44 +35,44 @@ TOO_MANY_ROWS = 10
 CELL_BYTES = {SKIP: 0, CODES8: 1, CODES16: 2, NUMBERS: 8, OVERFLOW: 0}
 
 
-# What a family is worth (families.h), and whom the count of a prior is for.
+# The values of families (families.h), and what the count of a prior is for.
 LIKELIHOOD, DIRICHLET, REGRET, JOINT = range(4)
 OF_CELL, OF_TABLE, OF_SEEN = range(3)
 
 
 class FamilyRule(NamedTuple):
-    """A decomposable score: what a child is worth given its parents.
+    """A decomposable score: the value of a child given its parents.
 
     LIKELIHOOD is Σ n ln(n/nⱼ); DIRICHLET the logarithm of the marginal likelihood under a symmetric
     Dirichlet prior, whose count is for each cell, for all cells of the table, or for those of the
-    configurations of the parents that rows have; REGRET is Σ ln C(nⱼ, r) of the NML distribution.
-    JOINT is DIRICHLET for all columns of the family taken as one variable, with the levels of it
-    that rows have for a ceiling; no value may be missing.
+    configurations of the parents that occur; REGRET is Σ ln C(nⱼ, r) of the NML distribution.
+    JOINT is DIRICHLET for all columns of the family taken as one variable, with its number of
+    observed levels as the ceiling; no value may be missing.
     """
 
     kind: int
     share: int = OF_CELL
     prior: float = 0.0
     unit: float = 1.0
-    """What one of the counts stands for."""
+    """How many rows a count of 1 stands for."""
 
 
 class FamilyWorth(NamedTuple):
-    """What a family is worth, and what it would be worth were every cell a stratum of its own."""
+    """The value of a family, and what it would be if every cell were a stratum of its own."""
 
     value: float
     ceiling: float
 
 
 class FamilyWorths(NamedTuple):
-    """What many families are worth, and what each would be were every cell a stratum."""
+    """The values of many families, and what each would be if every cell were a stratum."""
 
     values: NDArray[np.float64]
     ceilings: NDArray[np.float64]
 
 
 class RowGroups(NamedTuple):
-    """Which of the distinct rows each row is, numbered as they first appear, and where that is."""
+    """The number of the distinct row that each row is, by first appearance, and where that is."""
 
     of_row: NDArray[np.int32]
     firsts: NDArray[np.int64]
@@ -90,9 +90,9 @@ STEP_SUM, STEP_MAX, STEP_KEEP = range(3)
 
 
 NEVER = np.iinfo(np.int64).min
-"""The score, in units, of what cannot be (subsets.h)."""
+"""The score, in units, of an impossible set (subsets.h)."""
 
-# How a search of orders goes on (order_search.h).
+# How a search over orders continues (order_search.h).
 SEARCH_MORE, SEARCH_DONE, SEARCH_FULL = range(3)
 
 NO_BOUND = (1 << 64) - 1
@@ -106,7 +106,7 @@ class Source(Protocol):
     """Where bytes come from: a file, a pipe, a decompressor."""
 
     size: int | None
-    """How many bytes there are in all, if that is known; a hint."""
+    """The total number of bytes, if that is known; a hint."""
 
     def readinto(self, buffer: memoryview, /) -> int:
         """Fill the buffer as far as possible; 0 at the end."""
@@ -156,7 +156,7 @@ class CsvResult(NamedTuple):
     n_rows: int
     columns: list[CsvColumn]
     n_lines: int
-    """Physical lines behind the header; as many as rows iff each row has a line to itself."""
+    """Physical lines after the header; as many as rows iff each row is on a line of its own."""
 
 
 class CsvProblem(Exception):

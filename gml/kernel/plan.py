@@ -1,9 +1,9 @@
 """Plans of ancestral sampling: which column is drawn given which others, and in what order.
 
-A plan knows nothing of networks: its steps may be the tables of a Bayesian network, or those of its
-posterior given evidence, whose parents are others. The cell of a row and a column is drawn from 64
-random bits that are a function of the row and the column's key alone, so any rows can be drawn
-anywhere and are the same.
+A plan knows nothing about networks: its steps may be the tables of a Bayesian network, or those of
+its posterior given evidence, which has other parents. The cell of a row and a column is drawn from
+64 random bits that depend only on the row and the column's key, so any rows can be drawn anywhere
+and are the same.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ CERTAIN = 1 << 63
 class TableStep:
     """Draw a level of `target` given the levels of `parents`.
 
-    `table` has a row for each configuration of the parents, the last one fastest, and a column for
-    each level. A row of zeros stands for a configuration that never comes up.
+    `table` has one row per configuration of the parents, the last one varying fastest, and one
+    column per level. A row of zeros stands for a configuration that never occurs.
     """
 
     target: int
@@ -46,7 +46,7 @@ class GaussianStep:
 class TablePlan:
     """Steps that fill columns of codes; `fixed` has the codes of the columns that were observed.
 
-    `keys` has a row of two 64-bit numbers for each column.
+    `keys` has one row of two 64-bit numbers per column.
     """
 
     n_levels: tuple[int, ...]
@@ -101,7 +101,7 @@ def threshold(probability: float) -> int:
 
 
 def thresholds(table: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return for each row of a table where its levels end, the last level aside.
+    """Return, for each row of a table, where its levels end, except the last level.
 
     Adding a 0 changes no sum, so that a level of probability 0 ends where it begins and is never
     drawn; the last level above 0 ends at exactly 2⁶³, whatever rounding did to the sum.

@@ -1,4 +1,4 @@
-"""Work on several threads that ends when nobody waits for it any more.
+"""Work on several threads that ends when nobody is waiting for it any more.
 
 Whoever asks waits in a way that a signal can interrupt. Whatever ends the waiting (an interrupt, an
 error of one piece of work, a consumer that has enough) drops the work that has not begun and sets
@@ -18,7 +18,7 @@ from gml import kernel, stopping
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-# Kernels look at the flag every few milliseconds; what does not look is not waited for.
+# Kernels look at the flag every few milliseconds; threads that do not are not waited for.
 _PATIENCE_SECONDS = 0.3
 _LOOK_SECONDS = 0.1
 _AHEAD = 4
@@ -36,8 +36,8 @@ def in_order(
 ) -> Iterator[Result]:
     """Yield work(item) for each item, in order, several at a time.
 
-    Items are taken as they are needed: at most `ahead`, four for each thread, are at work or done
-    while one is looked at. With one thread, or one item, nothing runs elsewhere.
+    Items are taken as they are needed: at most `ahead` (by default four per thread) are in progress
+    or done while one is looked at. With one thread, or one item, nothing runs elsewhere.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def in_order(
     pool = ThreadPoolExecutor(threads, initializer=_obey, initargs=(flag,))
     try:
         for item in chain(first, left):
-            # A copy for each: what limits the run limits its threads.
+            # One copy per thread: what limits the run limits its threads.
             waiting.append(pool.submit(copy_context().run, work, item))
             if len(waiting) > most:
                 result = _result(waiting[0])

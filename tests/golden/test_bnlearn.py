@@ -92,7 +92,7 @@ PC_TESTS = {
 )
 def test_pc_skeleton(case):
     statistic, df = RULES[case["test"]]
-    # bnlearn takes p = 1 for adjusted tests with fewer than five rows a cell.
+    # bnlearn takes p = 1 for adjusted tests with fewer than five rows per cell.
     least = 5 if case["test"].endswith("adf") else 0
     test = TESTS[statistic](golden_counter(case["data"]), df=df, min_per_cell=least)
     found = pc(test, alpha=case["alpha"], on_insufficient="drop")

@@ -97,7 +97,7 @@ def test_no_alarm_for_a_learned_graph_with_its_baseline():
 
 
 def test_p_values_of_sparse_rows_are_not_too_small():
-    """A few rows a level, where χ² would say 0.05 one time in ten.
+    """A few rows per level, where χ² would say 0.05 one time in ten.
 
     With a level this low they are not settled because they decide, but because they are sparse.
     """

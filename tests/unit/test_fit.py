@@ -159,7 +159,7 @@ def test_one_level_is_certain():
 def test_interval_coverage(method):
     """95 % intervals of an alarm-like table hold the truth about 95 times in a hundred.
 
-    For p from 0.02 to 0.9 and 10 to 200 rows a configuration, 4000 tables each way: equal-tailed
+    For p from 0.02 to 0.9 and 10 to 200 rows per configuration, 4000 tables each way: equal-tailed
     Jeffreys intervals cover between 0.91 and 0.985 for a single p (Brown, Cai & DasGupta 2001),
     and within 0.94 to 0.965 on average over these.
     """

@@ -223,7 +223,7 @@ C = "probability ( c | a ) {"
         (bad_bif(C + "\n (x) 0.1 0.9;\n (y) 1 0 0; }"), "line 6: 2 numbers in the table of 'c'"),
         (bad_bif(C + " (x) 0.1 0.2 0.8; (y) 1 0 0; }"), "adds up to 1.1, not 1 (a=x)"),
         (bad_bif(C + " (x) -0.1 0.3 0.8; (y) 1 0 0; }"), "-0.1 in the table of 'c'"),
-        (bad_bif(C + " (x) nan 0 1; (y) 1 0 0; }"), "is no probability (a=x)"),
+        (bad_bif(C + " (x) nan 0 1; (y) 1 0 0; }"), "is not a probability (a=x)"),
         (bad_bif(C + " (x) 1 0 0; (x) 1 0 0; }"), "row 'x' twice"),
         (bad_bif(C + " (q) 1 0 0; (y) 1 0 0; }"), "'q' is not a level of 'a'"),
         (bad_bif(C + " (x, y) 1 0 0; }"), "not one level for each"),

@@ -13,7 +13,7 @@ from gml.model.answer import Answer, log10
 
 
 def _facts(answer: Answer) -> dict[str, Any]:
-    """What is known beside the rows."""
+    """What is known besides the rows."""
     what = "density" if answer.is_density else "probability"
     found: dict[str, Any] = {
         "evidence": dict(answer.evidence),

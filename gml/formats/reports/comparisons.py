@@ -18,7 +18,7 @@ _SHOWN_NODES = 8
 
 @dataclass(frozen=True)
 class ComparedPair:
-    """The files of the reference and of another graph, what they were compared as, and the result.
+    """The files of the reference and of another graph, how they were compared, and the result.
 
     `kl` is None unless both are models whose divergence could be computed.
     """

@@ -1,4 +1,4 @@
-"""The report of `gml profile`: a schema as JSON, or a row for each column."""
+"""The report of `gml profile`: a schema as JSON, or one row per column."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _as_object(column: ColumnProfile) -> dict[str, Any]:
 
 
 def _shortest(cut: float) -> int | float:
-    """A whole number as such; not −0, whose sign is in the name of its interval."""
+    """Return a whole number as an int, except −0, whose sign is in the name of its interval."""
     whole = cut.is_integer() and abs(cut) < 2**53 and str(cut) != "-0.0"
     return int(cut) if whole else cut
 

@@ -1,7 +1,7 @@
 """A report is a list of rows with the same keys; each format is one function.
 
-Rows may be very many, so a report is written piece by piece, and what comes after all of them (the
-widths of columns, a hash) goes through them twice.
+There may be very many rows, so a report is written piece by piece, and what depends on all of them
+(the widths of columns, a hash) takes a second pass.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LINE_END = "\r\n"
 
 
 class Rows(Protocol):
-    """Rows that can be gone through more than once: a list, or what makes them on the way."""
+    """Rows that can be gone through more than once: a list, or what makes them each time."""
 
     def __len__(self) -> int: ...
 
@@ -34,7 +34,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class MadeAnew:
-    """So many rows, made again each time they are gone through."""
+    """A number of rows, made again each time they are gone through."""
 
     number: int
     each: Callable[[], Iterator[Row]]
@@ -47,7 +47,7 @@ class MadeAnew:
 
 
 def as_jsonl(rows: Rows) -> str:
-    """One object a line."""
+    """One object per line."""
     return "".join(_jsonl(rows))
 
 

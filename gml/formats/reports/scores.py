@@ -41,7 +41,7 @@ def _whole(number: float) -> int | float:
 
 
 def rows_of_graphs(graphs: Sequence[ScoredGraph], n: float) -> list[dict[str, Any]]:
-    """A row for each graph, or for each node and the graph as a whole."""
+    """One row per graph, or one per node and one for the graph as a whole."""
     rows: list[dict[str, Any]] = []
     for scored in graphs:
         row: dict[str, Any] = {"graph": scored.graph}

@@ -1,4 +1,4 @@
-"""What a report says of one independence test."""
+"""What a report says about one independence test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def probability(log_p: float | None) -> float | None:
 
 
 def log10(log_p: float | None) -> float | None:
-    """The decimal logarithm, null for that of 0."""
+    """The decimal logarithm; null for 0."""
     return None if log_p is None else _finite(log_p / math.log(10) + 0.0)
 
 

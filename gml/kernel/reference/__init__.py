@@ -1,4 +1,4 @@
-"""The kernel in Python and NumPy: oracle of the tests, and what runs without a compiler."""
+"""The kernel in Python and NumPy: the oracle of the tests, and what runs without a compiler."""
 
 from gml.kernel.reference.conditioning import ConditioningSets
 from gml.kernel.reference.counting import CodedData, exact_dot, group_rows, recode

@@ -73,7 +73,7 @@ class CodedData:
     def family_values(
         self, members: NDArray[np.int32], starts: NDArray[np.int64], rule: FamilyRule
     ) -> NDArray[np.float64]:
-        """One value a family members[starts[k]:starts[k+1]] = *parents, child; see FamilyRule.
+        """One value per family members[starts[k]:starts[k+1]] = *parents, child; see FamilyRule.
 
         NaN for a child of over DENSE_CELLS levels, or a table of over 2**63 cells.
         """
@@ -86,7 +86,7 @@ class CodedData:
         rule: FamilyRule,
         cell_prior: float,
     ) -> FamilyWorths:
-        """Values and ceilings, were every cell a stratum; as family_values."""
+        """Values and ceilings, as if every cell were a stratum; see family_values."""
         worths = FamilyWorths(*np.full((2, len(starts) - 1), np.nan))
         for k in range(len(starts) - 1):
             check_stopped()
@@ -127,7 +127,7 @@ class CodedData:
     def _seen_cells(
         self, members: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Cells that rows have, ascending, and the rows in each."""
+        """Non-empty cells, ascending, and the number of rows in each."""
         index, weights = self._cells(members)
         cells, inverse = np.unique(index, return_inverse=True)
         counts = np.zeros(len(cells), dtype=np.int64)
@@ -138,7 +138,7 @@ class CodedData:
 def _strata(
     cells: NDArray[np.int64], counts: NDArray[np.int64], x_levels: int, y_levels: int
 ) -> Iterator[NDArray[np.int64]]:
-    """Table of each stratum that rows have."""
+    """The table of each stratum that occurs."""
     of_stratum = cells // (x_levels * y_levels)
     strata, starts = np.unique(of_stratum, return_index=True)
     for stratum, start, end in zip(strata, starts, [*starts[1:], len(cells)], strict=False):

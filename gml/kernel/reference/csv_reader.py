@@ -157,7 +157,7 @@ class _Column:
 def read_csv(
     source: Source, start: bytes, first_line: int, columns: list[ColumnSpec], dialect: CsvDialect
 ) -> CsvResult:
-    """Read the records behind the header; see gml.kernel.layout for the types."""
+    """Read the records after the header; see gml.kernel.layout for the types."""
     lines = _Lines(source, start, first_line)
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(iter(lines), delimiter=dialect.delimiter)
@@ -166,7 +166,7 @@ def read_csv(
     line, characters = first_line, 0
     for record in reader:
         if record:
-            # Outside quotes no record asks for a line beyond its own.
+            # Outside quotes no record needs a line beyond its own.
             _store_record(record, read, dialect, line, lines.ended)
             if lines.characters - characters > dialect.record_limit:
                 raise CsvProblem(RECORD_TOO_LONG, line, 0, 0, b"")

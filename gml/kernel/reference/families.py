@@ -24,7 +24,7 @@ _LARGE = 2.0**600
 
 
 def log_regret(n: float, levels: float) -> float:
-    """ln of the normaliser of the NML distribution of n rows over so many levels."""
+    """ln of the normaliser of the NML distribution of n rows over this many levels."""
     total = term = 1.0
     scale = 0.0
     k = 0.0
@@ -62,7 +62,7 @@ def family_value(table: NDArray[np.int64], cells: float, rule: FamilyRule) -> fl
 def family_ceiling(
     table: NDArray[np.int64], cells: float, rule: FamilyRule, cell_prior: float
 ) -> FamilyWorth:
-    """The same with its ceiling, were every cell a stratum; −ln r each without a prior."""
+    """The same with its ceiling, as if every cell were a stratum; −ln r each without a prior."""
     value = family_value(table, cells, rule)
     counts, r = table[table > 0], table.shape[1]
     if rule.kind == JOINT:
@@ -122,5 +122,5 @@ def _joint(counts: NDArray[np.int64], q: float, rule: FamilyRule) -> float:
 
 
 def _rest(n: float, a: float) -> float:
-    """What ln Γ(n+a) − ln Γ(a) has beside z ln z − z, z = n + a."""
+    """What ln Γ(n+a) − ln Γ(a) has besides z ln z − z, z = n + a."""
     return stirling_error(n + a) - stirling_error(a) - 0.5 * math.log1p(n / a)

@@ -44,7 +44,7 @@ def losses_to_go(
 
 
 class _Lists:
-    """For each variable its sets of parents, the best first, and what they lose against it."""
+    """For each variable, its sets of parents, the best first, and what each loses against that."""
 
     def __init__(self, masks: Sets, units: Units, starts: NDArray[np.int64]) -> None:
         self.m = len(starts) - 1
@@ -58,11 +58,11 @@ class _Lists:
         ]
 
     def loss(self, x: int, before: int) -> int:
-        """What x loses behind some variables."""
+        """What x loses if it comes after these variables."""
         return next((loss for mask, loss in self.of[x] if not mask & ~before), SEARCH_FAR)
 
     def with_free_ones(self, placed: int) -> int:
-        """The set with all that lose nothing behind it, and behind these."""
+        """The set with all variables that lose nothing after it, and after these."""
         while True:
             free = [
                 x for x in _members(self.everything & ~placed) if not self.of[x][0][0] & ~placed
@@ -88,7 +88,7 @@ def improve_order(
 
 
 def _move_one(lists: _Lists, order: list[int], place: int) -> bool:
-    """The variable at a place goes where it gains most; whether it does."""
+    """Move the variable at a place to where it gains most, and return whether it moved."""
     x = order[place]
     before = sum(1 << y for y in order[:place])
     own = lists.loss(x, before)
@@ -177,7 +177,7 @@ class OrderSearch:
         return found[::-1]
 
     def _at_least(self, rest: int) -> int:
-        """What those that are left lose at least."""
+        """The least that the remaining variables lose."""
         parts = [int(to_go[rest >> first & inside]) for first, inside, to_go in self._groups]
         return NO_BOUND if NO_BOUND in parts else sum(parts)
 
@@ -223,7 +223,7 @@ class OrderSearch:
 
 
 def _source_component(wanted: dict[int, int], rest: int) -> int:
-    """A strongly connected component of those left that wants nothing of the others."""
+    """A strongly connected component of those left that wants nothing from the others."""
     x = next(_members(rest))
     component = _ancestors(wanted, x)
     others = component & ~(1 << x)

@@ -1,4 +1,4 @@
-"""Random bits that are a function of a key and a counter alone.
+"""Random bits that depend only on a key and a counter.
 
 The finaliser of SplitMix64 (Steele, Lea & Flood 2014), applied twice.
 """
@@ -20,11 +20,11 @@ def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def random_bits(
     key: Sequence[int] | NDArray[np.uint64], counters: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
-    """64 bits for each counter."""
+    """64 bits per counter."""
     z = _mix(counters * np.uint64(0x9E3779B97F4A7C15) + np.uint64(key[0]))
     return _mix(z ^ np.uint64(key[1]))
 
 
 def random_uniform(key: Sequence[int], counters: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """A number of [0, 1) for each counter."""
+    """A number in [0, 1) per counter."""
     return (random_bits(key, counters) >> np.uint64(11)).astype(np.float64) * 2.0**-53

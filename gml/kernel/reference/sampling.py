@@ -1,4 +1,4 @@
-"""Ancestral sampling, a column at a time over all rows that are asked for.
+"""Ancestral sampling, one column at a time over all the rows asked for.
 
 A level is found by bisection among the integer thresholds of its row; a normal error is the
 quantile of a uniform number (Wichura 1988, algorithm AS 241, relative error about 10⁻¹⁶). The

@@ -105,14 +105,14 @@ def _x2_variance(n: int, rows: NDArray[np.int64], columns: NDArray[np.int64]) ->
 
 
 def _stirling_rest(n: int, a: float) -> float:
-    """What ln Γ(n+a) − ln Γ(a) has beside z ln z − z, z = n + a."""
+    """What ln Γ(n+a) − ln Γ(a) has besides z ln z − z, z = n + a."""
     if n == 0:
         return 0.0
     return stirling_error(n + a) - stirling_error(a) - 0.5 * math.log1p(n / a)
 
 
 def log_bayes_factor(table: NDArray[np.int64], alpha: float) -> float:
-    """ln of BDeu(x | y, Z) over BDeu(x | Z) with prior count `alpha` a cell; seen levels only.
+    """ln of BDeu(x | y, Z) over BDeu(x | Z) with prior count `alpha` per cell; seen levels only.
 
     With z = n + prior count, the parts z ln z of ln Γ(z_xy) + ln Γ(z) − ln Γ(z_x) − ln Γ(z_y) add
     up to half the G of the table of z, and the parts z cancel: nothing of the size n ln n is

@@ -13,9 +13,9 @@ Units = NDArray[np.int64]
 
 
 def grow_sets(sets: Sets, best: Units, candidates: int, room: int) -> GrownSets:
-    """Sets of one more member, all of whose subsets of this size are there, and the best of these.
+    """Sets of one more member all of whose subsets of this size exist, and the best of these.
 
-    `room` is an upper limit of how many there are.
+    `room` is an upper limit on their number.
     """
     bits = [1 << j for j in range(64) if candidates >> j & 1]
     pairs = [

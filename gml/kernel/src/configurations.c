@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below, popcounts are faster. Columns of two bytes a cell are left to others. */
+/* Below this, popcounts are faster. Columns of two bytes per cell are left to other ways. */
 #define FEWEST_COLUMNS 5
 #define FEWEST_CELLS 48
 /* The numbers of all rows together take at most 64 MB. */
 #define MOST_NUMBERS (UINT64_C(1) << 24)
-#define CELLS_A_ROW 2
+#define CELLS_PER_ROW 2
 /* Parents that are numbered in less time than it takes to sort the rows. */
 #define FEW_OF_SPARSE 4
 
@@ -43,7 +43,7 @@ int configurations_serve(const configurations *configs, const int32_t *set, size
         return 0;
     const size_t known = shared_columns(set, configs->parents,
                                         configs->depth < size - 2 ? configs->depth : size - 2);
-    const size_t few = cells > CELLS_A_ROW * (double)data->n_rows ? FEW_OF_SPARSE : 0;
+    const size_t few = cells > CELLS_PER_ROW * (double)data->n_rows ? FEW_OF_SPARSE : 0;
     if (known + few < size - 2 &&
         (next_size < size || shared_columns(set, next, size - 2) < size - 2))
         return 0;
@@ -53,7 +53,7 @@ int configurations_serve(const configurations *configs, const int32_t *set, size
     return 1;
 }
 
-/* Number the configurations of one parent more. Returns as configurations_reach does. */
+/* Number the configurations of one more parent. Returns as configurations_reach does. */
 static int refine(configurations *configs, int32_t parent, uint64_t most)
 {
     const uint8_t *codes = configs->data->columns[parent].codes;
@@ -95,7 +95,7 @@ static int refine(configurations *configs, int32_t parent, uint64_t most)
     return 1;
 }
 
-/* Whether the last parent of the family is numbered, too. */
+/* Whether the last parent of the family is numbered too. */
 static int has_all(const configurations *configs, size_t size)
 {
     return configs->depth == size - 1;
@@ -119,7 +119,7 @@ int configurations_reach(configurations *configs, const int32_t *set, size_t siz
     /* The last parent is different in the next family: it is numbered only where that makes the table
        much smaller. */
     if (done == 1 && !has_all(configs, size) &&
-        configurations_cells(configs, set, size) > CELLS_A_ROW * configs->data->n_rows)
+        configurations_cells(configs, set, size) > CELLS_PER_ROW * configs->data->n_rows)
         done = refine(configs, set[size - 2], most);
     return done == 1 && configurations_cells(configs, set, size) > most ? -1 : done;
 }

@@ -11,7 +11,7 @@ typedef struct {
     const coded_data *data;
     size_t depth; /* parents that the numbers are kept for, one after the other */
     int32_t parents[MOST_PARENTS];
-    uint32_t seen[MOST_PARENTS];   /* configurations that rows have */
+    uint32_t seen[MOST_PARENTS];   /* configurations that occur in rows */
     uint32_t *of_row[MOST_PARENTS]; /* numbers of these in lexicographic order */
     uint32_t *lookup;
     size_t lookup_room;

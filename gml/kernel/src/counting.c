@@ -291,7 +291,7 @@ static void split_any(const coded_data *data, const int32_t *set, size_t size, u
     }
 }
 
-/* Nanoseconds by masks; more than any other way where they are of no use. */
+/* Nanoseconds by masks; more than any other way where masks are useless. */
 static double mask_cost(const coded_data *data, const int32_t *set, size_t size, uint64_t cells)
 {
     if (size < 2 || cells > MOST_MASK_CELLS || !all_have_masks(data, set, size))

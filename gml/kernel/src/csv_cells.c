@@ -6,7 +6,7 @@
 #include "number.h"
 #include "utf8.h"
 
-/* Spellings of "missing" that differ in outer spaces only are unlimited: remember a few. */
+/* Spellings of "missing" that differ only in outer spaces are unlimited: remember a few. */
 #define MAX_NA_SPELLINGS 64
 
 csv_reader *csv_new(size_t n_columns, unsigned char delimiter, unsigned char decimal,

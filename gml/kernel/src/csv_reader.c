@@ -9,7 +9,7 @@
 /* The functions that look at characters are compiled as one loop, once for each kind of vector
    instructions: what they share stays in registers. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-/* Quotes off the straight path: without this, fields without them take a tenth longer. */
+/* Keeps quotes off the straight path: without this, fields without quotes take a tenth longer. */
 #define RARELY(condition) __builtin_expect(condition, 0)
 
 static int scratch_append(csv_reader *reader, const unsigned char *text, size_t length)
@@ -51,7 +51,7 @@ static int read_quoted(csv_reader *reader, const unsigned char *open, const unsi
     for (;;) {
         close = from < end ? memchr(from, '"', (size_t)(end - from)) : NULL;
         if (close == NULL) {
-            /* Every doubled quote halves: past twice the limit the text is over it for sure. */
+            /* Every doubled quote halves: past twice the limit, the text is certainly over it. */
             if ((size_t)(end - open) > 2 * reader->field_limit + 2)
                 return csv_fail(reader, CSV_FIELD_TOO_LONG, j, NULL, 0), QUOTED_FAILED;
             if (!final)
@@ -256,7 +256,7 @@ static ALWAYS_INLINE enum step take_mark(csv_reader *reader, scan *s)
         s->line_in_quotes |= *at != s->delimiter;
         return STEP_DONE;
     } else if (field.length && *field.text == '"') {
-        /* Its quotes were no marks, as they are the first and the last of its characters. */
+        /* Its quotes were not marks, as they are its first and last characters. */
         field.text++;
         field.length -= 2;
         field.quoted = 1;
@@ -290,7 +290,7 @@ static ALWAYS_INLINE size_t end_data(csv_reader *reader, const unsigned char *bl
     return (size_t)(s.end - block);
 }
 
-/* What is left when a block has no marks any more. */
+/* What is left when a block has no more marks. */
 static ALWAYS_INLINE size_t end_block(csv_reader *reader, const unsigned char *block, scan s)
 {
     if (s.open != NULL) {

@@ -12,8 +12,8 @@
 
 enum csv_kind {
     CSV_SKIP = 0,     /* the column is not used */
-    CSV_CODES8 = 1,   /* one byte a cell, 255 = missing */
-    CSV_CODES16 = 2,  /* two bytes a cell, 65535 = missing */
+    CSV_CODES8 = 1,   /* one byte per cell, 255 = missing */
+    CSV_CODES16 = 2,  /* two bytes per cell, 65535 = missing */
     CSV_NUMBERS = 3,  /* float64, NaN = missing */
     CSV_OVERFLOW = 4, /* more distinct labels than allowed; cells were given up */
 };

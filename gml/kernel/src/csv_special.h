@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-/* Where in 64 bytes the characters are that mean something, one bit a byte. */
+/* Where in 64 bytes the characters are that mean something, one bit per byte. */
 typedef struct {
     uint64_t delimiters, line_ends, quotes;
 } special_bytes;

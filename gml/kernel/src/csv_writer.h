@@ -19,7 +19,7 @@ typedef struct {
     const void *codes; /* uint8_t if width is 1, uint16_t if 2 */
     int width;
     uint32_t n_levels;
-    const csv_field *fields; /* one a level, and one for any other code: missing */
+    const csv_field *fields; /* one per level, and one for any other code: missing */
 } csv_coded_column;
 
 /* Set a field to `size` bytes of text, which must stay where they are. */

@@ -41,7 +41,7 @@ static step step_at(const elimination *program, size_t s)
     return found;
 }
 
-/* Rows of a table: all its cells but for the last axis. */
+/* Rows of a table: its cells without the last axis. */
 static size_t rows_of(const step *of)
 {
     size_t rows = 1;
@@ -55,7 +55,7 @@ static size_t levels_of(const step *of)
     return of->n_axes == 0 ? 1 : (size_t)of->sizes[of->n_axes - 1];
 }
 
-/* Rows go by in stretches, so that the loop over them need not look whether to stop. */
+/* Rows go by in stretches, so that the loop over them need not check whether to stop. */
 static inline size_t stretch_end(size_t r, size_t rows)
 {
     return rows - r < STOP_STEPS ? rows : r + STOP_STEPS;

@@ -9,7 +9,7 @@
 #include "stop.h"
 #include "tail.h"
 
-/* Strata of few rows are most of those of large families: what their terms are is kept. */
+/* Most strata of large families have few rows: their terms are kept. */
 #define SMALL 32
 
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
     double lost; /* by rounding the sum of a joint */
 } family_sum;
 
-/* What ln Gamma(n + a) - ln Gamma(a) has beside z ln z - z, z = n + a (Stirling with its error). */
+/* What ln Gamma(n + a) - ln Gamma(a) has besides z ln z - z, z = n + a (Stirling with its error). */
 static double rest(double n, double a)
 {
     return n == 0 ? 0 : stirling_error(n + a) - stirling_error(a) - 0.5 * log1p(n / a);
@@ -101,7 +101,7 @@ static double marginal_likelihood(const int64_t *counts, size_t levels, double u
     return sum + empty * a * empty_term(n, r, a);
 }
 
-/* The same, bit for bit, of few rows that count 1 each. */
+/* The same, bit for bit, for few rows that count 1 each. */
 static double small_marginal_likelihood(const family_sum *family, const int64_t *counts,
                                         int64_t total)
 {
@@ -170,7 +170,7 @@ static void forget_all(small_terms *small)
     forget(&small->likelihood[0][0], SMALL * SMALL);
 }
 
-/* Make what is kept that of a family. */
+/* Keep the terms of this family from now on. */
 static void keep_for(small_terms *small, double prior, double levels)
 {
     if (small->prior == prior && small->levels == levels)
@@ -183,7 +183,7 @@ static void keep_for(small_terms *small, double prior, double levels)
     forget(&small->share[0][0], SMALL * SMALL);
 }
 
-/* Add the levels that rows have of a variable made of all columns; its prior is one of each cell. */
+/* Add the observed levels of a variable made of all columns; its prior is that of each cell. */
 static void add_levels(family_sum *family, const int64_t *counts)
 {
     const double n = family->rule->rows, a = family->cell_prior, q = family->cells;
@@ -206,7 +206,7 @@ static void add_levels(family_sum *family, const int64_t *counts)
     }
 }
 
-/* Add what the other levels of such a variable, and its total, are worth. */
+/* Add the terms of the other levels of such a variable, and of its total. */
 static void end_joint(family_sum *family)
 {
     const double n = family->rule->rows, a = family->cell_prior, q = family->cells;

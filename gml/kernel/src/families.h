@@ -11,14 +11,14 @@ enum {
     FAMILY_JOINT       /* as DIRICHLET, all columns being one variable; the ceiling counts its levels seen */
 };
 
-/* Whom the prior's count is for: a cell, all cells of the table, or the cells of the seen strata. */
+/* What the prior's count is for: a cell, all cells of the table, or the cells of the seen strata. */
 enum { PRIOR_OF_CELL, PRIOR_OF_TABLE, PRIOR_OF_SEEN };
 
 typedef struct {
     int kind;
     int share;
     double prior;
-    double unit; /* what one of the counts stands for */
+    double unit; /* how many rows a count of 1 stands for */
     int with_ceiling;
     double ceiling_prior;
     double rows; /* of a joint, in all; family_values and family_value know it */

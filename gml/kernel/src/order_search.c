@@ -72,7 +72,7 @@ static uint64_t loss_within(const parent_lists *lists, int x, uint64_t before)
     return SEARCH_FAR;
 }
 
-/* The variable at a place goes where it gains most; returns what is gained. */
+/* Move the variable at a place to where it gains most; returns the gain. */
 static uint64_t move_one(const parent_lists *lists, int32_t *order, int place)
 {
     const int x = order[place];
@@ -246,7 +246,7 @@ static int reach(order_search *search, uint64_t set, uint64_t f, uint32_t before
     uint32_t *slot = slot_with(search, set);
     if (*slot != 0) {
         search_state *state = state_at(search, *slot - 1);
-        /* What was expanded cannot be reached for less, as no step makes f smaller. */
+        /* An expanded state cannot be reached for less, as no step makes f smaller. */
         if (state->place != 0 && f < state->f) {
             state->f = f;
             state->before = before;
@@ -292,7 +292,7 @@ static uint64_t at_least(const order_search *search, uint64_t rest)
     return sum;
 }
 
-/* Variables whose best set is there may as well come next: they lose nothing. */
+/* Variables whose best set is available may as well come next: they lose nothing. */
 static uint64_t with_free_ones(const parent_lists *lists, uint64_t set)
 {
     uint64_t rest = ~set & all_of(lists->m), tried;
@@ -321,7 +321,7 @@ static uint64_t ancestors(const uint64_t *wanted, int x)
     return reached;
 }
 
-/* A strongly connected component of those left that wants nothing of the others. */
+/* A strongly connected component of the remaining ones that wants nothing from the others. */
 static uint64_t source_component(const uint64_t *wanted, uint64_t rest)
 {
     int x = __builtin_ctzll(rest);
@@ -350,7 +350,7 @@ static int expand(order_search *search, uint32_t i)
         const uint64_t others = so_far + at_least(search, rest ^ (more & -more));
         if (others >= search->bound)
             return SEARCH_MORE;
-        /* Sets that lose more than this are of no use, now or later. */
+        /* Sets that lose more than this are useless, now and later. */
         const uint64_t limit = search->bound - others;
         const int64_t first = lists->starts[x], end = lists->starts[x + 1];
         wanted[x] = 0;

@@ -1,4 +1,4 @@
-/* The best order of variables by A*, where sets of them are too many to look at each. */
+/* The best order of variables by A*, where there are too many sets of them to look at each. */
 #ifndef GML_ORDER_SEARCH_H
 #define GML_ORDER_SEARCH_H
 
@@ -49,8 +49,8 @@ typedef struct {
     int n_groups;          /* of neighbouring variables */
     const int32_t *sizes;  /* of the groups */
     const uint64_t *to_go; /* of each group, one behind the other */
-    uint64_t bound;        /* orders of this sum of losses or more are of no use */
-    uint64_t most;         /* how many states there is room for */
+    uint64_t bound;        /* orders of this sum of losses or more are useless */
+    uint64_t most;         /* the most states that there is room for */
 
     search_block **blocks;
     uint32_t *slots; /* a state, 1 added; 0 where it is free */

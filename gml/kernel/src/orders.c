@@ -5,7 +5,7 @@
 #include "random.h"
 #include "stop.h"
 
-/* exp of less is nothing beside 1. */
+/* exp of anything less vanishes beside 1. */
 #define NOTHING (-40.0)
 
 static inline double log_add(double a, double b)
@@ -25,7 +25,7 @@ void log_sum_sets(double *values, int m, int up)
                 for (uint64_t at = from; at < from + n; at++) {
                     double *to = values + at + (up ? 0 : bit);
                     const double other = values[at + (up ? bit : 0)];
-                    /* The difference of two infinities is none. */
+                    /* The difference of two infinities is undefined. */
                     if (other > -INFINITY)
                         *to = log_add(*to, other);
                 }

@@ -1,4 +1,4 @@
-/* Counting with bit masks: one bit a row, one mask a level. */
+/* Counting with bit masks: one bit per row, one mask per level. */
 #ifndef GML_POPCOUNT_H
 #define GML_POPCOUNT_H
 

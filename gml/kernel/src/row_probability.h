@@ -10,7 +10,7 @@ typedef struct {
     const int *widths;        /* bytes of a code, 1 or 2 */
     const uint32_t *sizes;    /* levels; a code that is not below is missing or unknown */
     size_t n_members;
-    const double *table;      /* logarithms, one for each configuration and level */
+    const double *table;      /* logarithms, one per configuration and level */
 } row_family;
 
 /* Sum over the families of the table's value for rows first .. last-1, to out[0 ..]; NaN for a row

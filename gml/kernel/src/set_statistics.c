@@ -39,7 +39,7 @@ static int reserve(cell_buffer *buffer, uint64_t cells)
     return buffer->cells != NULL;
 }
 
-/* Add the members of a set to the run; 0 when the joint table would become too large. */
+/* Add the members of a set to the run; 0 if the joint table would become too large. */
 static int join(const coded_data *data, joint_run *run, uint64_t most_cells, const int32_t *set,
                 size_t size)
 {

@@ -122,7 +122,7 @@ int statistics_begin(table_sums *sums, size_t rows, size_t columns)
     return 1;
 }
 
-/* The most frequent stratum by far: all four deviations are the same but for their sign. */
+/* By far the most frequent stratum: all four deviations are the same except for their sign. */
 static void add_two_by_two(table_sums *sums, const int64_t *stratum)
 {
     table_statistics *out = &sums->found;
@@ -273,7 +273,7 @@ int64_t seen_configurations(const int64_t *table, size_t strata, int64_t seen_st
     return product;
 }
 
-/* What ln Gamma(n + a) - ln Gamma(a) has beside z ln z - z, z = n + a (Stirling with its error). */
+/* What ln Gamma(n + a) - ln Gamma(a) has besides z ln z - z, z = n + a (Stirling with its error). */
 static double stirling_rest(int64_t n, double a)
 {
     if (n == 0)

@@ -1,4 +1,4 @@
-"""The report of `gml check`: one function from a `CheckReport` to text for each format."""
+"""The report of `gml check`: one function per format, from a `CheckReport` to text."""
 
 from __future__ import annotations
 

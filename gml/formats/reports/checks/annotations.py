@@ -1,7 +1,7 @@
 """The report as workflow commands of GitHub Actions, which it shows beside the changed files.
 
-GitHub keeps ten annotations of a kind for a step and drops the rest without a word, so at most ten
-are written, and the last says how many more there are: the summary of the step has them.
+GitHub keeps ten annotations of a kind per step and silently drops the rest, so at most ten are
+written, and the last says how many more there are: the summary of the step has them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _annotations(report: CheckReport) -> list[_Annotation]:
         level = "error" if check.status == FAIL else "warning"
         title = f"gml check: {check.family} {check.kind}"
         found.append(_Annotation(level, printable(title), message, check.line))
-    # Some rows are always the least likely; where all is well they call for nobody's attention.
+    # Some rows are always the least likely; if all is well, they need no attention.
     for row in report.unlikely if found else ():
         message = f"{place_of_row(row)}: {why_unlikely(row)}"
         found.append(_Annotation("notice", "gml check: unlikely row", message, row.line))

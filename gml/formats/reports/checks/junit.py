@@ -1,9 +1,9 @@
-"""The report as JUnit XML: a test case for each check, a test suite for each family.
+"""The report as JUnit XML: one test case per check, one test suite per family.
 
 It keeps to what both schemas in common use allow: that of Jenkins (junit-10.xsd) and the older one
-of Ant (JUnit.xsd by Windy Road). The latter demands a time stamp and a host name of every suite,
+of Ant (JUnit.xsd by Windy Road). The latter requires a time stamp and a host name for every suite,
 which a report that is the same for the same input cannot have: they are constants. It allows no
-output within a test case, so warnings stand in that of the suite.
+output within a test case, so warnings are in the output of the suite.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _attributes(values: dict[str, object]) -> str:
     return " ".join(f"{key}={_attribute(printable(str(value)))}" for key, value in values.items())
 
 
-# The standard library's own are in modules that cost more than all the rest to import.
+# Those of the standard library are in modules that cost more to import than all the rest.
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _IN_QUOTES = str.maketrans({'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 

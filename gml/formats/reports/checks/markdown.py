@@ -1,6 +1,6 @@
 """The report as a comment on a pull request, or the summary of a workflow step.
 
-GitHub refuses comments of more than 65536 characters, so every part has a share of that and says
+GitHub refuses comments of more than 65536 characters, so every part has its share of that and says
 what it left out.
 """
 

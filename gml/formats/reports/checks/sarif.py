@@ -1,8 +1,8 @@
 """The report as SARIF 2.1.0, the format that code scanning services read.
 
-A rule for each kind of check, a result for each check that fails, warns or was accepted before. All
-results are placed at the header of the data, which names the columns; so that services do not take
-them for one, each has a fingerprint of its own, made from the id of the check.
+There is one rule per kind of check, and one result per check that fails, warns or was accepted
+before. All results are placed at the header of the data, which names the columns; so that services
+do not take them for one, each has its own fingerprint, made from the id of the check.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _result(check: Check, rule_ids: list[str], data: str) -> dict[str, Any]:
         "level": _LEVELS[check.status],
         "message": {"text": sentence(check)},
         **({"locations": [where]} if where else {}),
-        # The first is what GitHub goes by; it would otherwise hash the line, the same for all.
+        # GitHub uses the first; otherwise it would hash the line, which is the same for all.
         "partialFingerprints": {
             "primaryLocationLineHash": f"{fingerprint}:1",
             "gmlCheck/v1": fingerprint,
@@ -153,7 +153,7 @@ def _location(data: str, line: int) -> dict[str, Any]:
     if data == "-":
         return {}
     path = Path(data)
-    # A current folder that was removed holds no data.
+    # A current folder that was removed contains no data.
     with contextlib.suppress(FileNotFoundError):
         if path.is_absolute() and path.is_relative_to(Path.cwd()):
             path = path.relative_to(Path.cwd())

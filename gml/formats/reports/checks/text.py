@@ -27,7 +27,7 @@ _SHOWN_ROWS = 20
 def as_text(report: CheckReport) -> str:
     """Return the report as lines of at most 100 characters, names permitting."""
     data, model = subjects(report)
-    # Whole, however long, for those who look for it with grep or head -1.
+    # In one piece, however long, for grep or head -1.
     lines = [f"{verdict(report)}  {verdict_sentence(report)}"]
     lines += _wrapped(f"      {data} against {model}")
     if settings := whose_settings(report):

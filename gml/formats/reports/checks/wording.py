@@ -1,4 +1,4 @@
-"""What all reports for people say alike: the verdict, the figures of a check, a row, a name.
+"""What all reports for people share: the verdict, the figures of a check, a row, a name.
 
 Names and labels may hold anything; `printable` makes text that every format can carry on one line.
 """
@@ -69,7 +69,7 @@ def subjects(report: CheckReport) -> tuple[str, str]:
 
 
 def whose_settings(report: CheckReport) -> str | None:
-    """Where settings of the run are from, if not from those who called it."""
+    """Where the settings of the run come from, if not from the caller."""
     return None if report.settings is None else f"settings from {printable(place(report.settings))}"
 
 
@@ -79,7 +79,7 @@ def sentence(check: Check) -> str:
 
 
 def p_shown(log_p: float | None) -> str:
-    """A p-value of three digits, from its logarithm if a float would take it for 0.
+    """A p-value of three digits, from its logarithm if it would be 0 as a float.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def numbers(check: Check) -> list[str]:
 
 
 def place_of_row(row: UnlikelyRow | Check) -> str:
-    """The line of a row, or its number where lines cannot be told."""
+    """The line of a row, or its number if lines are not known."""
     return f"row {row.row}" if row.line is None else f"line {row.line}"
 
 
