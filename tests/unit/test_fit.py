@@ -369,8 +369,8 @@ def test_tables_are_checked():
     for table, message in [
         ([[0.5, 0.5]], "is not 2 x 2"),
         ([[0.5, 0.5], [0.7, 0.2]], r"adds up to 0.9, not 1 \(x=b\)"),
-        ([[1.5, -0.5], [0.5, 0.5]], "no probability"),
-        ([[math.nan, 0.5], [0.5, 0.5]], "no probability"),
+        ([[1.5, -0.5], [0.5, 0.5]], "not a probability"),
+        ([[math.nan, 0.5], [0.5, 0.5]], "not a probability"),
     ]:
         with pytest.raises(GraphError, match=message):
             CPT(y, (x,), np.array(table))

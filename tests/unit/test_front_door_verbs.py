@@ -181,7 +181,12 @@ def test_a_baseline_of_another_model_is_noted(folder, tmp_path):
             "--min-effect': 5 is too large",
         ),
         ({"alpha": 1.0}, "`alpha` must be between", ["--alpha", "1"], "--alpha must be between"),
-        ({"min_effect": -1}, "`min_effect`: -1 is not", ["--min-effect", "-1"], "-1 is not"),
+        (
+            {"min_effect": -1},
+            "`min_effect`: the effect must be 0 or more, not -1",
+            ["--min-effect", "-1"],
+            "must be 0 or more, not -1",
+        ),
         (
             {"severity": {"fit": "loud"}},
             "`severity`: fit must be 'warn' or 'fail', not 'loud'",
