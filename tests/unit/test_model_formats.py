@@ -226,7 +226,7 @@ C = "probability ( c | a ) {"
         (bad_bif(C + " (x) nan 0 1; (y) 1 0 0; }"), "is not a probability (a=x)"),
         (bad_bif(C + " (x) 1 0 0; (x) 1 0 0; }"), "row 'x' twice"),
         (bad_bif(C + " (q) 1 0 0; (y) 1 0 0; }"), "'q' is not a level of 'a'"),
-        (bad_bif(C + " (x, y) 1 0 0; }"), "not one level for each"),
+        (bad_bif(C + " (x, y) 1 0 0; }"), "must have one level for each"),
         (bad_bif(C + " (x) 1 zero 0; (y) 1 0 0; }"), "'zero'"),
         (bad_bif("probability ( c | b ) { table 1 0 0; }"), "line 5: variable 'b' not found"),
         (bad_bif("probability ( c | c ) { table 1 0 0; }"), "'c' is twice"),
@@ -262,7 +262,7 @@ C = "probability ( c | a ) {"
         ('{"nodes": [{"id": "a", "levels": ["x", "y"], "cpt": [[1, 0]], "parents": ["b"]}]}', "parent 'b' not found"),
         ('{"nodes": [{"id": "a", "gaussian": {}}]}', '"coefficients"'),
         ('{"nodes": [{"id": "a", "levels": ["x"], "cpt": [[1]]}, {"id": "b", "levels": ["x"], "cpt": [[1]]}],'
-         ' "edges": [{"source": "a", "target": "b"}]}', '"edges" are not those'),
+         ' "edges": [{"source": "a", "target": "b"}]}', '"edges" do not agree with the "parents"'),
     ],
 )  # fmt: skip
 def test_malformed(text, message):
