@@ -69,6 +69,7 @@ def average(
     tiers: Tiers = (),
     max_seconds: float | None = None,
     threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Averaged:
     """Learn how certain each edge is: average many graphs instead of picking one.
@@ -99,6 +100,8 @@ def average(
         Stop after this time with what is ready; the result says so.
     threads
         Threads; all cores by default.
+    asked
+        What the provenance records as asked for; by default the keywords of the call.
     **options
         Options of the score or test, and how to read the data; see `gml.read`.
 
@@ -137,7 +140,7 @@ def average(
         )
     warn_of_contradictions(averaged.triples, "replicates" if by in BY_SAMPLES else "edges")
     return described(
-        averaged, counter, learned_by("average", counter, settings, known).also(**found)
+        averaged, counter, learned_by("average", counter, settings, known, asked).also(**found)
     )
 
 
@@ -159,6 +162,7 @@ def average_pc(
     tiers: Tiers = (),
     max_seconds: float | None = None,
     threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Averaged:
     """Average the graphs that PC learns from half-samples, as `gml pc --bootstrap` does.
@@ -180,7 +184,7 @@ def average_pc(
     )
     warn_of_contradictions(averaged.triples, "tests")
     return described(
-        averaged, counter, learned_by("pc", counter, settings.shown, known).also(**found)
+        averaged, counter, learned_by("pc", counter, settings.shown, known, asked).also(**found)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gml.errors import UsageError, parameter
@@ -25,6 +26,7 @@ def chowliu(
     df: str | None = None,
     class_: str | None = None,
     threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
     **reading: Any,
 ) -> ChowLiuResult:
     """Learn the maximum-likelihood tree (Chow & Liu 1968), a forest or a TAN model.
@@ -47,6 +49,8 @@ def chowliu(
         Learn a tree-augmented naive Bayes model for this column.
     threads
         Threads; all cores by default.
+    asked
+        What the provenance records as asked for; by default the keywords of the call.
     **reading
         How to read the data; see `gml.read`.
 
@@ -80,7 +84,7 @@ def chowliu(
     )
     learning = Provenance.of(
         "chowliu",
-        options={},
+        options=asked or {},
         rows=counter.n,
         pairs=result.n_pairs,
         total_mi=result.total_mi,

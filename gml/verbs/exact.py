@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,7 @@ def exact(
     tiers: Tiers = (),
     max_seconds: float | None = None,
     threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> OptimumFound:
     """Learn the DAG with the highest score, for certain.
@@ -88,6 +89,8 @@ def exact(
         Stop after this time with the best graph so far; the result says so.
     threads
         Threads; all cores by default.
+    asked
+        What the provenance records as asked for; by default the keywords of the call.
     **options
         Options of the score (`gml.SCORES[score].options`), and how to read the data; see
         `gml.read`.
@@ -107,6 +110,7 @@ def exact(
         max_parents=max_parents,
         max_seconds=max_seconds,
         threads=threads,
+        asked=asked,
         options=options,
     )
     chosen = request.chosen

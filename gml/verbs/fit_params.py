@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,7 @@ def fit_params(
     strict: bool = False,
     gaussian: bool = False,
     threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
     **reading: Any,
 ) -> BayesNet:
     """Fit the conditional probability tables of a graph.
@@ -55,6 +57,8 @@ def fit_params(
         Treat the columns as numbers: fit linear regressions.
     threads
         Threads; all cores by default.
+    asked
+        What the provenance records as asked for; by default the keywords of the call.
     **reading
         How to read the data; see `gml.read`.
 
@@ -101,7 +105,7 @@ def fit_params(
         )
     learning = Provenance.of(
         "fit-params",
-        options={},
+        options=asked or {},
         rows=rows_counted(counter),
         data=counter.digest,
     )

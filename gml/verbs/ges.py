@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gml.data.options import names_of
@@ -39,6 +39,7 @@ def ges(
     tiers: Tiers = (),
     max_seconds: float | None = None,
     threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
     trace: Trace | str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> SearchResult:
@@ -67,6 +68,8 @@ def ges(
         Threads; all cores by default.
     trace
         A CSV file for every step of the search; or a function, which gets them.
+    asked
+        What the provenance records as asked for; by default the keywords of the call.
     **options
         Options of the score (`gml.SCORES[score].options`), and how to read the data; see
         `gml.read`.
@@ -94,6 +97,7 @@ def ges(
         max_parents=max_parents,
         max_seconds=max_seconds,
         threads=threads,
+        asked=asked,
         options=options,
     )
     request.require_equivalent("ges")

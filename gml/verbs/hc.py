@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +42,7 @@ def hc(
     tiers: Tiers = (),
     max_seconds: float | None = None,
     threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
     trace: Trace | str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> SearchResult:
@@ -73,6 +75,8 @@ def hc(
         Threads; all cores by default.
     trace
         A CSV file for every step of the search; or a function, which gets them.
+    asked
+        What the provenance records as asked for; by default the keywords of the call.
     **options
         Options of the score (`gml.SCORES[score].options`), and how to read the data; see
         `gml.read`.
@@ -93,6 +97,7 @@ def hc(
         max_parents=max_parents,
         max_seconds=max_seconds,
         threads=threads,
+        asked=asked,
         options=options,
     )
     if cpdag:

@@ -44,6 +44,7 @@ def imap(
     tiers: Tiers = (),
     max_seconds: float | None = None,
     threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> ImapResult:
     """Learn the DAG for an order of the columns that can spare no edge.
@@ -67,6 +68,8 @@ def imap(
         Stop after this time with what is there; the result says so.
     threads
         Threads; all cores by default.
+    asked
+        What the provenance records as asked for; by default the keywords of the call.
     **options
         Options of the test or score, and how to read the data; see `gml.read`.
 
@@ -119,7 +122,9 @@ def imap(
     if not result.complete:
         found["complete"] = False
         reporter().warn(f"stopped by {parameter('max_seconds')}: edges may be missing, or too many")
-    return described(result, counter, learned_by("imap", counter, settings, told).also(**found))
+    return described(
+        result, counter, learned_by("imap", counter, settings, told, asked).also(**found)
+    )
 
 
 def _refuse_scores_options(edge_penalty: float | None, options: Mapping[str, Any]) -> None:

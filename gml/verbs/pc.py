@@ -89,6 +89,7 @@ def pc(
     tiers: Tiers = (),
     max_seconds: float | None = None,
     threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
     test_log: TestLog | str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> PcResult:
@@ -118,6 +119,8 @@ def pc(
         Threads; all cores by default.
     test_log
         A file for every test, which `gml.explain` reads; or a `TestLog`.
+    asked
+        What the provenance records as asked for; by default the keywords of the call.
     **options
         Options of the test (`gml.TESTS[test].options`), and how to read the data; see `gml.read`.
 
@@ -157,7 +160,7 @@ def pc(
         (names, settings.shown, known),
     )
     _report(result)
-    learning = learned_by("pc", counter, settings.shown, known).also(
+    learning = learned_by("pc", counter, settings.shown, known, asked).also(
         tests=sum(result.tests),
         tests_by_level=list(result.tests),
         collider_tests=result.collider_tests,

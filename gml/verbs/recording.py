@@ -1,7 +1,7 @@
 """What a result says about how it was made.
 
-A verb says what it did (`Provenance`); the keywords that it was called with are added here, as the
-command line adds the options that were given.
+A verb says what it did, and what it was asked for: the keywords of the call, or the options of the
+command line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from gml.counts.counter import Counter
 from gml.data.options import names_of
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
-from gml.model.bayesnet import BayesNet
 from gml.verbs.keywords import parameters_of
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 _Parameters = ParamSpec("_Parameters")
 # What changes nothing in the result, and what has an entry of its own.
 _NOT_RECORDED = {
-    *("threads", "test_log", "trace"),
+    *("threads", "test_log", "trace", "asked"),
     *("data", "graph", "knowledge", "start", "against", "levels"),
 }
 _NAMES = {"columns", "exclude", "na", "numeric", "order", "phases"}
@@ -37,20 +36,21 @@ class _Learned(Protocol):
     def graph(self) -> Graph: ...
 
 
-_Result = TypeVar("_Result", bound=_Learned)
+_Result = TypeVar("_Result")
+_Graphs = TypeVar("_Graphs", bound=_Learned)
 
 
 def records_keywords(
     function: Callable[_Parameters, _Result],
 ) -> Callable[_Parameters, _Result]:
-    """Put what was asked for into the provenance of the graphs or the model that is returned."""
+    """Tell a verb what it was `asked` for, unless the caller does; its provenance records that."""
     names = parameters_of(inspect.unwrap(function))
 
     @functools.wraps(function)
     def wrapper(*args: _Parameters.args, **keywords: _Parameters.kwargs) -> _Result:
-        result = function(*args, **keywords)
-        options = plain_keywords({**dict(zip(names, args, strict=False)), **keywords})
-        return with_provenance(result, lambda said: said.also(options=options) if said else said)
+        if keywords.get("asked") is None:
+            keywords["asked"] = plain_keywords({**dict(zip(names, args, strict=False)), **keywords})
+        return function(*args, **keywords)
 
     return wrapper
 
@@ -64,27 +64,15 @@ def plain_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def with_provenance(
-    result: _Result,
-    change: Callable[[Provenance], Provenance],
-    levels: Mapping[str, tuple[str, ...]] | None = None,
-) -> _Result:
-    """Return a result whose graphs say otherwise how they were learned; with levels if given."""
-    if isinstance(result, BayesNet):
-        return replace(result, learning=change(result.learning))
-    changed = {}
-    for name in ("graph", "dag"):
-        graph = getattr(result, name, None)
-        if isinstance(graph, Graph):
-            known = graph.levels if levels is None else levels
-            changed[name] = replace(graph, learning=change(graph.learning), levels=known)
-    return replace(result, **changed)  # type: ignore[type-var]
-
-
-def described(result: _Result, counter: Counter, learning: Provenance) -> _Result:
+def described(result: _Graphs, counter: Counter, learning: Provenance) -> _Graphs:
     """Return a result whose graphs have the levels of the data, and their provenance."""
     levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
-    return with_provenance(result, lambda said: learning, levels)
+    changed = {
+        name: replace(graph, learning=learning, levels=levels)
+        for name in ("graph", "dag")
+        if isinstance(graph := getattr(result, name, None), Graph)
+    }
+    return replace(result, **changed)  # type: ignore[type-var]
 
 
 def learned_by(
@@ -92,13 +80,14 @@ def learned_by(
     counter: Counter,
     settings: Mapping[str, Any],
     knowledge: Knowledge,
+    asked: Mapping[str, Any] | None,
     *,
     rows: int | float | None = None,
 ) -> Provenance:
     """Say how a graph is learned from data with some settings."""
     learning = Provenance.of(
         command,
-        options={},
+        options=asked or {},
         settings=settings,
         rows=counter.n if rows is None else rows,
         data=counter.digest,

@@ -64,6 +64,8 @@ class SearchRequest:
     reading: Mapping[str, Any]
     threads: int | None
     deadline: Deadline
+    asked: Mapping[str, Any] | None = None
+    """What the provenance records as asked for."""
 
     def require_equivalent(self, what: str) -> None:
         """Refuse a score that tells equivalent DAGs apart."""
@@ -97,7 +99,9 @@ class SearchRequest:
         names = [variable.name for variable in counter.variables]
         known = known_of(names, knowledge, require, forbid, tiers)
         settings = {"score": self.chosen.name, "max_parents": self.max_parents}
-        learning = learned_by(self.command, counter, settings, known, rows=rows_counted(counter))
+        learning = learned_by(
+            self.command, counter, settings, known, self.asked, rows=rows_counted(counter)
+        )
         score = self.chosen.make(counter)
         return OpenSearch(score, self.max_parents, known, self.deadline, counter, learning)
 
@@ -111,6 +115,7 @@ def request_search(
     max_parents: int | None,
     max_seconds: float | None,
     threads: int | None,
+    asked: Mapping[str, Any] | None,
     options: Mapping[str, Any],
 ) -> SearchRequest:
     """Check the options of a search before anything is read."""
@@ -125,7 +130,7 @@ def request_search(
             )
         return SearchRequest(command, data, None, max_parents, {}, threads, deadline)
     (chosen,), reading = choose_scores([score], edge_penalty, options)
-    return SearchRequest(command, data, chosen, max_parents, reading, threads, deadline)
+    return SearchRequest(command, data, chosen, max_parents, reading, threads, deadline, asked)
 
 
 @contextmanager

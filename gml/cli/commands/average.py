@@ -8,6 +8,7 @@ import click
 
 from gml.cli.shared.chain_options import chain_options
 from gml.cli.shared.common_options import (
+    chosen_options,
     common_options,
     exit_code,
     max_seconds_option,
@@ -130,7 +131,9 @@ def command(
     if probabilities is not None:
         format_ = format_of(probabilities, REPORT_SUFFIXES, or_option="")
         pairs = ReportOutput(probabilities, format_, safe_csv)
-    averaged = average(data.path, by, threads=data.threads, **keywords, **data.reading)
+    averaged = average(
+        data.path, by, threads=data.threads, asked=chosen_options(), **keywords, **data.reading
+    )
     # First: a format may refuse the names, and then the shares do not appear either.
     out.write(averaged.dag if dag else averaged.graph)
     if pairs is not None:

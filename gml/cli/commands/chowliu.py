@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gml.cli.shared.common_options import alpha_option, common_options, df_option
+from gml.cli.shared.common_options import alpha_option, chosen_options, common_options, df_option
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
@@ -59,4 +59,8 @@ def command(data: DataRequest, keywords: dict[str, Any], out: GraphOutput) -> No
     """
     from gml.verbs.chowliu import chowliu
 
-    out.write(chowliu(data.path, threads=data.threads, **keywords, **data.reading).graph)
+    out.write(
+        chowliu(
+            data.path, threads=data.threads, asked=chosen_options(), **keywords, **data.reading
+        ).graph
+    )

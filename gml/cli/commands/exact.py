@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gml.cli.shared.common_options import common_options, exit_code
+from gml.cli.shared.common_options import chosen_options, common_options, exit_code
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOrReport
@@ -64,7 +64,14 @@ def command(
     report = outputs.report() if against else None
     out = outputs.graph(with_report=bool(against))
     others = [claim_input(path, "against", several=True) for path in against]
-    result = exact(data.path, against=others, threads=data.threads, **keywords, **data.reading)
+    result = exact(
+        data.path,
+        against=others,
+        threads=data.threads,
+        asked=chosen_options(),
+        **keywords,
+        **data.reading,
+    )
     if out is not None:
         out.write(result.graph)
     if report is not None:

@@ -8,7 +8,12 @@ from typing import Any
 
 import click
 
-from gml.cli.shared.common_options import common_options, ess_option, safe_csv_option
+from gml.cli.shared.common_options import (
+    chosen_options,
+    common_options,
+    ess_option,
+    safe_csv_option,
+)
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import RealRange
@@ -92,7 +97,9 @@ def command(
     graph = given_graph(claim_input(graph_path, "graph"))
     if cpt_dir is not None:
         _plan_tables(graph.graph.names, cpt_dir)
-    net = fit_params(data.path, graph, threads=data.threads, **keywords, **data.reading)
+    net = fit_params(
+        data.path, graph, threads=data.threads, asked=chosen_options(), **keywords, **data.reading
+    )
     # A model that the format cannot hold is refused before anything is written.
     text = out.text_of(net)
     if cpt_dir is not None:

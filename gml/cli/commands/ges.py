@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gml.cli.shared.common_options import common_options, exit_code, seed_option
+from gml.cli.shared.common_options import chosen_options, common_options, exit_code, seed_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
@@ -62,6 +62,13 @@ def command(
     from gml.verbs.ges import ges
 
     with tracing as trace:
-        result = ges(data.path, trace=trace, threads=data.threads, **keywords, **data.reading)
+        result = ges(
+            data.path,
+            trace=trace,
+            threads=data.threads,
+            asked=chosen_options(),
+            **keywords,
+            **data.reading,
+        )
         out.write(result.dag if dag else result.graph)
     return exit_code(result)

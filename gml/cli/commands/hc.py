@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gml.cli.shared.common_options import common_options, exit_code, seed_option
+from gml.cli.shared.common_options import chosen_options, common_options, exit_code, seed_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
@@ -70,6 +70,7 @@ def command(
             start=start,
             trace=trace,
             threads=data.threads,
+            asked=chosen_options(),
             **keywords,
             **data.reading,
         )

@@ -6,7 +6,12 @@ from typing import Any
 
 import click
 
-from gml.cli.shared.common_options import common_options, exit_code, max_seconds_option
+from gml.cli.shared.common_options import (
+    chosen_options,
+    common_options,
+    exit_code,
+    max_seconds_option,
+)
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.knowledge_options import knowledge_options
@@ -58,6 +63,8 @@ def command(
     """
     from gml.verbs.imap import imap
 
-    result = imap(data.path, order, threads=data.threads, **keywords, **data.reading)
+    result = imap(
+        data.path, order, threads=data.threads, asked=chosen_options(), **keywords, **data.reading
+    )
     out.write(result.graph)
     return exit_code(result)

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gml.cli.shared.common_options import common_options, exit_code, max_seconds_option
+from gml.cli.shared.common_options import (
+    chosen_options,
+    common_options,
+    exit_code,
+    max_seconds_option,
+)
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.knowledge_options import knowledge_options
 from gml.cli.shared.numbers import RealRange, WholeRange
@@ -83,7 +88,7 @@ def command(
     warning names it.
     """
     separators = _check_options(bootstrap, threshold, sepsets, test_log)
-    keywords = {**keywords, "threads": data.threads, **data.reading}
+    keywords = {**keywords, "threads": data.threads, "asked": chosen_options(), **data.reading}
     if bootstrap is not None:
         from gml.verbs.average import average_pc
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gml.cli.shared.common_options import chosen_options
 from gml.cli.shared.run import run_ledger
 from gml.cli.shared.standard_output import stream_to_standard_output
 from gml.errors import UsageError, printable_lines
@@ -108,22 +107,20 @@ class GraphOutput(Output):
     """Takes a graph."""
 
     def write(self, graph: Graph) -> None:
-        """Write a learned graph, which records the options that it was asked for with."""
+        """Write a graph."""
         from gml.formats.graphs import WRITERS
 
-        learning = graph.learning.also(options=chosen_options())
-        self._send(WRITERS[self.format](replace(graph, learning=learning), **self._how()))
+        self._send(WRITERS[self.format](graph, **self._how()))
 
 
 class ModelOutput(Output):
     """Takes a model."""
 
     def text_of(self, net: BayesNet) -> str:
-        """Return the text of a model, which records the options that it was asked for with."""
+        """Return the text of a model."""
         from gml.formats.models import MODEL_WRITERS
 
-        learning = net.learning.also(options=chosen_options())
-        return MODEL_WRITERS[self.format](replace(net, learning=learning), **self._how())
+        return MODEL_WRITERS[self.format](net, **self._how())
 
     def write(self, text: str) -> None:
         """Write the text of a model."""
