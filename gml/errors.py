@@ -22,6 +22,13 @@ class GmlError(Exception):
 
     exit_code = 70
 
+    def __str__(self) -> str:
+        return unmarked(super().__str__())
+
+    def __format__(self, spec: str) -> str:
+        """The message for another message, in which parameters can still be told from the rest."""
+        return format(super().__str__(), spec)
+
 
 class UsageError(GmlError):
     """The call is wrong: an unknown column in an option, options that contradict."""
@@ -59,7 +66,7 @@ def raising(kind: type[DataError]) -> Iterator[None]:
     except DataError as error:
         if isinstance(error, kind):
             raise
-        raise kind(str(error)) from None
+        raise kind(f"{error}") from None
 
 
 class CannotAnswer(GmlError):
@@ -96,6 +103,9 @@ class GmlWarning(UserWarning):
 
 
 _SHOWN = 8
+# Names are quoted by repr, which escapes it.
+_MARK = "\u2060"
+_PARAMETER = re.compile(_MARK + r"`([a-z]\w*)(?:=([^`]*))?`")
 # Comparing names takes the product of their lengths.
 _LONGEST_COMPARED = 100
 _MOST_WORK = 20_000_000
@@ -162,14 +172,23 @@ def quote(name: str) -> str:
 def parameter(name: str, value: object = None) -> str:
     """Name a parameter in a message, or one with a value; the command line writes it as a flag.
 
+    An invisible mark tells it from text of the data that looks the same; errors and warnings in
+    Python are shown without.
+
     Examples
     --------
-    >>> parameter("max_levels"), parameter("missing", "drop")
-    ('`max_levels`', "`missing='drop'`")
-    >>> with_flags("choose `missing='drop'` or raise `max_levels`")
+    >>> message = f"choose {parameter('missing', 'drop')} or raise {parameter('max_levels')}"
+    >>> unmarked(message)
+    "choose `missing='drop'` or raise `max_levels`"
+    >>> with_flags(message)
     'choose --missing drop or raise --max-levels'
     """
-    return f"`{name}`" if value is None else f"`{name}={value!r}`"
+    return f"{_MARK}`{name}`" if value is None else f"{_MARK}`{name}={value!r}`"
+
+
+def unmarked(message: str) -> str:
+    """Return a message as Python users see it."""
+    return message.replace(_MARK, "")
 
 
 def require_one_of(name: str, value: object, choices: Iterable[str]) -> None:
@@ -200,19 +219,15 @@ def require_least(least: int, **given: int | None) -> None:
             raise UsageError(f"{parameter(name)} must be at least {least}, not {value}")
 
 
-_PARAMETER = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
-
-
-def with_flags(message: str, *only: str) -> str:
+def with_flags(message: str, *unmarked_names: str) -> str:
     """Write the parameters that a message names as the flags of the command line.
 
-    With `only`, just these: text quoted from the data may look the same.
+    What is kept, as notes of a report are, has no marks: there just these names are parameters.
     """
-
-    def flag(found: re.Match[str]) -> str:
-        return _flag(found[1], found[2]) if not only or found[1] in only else found[0]
-
-    return _PARAMETER.sub(flag, message)
+    message = _PARAMETER.sub(lambda found: _flag(found[1], found[2]), message)
+    for name in unmarked_names:
+        message = message.replace(f"`{name}`", _flag(name, None))
+    return message
 
 
 def _flag(name: str, value: str | None) -> str:

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from gml.errors import GmlWarning, UsageError, parameter, printable, with_flags
+from gml.errors import GmlWarning, UsageError, parameter, printable, unmarked, with_flags
 from gml.stopping import check_stopped
 
 _QUIET_SECONDS = 1.0
@@ -60,7 +60,7 @@ class Reporter:
 
     def warn(self, message: str) -> None:
         """Report something the user should know."""
-        warnings.warn(message, GmlWarning, stacklevel=_callers_level())
+        warnings.warn(unmarked(message), GmlWarning, stacklevel=_callers_level())
 
     def note(self, message: str) -> None:
         """Report a detail, for those who asked for details."""

@@ -137,7 +137,7 @@ def run(args: list[str]) -> int:
     except GmlError as error:
         if debug:
             _print_traceback(error)
-        return _fail(str(error), error.exit_code)
+        return _fail(f"{error}", error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", 130)
     except BrokenPipeError:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gml.errors import counted, parameter, printable_lines
+from gml.errors import counted, printable_lines
 from gml.gate.baseline import Baseline, Reference
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ STATUSES = (FAIL, WARN, BASELINED, INSUFFICIENT, PASS)
 
 WITHOUT_BASELINE = (
     "no baseline: if the data of the model break independences too, accept them once, by gml check "
-    f"TRAIN MODEL {parameter('write_baseline')} FILE"
+    "TRAIN MODEL `write_baseline` FILE"
 )
 _OTHER_ROWS = (
     "these are not the rows that the model was fitted on: what changed since then is accepted too"

@@ -198,8 +198,7 @@ def _notes(
         for c in checks
     )
     if small:
-        below = parameter("min_effect")
-        notes.append(f"{counted(small, 'check')} would fail, but for an effect below {below}")
+        notes.append(f"{counted(small, 'check')} would fail, but for an effect below `min_effect`")
     return notes
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gml.errors import UsageError, counted, parameter, printable, unknown_name
+from gml.errors import UsageError, counted, printable, unknown_name
 from gml.independence.base import tiny_p
 from gml.independence.registry import TESTS
 
@@ -90,7 +90,7 @@ class _Explainer:
         if last["verdict"] == "insufficient":
             return [
                 f"{start}the data cannot tell whether they are related {_given(last)} "
-                f"({self._numbers(last)}), and {parameter('on_insufficient')} took that for "
+                f"({self._numbers(last)}), and `on_insufficient` took that for "
                 "independence."
             ]
         before = len(tests) - 1
@@ -118,7 +118,7 @@ class _Explainer:
         if unsure:
             sentences.append(
                 f"{counted(unsure, 'test')} of these could not tell, because given those variables "
-                f"one of the two did not vary; {parameter('on_insufficient')} kept the edge."
+                "one of the two did not vary; `on_insufficient` kept the edge."
             )
         return sentences
 

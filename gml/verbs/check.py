@@ -11,7 +11,15 @@ from typing import Any, Unpack
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
 from gml.data.options import ReadingKeywords
-from gml.errors import CannotAnswer, MissingTable, UsageError, parameter, place, unknown_name
+from gml.errors import (
+    CannotAnswer,
+    MissingTable,
+    UsageError,
+    parameter,
+    place,
+    unknown_name,
+    unmarked,
+)
 from gml.formats.baseline import read_baseline
 from gml.formats.models import read_model
 from gml.gate.baseline import Baseline
@@ -208,7 +216,7 @@ def _notes_on_model(known: Baseline, digest: str | None) -> tuple[str, ...]:
         f"{parameter('write_baseline')}"
     )
     reporter().warn(other)
-    return (other,)
+    return (unmarked(other),)
 
 
 # ---------------------------------------------------------------------- the run
