@@ -15,21 +15,19 @@ def explain(log: str | os.PathLike[str], a: str, b: str) -> Explanation:
     Parameters
     ----------
     log
-        The file that `gml pc --test-log` wrote.
+        The file that `gml.pc(..., test_log=FILE)` wrote.
     a, b
         The variables.
 
     Examples
     --------
-    >>> import gml, pathlib, subprocess, sys, tempfile
+    >>> import gml, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     log = pathlib.Path(folder, "log.jsonl")
-    ...     command = [sys.executable, "-m", "gml.cli", "pc", "sample_data/cancer.csv"]
-    ...     _ = subprocess.run([*command, "--test-log", log], capture_output=True, check=True)
-    ...     found = gml.explain(log, "Cancer", "Smoker")
+    ...     result = gml.pc("sample_data/asia.csv", test_log=f"{folder}/log.jsonl")
+    ...     found = gml.explain(f"{folder}/log.jsonl", "tub", "either")
     >>> for sentence in found.sentences[1:3]:
     ...     print(sentence)
-    The closest was given Pollution, Xray: G = 51.0729, df 4, p = 2.16e-10, n = 2000.
-    It points from Smoker to Cancer because Cancer is a collider.
+    The closest was given dysp, xray: G = 66.9676, df 3, p = 1.9e-14, n = 5000.
+    It points from tub to either because either is a collider.
     """
     return explain_records(read_log(log, (a, b)), a, b)
