@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from gml.cli.main import COMMANDS, cli
 from gml.errors import parameter, with_flags
 from gml.independence.registry import TESTS
-from gml.parameters import Option
+from gml.parameters import Option, options_of
 from gml.scores.registry import SCORES
 
 TARGET = Path(__file__).with_name("commands.md")
@@ -95,7 +95,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return with_flags(text).replace("|", "\\|")
+    return with_flags(text, *options_of(TESTS), *options_of(SCORES)).replace("|", "\\|")
 
 
 def with_tables(page: str) -> str:

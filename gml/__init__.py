@@ -137,6 +137,10 @@ _ALIASES = {
 }
 # Building blocks, for those who know what they want.
 _PARTS = {
+    "CannotAnswer": "gml.errors",
+    "DataError": "gml.errors",
+    "GraphError": "gml.errors",
+    "UsageError": "gml.errors",
     "CIResult": "gml.independence.base",
     "Check": "gml.gate.result",
     "CheckSettings": "gml.gate.run",

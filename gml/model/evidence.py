@@ -102,7 +102,7 @@ def resolved(
 ) -> dict[str, str | float]:
     """Return the levels, or numbers, that values of nodes mean."""
     if not isinstance(values, Mapping | None):
-        raise UsageError(f"values of nodes must be a dictionary by name, not {values!r}")
+        raise UsageError(f"values of nodes must be a dict by node, not {values!r}")
     known = {variable.name: variable for variable in variables}
     found = {}
     for name, value in (values or {}).items():

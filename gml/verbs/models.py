@@ -24,5 +24,6 @@ def require_model(model: object) -> None:
     """Refuse what is neither a network nor a path."""
     if not isinstance(model, BayesNet | str | os.PathLike):
         raise UsageError(
-            f"a {type(model).__name__} is no model; give a path or a BayesNet, which gml.fit makes"
+            f"a {type(model).__name__} is not a model; give a path or a BayesNet, which gml.fit "
+            "makes"
         )

@@ -585,7 +585,7 @@ def test_a_check_reads_as_the_model_was_fitted(tmp_path):
         (lambda: gml.write_graph(gml.hc(ASIA).graph, "a", format="x"), "`format` must be one of dot"),
         (lambda: gml.write_model(gml.read_graph(GRAPH), "a.bif"), "a BayesNet is needed, .* a Graph"),
         (lambda: gml.fit(ASIA, GRAPH).query("lungs"), "node 'lungs' not found; did you mean 'lung'"),
-        (lambda: gml.fit(ASIA, GRAPH).query("lung", "xray=yes"), "must be a dictionary by name"),
+        (lambda: gml.fit(ASIA, GRAPH).query("lung", "xray=yes"), "values of nodes must be a dict by node"),
         (lambda: gml.fit(ASIA, GRAPH).query("lung", {"xray": "ye"}), "'ye' not found; did you mean"),
     ],
 )  # fmt: skip

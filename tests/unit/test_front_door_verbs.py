@@ -230,7 +230,7 @@ def test_what_is_no_data_or_no_model_is_refused(folder):
         lambda: gml.query(graph, "lung"),
         lambda: gml.sample(graph, 3),
     ):
-        with pytest.raises(UsageError, match="a Graph is no model; give a path or a BayesNet"):
+        with pytest.raises(UsageError, match="a Graph is not a model; give a path or a BayesNet"):
             ask()
 
 
