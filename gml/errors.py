@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from numbers import Integral, Real
 
 
 class GmlError(Exception):
@@ -205,18 +206,37 @@ def require_one_of(name: str, value: object, choices: Iterable[str]) -> None:
         raise UsageError(f"{parameter(name)} must be one of {', '.join(choices)}, not {value!r}")
 
 
-def require_least(least: int, **given: int | None) -> None:
-    """Refuse a number below the least, by the name of its parameter; None is no number.
+def require_whole(least: int, **given: object) -> None:
+    """Refuse what is not a whole number, or too small, by the name of its parameter; None is none.
 
     Examples
     --------
-    >>> require_least(1, threads=0)
+    >>> require_whole(1, threads=0)
     Traceback (most recent call last):
     gml.errors.UsageError: `threads` must be at least 1, not 0
     """
     for name, value in given.items():
-        if value is not None and value < least:
-            raise UsageError(f"{parameter(name)} must be at least {least}, not {value}")
+        if value is None:
+            continue
+        if not isinstance(value, Integral):
+            raise UsageError(f"{parameter(name)} must be a whole number, not {value!r}")
+        if int(value) < least:
+            wanted = "0 or more" if least == 0 else f"at least {least}"
+            raise UsageError(f"{parameter(name)} must be {wanted}, not {value}")
+
+
+def require_share(**given: object) -> None:
+    """Refuse what is not above 0 and at most 1, by the name of its parameter; None is none.
+
+    Examples
+    --------
+    >>> require_share(alpha=5)
+    Traceback (most recent call last):
+    gml.errors.UsageError: `alpha` must be above 0 and at most 1, not 5
+    """
+    for name, value in given.items():
+        if value is not None and not (isinstance(value, Real) and 0 < float(value) <= 1):
+            raise UsageError(f"{parameter(name)} must be above 0 and at most 1, not {value!r}")
 
 
 def with_flags(message: str, *unmarked_names: str) -> str:

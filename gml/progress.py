@@ -143,8 +143,8 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None = None) -> None:
-        if seconds is not None and not seconds >= 0:
-            raise UsageError(f"{parameter('max_seconds')} must be 0 or more, not {seconds}")
+        if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
+            raise UsageError(f"{parameter('max_seconds')} must be 0 or more, not {seconds!r}")
         self._end = None if seconds is None else time.monotonic() + seconds
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gml.errors import UsageError, parameter, unknown_name
+from gml.errors import UsageError, unknown_name
 from gml.graph.knowledge import Knowledge
 
 
@@ -17,10 +17,3 @@ def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Know
             raise UsageError(unknown_name("variable", name, names))
     knowledge.require_consistent()
     return knowledge
-
-
-def require_not_negative(**given: int | None) -> None:
-    """Refuse a number below 0, naming its parameter."""
-    for name, value in given.items():
-        if value is not None and value < 0:
-            raise UsageError(f"{parameter(name)} must be 0 or more, not {value}")

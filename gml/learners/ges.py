@@ -17,14 +17,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gml.errors import UsageError, parameter
+from gml.errors import UsageError, parameter, require_whole
 from gml.graph.bits import bits_of, members
 from gml.graph.equivalence import equivalence_class, representative
 from gml.graph.essential import EssentialGraph
 from gml.graph.extension import equivalent_with
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
-from gml.learners.checked_input import require_not_negative
 from gml.learners.ges_operators import (
     Backward,
     Forward,
@@ -98,7 +97,7 @@ def ges(
     for phase in phases:
         if phase not in PHASES:
             raise UsageError(f"{parameter('phases')} must be some of {', '.join(PHASES)}")
-    require_not_negative(restarts=restarts, perturb=perturb)
+    require_whole(0, restarts=restarts, perturb=perturb)
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
     classes = Classes(limits, knows=bool(knowledge))

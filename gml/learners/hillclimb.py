@@ -27,12 +27,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import DataError, GraphError, parameter, quote, unknown_name
+from gml.errors import DataError, GraphError, parameter, quote, require_whole, unknown_name
 from gml.graph.bits import bits_of, members, positions
 from gml.graph.extension import consistent_extension, equivalent_with
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
-from gml.learners.checked_input import require_not_negative
 from gml.learners.local_scores import LocalScores, Units
 from gml.learners.search import (
     Course,
@@ -109,7 +108,7 @@ def hill_climb(
     >>> result.graph.kind, result.graph.n_edges, result.steps
     ('dag', 7, 7)
     """
-    require_not_negative(tabu=tabu, restarts=restarts, perturb=perturb)
+    require_whole(0, tabu=tabu, restarts=restarts, perturb=perturb)
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
     state = _State(local, limits, _first_parents(start, limits))

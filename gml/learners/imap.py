@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Family, Triple
-from gml.errors import UsageError, parameter
+from gml.errors import require_share
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.independence.base import CITest, IndependenceTest, ResultArrays, as_test
@@ -93,8 +93,7 @@ def minimal_imap(
     >>> [(found.names[e.source], found.names[e.target]) for e in found.edges()]
     [('A', 'B'), ('A', 'C'), ('C', 'B')]
     """
-    if not 0 < alpha <= 1:
-        raise UsageError(f"{parameter('alpha')} must be over 0 and at most 1, not {alpha}")
+    require_share(alpha=alpha)
     families = OrderedFamilies(test.names, order, knowledge or Knowledge(), max_parents)
     search = _Tests(as_test(test), alpha, families, deadline or Deadline())
     complete = search.grow() and search.shrink()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from collections.abc import Sequence
 
-from gml.errors import UsageError, quote, unknown_name
+from gml.errors import UsageError, quote, require_whole, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.knowledge import NO_TIER, Knowledge
-from gml.learners.checked_input import checked_knowledge, require_not_negative
+from gml.learners.checked_input import checked_knowledge
 from gml.name_order import NameOrder
 
 
@@ -25,7 +25,7 @@ class OrderedFamilies:
         self._names = list(names)
         _require_all_once(self._names, order)
         _require_agreement(self._names, order, knowledge)
-        require_not_negative(max_parents=max_parents)
+        require_whole(0, max_parents=max_parents)
         self._most = len(names) if max_parents is None else max_parents
         self._order = NameOrder(names)
         self.nodes: list[int] = self._order.positions.tolist()

@@ -16,14 +16,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gml.errors import DataError, UsageError, parameter, quote, require_one_of
+from gml.errors import (
+    DataError,
+    quote,
+    require_one_of,
+    require_share,
+    require_whole,
+)
 from gml.graph.extension import Triple, extend
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.order import find_cycle
 from gml.graph.orientation import Matrix, Reason, Reasons, maximally_oriented
 from gml.independence.base import CIResult, CITest
-from gml.learners.checked_input import checked_knowledge, require_not_negative
+from gml.learners.checked_input import checked_knowledge
 from gml.learners.colliders import weigh_triples
 from gml.learners.skeleton import ON_INSUFFICIENT, Asker, Log, Skeleton, learn_skeleton
 from gml.progress import Deadline
@@ -153,9 +159,8 @@ def pc(
     """
     require_one_of("colliders", colliders, COLLIDER_RULES)
     require_one_of("on_insufficient", on_insufficient, ON_INSUFFICIENT)
-    if not 0 < alpha <= 1:
-        raise UsageError(f"{parameter('alpha')} must be over 0 and at most 1, not {alpha}")
-    require_not_negative(max_cond=max_cond)
+    require_share(alpha=alpha)
+    require_whole(0, max_cond=max_cond)
     knowledge = checked_knowledge(knowledge, test.names)
     deadline = deadline or Deadline()
     asker = Asker(test, alpha=alpha, on_insufficient=on_insufficient, log=log)

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gml.errors import UsageError, parameter, quote
+from gml.errors import UsageError, parameter, quote, require_whole
 from gml.graph.bits import members
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
-from gml.learners.checked_input import checked_knowledge, require_not_negative
+from gml.learners.checked_input import checked_knowledge
 from gml.learners.local_scores import LocalScores
 from gml.progress import Deadline, reporter
 from gml.scores.base import Score, as_score
@@ -133,7 +133,7 @@ class Limits:
         names = tuple(sorted(score.names))
         required, forbidden = knowledge.required(names), knowledge.forbidden(names)
         most = len(names) if max_parents is None else max_parents
-        require_not_negative(max_parents=max_parents)
+        require_whole(0, max_parents=max_parents)
         for j, name in enumerate(names):
             needed = int(required[:, j].sum())
             if needed > most:

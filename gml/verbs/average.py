@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gml.errors import UsageError, parameter, require_least, require_one_of
+from gml.errors import UsageError, parameter, require_one_of, require_whole
 from gml.graph.knowledge import Knowledge
 from gml.independence.registry import TESTS
 from gml.learners.averaging import Averaged
@@ -189,7 +189,7 @@ def average_pc(
 
 
 def _require_numbers(bootstrap: int | None, threshold: float | None) -> None:
-    require_least(2, bootstrap=bootstrap)
+    require_whole(2, bootstrap=bootstrap)
     if threshold is not None and not 0 < threshold <= 1:
         raise UsageError(f"{parameter('threshold')} must be above 0 and at most 1, not {threshold}")
 

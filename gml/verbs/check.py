@@ -17,6 +17,7 @@ from gml.errors import (
     UsageError,
     parameter,
     place,
+    require_whole,
     unknown_name,
     unmarked,
 )
@@ -102,6 +103,7 @@ def check(
     >>> gml.check("sample_data/asia.csv", net)
     CheckReport(pass: 4 insufficient, 72 pass)
     """
+    require_whole(0, unlikely_rows=unlikely_rows)
     settings = CheckSettings(
         alpha=alpha,
         min_effect=_effects(min_effect),
@@ -109,7 +111,7 @@ def check(
         warn=FAMILIES if warn_only else _only_warning(severity or {}),
         seed=seed,
         threads=threads,
-        unlikely_rows=_at_least_0(unlikely_rows, "unlikely_rows"),
+        unlikely_rows=unlikely_rows,
     )
     options = options_for(data, reading)
     if isinstance(baseline, Baseline | None):
@@ -180,12 +182,6 @@ def _only_warning(severity: Mapping[str, str]) -> list[str]:
         if found not in SEVERITIES:
             _refuse("severity", f"{family} must be 'warn' or 'fail', not {found!r}")
     return [family for family, found in severity.items() if found == WARN]
-
-
-def _at_least_0(number: int, name: str) -> int:
-    if number < 0:
-        raise UsageError(f"{parameter(name)} must be 0 or more, not {number}")
-    return number
 
 
 # ---------------------------------------------------------------------- the model

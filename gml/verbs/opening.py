@@ -34,7 +34,7 @@ from gml.errors import (
     listing,
     parameter,
     place,
-    require_least,
+    require_whole,
 )
 from gml.ledger import wants_digest
 from gml.progress import reporter
@@ -96,7 +96,7 @@ def open_data(
     """
     given = given_keywords(reading)
     _require_data(data)
-    require_least(1, threads=threads)
+    require_whole(1, threads=threads)
     counter: Counter
     if isinstance(data, Dataset):
         _refuse_reading(given, data)

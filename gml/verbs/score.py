@@ -10,7 +10,7 @@ from gml.counts.counter import Counter, rows_counted
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.options import ReadingKeywords, names_of, reading_options
-from gml.errors import GraphError, UsageError, listing, parameter, require_least
+from gml.errors import GraphError, UsageError, listing, parameter, require_whole
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.scores.registry import SCORES
 from gml.verbs.choosing import ChosenScore, choose_scores
@@ -190,7 +190,7 @@ def _require_fitting(
         raise UsageError(
             f"{parameter('prior')} is for {parameter('holdout')} and {parameter('folds')}"
         )
-    require_least(2, folds=folds)
+    require_whole(2, folds=folds)
     if folds is None and seed is not None:
         raise UsageError(f"{parameter('seed')} is for {parameter('folds')}")
     if reading.get("weights_fractional") is not None and folds is not None:
