@@ -11,7 +11,7 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,9 @@ from gml.counts.questions import (
     pair_block,
     tables_of,
 )
+from gml.data.alignment import with_levels
 from gml.data.dataset import Dataset, Variable
-from gml.errors import CannotAnswer, counted, listing, quote
+from gml.errors import CannotAnswer, UsageError, counted, listing, quote, unknown_name
 from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
 from gml.name_order import NameOrder
 from gml.resources import budget_in_force, require_memory
@@ -257,62 +258,12 @@ def rows_counted(counter: Counter) -> int | float:
     return counter.in_rows(counter.n)
 
 
-class _Relevelled(Counter):
-    """An engine whose columns have more levels, or the same in another order."""
+class _Wrapped(Counter):
+    """An engine over another, of which it knows whatever the other knows."""
 
-    def __init__(self, counter: Counter, levels: Mapping[str, tuple[str, ...]]) -> None:
-        self._counter = counter
-        self._variables = tuple(
-            Variable(v.name, levels.get(v.name, v.levels)) for v in counter.variables
-        )
-        self._codes = [
-            np.array([(new.levels or ()).index(level) for level in old.levels or ()] or [0])
-            for old, new in zip(counter.variables, self._variables, strict=True)
-        ]
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        return self._variables
-
-    @property
-    def n(self) -> int:
-        return self._counter.n
-
-    @property
-    def unit(self) -> float:
-        return self._counter.unit
-
-    @property
-    def missing(self) -> bool:
-        return self._counter.missing
-
-    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
-        sets = list(sets)
-        for wanted, counts in zip(sets, self._counter.tables(sets), strict=True):
-            configs = counts.configs.copy()
-            for i, j in enumerate(wanted.given):
-                configs[:, i] = self._codes[j][configs[:, i]]
-            by_config = np.lexsort(configs.T[::-1]) if wanted.given else slice(None)
-            shape = [len(configs), *(self.n_levels[j] for j in wanted.axes)]
-            table = np.zeros(shape, dtype=np.int64)
-            axes = [self._codes[j] for j in wanted.axes]
-            table[np.ix_(np.arange(len(configs)), *axes)] = counts.table[by_config]
-            n_configs = math.prod(self.n_levels[j] for j in wanted.given)
-            yield Counts(table, configs[by_config], n_configs, counts.n)
-
-
-class _Selected(Counter):
-    """An engine over some of the columns of another."""
-
-    def __init__(self, counter: Counter, names: Sequence[str]) -> None:
+    def __init__(self, counter: Counter) -> None:
         self._counter = counter
         self.kind = counter.kind
-        at = {variable.name: j for j, variable in enumerate(counter.variables)}
-        self._at = [at[name] for name in names]
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        return tuple(self._counter.variables[j] for j in self._at)
 
     @property
     def n(self) -> int:
@@ -335,12 +286,99 @@ class _Selected(Counter):
         return self._counter.missing_treatment
 
     @property
+    def decimal(self) -> str | None:
+        return self._counter.decimal
+
+    @property
     def where(self) -> str:
         return self._counter.where
 
-    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
-        at = self._at
-        return self._counter.tables(
-            TableSet(tuple(at[j] for j in axes), tuple(at[j] for j in given))
-            for axes, given in sets
+    @property
+    def budget(self) -> int:
+        return self._counter.budget
+
+
+class _Relevelled(_Wrapped):
+    """An engine whose columns have more levels, or the same in another order."""
+
+    def __init__(self, counter: Counter, levels: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__(counter)
+        self._levels = levels
+        self._variables = tuple(
+            Variable(v.name, levels.get(v.name, v.levels)) for v in counter.variables
         )
+        self._codes = [
+            np.array([(new.levels or ()).index(level) for level in old.levels or ()] or [0])
+            for old, new in zip(counter.variables, self._variables, strict=True)
+        ]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return self._variables
+
+    def rows(self) -> Dataset | None:
+        rows = self._counter.rows()
+        return None if rows is None else with_levels(rows, self._levels)
+
+    def moments(self, columns: Sequence[int], given: Sequence[int] = ()) -> Any:
+        found = self._counter.moments(columns, given)
+        if isinstance(found, Moments):
+            return found
+        configs, by_config = self._recoded(found.configs, given)
+        moments = tuple(found.moments[k] for k in by_config)
+        return StratifiedMoments(moments, configs, self._n_configs(given))
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        sets = list(sets)
+        for wanted, counts in zip(sets, self._counter.tables(sets), strict=True):
+            configs, by_config = self._recoded(counts.configs, wanted.given)
+            shape = [len(configs), *(self.n_levels[j] for j in wanted.axes)]
+            table = np.zeros(shape, dtype=np.int64)
+            axes = [self._codes[j] for j in wanted.axes]
+            table[np.ix_(np.arange(len(configs)), *axes)] = counts.table[by_config]
+            yield Counts(table, configs, self._n_configs(wanted.given), counts.n)
+
+    def _recoded(
+        self, configs: NDArray[np.int64], given: Sequence[int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return configurations in the new codes and their order, and where each was before."""
+        recoded = configs.copy()
+        for i, j in enumerate(given):
+            recoded[:, i] = self._codes[j][configs[:, i]]
+        by_config = np.lexsort(recoded.T[::-1]) if given else np.arange(len(recoded))
+        return recoded[by_config], by_config
+
+    def _n_configs(self, given: Sequence[int]) -> int:
+        return math.prod(self.n_levels[j] for j in given)
+
+
+class _Selected(_Wrapped):
+    """An engine over some of the columns of another."""
+
+    def __init__(self, counter: Counter, names: Sequence[str]) -> None:
+        super().__init__(counter)
+        at = {variable.name: j for j, variable in enumerate(counter.variables)}
+        for name in names:
+            if name not in at:
+                raise UsageError(unknown_name("column", name, list(at)))
+        self._at = [at[name] for name in names]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(self._counter.variables[j] for j in self._at)
+
+    def rows(self) -> Dataset | None:
+        rows = self._counter.rows()
+        return None if rows is None else rows.select(v.name for v in self.variables)
+
+    def moments(self, columns: Sequence[int], given: Sequence[int] = ()) -> Any:
+        return self._counter.moments(self._inner(columns), self._inner(given))
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        return self._counter.tables(
+            TableSet(self._inner(axes), self._inner(given)) for axes, given in sets
+        )
+
+    def _inner(self, columns: Sequence[int]) -> tuple[int, ...]:
+        """The positions of columns in the engine inside."""
+        return tuple(self._at[j] for j in columns)
