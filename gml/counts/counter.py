@@ -34,7 +34,7 @@ from gml.counts.questions import (
     pair_block,
     tables_of,
 )
-from gml.data.alignment import with_levels
+from gml.data.alignment import Recoding, recoded, recodings_to
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, UsageError, counted, listing, quote, unknown_name
 from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
@@ -180,7 +180,11 @@ class Counter(ABC):
 
     def with_levels(self, levels: Mapping[str, tuple[str, ...]]) -> Counter:
         """Give columns other levels, which include their own."""
-        return _Relevelled(self, levels) if levels else self
+        return self.recoded(recodings_to(self.variables, levels)) if levels else self
+
+    def recoded(self, recodings: Mapping[str, Recoding]) -> Counter:
+        """Give columns other levels, in which some of their own may be joined."""
+        return _Recoded(self, recodings)
 
     def select(self, names: Sequence[str]) -> Counter:
         """Return the engine over some of the columns, in the order given."""
@@ -298,19 +302,21 @@ class _Wrapped(Counter):
         return self._counter.budget
 
 
-class _Relevelled(_Wrapped):
-    """An engine whose columns have more levels, or the same in another order."""
+class _Recoded(_Wrapped):
+    """An engine whose columns have other levels."""
 
-    def __init__(self, counter: Counter, levels: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, counter: Counter, recodings: Mapping[str, Recoding]) -> None:
         super().__init__(counter)
-        self._levels = levels
-        self._variables = tuple(
-            Variable(v.name, levels.get(v.name, v.levels)) for v in counter.variables
-        )
-        self._codes = [
-            np.array([(new.levels or ()).index(level) for level in old.levels or ()] or [0])
-            for old, new in zip(counter.variables, self._variables, strict=True)
+        self._recodings = recodings
+        new = [
+            recodings.get(v.name, (v.levels, np.arange(len(v.levels or ()))))
+            for v in counter.variables
         ]
+        self._variables = tuple(
+            Variable(v.name, levels) for v, (levels, _) in zip(counter.variables, new, strict=True)
+        )
+        # A column without levels has tables with room for one.
+        self._codes = [codes if len(codes) else np.zeros(1, dtype=np.int64) for _, codes in new]
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -318,38 +324,39 @@ class _Relevelled(_Wrapped):
 
     def rows(self) -> Dataset | None:
         rows = self._counter.rows()
-        return None if rows is None else with_levels(rows, self._levels)
+        return None if rows is None else recoded(rows, self._recodings)
 
     def moments(self, columns: Sequence[int], given: Sequence[int] = ()) -> Any:
         found = self._counter.moments(columns, given)
         if isinstance(found, Moments):
             return found
-        configs, by_config = self._recoded(found.configs, given)
-        moments = tuple(found.moments[k] for k in by_config)
-        return StratifiedMoments(moments, configs, self._n_configs(given))
+        configs, place = self._configs(found.configs, given)
+        if len(configs) < len(found.moments):
+            names = listing([self.variables[j].name for j in given])
+            raise CannotAnswer(f"{self.where}: no moments within joined levels of {names}")
+        moments = tuple(found.moments[k] for k in np.argsort(place))
+        return StratifiedMoments(moments, configs, math.prod(self.n_levels[j] for j in given))
 
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
         sets = list(sets)
         for wanted, counts in zip(sets, self._counter.tables(sets), strict=True):
-            configs, by_config = self._recoded(counts.configs, wanted.given)
+            configs, place = self._configs(counts.configs, wanted.given)
             shape = [len(configs), *(self.n_levels[j] for j in wanted.axes)]
             table = np.zeros(shape, dtype=np.int64)
             axes = [self._codes[j] for j in wanted.axes]
-            table[np.ix_(np.arange(len(configs)), *axes)] = counts.table[by_config]
-            yield Counts(table, configs, self._n_configs(wanted.given), counts.n)
+            np.add.at(table, np.ix_(place, *axes), counts.table)
+            n_configs = math.prod(self.n_levels[j] for j in wanted.given)
+            yield Counts(table, configs, n_configs, counts.n)
 
-    def _recoded(
+    def _configs(
         self, configs: NDArray[np.int64], given: Sequence[int]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return configurations in the new codes and their order, and where each was before."""
-        recoded = configs.copy()
-        for i, j in enumerate(given):
-            recoded[:, i] = self._codes[j][configs[:, i]]
-        by_config = np.lexsort(recoded.T[::-1]) if given else np.arange(len(recoded))
-        return recoded[by_config], by_config
-
-    def _n_configs(self, given: Sequence[int]) -> int:
-        return math.prod(self.n_levels[j] for j in given)
+    ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Return configurations in the new codes, in order, and the place of each old one."""
+        if not given:
+            return configs, np.arange(len(configs))
+        new = np.array([self._codes[j][configs[:, i]] for i, j in enumerate(given)]).T
+        found, place = np.unique(new, axis=0, return_inverse=True)
+        return found, place.reshape(-1)
 
 
 class _Selected(_Wrapped):

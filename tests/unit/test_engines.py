@@ -422,6 +422,15 @@ ANSWERS = {
         engine.moments(at(engine, "ab"), given=at(engine, "ec")),
         engine.moments(at(engine, "b"), given=at(engine, "d")),
     ],
+    "recoded": lambda engine: list(
+        engine.recoded({"d": (("v", "xy"), np.array([1, 1]))}).tables(
+            [
+                TableSet(at(engine, "dc"), at(engine, "e")),
+                TableSet(at(engine, "c"), at(engine, "de")),
+                TableSet(at(engine, "d")),
+            ]
+        )
+    ),
     "with_levels": lambda engine: list(
         engine.with_levels({"d": ("v", "y", "x")}).tables(
             [TableSet(at(engine, "dc"), at(engine, "e")), TableSet(at(engine, "e"))]
@@ -471,6 +480,15 @@ def test_some_columns_of_an_engine_with_numbers():
             gml.score(made(data), graph, score="bic-g") for made in (Knowing, MemoryCounter)
         )
     assert content(mine[0]) == content(theirs[0])
+
+
+def test_moments_within_joined_levels_are_not_known():
+    joined = Knowing(mixed_data()).recoded({"d": (("v", "xy"), np.array([1, 1]))})
+    with pytest.raises(CannotAnswer, match="the cluster: no moments within joined levels of 'd'"):
+        joined.moments([0], given=[3])
+    assert content(joined.moments([0], given=[2])) == content(
+        MemoryCounter(mixed_data()).moments([0], given=[2])
+    )
 
 
 def test_a_column_that_is_not_there_is_not_selected():
