@@ -11,7 +11,7 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,9 @@ from gml.counts.questions import (
     pair_block,
     tables_of,
 )
+from gml.data.alignment import Recoding, recoded, recodings_to
 from gml.data.dataset import Dataset, Variable
-from gml.errors import CannotAnswer, counted, listing, quote
+from gml.errors import CannotAnswer, UsageError, counted, listing, quote, unknown_name
 from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
 from gml.name_order import NameOrder
 from gml.resources import budget_in_force, require_memory
@@ -179,7 +180,11 @@ class Counter(ABC):
 
     def with_levels(self, levels: Mapping[str, tuple[str, ...]]) -> Counter:
         """Give columns other levels, which include their own."""
-        return _Relevelled(self, levels) if levels else self
+        return self.recoded(recodings_to(self.variables, levels)) if levels else self
+
+    def recoded(self, recodings: Mapping[str, Recoding]) -> Counter:
+        """Give columns other levels, in which some of their own may be joined."""
+        return _Recoded(self, recodings)
 
     def select(self, names: Sequence[str]) -> Counter:
         """Return the engine over some of the columns, in the order given."""
@@ -257,62 +262,12 @@ def rows_counted(counter: Counter) -> int | float:
     return counter.in_rows(counter.n)
 
 
-class _Relevelled(Counter):
-    """An engine whose columns have more levels, or the same in another order."""
+class _Wrapped(Counter):
+    """An engine over another, of which it knows whatever the other knows."""
 
-    def __init__(self, counter: Counter, levels: Mapping[str, tuple[str, ...]]) -> None:
-        self._counter = counter
-        self._variables = tuple(
-            Variable(v.name, levels.get(v.name, v.levels)) for v in counter.variables
-        )
-        self._codes = [
-            np.array([(new.levels or ()).index(level) for level in old.levels or ()] or [0])
-            for old, new in zip(counter.variables, self._variables, strict=True)
-        ]
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        return self._variables
-
-    @property
-    def n(self) -> int:
-        return self._counter.n
-
-    @property
-    def unit(self) -> float:
-        return self._counter.unit
-
-    @property
-    def missing(self) -> bool:
-        return self._counter.missing
-
-    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
-        sets = list(sets)
-        for wanted, counts in zip(sets, self._counter.tables(sets), strict=True):
-            configs = counts.configs.copy()
-            for i, j in enumerate(wanted.given):
-                configs[:, i] = self._codes[j][configs[:, i]]
-            by_config = np.lexsort(configs.T[::-1]) if wanted.given else slice(None)
-            shape = [len(configs), *(self.n_levels[j] for j in wanted.axes)]
-            table = np.zeros(shape, dtype=np.int64)
-            axes = [self._codes[j] for j in wanted.axes]
-            table[np.ix_(np.arange(len(configs)), *axes)] = counts.table[by_config]
-            n_configs = math.prod(self.n_levels[j] for j in wanted.given)
-            yield Counts(table, configs[by_config], n_configs, counts.n)
-
-
-class _Selected(Counter):
-    """An engine over some of the columns of another."""
-
-    def __init__(self, counter: Counter, names: Sequence[str]) -> None:
+    def __init__(self, counter: Counter) -> None:
         self._counter = counter
         self.kind = counter.kind
-        at = {variable.name: j for j, variable in enumerate(counter.variables)}
-        self._at = [at[name] for name in names]
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        return tuple(self._counter.variables[j] for j in self._at)
 
     @property
     def n(self) -> int:
@@ -335,12 +290,102 @@ class _Selected(Counter):
         return self._counter.missing_treatment
 
     @property
+    def decimal(self) -> str | None:
+        return self._counter.decimal
+
+    @property
     def where(self) -> str:
         return self._counter.where
 
-    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
-        at = self._at
-        return self._counter.tables(
-            TableSet(tuple(at[j] for j in axes), tuple(at[j] for j in given))
-            for axes, given in sets
+    @property
+    def budget(self) -> int:
+        return self._counter.budget
+
+
+class _Recoded(_Wrapped):
+    """An engine whose columns have other levels."""
+
+    def __init__(self, counter: Counter, recodings: Mapping[str, Recoding]) -> None:
+        super().__init__(counter)
+        self._recodings = recodings
+        new = [
+            recodings.get(v.name, (v.levels, np.arange(len(v.levels or ()))))
+            for v in counter.variables
+        ]
+        self._variables = tuple(
+            Variable(v.name, levels) for v, (levels, _) in zip(counter.variables, new, strict=True)
         )
+        # A column without levels has tables with room for one.
+        self._codes = [codes if len(codes) else np.zeros(1, dtype=np.int64) for _, codes in new]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return self._variables
+
+    def rows(self) -> Dataset | None:
+        rows = self._counter.rows()
+        return None if rows is None else recoded(rows, self._recodings)
+
+    def moments(self, columns: Sequence[int], given: Sequence[int] = ()) -> Any:
+        found = self._counter.moments(columns, given)
+        if isinstance(found, Moments):
+            return found
+        configs, place = self._configs(found.configs, given)
+        if len(configs) < len(found.moments):
+            names = listing([self.variables[j].name for j in given])
+            raise CannotAnswer(f"{self.where}: no moments within joined levels of {names}")
+        moments = tuple(found.moments[k] for k in np.argsort(place))
+        return StratifiedMoments(moments, configs, math.prod(self.n_levels[j] for j in given))
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        sets = list(sets)
+        for wanted, counts in zip(sets, self._counter.tables(sets), strict=True):
+            configs, place = self._configs(counts.configs, wanted.given)
+            shape = [len(configs), *(self.n_levels[j] for j in wanted.axes)]
+            table = np.zeros(shape, dtype=np.int64)
+            axes = [self._codes[j] for j in wanted.axes]
+            np.add.at(table, np.ix_(place, *axes), counts.table)
+            n_configs = math.prod(self.n_levels[j] for j in wanted.given)
+            yield Counts(table, configs, n_configs, counts.n)
+
+    def _configs(
+        self, configs: NDArray[np.int64], given: Sequence[int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Return configurations in the new codes, in order, and the place of each old one."""
+        if not given:
+            return configs, np.arange(len(configs))
+        new = np.array([self._codes[j][configs[:, i]] for i, j in enumerate(given)]).T
+        found, place = np.unique(new, axis=0, return_inverse=True)
+        return found, place.reshape(-1)
+
+
+class _Selected(_Wrapped):
+    """An engine over some of the columns of another."""
+
+    def __init__(self, counter: Counter, names: Sequence[str]) -> None:
+        super().__init__(counter)
+        at = {variable.name: j for j, variable in enumerate(counter.variables)}
+        for name in names:
+            if name not in at:
+                raise UsageError(unknown_name("column", name, list(at)))
+        self._at = [at[name] for name in names]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(self._counter.variables[j] for j in self._at)
+
+    def rows(self) -> Dataset | None:
+        rows = self._counter.rows()
+        return None if rows is None else rows.select(v.name for v in self.variables)
+
+    def moments(self, columns: Sequence[int], given: Sequence[int] = ()) -> Any:
+        return self._counter.moments(self._inner(columns), self._inner(given))
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        return self._counter.tables(
+            TableSet(self._inner(axes), self._inner(given)) for axes, given in sets
+        )
+
+    def _inner(self, columns: Sequence[int]) -> tuple[int, ...]:
+        """The positions of columns in the engine inside."""
+        return tuple(self._at[j] for j in columns)

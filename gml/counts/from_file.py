@@ -22,6 +22,7 @@ from gml.counts.counter import Counter
 from gml.counts.countfile import CountFile
 from gml.counts.memory import MemoryCounter
 from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray
+from gml.data.alignment import Recoding
 from gml.data.dataset import Dataset, Variable, code_type
 from gml.errors import MissingTable, UsageError, quote, unknown_name
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, TableStatistics
@@ -29,10 +30,6 @@ from gml.resources import available_threads, budget_in_force
 
 _ENGINES = 4096
 _SETS_REMEMBERED = 1 << 16
-
-
-Recoding = tuple[tuple[str, ...], NDArray[np.int64]]
-"""Levels of a column that replace those in the file, and the new code of each of the latter."""
 
 
 class CountFileCounter(Counter):
@@ -131,23 +128,19 @@ class CountFileCounter(Counter):
         """The most bytes that a table may take."""
         return self._budget
 
-    def with_levels(self, levels: Mapping[str, tuple[str, ...]]) -> CountFileCounter:
-        """Give columns other levels, which include their own."""
+    def recoded(self, recodings: Mapping[str, Recoding]) -> CountFileCounter:
+        """Give columns other levels, in which some of their own may be joined."""
         names = [variable.name for variable in self._variables]
-        recodings: dict[str, Recoding] = {
+        all_recodings: dict[str, Recoding] = {
             self._file.names[j]: known for j, known in self._recodings.items()
         }
-        for j, variable in zip(self._chosen, self._variables, strict=True):
-            if variable.name not in levels:
-                continue
-            wanted = levels[variable.name]
-            rank = np.array([wanted.index(v) for v in variable.levels or ()], dtype=np.int64)
-            before = self._recodings.get(j)
-            recodings[variable.name] = (wanted, rank if before is None else rank[before[1]])
+        for name, (levels, codes) in recodings.items():
+            before = all_recodings.get(name)
+            all_recodings[name] = (levels, codes if before is None else codes[before[1]])
         return CountFileCounter(
             self._file,
             columns=names,
-            recodings=recodings,
+            recodings=all_recodings,
             where=self._where,
             digest=self._digest,
             threads=self._threads,

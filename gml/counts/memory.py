@@ -29,7 +29,7 @@ from gml.counts.counter import Counter, statistics_of
 from gml.counts.exact_moments import moments_of, moments_within
 from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray, tables_of
 from gml.counts.sparse_tables import sparse_table
-from gml.data.alignment import with_levels
+from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
 from gml.errors import UsageError, kind_of, listing
@@ -112,9 +112,9 @@ class MemoryCounter(Counter):
         """Return the rows that are counted."""
         return self._dataset
 
-    def with_levels(self, levels: Mapping[str, tuple[str, ...]]) -> MemoryCounter:
-        """Give columns other levels, which include their own."""
-        data = with_levels(self._dataset, levels)
+    def recoded(self, recodings: Mapping[str, Recoding]) -> MemoryCounter:
+        """Give columns other levels, in which some of their own may be joined."""
+        data = recoded(self._dataset, recodings)
         return MemoryCounter(data, threads=self._threads, max_memory=self._budget)
 
     def select(self, names: Sequence[str]) -> MemoryCounter:

@@ -1,12 +1,16 @@
-"""Declared levels, in place of those of a count file."""
+"""Declared levels, in place of those of a count file or of any other engine."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
+from gml.counts.counter import Counter, TableSet
 from gml.counts.countfile import FROM_DATA, CountedColumn, CountFile
-from gml.counts.from_file import Recoding
-from gml.data.discretize import Intervals, interval_levels
+from gml.data.alignment import Recoding
+from gml.data.discretize import Intervals, cuts_of_levels, interval_levels
 from gml.data.levels import NA_LEVEL, order_levels
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
@@ -29,27 +33,85 @@ def declared_recoding(
     binning = options.binning(name)
     if levels is None and intervals is None and binning is not None:
         intervals = interval_levels(binning.cuts)
-    labels = list(column.labels)
-    if intervals is not None:
-        found = Intervals(intervals)
-        labels = [found.name_of(label, decimal) or label for label in column.labels]
     declared = levels or intervals
+    placed = _placed(column.labels, intervals, decimal)
     if expected := options.expected_levels(name):
-        others = {label for label in labels if label not in expected}
+        others = {label for label in placed.values() if label not in expected}
         declared = (*expected, *order_levels(list(others), decimal=decimal))
     if declared is None:
         return None
-    codes = [declared.index(label) if label in declared else None for label in labels]
-    for label, code in zip(column.labels, codes, strict=True):
-        if code is None and _occurs(counts, column, label):
-            within = "" if intervals is None else ", and it is not a number within them"
-            raise DataError(f"{where}: column {quote(name)}: {undeclared(label, declared)}{within}")
+    codes = _codes_among(
+        declared,
+        placed,
+        lambda label: _occurs(counts, column, label),
+        f"{where}: column {quote(name)}",
+        intervals is not None,
+    )
     if column.na:
         if NA_LEVEL not in declared:
             declared = (*declared, NA_LEVEL)
         codes.append(declared.index(NA_LEVEL))
-    # No cell has a level that does not occur, so any code will do.
-    return declared, np.array([code or 0 for code in codes], dtype=np.int64)
+    return declared, np.array(codes, dtype=np.int64)
+
+
+def with_declared(
+    counter: Counter, declared: Mapping[str, tuple[str, ...]], where: str | None = None
+) -> Counter:
+    """Give columns of labels the levels that are declared, as if they had been so when read.
+
+    Examples
+    --------
+    >>> import gml
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv", columns="smoke"))
+    >>> with_declared(counter, {"smoke": ("yes", "no", "maybe")}).variables
+    (Variable(name='smoke', levels=('yes', 'no', 'maybe')),)
+    """
+    treated = counter.missing_treatment
+    recodings: dict[str, Recoding] = {}
+    for j, variable in enumerate(counter.variables):
+        levels, wanted = variable.levels, declared.get(variable.name)
+        if levels is None or wanted is None or levels == wanted:
+            continue
+        intervals = None if cuts_of_levels(wanted) is None else wanted
+        if treated is not None and treated.policy == "level" and NA_LEVEL in levels:
+            wanted = tuple(dict.fromkeys([*wanted, NA_LEVEL]))
+        codes = _codes_among(
+            wanted,
+            _placed(levels, intervals, counter.decimal or "."),
+            _occurrence(counter, j),
+            f"{where or counter.where}: column {quote(variable.name)}",
+            intervals is not None,
+        )
+        recodings[variable.name] = wanted, np.array(codes, dtype=np.int64)
+    return counter.recoded(recodings) if recodings else counter
+
+
+def _placed(
+    labels: tuple[str, ...], intervals: tuple[str, ...] | None, decimal: str
+) -> dict[str, str]:
+    """Return what each label means: itself or, if intervals are declared, the one it lies in."""
+    if intervals is None:
+        return {label: label for label in labels}
+    found = Intervals(intervals)
+    return {label: found.name_of(label, decimal) or label for label in labels}
+
+
+def _codes_among(
+    declared: tuple[str, ...],
+    placed: Mapping[str, str],
+    occurs: Callable[[str], bool],
+    where: str,
+    intervals: bool,
+) -> list[int]:
+    """Return the codes of labels among declared levels, if all that occur are declared."""
+    codes = []
+    for label, level in placed.items():
+        if level not in declared and occurs(label):
+            within = ", and it is not a number within them" if intervals else ""
+            raise DataError(f"{where}: {undeclared(label, declared)}{within}")
+        # No cell has a level that does not occur, so any code will do.
+        codes.append(declared.index(level) if level in declared else 0)
+    return codes
 
 
 def _occurs(counts: CountFile, column: CountedColumn, label: str) -> bool:
@@ -62,3 +124,15 @@ def _occurs(counts: CountFile, column: CountedColumn, label: str) -> bool:
         for k, members in enumerate(counts.sets)
         if j in members
     )
+
+
+def _occurrence(counter: Counter, j: int) -> Callable[[str], bool]:
+    """Return what says whether a level of a column occurs in the rows, by the table of it alone."""
+
+    @functools.cache
+    def seen() -> dict[str, bool]:
+        (counts,) = counter.tables([TableSet((j,))])
+        levels = counter.variables[j].levels or ()
+        return dict(zip(levels, (counts.table[0] > 0).tolist(), strict=True))
+
+    return lambda label: seen()[label]

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
 from gml.data.levels import order_levels
+
+Recoding = tuple[tuple[str, ...], NDArray[np.int64]]
+"""Levels in place of those of a column, and the new code of each old one."""
 
 
 def common_levels(
@@ -66,14 +70,44 @@ def with_levels(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Dataset
     >>> with_levels(data, {"A": ("w", "x")}).columns[0].tolist()
     [1, 1]
     """
+    return recoded(data, recodings_to(data.variables, levels))
+
+
+def recodings_to(
+    variables: Sequence[Variable], levels: Mapping[str, tuple[str, ...]]
+) -> dict[str, Recoding]:
+    """Return the recodings that give columns other levels, which include their own.
+
+    Examples
+    --------
+    >>> recodings_to([Variable("A", ("x", "y"))], {"A": ("y", "w", "x")})
+    {'A': (('y', 'w', 'x'), array([2, 0]))}
+    """
+    found: dict[str, Recoding] = {}
+    for variable in variables:
+        if variable.name in levels:
+            wanted = levels[variable.name]
+            rank = {level: code for code, level in enumerate(wanted)}
+            codes = np.array([rank[level] for level in variable.levels or ()], dtype=np.int64)
+            found[variable.name] = (wanted, codes)
+    return found
+
+
+def recoded(data: Dataset, recodings: Mapping[str, Recoding]) -> Dataset:
+    """Give columns other levels, in which some of their own may be joined.
+
+    Examples
+    --------
+    >>> data = Dataset((Variable("A", ("x", "y")),), (np.array([0, 1], dtype=np.uint8),))
+    >>> recoded(data, {"A": (("w", "z"), np.array([1, 1]))}).columns[0].tolist()
+    [1, 1]
+    """
     variables, columns = list(data.variables), list(data.columns)
-    for name, wanted in levels.items():
+    for name, (wanted, new) in recodings.items():
         j = data.index(name)
-        rank = {level: code for code, level in enumerate(wanted)}
         narrow = code_type(len(wanted))
-        lookup = np.array([rank[level] for level in variables[j].levels or ()], dtype=narrow)
         gaps = missing_mask(columns[j])
         codes = np.full(len(gaps), np.iinfo(narrow).max, dtype=narrow)
-        codes[~gaps] = lookup[columns[j][~gaps]]
+        codes[~gaps] = new.astype(narrow)[columns[j][~gaps]]
         variables[j], columns[j] = Variable(name, wanted), codes
     return replace(data, variables=tuple(variables), columns=tuple(columns))

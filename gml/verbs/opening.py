@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard, Unpack
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
+from gml.counts.recoding import with_declared
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
@@ -72,8 +73,8 @@ def open_data(
     used
         Picks the columns to use from those that the reading keywords leave; all by default.
     declared
-        Levels by column that a graph has, for columns of a path or frame about which no reading
-        keyword says otherwise.
+        Levels by column that a graph has, for columns of labels about which no reading keyword
+        says otherwise; a value that is not among them is refused.
     undeclared
         Whether columns of a path or frame hold labels or numbers if neither `numeric` nor a
         schema says so.
@@ -102,9 +103,11 @@ def open_data(
         _refuse_reading(given, data)
         chosen = data if used is None else data.select(used(data.names))
         counter = MemoryCounter(chosen, threads=threads)
+        counter = with_declared(counter, declared or {}, "the data")
     elif isinstance(data, Counter):
         _refuse_reading(given, data)
         counter = data if used is None else data.select(used([v.name for v in data.variables]))
+        counter = with_declared(counter, declared or {})
     else:
         if declared:
             reading = declaring(reading, declared)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -14,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gml
-from gml.counts.counter import FamilyArray, TableSet, TripleArray
+from gml.counts.counter import FamilyArray, MissingTreatment, TableSet, TripleArray
 from gml.counts.countfile import count_sets
 from gml.counts.from_file import CountFileCounter
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable, code_type
-from gml.errors import CannotAnswer, UsageError
+from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.gate.run import check_model
 from gml.graph.graph import Graph
 from gml.independence.registry import TESTS
@@ -35,7 +36,7 @@ from gml.model.fit import fit
 from gml.model.heldout import held_out_loss, log_likelihood
 from gml.scores.base import total
 from gml.scores.registry import SCORES
-from tests.toy_engine import BLOCKS, as_list
+from tests.toy_engine import BLOCKS, PAGE, as_list
 
 TABLE_TESTS = [name for name in TESTS if name != "fisher-z"]
 TABLE_SCORES = [name for name in SCORES if not name.endswith("-g") and name != "bge"]
@@ -321,3 +322,183 @@ def test_moments_are_within_labels():
     )
     with pytest.raises(UsageError, match="'a' has numbers"):
         MemoryCounter(data).moments([0], given=[0])
+
+
+class Knowing(gml.Counter):
+    """A user's engine that knows all that one may know, and answers from data in memory."""
+
+    kind = "an engine that knows"
+    where = "the cluster"
+    decimal = ","
+    digest = "sha256:0123"
+    budget = 1 << 20
+    missing_treatment = MissingTreatment("available", 50, {"d": 3})
+
+    def __init__(self, data):
+        self.inside = MemoryCounter(data)
+
+    @property
+    def variables(self):
+        return self.inside.variables
+
+    @property
+    def n(self):
+        return self.inside.n
+
+    @property
+    def unit(self):
+        return self.inside.unit
+
+    @property
+    def missing(self):
+        return self.inside.missing
+
+    def rows(self):
+        return self.inside.rows()
+
+    def moments(self, columns, given=()):
+        return self.inside.moments(columns, given)
+
+    def tables(self, sets):
+        return self.inside.tables(sets)
+
+
+def mixed_data():
+    """Two columns of numbers and three of labels, with gaps and fractional weights."""
+    rng = np.random.default_rng(7)
+    labels = [rng.integers(0, levels, 50).astype(np.uint8) for levels in (3, 2, 2)]
+    labels[1][:3] = 255
+    variables = (
+        *(Variable(name, None) for name in "ab"),
+        Variable("c", ("x", "y", "z")),
+        Variable("d", ("x", "y")),
+        Variable("e", ("x", "y")),
+    )
+    columns = (*(rng.normal(size=50) for _ in range(2)), *labels)
+    return Dataset(variables, columns, weights=rng.integers(1, 9, 50), unit=0.25)
+
+
+def selected(engine):
+    return engine.select(["e", "c", "b", "d", "a"])
+
+
+def relevelled(engine):
+    return engine.with_levels({"c": ("z", "w", "x", "y"), "e": ("y", "x")})
+
+
+WRAPPERS = {
+    "selected": selected,
+    "relevelled": relevelled,
+    "both": lambda engine: selected(relevelled(engine)),
+    "the other way round": lambda engine: relevelled(selected(engine)),
+}
+
+
+def at(engine, names):
+    """Positions of columns."""
+    position = {variable.name: j for j, variable in enumerate(engine.variables)}
+    return tuple(position[name] for name in names)
+
+
+def families(engine):
+    return [
+        (at(engine, child)[0], at(engine, parents))
+        for child, parents in (("c", ""), ("c", "de"), ("d", "c"), ("e", "dc"))
+    ]
+
+
+def triples(engine):
+    asked = [("c", "d", ""), ("e", "c", "d"), ("d", "e", "c")]
+    return [(*at(engine, [x, y]), at(engine, given)) for x, y, given in asked]
+
+
+DIRICHLET_RULE = FamilyRule(DIRICHLET, OF_TABLE, 1.0)
+ANSWERS = {
+    "unit": lambda engine: engine.unit,
+    "missing": lambda engine: engine.missing,
+    "rows": lambda engine: engine.rows(),
+    "moments": lambda engine: [
+        engine.moments(at(engine, "ba")),
+        engine.moments(at(engine, "ab"), given=at(engine, "ec")),
+        engine.moments(at(engine, "b"), given=at(engine, "d")),
+    ],
+    "recoded": lambda engine: list(
+        engine.recoded({"d": (("v", "xy"), np.array([1, 1]))}).tables(
+            [
+                TableSet(at(engine, "dc"), at(engine, "e")),
+                TableSet(at(engine, "c"), at(engine, "de")),
+                TableSet(at(engine, "d")),
+            ]
+        )
+    ),
+    "with_levels": lambda engine: list(
+        engine.with_levels({"d": ("v", "y", "x")}).tables(
+            [TableSet(at(engine, "dc"), at(engine, "e")), TableSet(at(engine, "e"))]
+        )
+    ),
+    "family_tables": lambda engine: list(engine.family_tables(families(engine))),
+    "family_values": lambda engine: engine.family_values(families(engine), DIRICHLET_RULE),
+    "family_ceilings": lambda engine: engine.family_ceilings(families(engine), DIRICHLET_RULE, 0.5),
+    "statistics": lambda engine: engine.statistics(triples(engine)),
+    "pair_statistics": lambda engine: engine.pair_statistics(
+        np.array([at(engine, "cd"), at(engine, "ec")], dtype=np.int32)
+    ),
+}
+"""What is the same for an engine over the rows as they are chosen or coded."""
+FACTS = ("digest", "missing_treatment", "decimal", "where", "kind", "budget")
+"""What an engine says of itself."""
+
+
+def test_every_member_of_the_page_is_asked_for():
+    table = PAGE[PAGE.index("## What has a default") :]
+    first = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    members = re.findall(r"`(\w+)", " ".join(first))
+    assert sorted(members) == sorted([*ANSWERS, *FACTS])
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+@pytest.mark.parametrize("member", FACTS)
+def test_a_wrapped_engine_says_what_it_said(wrapper, member):
+    engine = Knowing(mixed_data())
+    assert getattr(WRAPPERS[wrapper](engine), member) == getattr(engine, member)
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+@pytest.mark.parametrize("member", ANSWERS)
+def test_a_wrapped_engine_answers_as_over_other_rows(wrapper, member):
+    mine, theirs = (WRAPPERS[wrapper](made(mixed_data())) for made in (Knowing, MemoryCounter))
+    assert mine.variables == theirs.variables
+    assert mine.n == theirs.n
+    assert content(ANSWERS[member](mine)) == content(ANSWERS[member](theirs))
+
+
+def test_some_columns_of_an_engine_with_numbers():
+    data = mixed_data().select(["a", "b", "e"])
+    graph = Graph.from_edges(["b", "a"], [("a", "-->", "b")], kind="dag")
+    with pytest.warns(GmlWarning, match="not in the graph, ignored: 'e'"):
+        mine, theirs = (
+            gml.score(made(data), graph, score="bic-g") for made in (Knowing, MemoryCounter)
+        )
+    assert content(mine[0]) == content(theirs[0])
+
+
+def test_moments_within_joined_levels_are_not_known():
+    joined = Knowing(mixed_data()).recoded({"d": (("v", "xy"), np.array([1, 1]))})
+    with pytest.raises(CannotAnswer, match="the cluster: no moments within joined levels of 'd'"):
+        joined.moments([0], given=[3])
+    assert content(joined.moments([0], given=[2])) == content(
+        MemoryCounter(mixed_data()).moments([0], given=[2])
+    )
+
+
+def test_a_column_that_is_not_there_is_not_selected():
+    with pytest.raises(UsageError, match="column 'f' not found"):
+        Knowing(mixed_data()).select(["a", "f"])
+
+
+def test_wrapped_engines_without_rows_have_none():
+    for wrapped in (
+        as_list(DATA).select(DATA.names[:2]),
+        as_list(DATA).with_levels({DATA.names[0]: ("b", "a")}),
+    ):
+        assert wrapped.rows() is None

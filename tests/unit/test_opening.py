@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from gml.data.options import reading_options
 from gml.data.schema import Schema
 from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
 from gml.verbs.opening import declaring, open_data, read_rows
+from tests.toy_engine import as_list
 
 
 @pytest.fixture
@@ -118,6 +120,109 @@ def test_a_graph_declares_levels(frame):
     own = open_data(frame, declared=levels, cut={"B": [3]}, levels={"A": ["x", "y"]})
     assert [v.levels for v in own.variables] == [("x", "y"), ("[-inf,3)", "[3,inf)")]
     assert declaring({"missing": "drop"}, {})["missing"] == "drop"
+
+
+def counted_file(data, path):
+    gml.write_counts(gml.count_sets(gml.MemoryCounter(data), [data.names]), path)
+    return path
+
+
+def each_kind(frame, tmp_path, **reading):
+    """The same data in every form: a path, a frame, a dataset, engines and a count file."""
+    path = tmp_path / "each.csv"
+    frame.to_csv(path, index=False)
+    data = gml.read(path, **reading)
+    counts = counted_file(data, tmp_path / "each.parquet")
+    return {
+        "path": path,
+        "frame": frame,
+        "dataset": data,
+        "memory": gml.MemoryCounter(data),
+        "tables alone": as_list(data),
+        "count file": counts,
+        "counter of a count file": gml.CountFileCounter(gml.read_counts(counts)),
+    }
+
+
+DECLARED = {"A": ("y", "z", "x"), "B": ("[-inf,2)", "[2,4)", "[4,inf)")}
+
+
+def test_declared_levels_are_those_of_any_data(frame, tmp_path):
+    pytest.importorskip("pyarrow")
+    sets = [gml.TableSet((0, 1)), gml.TableSet((0,), (1,)), gml.TableSet((1,), (0,))]
+    tables = {}
+    for kind, data in each_kind(frame, tmp_path).items():
+        counter = open_data(data, declared=DECLARED)
+        assert [v.levels for v in counter.variables] == list(DECLARED.values()), kind
+        tables[kind] = [
+            (counts.table.tolist(), counts.configs.tolist(), counts.n_configs, counts.n)
+            for counts in counter.tables(sets)
+        ]
+    assert tables["path"][0][0] == [[[0, 1, 1], [0, 0, 0], [1, 1, 0]]]
+    for kind, found in tables.items():
+        assert found == tables["path"], kind
+
+
+def test_a_graph_declares_levels_for_any_data(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = gml.read("sample_data/asia.csv", columns=["smoke", "lung"]).to_frame()
+    graph = gml.Graph.from_edges(["smoke", "lung"], [("smoke", "-->", "lung")], kind="dag")
+    graph = replace(graph, levels={"smoke": ("yes", "no", "maybe"), "lung": ("yes", "no")})
+    kinds = each_kind(frame.iloc[:200], tmp_path)
+    for kind, data in kinds.items():
+        with pytest.warns(GmlWarning, match="1 configurations of parents were never seen"):
+            net = gml.fit(data, graph)
+        assert net.cpt("smoke").variable.levels == ("yes", "no", "maybe"), kind
+        assert net.cpt("lung").table.shape == (3, 2)
+        scored = gml.score(data, graph, score=["bic", "bdeu"])[0]
+        if kind == "path":
+            first, score_of_first = net, scored
+        for name in graph.names:
+            np.testing.assert_array_equal(net.cpt(name).table, first.cpt(name).table)
+        assert scored == score_of_first
+
+
+@pytest.mark.parametrize(
+    "declared,message",
+    [
+        ({"A": ("y", "z")}, "column 'A': declared level 'x' not found"),
+        (
+            {"B": ("[-inf,2)", "[2,4)")},
+            "column 'B': declared level '4' not found.*and it is not a number within them",
+        ),
+        ({"A": ("[-inf,2)", "[2,inf)")}, "column 'A': declared level 'x' not found.*within them"),
+    ],
+)
+def test_what_is_not_declared_is_refused_in_any_data(frame, tmp_path, declared, message):
+    pytest.importorskip("pyarrow")
+    for data in each_kind(frame, tmp_path).values():
+        with pytest.raises(DataError, match=message):
+            open_data(data, declared=declared)
+
+
+def test_levels_without_rows_need_no_declaration(frame):
+    data = gml.read(frame, levels={"A": ["w", "x", "y"]})
+    for given in (data, gml.MemoryCounter(data), as_list(data)):
+        counter = open_data(given, declared={"A": ("y", "x")})
+        assert counter.variables[0].levels == ("y", "x")
+        (counts,) = counter.tables([gml.TableSet((0,))])
+        assert counts.table.tolist() == [[2, 2]]
+        assert open_data(given, declared={"B": ("1", "2", "3", "4")}).variables == data.variables
+
+
+def test_missing_values_stay_a_level_after_those_declared(frame):
+    frame.loc[0, "A"] = None
+    levels = {"A": ("y", "z", "x")}
+    read = open_data(frame, declared=levels, missing="level")
+    data = gml.read(frame, missing="level")
+    for given in (data, gml.MemoryCounter(data)):
+        same(open_data(given, declared=levels).rows(), read.rows())
+
+
+def test_numbers_stay_numbers_whatever_is_declared(frame):
+    data = gml.read(frame, numeric="B")
+    assert open_data(data, declared=DECLARED).variables[1].levels is None
+    assert open_data(frame, declared=DECLARED, numeric="B").variables[1].levels is None
 
 
 def test_keywords(tmp_path):
