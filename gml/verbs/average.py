@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gml.errors import UsageError, parameter, require_one_of, require_whole
+from gml.errors import UsageError, parameter, require_one_of
 from gml.graph.knowledge import Knowledge
 from gml.independence.registry import TESTS
 from gml.learners.averaging import Averaged
@@ -21,7 +21,7 @@ from gml.verbs.knowing import Arcs, Tiers, known_of
 from gml.verbs.opening import Data, open_data
 from gml.verbs.over_orders import Posterior
 from gml.verbs.over_samples import Limits, PcOnSamples, SearchOnSamples, over_samples
-from gml.verbs.pc import ALPHA, PcSettings
+from gml.verbs.pc_settings import ALPHA, PcSettings, require_average, takes_seed
 from gml.verbs.recording import described, learned_by, records_keywords
 
 BOOTSTRAP = 200
@@ -113,10 +113,29 @@ def average(
     (20, 'cpdag')
     """
     deadline = Deadline(max_seconds)
-    given = _given(locals())
+    given = _given(
+        bootstrap=bootstrap,
+        seed=seed,
+        score=score,
+        edge_penalty=edge_penalty,
+        max_parents=max_parents,
+        candidates=candidates,
+        iterations=iterations,
+        burn_in=burn_in,
+        thin=thin,
+        chains=chains,
+        tabu=tabu,
+        restarts=restarts,
+        perturb=perturb,
+        test=test,
+        alpha=alpha,
+        max_cond=max_cond,
+        colliders=colliders,
+        on_insufficient=on_insufficient,
+    )
     _require_fitting(by, given, options)
-    _require_numbers(bootstrap, threshold)
-    if seed is not None and test == "permutation":
+    require_average(bootstrap, threshold)
+    if seed is not None and takes_seed(test):
         options["seed"] = seed
     learner, reading = _learner(by, given, options, seed or 0)
     counter = open_data(
@@ -144,58 +163,8 @@ def average(
     )
 
 
-@records_keywords
-def average_pc(
-    data: Data,
-    bootstrap: int,
-    *,
-    threshold: float | None = None,
-    seed: int | None = None,
-    test: str = "auto",
-    alpha: float | None = None,
-    max_cond: int | None = None,
-    colliders: str = "max-p",
-    on_insufficient: str = "auto",
-    knowledge: Knowledge | str | os.PathLike[str] | None = None,
-    require: Arcs = (),
-    forbid: Arcs = (),
-    tiers: Tiers = (),
-    max_seconds: float | None = None,
-    threads: int | None = None,
-    asked: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Averaged:
-    """Average the graphs that PC learns from half-samples, as `gml pc --bootstrap` does.
-
-    The parameters are those of `gml.pc`; `gml.average` does the same by other learners too.
-    """
-    deadline = Deadline(max_seconds)
-    _require_numbers(bootstrap, threshold)
-    if seed is not None and test == "permutation":
-        options["seed"] = seed
-    chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
-    chosen.require_reachable_level()
-    settings = PcSettings(chosen, max_cond, colliders, on_insufficient)
-    counter = open_data(data, undeclared=chosen.undeclared, threads=threads, **reading)
-    known = known_of([v.name for v in counter.variables], knowledge, require, forbid, tiers)
-    limits = Limits(threshold, known, deadline, threads)
-    averaged, found = over_samples(
-        counter, PcOnSamples(settings), bootstrap, seed or 0, limits, parameter("bootstrap")
-    )
-    warn_of_contradictions(averaged.triples, "tests")
-    return described(
-        averaged, counter, learned_by("pc", counter, settings.shown, known, asked).also(**found)
-    )
-
-
-def _require_numbers(bootstrap: int | None, threshold: float | None) -> None:
-    require_whole(2, bootstrap=bootstrap)
-    if threshold is not None and not 0 < threshold <= 1:
-        raise UsageError(f"{parameter('threshold')} must be above 0 and at most 1, not {threshold}")
-
-
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: values[name] for name in _LEARNERS_OF if values[name] is not None}
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ from gml.learners.pc import PcResult
 from gml.learners.search import SearchResult
 from gml.progress import Deadline, reporter
 from gml.verbs.choosing import ChosenScore
-from gml.verbs.pc import PcSettings
+from gml.verbs.pc_settings import PcSettings
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, cast, overload
 
-from gml.counts.counter import Counter
 from gml.errors import UsageError, parameter
 from gml.graph.knowledge import Knowledge
 from gml.independence.base import CITest, IndependenceTest, as_test
@@ -16,69 +15,27 @@ from gml.learners import pc as learner
 from gml.learners.pc import PcResult as PcResult
 from gml.learners.skeleton import Log
 from gml.progress import Deadline, reporter
-from gml.verbs.choosing import ChosenTest, choose_test
+from gml.verbs.choosing import choose_test
 from gml.verbs.colliders import shown_collider, warn_of_contradictions
 from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers, known_of
 from gml.verbs.opening import Data, is_data, open_data, require_decider
+from gml.verbs.pc_settings import ALPHA, PcSettings, require_average, takes_seed
 from gml.verbs.recording import described, learned_by, records_keywords
 
 if TYPE_CHECKING:
     from gml.formats.test_log import TestLog
+    from gml.learners.averaging import Averaged
 
-ALPHA = 0.01
 # ln 2: as much evidence as the toss of a coin.
 _WEAK = 0.69
 
 
-@dataclass(frozen=True)
-class PcSettings:
-    """The test, and how PC uses it."""
-
-    test: ChosenTest
-    max_cond: int | None = None
-    colliders: str = "max-p"
-    on_insufficient: str = "auto"
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        """The settings, for the provenance."""
-        return {
-            "test": self.test.name,
-            "alpha": self.test.reported_alpha,
-            "colliders": self.colliders,
-            "on_insufficient": self.on_insufficient,
-            "max_cond": self.max_cond,
-        }
-
-    def learn(
-        self,
-        counter: Counter,
-        threads: int | None,
-        *,
-        knowledge: Knowledge,
-        deadline: Deadline,
-        log: Log | None = None,
-    ) -> PcResult:
-        """Run PC on what a counter counts."""
-        return learner.pc(
-            self.test.make(counter, threads),
-            alpha=self.test.alpha,
-            max_cond=self.max_cond,
-            colliders=self.colliders,
-            on_insufficient=self.on_insufficient,
-            knowledge=knowledge,
-            deadline=deadline,
-            log=log,
-        )
-
-
-@records_keywords
-@answers_misspelling(TESTS)
+@overload
 def pc(
     data: Data | CITest,
     *,
-    test: str = "auto",
+    test: str | None = None,
     alpha: float | None = None,
     max_cond: int | None = None,
     colliders: str = "max-p",
@@ -91,8 +48,43 @@ def pc(
     threads: int | None = None,
     asked: Mapping[str, Any] | None = None,
     test_log: TestLog | str | os.PathLike[str] | None = None,
+    bootstrap: None = None,
+    threshold: float | None = None,
+    seed: int | None = None,
     **options: Any,
-) -> PcResult:
+) -> PcResult: ...
+@overload
+def pc(
+    data: Data,
+    *,
+    bootstrap: int,
+    threshold: float | None = None,
+    seed: int | None = None,
+    **options: Any,
+) -> Averaged: ...
+@records_keywords
+@answers_misspelling(TESTS)
+def pc(
+    data: Data | CITest,
+    *,
+    test: str | None = None,
+    alpha: float | None = None,
+    max_cond: int | None = None,
+    colliders: str = "max-p",
+    on_insufficient: str = "auto",
+    knowledge: Knowledge | str | os.PathLike[str] | None = None,
+    require: Arcs = (),
+    forbid: Arcs = (),
+    tiers: Tiers = (),
+    max_seconds: float | None = None,
+    threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
+    test_log: TestLog | str | os.PathLike[str] | None = None,
+    bootstrap: int | None = None,
+    threshold: float | None = None,
+    seed: int | None = None,
+    **options: Any,
+) -> PcResult | Averaged:
     """Learn a CPDAG by independence tests (the PC algorithm, order-independent).
 
     Parameters
@@ -100,7 +92,7 @@ def pc(
     data
         A path, a DataFrame, a Dataset or a Counter; or a test of your own.
     test
-        One of `gml.TESTS`.
+        One of `gml.TESTS`, auto by default.
     alpha
         Level of the tests, 0.01 by default.
     max_cond
@@ -119,6 +111,13 @@ def pc(
         Threads; all cores by default.
     test_log
         A file for every test, which `gml.explain` reads; or a `TestLog`.
+    bootstrap
+        Number of half-samples of the rows to learn from instead; the graphs are averaged, and the
+        result is that of `gml.average(data, by="pc")`.
+    threshold
+        Least strength of an edge of the average; by default found from the data.
+    seed
+        Seed of the samples, and of a test that draws random numbers.
     asked
         What the provenance records as asked for; by default the keywords of the call.
     **options
@@ -130,10 +129,15 @@ def pc(
     >>> result = gml.pc("sample_data/asia.csv", alpha=0.01)
     >>> result.graph.kind, result.graph.n_edges, sum(result.tests)
     ('cpdag', 7, 108)
+    >>> gml.pc("sample_data/asia.csv", bootstrap=20, seed=1).replicates
+    20
     """
     deadline = Deadline(max_seconds)
+    _require_fitting(bootstrap, threshold, test_log)
+    if seed is not None and (bootstrap is None or takes_seed(test)):
+        options["seed"] = seed
     if not is_data(data):
-        given = _given_test(data, test, options)
+        given = _given_test(data, test, options, bootstrap)
         level = ALPHA if alpha is None else alpha
         how: dict[str, Any] = {
             "colliders": colliders,
@@ -148,19 +152,31 @@ def pc(
             test_log,
             (given.names, {"test": given.name, "alpha": level, **how}, known),
         )
-    chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
+    chosen, reading = choose_test(
+        test or "auto", alpha, options, default_alpha=ALPHA, df="adjusted"
+    )
     settings = PcSettings(chosen, max_cond, colliders, on_insufficient)
     chosen.require_reachable_level()
     counter = open_data(data, undeclared=chosen.undeclared, threads=threads, **reading)
     names = [v.name for v in counter.variables]
     known = known_of(names, knowledge, require, forbid, tiers)
+    learning = learned_by("pc", counter, settings.shown, known, asked)
+    if bootstrap is not None:
+        from gml.verbs.over_samples import Limits, PcOnSamples, over_samples
+
+        limits = Limits(threshold, known, deadline, threads)
+        averaged, found = over_samples(
+            counter, PcOnSamples(settings), bootstrap, seed or 0, limits, parameter("bootstrap")
+        )
+        warn_of_contradictions(averaged.triples, "tests")
+        return described(averaged, counter, learning.also(**found))
     result = _logged(
         lambda log: settings.learn(counter, threads, knowledge=known, deadline=deadline, log=log),
         test_log,
         (names, settings.shown, known),
     )
     _report(result)
-    learning = learned_by("pc", counter, settings.shown, known, asked).also(
+    learning = learning.also(
         tests=sum(result.tests),
         tests_by_level=list(result.tests),
         collider_tests=result.collider_tests,
@@ -170,15 +186,41 @@ def pc(
     return described(result, counter, learning)
 
 
-def _given_test(data: object, test: str, options: Mapping[str, Any]) -> IndependenceTest:
+def _require_fitting(bootstrap: int | None, threshold: float | None, test_log: object) -> None:
+    """Refuse what is about one run if there are many, and the other way round."""
+    require_average(bootstrap, threshold)
+    if threshold is not None and bootstrap is None:
+        raise UsageError(f"{parameter('threshold')} belongs to {parameter('bootstrap')}")
+    if test_log is not None and bootstrap is not None:
+        raise UsageError(
+            f"{parameter('test_log')} is about one run; leave out {parameter('bootstrap')}"
+        )
+
+
+def _given_test(
+    data: object, test: str | None, options: Mapping[str, Any], bootstrap: int | None
+) -> IndependenceTest:
     """Return the test that was given in place of data, which has a name and options already."""
     require_decider(data, "test", "names", "__call__")
-    decided = [*options, *(["test"] if test != "auto" else [])]
+    if bootstrap is not None:
+        raise UsageError(f"{parameter('bootstrap')} needs data, of which a test has no samples")
+    decided = [*options, *([] if test is None else ["test"])]
     if decided:
         raise UsageError(
             f"{', '.join(map(parameter, decided))}: a test that is given has its options"
         )
     return as_test(cast("CITest", data))
+
+
+def opened_log(
+    test_log: TestLog | str | os.PathLike[str] | None,
+) -> AbstractContextManager[TestLog | None]:
+    """Return what every test goes to; a path is a file that appears whole."""
+    if not isinstance(test_log, str | os.PathLike):
+        return nullcontext(test_log)
+    from gml.formats.test_log import TestLog
+
+    return TestLog(test_log)
 
 
 def _logged(
@@ -187,18 +229,13 @@ def _logged(
     run: tuple[Sequence[str], dict[str, Any], Knowledge],
 ) -> PcResult:
     """Learn, with every test on file if that is wanted."""
-    if isinstance(test_log, str | os.PathLike):
-        from gml.formats.test_log import TestLog
-
-        with TestLog(test_log) as opened:
-            return _logged(learn, opened, run)
-    if test_log is None:
-        result = learn(None)
-    else:
-        test_log.begin(*run)
-        result = learn(test_log.test)
-        test_log.finish(result)
-    return result
+    with opened_log(test_log) as log:
+        if log is None:
+            return learn(None)
+        log.begin(*run)
+        result = learn(log.test)
+        log.finish(result)
+        return result
 
 
 def _report(result: PcResult) -> None:

@@ -134,10 +134,12 @@ def request_search(
 
 
 @contextmanager
-def tracing(trace: Trace | str | os.PathLike[str] | None) -> Iterator[Trace | None]:
+def tracing(
+    trace: Trace | str | os.PathLike[str] | None, *, safe_csv: bool = False
+) -> Iterator[Trace | None]:
     """Yield what takes the steps of a search; a path is a CSV file that appears whole."""
     if isinstance(trace, str | os.PathLike):
-        with written_trace(trace) as told:
+        with written_trace(trace, safe_csv=safe_csv) as told:
             yield told
     else:
         yield trace

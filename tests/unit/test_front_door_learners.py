@@ -174,6 +174,35 @@ def test_averages_over_samples(few, written, tmp_path, by):
     assert averaged.replicates == 4
 
 
+def test_pc_over_half_samples(few, written, tmp_path):
+    flags = ["--bootstrap", "6", "--seed", "3", "--threshold", "0.4", "--test", "g"]
+    expected = written("pc", few, *flags)
+    keywords = {"bootstrap": 6, "seed": 3, "threshold": 0.4, "test": "g"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GmlWarning)
+        averaged = gml.pc(few, **keywords)
+        assert without_files(document(averaged, tmp_path / "python.json")) == without_files(
+            expected
+        )
+        for data in (pd.read_csv(few), gml.read(few), gml.MemoryCounter(gml.read(few))):
+            found = document(gml.pc(data, **keywords), tmp_path / "python.json")
+            assert without_options(found) == without_options(expected)
+        same = gml.average(few, "pc", **keywords)
+    assert averaged.graph.learning.command == "pc"
+    assert averaged.to_frame().equals(same.to_frame())
+    assert (averaged.replicates, averaged.threshold) == (6, 0.4)
+
+
+def test_the_seed_of_pc_is_that_of_its_test_too(few):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GmlWarning)
+        how = {"test": "permutation", "permutations": 200, "columns": ORDER}
+        one, other = (gml.pc(few, seed=seed, **how) for seed in (1, 2))
+        averaged = gml.pc(few, seed=1, bootstrap=2, **how)
+    assert [found.result for found in one.sepsets] != [found.result for found in other.sepsets]
+    assert averaged.replicates == 2
+
+
 def test_scores(few, written, tmp_path):
     tree = tmp_path / "tree.json"
     gml.write_graph(gml.chowliu(few).graph, tree)
@@ -536,6 +565,13 @@ def test_a_check_reads_as_the_model_was_fitted(tmp_path):
         (lambda: gml.pc(ASIA, columns="smok"), "column 'smok' not found; did you mean 'smoke'"),
         (lambda: gml.pc(ASIA, alpha=2), "`alpha` must be above 0 and at most 1, not 2"),
         (lambda: gml.pc(ASIA, test="gg"), "test 'gg' not found; did you mean 'g'"),
+        (lambda: gml.pc(ASIA, bootstrap=1), "`bootstrap` must be at least 2, not 1"),
+        (lambda: gml.pc(ASIA, bootstrap=2, threshold=2), "`threshold` must be above 0 and at most 1"),
+        (lambda: gml.pc(ASIA, threshold=0.5), "`threshold` belongs to `bootstrap`"),
+        (lambda: gml.pc(ASIA, bootstrap=2, test_log="a"), "`test_log` is about one run; leave out"),
+        (lambda: gml.pc(ASIA, seed=1), "`seed` does not go with `test='auto'`"),
+        (lambda: gml.pc(ASIA, bootstrp=2), "'bootstrp' not found; did you mean 'bootstrap'"),
+        (lambda: gml.pc(gml.OracleTest(gml.read_graph(GRAPH)), bootstrap=2), "`bootstrap` needs data"),
         (lambda: gml.pc(ASIA, colliders="x"), "`colliders` must be one of max-p, .*, not 'x'"),
         (lambda: gml.pc(ASIA, on_insufficient="x"), "`on_insufficient` must be one of auto, "),
         (lambda: gml.pc(ASIA, max_seconds=-1), "`max_seconds` must be 0 or more, not -1"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +22,6 @@ from gml.cli.shared.pc_options import pc_options
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
-    from gml.formats.test_log import TestLog
     from gml.verbs.pc import PcResult
 
 
@@ -87,18 +85,20 @@ def command(
     maximally oriented PDAG: where tests contradict each other the weaker evidence gives way, and a
     warning names it.
     """
-    separators = _check_options(bootstrap, threshold, sepsets, test_log)
+    from gml.verbs.pc import opened_log, pc
+
+    separators = _separators(sepsets, bootstrap)
+    if test_log == "-":
+        raise UsageError("--test-log needs a file; standard output is for the graph")
     keywords = {**keywords, "threads": data.threads, "asked": chosen_options(), **data.reading}
     if bootstrap is not None:
-        from gml.verbs.average import average_pc
-
-        averaged = average_pc(data.path, bootstrap, threshold=threshold, **keywords)
+        averaged = pc(
+            data.path, bootstrap=bootstrap, threshold=threshold, test_log=test_log, **keywords
+        )
         out.write(averaged.dag if dag else averaged.graph)
         return exit_code(averaged)
-    from gml.verbs.pc import pc
-
-    with nullcontext() if test_log is None else _test_log(test_log) as log:
-        result = pc(data.path, test_log=log, **keywords)
+    with opened_log(test_log) as log:
+        result = pc(data.path, threshold=threshold, test_log=log, **keywords)
         # First: a format may refuse the names, and then no other file appears either.
         out.write(result.dag if dag else result.graph)
         if separators is not None:
@@ -106,34 +106,17 @@ def command(
     return exit_code(result)
 
 
-def _check_options(
-    bootstrap: int | None,
-    threshold: float | None,
-    sepsets: str | None,
-    test_log: str | None,
-) -> ReportOutput | None:
-    """Refuse options that do not go together, and return where the separating sets go."""
+def _separators(sepsets: str | None, bootstrap: int | None) -> ReportOutput | None:
+    """Return where the separating sets go."""
+    if sepsets is None:
+        return None
     from gml.formats.suffixes import REPORT_SUFFIXES, format_of
 
-    if threshold is not None and bootstrap is None:
-        raise UsageError("--threshold belongs to --bootstrap")
-    for option, path in (("--sepsets", sepsets), ("--test-log", test_log)):
-        if path is None:
-            continue
-        if bootstrap is not None:
-            raise UsageError(f"{option} is about one run; leave out --bootstrap")
-        if path == "-":
-            raise UsageError(f"{option} needs a file; standard output is for the graph")
-    separators = None
-    if sepsets is not None:
-        separators = ReportOutput(sepsets, format_of(sepsets, REPORT_SUFFIXES, or_option=""))
-    return separators
-
-
-def _test_log(path: str) -> TestLog:
-    from gml.formats.test_log import TestLog
-
-    return TestLog(path)
+    if bootstrap is not None:
+        raise UsageError("--sepsets is about one run; leave out --bootstrap")
+    if sepsets == "-":
+        raise UsageError("--sepsets needs a file; standard output is for the graph")
+    return ReportOutput(sepsets, format_of(sepsets, REPORT_SUFFIXES, or_option=""))
 
 
 def _sepset_rows(result: PcResult) -> list[dict[str, Any]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
@@ -75,20 +75,10 @@ def trace_option(function: Function) -> Function:
 
     @functools.wraps(function)
     def wrapper(*args: Any, trace_path: str | None, safe_csv: bool, **kwargs: Any) -> Any:
-        return function(*args, tracing=_tracing(trace_path, safe_csv), **kwargs)
+        from gml.verbs.searching import tracing
+
+        if trace_path == "-":
+            raise UsageError("--trace needs a file; standard output is for the graph")
+        return function(*args, tracing=tracing(trace_path, safe_csv=safe_csv), **kwargs)
 
     return safe_csv_option(declared(wrapper))  # type: ignore[return-value]
-
-
-@contextmanager
-def _tracing(path: str | None, safe_csv: bool) -> Iterator[Trace | None]:
-    """Yield what takes the steps of a search, into a file that appears whole; None without one."""
-    if path == "-":
-        raise UsageError("--trace needs a file; standard output is for the graph")
-    if path is None:
-        yield None
-        return
-    from gml.formats.search_trace import written_trace
-
-    with written_trace(path, safe_csv=safe_csv) as trace:
-        yield trace
