@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from gml.data.dataset import Variable
 from gml.errors import GraphError, listing
 
+_SUM_TOLERANCE = 1e-6
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Factor:
@@ -40,7 +42,7 @@ class Factor:
             raise GraphError(f"a factor needs levels, and {listing(numeric)} has numbers")
         if len(set(names)) != len(names):
             raise GraphError(f"the scope of a factor lists a variable twice: {listing(names)}")
-        table = np.ascontiguousarray(self.table, dtype=np.float64)
+        table = np.asarray(self.table, dtype=np.float64, order="C")
         shape = tuple(len(variable.levels or ()) for variable in self.scope)
         if table.shape != shape:
             raise GraphError(
@@ -49,6 +51,11 @@ class Factor:
         if not (table.min(initial=0.0) >= 0 and table.max(initial=0.0) < np.inf):
             raise GraphError(
                 f"the factor of {listing(names)} has a number that is negative or not finite"
+            )
+        if self.conditional and np.abs(table.sum(axis=-1) - 1.0).max() > _SUM_TOLERANCE:
+            raise GraphError(
+                f"the factor of {listing(names)} is conditional, but does not add up to 1 over "
+                f"{names[-1]!r}"
             )
         # A view, so that the caller's own array stays writable.
         table = table.view()

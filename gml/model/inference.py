@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, UsageError, parameter, quote, unknown_name
+from gml.errors import CannotAnswer, GraphError, UsageError, parameter, quote, unknown_name
 from gml.kernel.layout import STEP_MAX, STEP_SUM
 from gml.model.evidence import coded
 from gml.model.model import TableModel
@@ -68,6 +68,7 @@ class Inference:
     def __init__(self, model: TableModel, *, max_memory: int | None = None) -> None:
         self.model = model
         self._variables = model.variables
+        _require_same_variables(model)
         self._tables = flat_tables(model.variables, model.factors)
         self._rank = {name: k for k, name in enumerate(self._tables.names)}
         self._position = [0] * len(self._variables)
@@ -143,7 +144,10 @@ class Inference:
     def log_probability(self, evidence: Mapping[str, Any]) -> float:
         """ln P(evidence); −infinity if it is impossible."""
         codes = self.coded(evidence)
-        return self._plan(codes).eliminate(codes) - self.log_z
+        log_z = self.log_z
+        if log_z == -math.inf:
+            raise CannotAnswer("the factors exclude everything: their product is 0")
+        return self._plan(codes).eliminate(codes) - log_z
 
     def marginals(
         self, evidence: Mapping[str, Any] | None = None, targets: Sequence[str] | None = None
@@ -296,3 +300,17 @@ def most_probable(marginals: NDArray[np.float64]) -> NDArray[np.int64]:
     best = marginals.max(axis=1, keepdims=True)
     levels: NDArray[np.int64] = np.argmax(marginals >= best * (1 - _TIE), axis=1)
     return levels
+
+
+def _require_same_variables(model: TableModel) -> None:
+    """Refuse factors over variables that the model has otherwise, or not at all."""
+    known = {variable.name: variable for variable in model.variables}
+    for factor in model.factors:
+        for variable in factor.scope:
+            if variable.name not in known:
+                raise GraphError(unknown_name("variable", variable.name, known))
+            if known[variable.name] != variable:
+                raise GraphError(
+                    f"the levels of {quote(variable.name)} are different in a factor than in the "
+                    "model"
+                )

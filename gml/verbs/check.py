@@ -34,7 +34,7 @@ from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
 from gml.verbs.keywords import answers_misspelling
 from gml.verbs.models import require_model
-from gml.verbs.opening import Data, name_of, options_for
+from gml.verbs.opening import Data, name_of, options_for, require_whole_rows
 
 Effects = float | Mapping[str, float]
 
@@ -128,7 +128,9 @@ def check(
         frozenset(reading),
         threads,
     )
-    report = _run(_found(data, reader), net, settings, known, reader.model)
+    checked = _found(data, reader)
+    require_whole_rows(checked.counter.unit)
+    report = _run(checked, net, settings, known, reader.model)
     if baseline is None and any(c.kind == "independence" for c in report.ranked(FAIL, WARN)):
         notes = (*notes, WITHOUT_BASELINE)
     return replace(report, notes=(*report.notes, *notes))

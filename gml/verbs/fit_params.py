@@ -81,6 +81,7 @@ def fit_params(
         )
     counter = open_data(
         data,
+        fractional=True,
         used=given.columns(),
         declared=given.graph.levels,
         undeclared="numbers" if gaussian else "labels",

@@ -60,6 +60,7 @@ def open_data(
     declared: Mapping[str, tuple[str, ...]] | None = None,
     undeclared: Undeclared = "labels",
     offer_available: bool = True,
+    fractional: bool = False,
     threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
 ) -> Counter:
@@ -80,6 +81,8 @@ def open_data(
         schema says so.
     offer_available
         Whether a message about missing values offers to count the rows complete in each table.
+    fractional
+        Whether rows may count in part: scores and tables can do with that, tests cannot.
     threads
         All cores by default.
     **reading
@@ -112,9 +115,20 @@ def open_data(
         if declared:
             reading = declaring(reading, declared)
         counter = _read(data, used, undeclared, offer_available, threads, reading)
+    if not fractional:
+        require_whole_rows(counter.unit)
     _note_size(counter.n, len(counter.variables), data)
     _warn_of_levels(counter)
     return counter
+
+
+def require_whole_rows(unit: float) -> None:
+    """Refuse rows that count in part, where their number has to mean something."""
+    if unit != 1:
+        raise UsageError(
+            f"{parameter('weights_fractional')} is for scores and for fitting; tests, trees, "
+            "samples and checks need whole rows"
+        )
 
 
 def read_rows(

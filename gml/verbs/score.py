@@ -113,6 +113,7 @@ def score(
     levels = declared_levels(given)
     counter = open_data(
         data,
+        fractional=True,
         used=given[0].columns(),
         declared=levels,
         undeclared=chosen[0].undeclared,
@@ -259,6 +260,7 @@ def _splits(
     name = name_of(holdout, "the holdout")
     predicted = open_data(
         holdout,
+        fractional=True,
         used=GivenGraph(first.graph, name).columns(),
         declared=cut,
         undeclared="numbers" if counter.variables[0].is_continuous else "labels",

@@ -91,6 +91,7 @@ class SearchRequest:
             )
         counter = open_data(
             cast("Data", self.data),
+            fractional=True,
             undeclared=self.chosen.undeclared,
             offer_available=False,
             threads=self.threads,

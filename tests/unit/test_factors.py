@@ -229,3 +229,39 @@ def test_groups_are_eliminated_one_after_the_other():
     tree = build_tree(scopes, [2] * 6, groups[:1], kept=groups[1])
     assert tree.cliques[-1] == (0, 2, 4)
     assert tree.parents == (3, 3, 3, -1)
+
+
+# ---------------------------------------------------------------- what does not fit together
+
+
+X0, X1 = Variable("x0", ("0", "1")), Variable("x1", ("0", "1"))
+PAIR = Factor((X0, X1), np.array([[1.0, 2.0], [3.0, 4.0]]))
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (Variable("x1", ("1", "0")), "the levels of 'x1' are different in a factor"),
+        (Variable("x1", ("0", "1", "2")), "the levels of 'x1' are different in a factor"),
+        (Variable("x2", ("0", "1")), "variable 'x1' not found"),
+    ],
+)
+def test_factors_are_over_the_variables_of_the_model(second, said):
+    with pytest.raises(GraphError, match=said):
+        Inference(Pairwise((X0, second), (PAIR,)))
+
+
+def test_factors_that_exclude_everything_have_no_probabilities():
+    nothing = Inference(Pairwise((X0, X1), (Factor((X0, X1), np.zeros((2, 2))),)))
+    for ask in (nothing.marginals, lambda: nothing.log_probability({"x0": "0"})):
+        with pytest.raises(CannotAnswer):
+            ask()
+
+
+def test_a_conditional_factor_adds_up_to_1():
+    with pytest.raises(GraphError, match="is conditional, but does not add up to 1 over 'x1'"):
+        Factor((X0, X1), np.array([[1.0, 3.0], [2.0, 4.0]]), conditional=True)
+
+
+def test_a_factor_may_be_a_number():
+    assert Factor((), np.array(2.0)).table.shape == ()

@@ -825,3 +825,29 @@ def test_graphs_that_do_not_fit(tmp_path):
         gml.hc(ASIA, start=gml.Graph.from_edges(["smoke"], []))
     with pytest.raises(GraphError, match=r"nowhere\.dot: No such file"):
         gml.fit(ASIA, tmp_path / "nowhere.dot")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda data, **weights: gml.indtest(data, "smoke", "lung", **weights),
+        lambda data, **weights: gml.pc(data, **weights),
+        lambda data, **weights: gml.imap(data, ["smoke", "lung", "bronc"], **weights),
+        lambda data, **weights: gml.chowliu(data, **weights),
+        lambda data, **weights: gml.average(data, "hc", bootstrap=3, **weights),
+        lambda data, **weights: gml.check(data, gml.fit(ASIA, GRAPH), **weights),
+    ],
+    ids=["indtest", "pc", "imap", "chowliu", "average", "check"],
+)
+def test_rows_that_count_in_part_are_for_scores_and_fitting(ask):
+    frame = pd.read_csv(ASIA).assign(w=0.5)
+    rows = gml.read(frame, weights_fractional="w")
+    for data, weights in (
+        (frame, {"weights_fractional": "w"}),
+        (rows, {}),
+        (gml.MemoryCounter(rows), {}),
+    ):
+        with pytest.raises(UsageError, match="`weights_fractional` is for scores and for fitting"):
+            ask(data, **weights)
+    assert gml.fit(rows, GRAPH).learning.rows == 2500
+    assert gml.hc(rows).complete
