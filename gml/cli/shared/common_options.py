@@ -18,15 +18,14 @@ from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import run_ledger, was_given
 from gml.progress import StderrReporter, reporting_to
 from gml.resources import available_threads, limited_to, parse_size
+from gml.verbs.unrecorded import UNRECORDED
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_RUNTIME_OPTIONS = {"threads", "format_", "safe_csv", "if_changed", "quiet", "verbose", "debug"}
 _OUT_OF_TIME = 5
 
 _LEAST_PRIOR = 1e-100
 _THREADS_PER_CORE = 4
-_PATHS = {"data_path", "graph_path", "levels", "implied", "knowledge", "start", "against"}
 
 
 def chosen_options() -> dict[str, Any]:
@@ -38,9 +37,11 @@ def chosen_options() -> dict[str, Any]:
         if isinstance(parameter.type, OutputFile)
     }
     return {
-        name.rstrip("_"): list(value) if isinstance(value, tuple) else value
+        keyword: list(value) if isinstance(value, tuple) else value
         for name, value in sorted(context.params.items())
-        if name not in _RUNTIME_OPTIONS | _PATHS | outputs and was_given(name)
+        if (keyword := name.rstrip("_").removesuffix("_path")) not in UNRECORDED
+        and name not in outputs
+        and was_given(name)
     }
 
 
