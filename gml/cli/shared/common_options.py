@@ -24,7 +24,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OUT_OF_TIME = 5
 
-_LEAST_PRIOR = 1e-100
 _THREADS_PER_CORE = 4
 
 
@@ -139,35 +138,10 @@ def probability(ctx: click.Context, param: click.Parameter, value: float | None)
     return value
 
 
-def prior_rows(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    """Check that the rows of a prior are so many that logarithms of gamma functions make sense."""
-    if value > 0 and not _LEAST_PRIOR <= value <= 1 / _LEAST_PRIOR:
-        raise click.BadParameter(f"{value} is not between 1e-100 and 1e100", ctx, param)
-    return value
-
-
 def alpha_option(help_: str, default: float = 0.05) -> Callable[[Function], Function]:
     """--alpha P."""
     return click.option(
         "--alpha", type=Real(), default=default, show_default=True, callback=probability, help=help_
-    )
-
-
-def df_option(help_: str, default: str = "full") -> Callable[[Function], Function]:
-    """--df full|adjusted."""
-    return click.option(
-        "--df",
-        type=click.Choice(["full", "adjusted"]),
-        default=default,
-        show_default=True,
-        help=help_,
-    )
-
-
-def ess_option(help_: str) -> Callable[[Function], Function]:
-    """--ess S, an equivalent sample size."""
-    return click.option(
-        "--ess", type=Real(), default=1.0, show_default=True, callback=prior_rows, help=help_
     )
 
 
