@@ -14,7 +14,7 @@ from gml.parameters import options_of, owners_of
 from gml.progress import Deadline
 from gml.scores.registry import SCORES
 from gml.verbs.averaged_learners import BY, BY_ORDERS, BY_SAMPLES, BY_SCORE, MOST_PARENTS
-from gml.verbs.choosing import choose_scores, choose_test
+from gml.verbs.choosing import DEFAULT_SCORE, DEFAULT_TEST, choose_scores, choose_test
 from gml.verbs.colliders import warn_of_contradictions
 from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers, known_of
@@ -116,7 +116,7 @@ def average(
     given = _given(locals())
     _require_fitting(by, given, options)
     _require_numbers(bootstrap, threshold)
-    if seed is not None and test == "permutation":
+    if seed is not None and (test or DEFAULT_TEST) in owners_of(TESTS, "seed"):
         options["seed"] = seed
     learner, reading = _learner(by, given, options, seed or 0)
     counter = open_data(
@@ -151,7 +151,7 @@ def average_pc(
     *,
     threshold: float | None = None,
     seed: int | None = None,
-    test: str = "auto",
+    test: str | None = None,
     alpha: float | None = None,
     max_cond: int | None = None,
     colliders: str = "max-p",
@@ -171,7 +171,7 @@ def average_pc(
     """
     deadline = Deadline(max_seconds)
     _require_numbers(bootstrap, threshold)
-    if seed is not None and test == "permutation":
+    if seed is not None and (test or DEFAULT_TEST) in owners_of(TESTS, "seed"):
         options["seed"] = seed
     chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
     chosen.require_reachable_level()
@@ -223,7 +223,7 @@ def _learner(
     """Check the options of what learns; returns it, and how to read the data."""
     if by == "pc":
         test, reading = choose_test(
-            given.get("test", "auto"),
+            given.get("test"),
             given.get("alpha"),
             options,
             default_alpha=ALPHA,
@@ -233,7 +233,7 @@ def _learner(
         chosen = {name: given[name] for name in _OF_PC[2:] if name in given}
         return PcOnSamples(PcSettings(test, **chosen)), reading
     # A posterior is over marginal likelihoods, of which bic is but a rough approximation.
-    name = given.get("score", "bdeu" if by in BY_ORDERS else "bic")
+    name = given.get("score", "bdeu" if by in BY_ORDERS else DEFAULT_SCORE)
     (score,), reading = choose_scores([name], given.get("edge_penalty", 0.0), options)
     max_parents = given.get("max_parents")
     if by in BY_ORDERS:

@@ -78,7 +78,7 @@ class PcSettings:
 def pc(
     data: Data | CITest,
     *,
-    test: str = "auto",
+    test: str | None = None,
     alpha: float | None = None,
     max_cond: int | None = None,
     colliders: str = "max-p",
@@ -100,7 +100,7 @@ def pc(
     data
         A path, a DataFrame, a Dataset or a Counter; or a test of your own.
     test
-        One of `gml.TESTS`.
+        One of `gml.TESTS`, `auto` by default.
     alpha
         Level of the tests, 0.01 by default.
     max_cond
@@ -170,10 +170,10 @@ def pc(
     return described(result, counter, learning)
 
 
-def _given_test(data: object, test: str, options: Mapping[str, Any]) -> IndependenceTest:
+def _given_test(data: object, test: str | None, options: Mapping[str, Any]) -> IndependenceTest:
     """Return the test that was given in place of data, which has a name and options already."""
     require_decider(data, "test", "names", "__call__")
-    decided = [*options, *(["test"] if test != "auto" else [])]
+    decided = [*options, *(["test"] if test is not None else [])]
     if decided:
         raise UsageError(
             f"{', '.join(map(parameter, decided))}: a test that is given has its options"
