@@ -81,7 +81,7 @@ class CheckedReading:
         return replace(
             asked,
             levels=_lenient(asked.levels, self.net),
-            na=asked.na if "na" in self.given else _tokens(self.net) or asked.na,
+            na=asked.na if "na" in self.given else self.net.learning.na or asked.na,
             columns=None,
             exclude=tuple(name for name in asked.exclude if name not in self.net.names),
             missing="available",
@@ -199,8 +199,8 @@ class CheckedReading:
 
 def _is_of_fit(digest: str | None, net: BayesNet) -> bool | None:
     """Whether rows with this hash are those that a model was fitted on, if that is known."""
-    fitted_on = net.learning.get("data")
-    if not isinstance(fitted_on, str) or digest is None:
+    fitted_on = net.learning.data
+    if fitted_on is None or digest is None:
         return None
     return fitted_on.endswith(digest)
 
@@ -218,18 +218,8 @@ def _left_out(options: ReadOptions, net: BayesNet) -> tuple[str, ...]:
 
 def _policy_of_fit(net: BayesNet) -> str:
     """How missing values were treated; if that is not known, there were none."""
-    recorded = net.learning.get("missing")
-    policy = recorded.get("policy") if isinstance(recorded, dict) else None
-    return policy if policy in ("drop", "level", "available") else "available"
-
-
-def _tokens(net: BayesNet) -> tuple[str, ...] | None:
-    """The tokens that meant missing when the model was fitted, if its file says so."""
-    options = net.learning.get("options", {})
-    tokens = options.get("na") if isinstance(options, dict) else None
-    if isinstance(tokens, list) and tokens and all(isinstance(token, str) for token in tokens):
-        return tuple(tokens)
-    return None
+    recorded = net.learning.missing
+    return "available" if recorded is None else recorded.policy or "available"
 
 
 def _declared(schema: Schema, net: BayesNet) -> dict[str, tuple[str, ...]]:
@@ -272,16 +262,16 @@ def _missing_before(schema: Schema, net: BayesNet) -> dict[str, MissingCells]:
 
 
 def _missing_in_fitting(net: BayesNet) -> dict[str, MissingCells]:
-    recorded = net.learning.get("missing")
-    if isinstance(recorded, dict):
-        rows, columns = recorded.get("rows"), recorded.get("columns")
-        if isinstance(rows, int) and isinstance(columns, dict):
-            return _cells_of(
-                net, rows, {name: n for name, n in columns.items() if isinstance(n, int)}
-            )
+    recorded = net.learning.missing
+    if recorded is not None:
+        # Fractions of rows cannot be compared by an exact test.
+        if not isinstance(recorded.rows, int) or recorded.columns is None:
+            return {}
+        whole = {name: n for name, n in recorded.columns.items() if isinstance(n, int)}
+        return _cells_of(net, recorded.rows, whole)
     rows = rows_behind(net)
     # Fitted with the default, under which a missing value is an error.
-    if net.learning.get("command") == "fit-params" and recorded is None and rows is not None:
+    if net.learning.command == "fit-params" and rows is not None:
         return _cells_of(net, rows, {})
     return {}
 

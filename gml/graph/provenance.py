@@ -16,12 +16,15 @@ _POLICIES = ("drop", "level", "available")
 
 
 @dataclass(frozen=True)
-class MissingCells:
-    """How missing values were treated, in how many rows, and the missing cells by column."""
+class RecordedMissing:
+    """How missing values were treated, in how many rows, and the missing cells by column.
 
-    policy: str
-    rows: int | float
-    columns: Mapping[str, int | float]
+    What a file does not say, or not in a way that gml writes, is None.
+    """
+
+    policy: str | None
+    rows: int | float | None
+    columns: Mapping[str, int | float] | None
 
 
 @dataclass(frozen=True)
@@ -107,23 +110,19 @@ class Provenance(Mapping[str, Any]):
         return None
 
     @property
-    def missing(self) -> MissingCells | None:
+    def missing(self) -> RecordedMissing | None:
         """How missing values were treated, if that is recorded."""
         found = self.entries.get("missing")
-        if not isinstance(found, dict) or found.get("policy") not in _POLICIES:
+        if not isinstance(found, dict):
             return None
-        rows, columns = _number(found.get("rows")), found.get("columns")
-        if rows is None or not isinstance(columns, dict):
-            return None
-        cells = {name: _number(number) for name, number in columns.items()}
-        return MissingCells(
-            found["policy"], rows, {name: n for name, n in cells.items() if n is not None}
+        policy, columns = found.get("policy"), found.get("columns")
+        cells = None
+        if isinstance(columns, dict):
+            numbers = {name: _number(number) for name, number in columns.items()}
+            cells = {name: number for name, number in numbers.items() if number is not None}
+        return RecordedMissing(
+            policy if policy in _POLICIES else None, _number(found.get("rows")), cells
         )
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the learner finished rather than running out of time."""
-        return self.entries.get("complete") is not False
 
     def _text(self, key: str) -> str | None:
         found = self.entries.get(key)

@@ -73,7 +73,7 @@ class KnownTest(Entry):
 _MIN_PER_CELL = Option(
     "min_per_cell", "real", 0.0, "Insufficient with fewer rows than this per cell; 0: off", least=0
 )
-_DF = Option(
+DF = Option(
     "df",
     "choice",
     "full",
@@ -107,7 +107,7 @@ TESTS: dict[str, KnownTest] = {
             statistic="G",
             formula="G",
             rule="p ≤ α, χ² distribution",
-            options=(_DF, _MIN_PER_CELL),
+            options=(DF, _MIN_PER_CELL),
         ),
         KnownTest(
             name="chi2",
@@ -116,7 +116,7 @@ TESTS: dict[str, KnownTest] = {
             statistic="X²",
             formula="X²",
             rule="p ≤ α, χ² distribution",
-            options=(_DF, _MIN_PER_CELL),
+            options=(DF, _MIN_PER_CELL),
         ),
         KnownTest(
             name="mi-threshold",

@@ -42,6 +42,8 @@ class KnownScore(Entry):
     """Whether differences are logarithms of Bayes factors, at least about."""
     likelihood: str = "loglik"
     """The score that is the plain likelihood of such columns."""
+    ceilings: bool = True
+    """Whether it is known how high a child with more parents can score (`bounded_batch`)."""
 
     def __call__(self, counter: Counter, **options: Any) -> FamilyScore:
         """Return the score over the columns of a counter."""
@@ -132,6 +134,7 @@ SCORES: dict[str, KnownScore] = {
             summary="normalised maximum likelihood of each configuration",
             formula="loglik − Σⱼ ln C(nⱼ, r)",
             equivalent=False,
+            ceilings=False,
         ),
         KnownScore(
             name="qnml",
@@ -139,6 +142,7 @@ SCORES: dict[str, KnownScore] = {
             summary="normalised maximum likelihood of the family over that of the parents",
             formula="loglik − ln C(n, rq) + ln C(n, q)",
             equivalent=True,
+            ceilings=False,
         ),
         KnownScore(
             name="loglik-g",
@@ -177,6 +181,7 @@ SCORES: dict[str, KnownScore] = {
             equivalent=True,
             bayes_factors=True,
             likelihood="loglik-g",
+            ceilings=False,
         ),
     )
 }
@@ -254,3 +259,8 @@ def _check_option(option: str, names: Sequence[str]) -> None:
 def scores_of_numbers() -> list[str]:
     """Return the scores that are for numbers alone."""
     return [name for name, score in SCORES.items() if LABELS not in score.columns]
+
+
+def scores_without_ceilings() -> list[str]:
+    """Return the scores by which no set of parents can be passed over unseen."""
+    return [name for name, score in SCORES.items() if not score.ceilings]

@@ -14,7 +14,7 @@ from gml.parameters import options_of, owners_of
 from gml.progress import Deadline
 from gml.scores.registry import SCORES
 from gml.verbs.averaged_learners import BY, BY_ORDERS, BY_SAMPLES, BY_SCORE, MOST_PARENTS
-from gml.verbs.choosing import choose_scores, choose_test
+from gml.verbs.choosing import DEFAULT_SCORE, choose_scores, choose_test
 from gml.verbs.colliders import warn_of_contradictions
 from gml.verbs.keywords import answers_misspelling
 from gml.verbs.knowing import Arcs, Tiers, known_of
@@ -192,7 +192,7 @@ def _learner(
     """Check the options of what learns; returns it, and how to read the data."""
     if by == "pc":
         test, reading = choose_test(
-            given.get("test", "auto"),
+            given.get("test"),
             given.get("alpha"),
             options,
             default_alpha=ALPHA,
@@ -202,7 +202,7 @@ def _learner(
         chosen = {name: given[name] for name in _OF_PC[2:] if name in given}
         return PcOnSamples(PcSettings(test, **chosen)), reading
     # A posterior is over marginal likelihoods, of which bic is but a rough approximation.
-    name = given.get("score", "bdeu" if by in BY_ORDERS else "bic")
+    name = given.get("score", "bdeu" if by in BY_ORDERS else DEFAULT_SCORE)
     (score,), reading = choose_scores([name], given.get("edge_penalty", 0.0), options)
     max_parents = given.get("max_parents")
     if by in BY_ORDERS:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gml.errors import UsageError, parameter
-from gml.independence.registry import TESTS, check_test, make_test
-from gml.parameters import FOR_LABELS, LABELS, options_of
+from gml.independence.registry import TESTS, check_test
+from gml.parameters import FOR_LABELS, LABELS, NUMBERS, options_of
 from gml.scores.registry import SCORES, check_scores, make_score
 
 if TYPE_CHECKING:
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from gml.data.options import Undeclared
     from gml.independence.base import CounterTest
     from gml.scores.base import DecomposableScore, FamilyScore
+
+
+DEFAULT_TEST = "auto"
+DEFAULT_SCORE = "bic"
+"""What learners use unless told otherwise."""
 
 
 class ChosenTest(NamedTuple):
@@ -40,11 +45,11 @@ class ChosenTest(NamedTuple):
 
     def make(self, counter: Counter, threads: int | None) -> CounterTest:
         """Return the test over a counter."""
-        return make_test(self.name, counter, threads=threads, **self.options)
+        return TESTS[self.name](counter, threads=threads, **self.options)
 
 
 def choose_test(
-    name: str,
+    name: str | None,
     alpha: float | None,
     options: Mapping[str, Any],
     *,
@@ -55,8 +60,9 @@ def choose_test(
     """Check the options of a test, and return it and the keywords that are not its options.
 
     `df` is how degrees of freedom are counted unless told otherwise; `also_given` are other
-    keywords that a test may have no use for.
+    keywords that a test may have no use for. Without a name it is the test of the learners.
     """
+    name = DEFAULT_TEST if name is None else name
     of_tests = options_of(TESTS)
     own = {key: value for key, value in options.items() if key in of_tests}
     rest = {key: value for key, value in options.items() if key not in of_tests}
@@ -96,12 +102,18 @@ class ChosenScore(NamedTuple):
         """Return the plain likelihood of the same columns."""
         return SCORES[SCORES[self.name].likelihood](counter)
 
+    @property
+    def use_equivalent(self) -> str:
+        """Advice to take a score of such columns that does not tell equivalent DAGs apart."""
+        best = ", ".join(_equivalent_bayes_factors(SCORES[self.name].columns))
+        return f"use {best} or another score-equivalent one"
+
     def require_equivalent(self, what: str) -> None:
         """Refuse a score that tells equivalent DAGs apart."""
         if not self.is_equivalent:
             raise UsageError(
                 f"{what} is over equivalence classes, whose DAGs {self.name} scores differently; "
-                "use bic, bdeu or another score-equivalent one"
+                + self.use_equivalent
             )
 
     def require_likelihood(self, what: str) -> None:
@@ -115,6 +127,22 @@ class ChosenScore(NamedTuple):
     def make(self, counter: Counter) -> DecomposableScore:
         """Return the score over a counter."""
         return make_score(self.name, counter, edge_penalty=self.edge_penalty, **self.options)
+
+
+def _equivalent_bayes_factors(columns: Sequence[str]) -> list[str]:
+    """The scores of such columns that are the same within a class and tell how certain it is."""
+    return [
+        name
+        for name, score in SCORES.items()
+        if score.equivalent and score.bayes_factors and set(columns) & set(score.columns)
+    ]
+
+
+def taking_numbers() -> str:
+    """Return a test and a score that take columns as numbers, for advice."""
+    test = next(name for name, test in TESTS.items() if NUMBERS in test.columns)
+    score = _equivalent_bayes_factors([NUMBERS])[0]
+    return f"{parameter('test', test)}, {parameter('score', score)}"
 
 
 def choose_scores(

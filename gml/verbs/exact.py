@@ -52,7 +52,7 @@ class OptimumFound(ExactResult):
 def exact(
     data: Data | Score,
     *,
-    score: str = "bic",
+    score: str | None = None,
     edge_penalty: float = 0.0,
     max_parents: int | None = None,
     against: GraphLike | Sequence[GraphLike] = (),
@@ -73,7 +73,7 @@ def exact(
     data
         A path, a DataFrame, a Dataset or a Counter; or a score of your own.
     score
-        One of `gml.SCORES`.
+        One of `gml.SCORES`, `bic` by default.
     edge_penalty
         Nats that each edge costs.
     max_parents
@@ -117,7 +117,7 @@ def exact(
     if cpdag and chosen is not None and not chosen.is_equivalent:
         raise UsageError(
             f"{parameter('cpdag')}: {chosen.name} tells equivalent DAGs apart; leave it out, or "
-            "use bic, bdeu or another score-equivalent one"
+            + chosen.use_equivalent
         )
     rivals = _rivals(against, None if chosen is None or chosen.is_equivalent else chosen.name)
     search = request.open(knowledge, require, forbid, tiers)

@@ -26,7 +26,7 @@ from gml.verbs.searching import request_search, require_restarts, tracing
 def ges(
     data: Data | Score,
     *,
-    score: str = "bic",
+    score: str | None = None,
     edge_penalty: float = 0.0,
     phases: str | Sequence[str] = learner.PHASES,
     max_parents: int | None = None,
@@ -50,7 +50,7 @@ def ges(
     data
         A path, a DataFrame, a Dataset or a Counter; or a score of your own.
     score
-        One of `gml.SCORES` that gives equivalent DAGs the same value.
+        One of `gml.SCORES` that gives equivalent DAGs the same value, `bic` by default.
     edge_penalty
         Nats that each edge costs.
     phases

@@ -27,7 +27,7 @@ from gml.verbs.searching import request_search, require_restarts, tracing
 def hc(
     data: Data | Score,
     *,
-    score: str = "bic",
+    score: str | None = None,
     edge_penalty: float = 0.0,
     max_parents: int | None = None,
     tabu: int = 0,
@@ -53,7 +53,7 @@ def hc(
     data
         A path, a DataFrame, a Dataset or a Counter; or a score of your own.
     score
-        One of `gml.SCORES`.
+        One of `gml.SCORES`, `bic` by default.
     edge_penalty
         Nats that each edge costs.
     max_parents

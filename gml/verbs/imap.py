@@ -85,9 +85,7 @@ def imap(
     chosen: ChosenTest | ChosenScore
     if score is None:
         _refuse_scores_options(edge_penalty, options)
-        chosen, reading = choose_test(
-            test or "auto", alpha, options, default_alpha=ALPHA, df="adjusted"
-        )
+        chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
         chosen.require_reachable_level()
     else:
         _refuse_tests_options({"test": test, "alpha": alpha, **options})

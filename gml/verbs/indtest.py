@@ -195,10 +195,12 @@ def _warn_of_sparse_tables(results: ResultArrays) -> None:
         return
     sparse = int(((results.df > results.n) & (results.n > 0)).sum())
     if sparse:
+        # What compares with drawn tables needs no distribution that holds for many rows only.
+        drawing = next(name for name, test in TESTS.items() if test.draws is not None)
         reporter().warn(
             f"{sparse} of {len(results)} tests have more degrees of freedom than rows: their "
             f"p-values mean little; cut numbers ({parameter('bins')}), use "
-            f"{parameter('test', 'permutation')} or {parameter('min_per_cell')}"
+            f"{parameter('test', drawing)} or {parameter('min_per_cell')}"
         )
 
 

@@ -39,6 +39,7 @@ from gml.errors import (
 )
 from gml.ledger import wants_digest
 from gml.progress import reporter
+from gml.verbs.choosing import taking_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -270,8 +271,7 @@ def _warn_of_levels(counter: Counter) -> None:
     if many:
         reporter().warn(
             f"too many values for {counter.n} rows to say much: {', '.join(sorted(many)[:8])}; "
-            f"cut numbers with {parameter('bins')}, or take them as numbers "
-            f"({parameter('test', 'fisher-z')}, {parameter('score', 'bic-g')})"
+            f"cut numbers with {parameter('bins')}, or take them as numbers ({taking_numbers()})"
         )
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
     if constant:

@@ -18,16 +18,12 @@ from gml.data.options import names_of
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.verbs.keywords import parameters_of
+from gml.verbs.unrecorded import UNRECORDED
 
 if TYPE_CHECKING:
     from gml.graph.knowledge import Knowledge
 
 _Parameters = ParamSpec("_Parameters")
-# What changes nothing in the result, and what has an entry of its own.
-_NOT_RECORDED = {
-    *("threads", "test_log", "trace", "asked"),
-    *("data", "graph", "knowledge", "start", "against", "levels"),
-}
 _NAMES = {"columns", "exclude", "na", "numeric", "order", "phases"}
 
 
@@ -60,7 +56,7 @@ def plain_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name.rstrip("_"): list(names_of(name, value)) if name in _NAMES else _plain(value)
         for name, value in sorted(keywords.items())
-        if name not in _NOT_RECORDED and _is_plain(value)
+        if name not in UNRECORDED and _is_plain(value)
     }
 
 

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
-from gml.scores.registry import EDGE_PENALTY, SCORES, check_scores, scores_of_numbers
+from gml.scores.registry import (
+    EDGE_PENALTY,
+    SCORES,
+    check_scores,
+    scores_of_numbers,
+    scores_without_ceilings,
+)
 
-__all__ = ["EDGE_PENALTY", "SCORES", "check_scores", "scores_of_numbers"]
+__all__ = [
+    "EDGE_PENALTY",
+    "SCORES",
+    "check_scores",
+    "scores_of_numbers",
+    "scores_without_ceilings",
+]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gml.independence.registry import ADJUSTMENTS, TESTS, check_test
+from gml.independence.registry import ADJUSTMENTS, DF, TESTS, check_test
 
-__all__ = ["ADJUSTMENTS", "TESTS", "check_test"]
+__all__ = ["ADJUSTMENTS", "DF", "TESTS", "check_test"]

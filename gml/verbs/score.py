@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gml.counts.counter import Counter, rows_counted
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
-from gml.data.options import ReadingKeywords, names_of, reading_options
+from gml.data.options import ReadingKeywords, Undeclared, names_of, reading_options
 from gml.errors import GraphError, UsageError, listing, parameter, require_whole
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.scores.registry import SCORES
@@ -132,7 +132,9 @@ def score(
     if holdout is not None or folds is not None:
         from gml.model.heldout import held_out_loss
 
-        splits = _splits(counter, holdout, folds, seed or 0, given[0], levels, reading)
+        splits = _splits(
+            counter, holdout, folds, seed or 0, given[0], levels, chosen[0].undeclared, reading
+        )
         ess = options.get("ess", 1.0)
         found = [
             replace(
@@ -233,6 +235,7 @@ def _splits(
     seed: int,
     first: GivenGraph,
     levels: Mapping[str, tuple[str, ...]],
+    undeclared: Undeclared,
     reading: Mapping[str, Any],
 ) -> Splits:
     """What to fit on and what to predict, made again for each graph rather than kept."""
@@ -263,7 +266,7 @@ def _splits(
         fractional=True,
         used=GivenGraph(first.graph, name).columns(),
         declared=cut,
-        undeclared="numbers" if counter.variables[0].is_continuous else "labels",
+        undeclared=undeclared,
         offer_available=False,
         **same,
     )

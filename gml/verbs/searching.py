@@ -16,7 +16,7 @@ from gml.graph.provenance import Provenance
 from gml.learners.search import SearchResult, Trace
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, as_score
-from gml.verbs.choosing import ChosenScore, choose_scores
+from gml.verbs.choosing import DEFAULT_SCORE, ChosenScore, choose_scores
 from gml.verbs.knowing import Arcs, Tiers, known_of
 from gml.verbs.opening import Data, is_data, open_data, require_decider
 from gml.verbs.recording import described, learned_by
@@ -29,7 +29,6 @@ class OpenSearch:
     """The score to search by, what limits the search, and how it came to be."""
 
     score: DecomposableScore
-    max_parents: int | None
     knowledge: Knowledge
     deadline: Deadline
     counter: Counter | None
@@ -83,7 +82,7 @@ class SearchRequest:
         if self.chosen is None:
             score = as_score(cast("Score", self.data))
             known = known_of(score.names, knowledge, require, forbid, tiers)
-            return OpenSearch(score, self.max_parents, known, self.deadline, None, Provenance())
+            return OpenSearch(score, known, self.deadline, None, Provenance())
         if self.reading.get("missing") == "available":
             raise UsageError(
                 f"a search compares families on the same rows; "
@@ -104,14 +103,14 @@ class SearchRequest:
             self.command, counter, settings, known, self.asked, rows=rows_counted(counter)
         )
         score = self.chosen.make(counter)
-        return OpenSearch(score, self.max_parents, known, self.deadline, counter, learning)
+        return OpenSearch(score, known, self.deadline, counter, learning)
 
 
 def request_search(
     command: str,
     data: Data | Score,
     *,
-    score: str,
+    score: str | None,
     edge_penalty: float,
     max_parents: int | None,
     max_seconds: float | None,
@@ -123,14 +122,15 @@ def request_search(
     deadline = Deadline(max_seconds)
     if not is_data(data):
         require_decider(data, "score", "names", "local")
-        named = {"score": score != "bic", "edge_penalty": edge_penalty}
+        named = {"score": score is not None, "edge_penalty": edge_penalty}
         decided = [*options, *(name for name, is_given in named.items() if is_given)]
         if decided:
             raise UsageError(
                 f"{', '.join(map(parameter, decided))}: a score that is given has its options"
             )
         return SearchRequest(command, data, None, max_parents, {}, threads, deadline)
-    (chosen,), reading = choose_scores([score], edge_penalty, options)
+    name = DEFAULT_SCORE if score is None else score
+    (chosen,), reading = choose_scores([name], edge_penalty, options)
     return SearchRequest(command, data, chosen, max_parents, reading, threads, deadline, asked)
 
 

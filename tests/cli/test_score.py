@@ -331,3 +331,26 @@ def test_same_bytes_for_threads_and_hash_seeds(gml, folder):
         for seed in ("0", "1")
     }  # fmt: skip
     assert len(outputs) == 1
+
+
+def test_a_holdout_is_read_as_the_score_takes_columns(gml, tmp_path):
+    """A score of numbers takes few and whole numbers as numbers, in both files."""
+    u, v = [0, 1, 2, 3, 4], [1, 3, 4, 8, 8]
+    new = [(0, 1), (1, 2), (9, 19)]
+    rows = "\n".join(f"{x},{y}" for x, y in zip(u, v, strict=True))
+    (tmp_path / "fit.csv").write_text(f"u,v\n{rows}\n")
+    (tmp_path / "new.csv").write_text("u,v\n" + "\n".join(f"{x},{y}" for x, y in new) + "\n")
+    (tmp_path / "g.dot").write_text("digraph { u -> v }")
+
+    # u: mean 2, variance 2; v: regressed on u
+    slope = sum((x - 2) * y for x, y in zip(u, v, strict=True)) / 10
+    at_0 = sum(v) / 5 - 2 * slope
+    variance = sum((y - at_0 - slope * x) ** 2 for x, y in zip(u, v, strict=True)) / 5
+
+    def loss(error, variance):
+        return (math.log(2 * math.pi * variance) + error**2 / variance) / 2
+
+    expected = sum(loss(x - 2, 2.0) + loss(y - at_0 - slope * x, variance) for x, y in new) / 3
+    options = ("--score", "bic-g", "--holdout", "new.csv", "-f", "json")
+    found = result(gml("score", "fit.csv", "g.dot", *options))
+    assert found["graphs"][0]["heldout"] == pytest.approx(expected, rel=1e-12)

@@ -6,9 +6,11 @@ import json
 import math
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -16,11 +18,17 @@ import gml
 from gml.errors import UsageError
 from gml.independence.base import CIResult, CounterTest, PValueTest, as_test
 from gml.independence.contingency import describe, full_df, is_sufficient
-from gml.independence.registry import TESTS, KnownTest, check_test, make_test
-from gml.parameters import NUMBERS, Option
-from gml.scores.base import FamilyScore, as_score
+from gml.independence.registry import DF, TESTS, KnownTest, check_test, make_test
+from gml.parameters import ESS, NUMBERS, Option
+from gml.scores.base import DecomposableScore, FamilyScore, as_score
 from gml.scores.likelihood import LogLikelihood
-from gml.scores.registry import SCORES, KnownScore, check_scores, make_score
+from gml.scores.registry import (
+    SCORES,
+    KnownScore,
+    check_scores,
+    make_score,
+    scores_without_ceilings,
+)
 from tests.test_docs import script
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -121,6 +129,23 @@ CHANCE = KnownTest(
 )
 
 
+class Lottery(Chance):
+    """Draws its p-value from a hat that is shuffled first."""
+
+    def batch(self, triples):
+        SEEDS.append((self._options["hat"], self._options["seed"]))
+        return super().batch(triples)
+
+
+SEEDS: list[tuple[int, int]] = []
+LOTTERY = replace(
+    CHANCE,
+    name="lottery",
+    home=Lottery,
+    options=(*CHANCE.options, Option("seed", "seed", 11, "Of the shuffling")),
+)
+
+
 class Thrifty(LogLikelihood):
     """The likelihood less a price for each parameter."""
 
@@ -180,6 +205,68 @@ def test_a_registered_test_is_known_everywhere(toys, tmp_path):
     assert str(error) == "`hat` does not go with `by='hc'` (only with pc)"
     table = script("make_reference").tests_table()
     assert "| chance | a p-value out of a hat | H | p ≤ α | labels | --hat |" in table
+
+
+def test_a_registered_test_gets_its_seed_and_other_facts_are_looked_up(toys, monkeypatch):
+    asia = str(ROOT / "sample_data/asia.csv")
+    few = ["smoke", "lung", "dysp"]
+    monkeypatch.setitem(TESTS, "lottery", LOTTERY)
+    asked = [
+        lambda **seed: gml.average(asia, "pc", test="lottery", bootstrap=2, columns=few, **seed),
+        lambda **seed: run(
+            *("average", asia, "--by", "pc", "--test", "lottery", "--bootstrap", "2"),
+            *("-c", ",".join(few), *(f"--{name}={value}" for name, value in seed.items())),
+        ),
+        lambda **seed: run(
+            *("pc", asia, "--test", "lottery", "--bootstrap", "2"),
+            *("-c", ",".join(few), *(f"--{name}={value}" for name, value in seed.items())),
+        ),
+        lambda **seed: gml.pc(asia, test="lottery", columns=few, **seed),
+    ]
+    for ask in asked:
+        for given, taken in (({"seed": 5}, (7, 5)), ({}, (7, 11)), ({"hat": 3}, (3, 11))):
+            SEEDS.clear()
+            assert getattr(ask(**given), "exit_code", 0) == 0
+            assert SEEDS and set(SEEDS) == {taken}
+    # A test without a seed is not given that of the samples.
+    gml.average(asia, "pc", test="chance", bootstrap=2, seed=5, columns=few)
+    with pytest.raises(UsageError, match="`seed` does not go with `test='chance'`"):
+        gml.pc(asia, test="chance", seed=5)
+
+
+def test_advice_is_looked_up(monkeypatch, recwarn):
+    asia = str(ROOT / "sample_data/asia.csv")
+    first = {"lottery": replace(LOTTERY, columns=(NUMBERS,), draws="hat"), **TESTS}
+    for module in ("choosing", "indtest"):
+        monkeypatch.setattr(f"gml.verbs.{module}.TESTS", first)
+    fair = replace(THRIFTY, name="fair", bayes_factors=True, columns=("labels", NUMBERS))
+    monkeypatch.setitem(SCORES, "fair", fair)
+    with pytest.raises(UsageError, match="use bic, bdeu, fair or another score-equivalent one$"):
+        gml.ges(asia, score="bds")
+    with pytest.raises(UsageError, match="use bic, bdeu, fair or another score-equivalent one$"):
+        gml.exact(asia, score="k2", cpdag=True)
+    rng = np.random.default_rng(1)
+    many = pd.DataFrame({name: rng.integers(0, 90, 100).astype(str) for name in "ab"})
+    gml.indtest(many, "a", "b")
+    said = [str(warning.message) for warning in recwarn]
+    assert any("take them as numbers (`test='lottery'`, `score='bic-g'`)" in text for text in said)
+    assert any("use `test='lottery'` or `min_per_cell`" in text for text in said)
+
+
+def test_options_that_others_use_are_those_of_the_registry():
+    for command, option in (("fit-params", ESS), ("chowliu", DF)):
+        assert f"[default: {option.default}]" in run(command, "--help").output
+        for wrong in ("0", "-1", "1e101", "nan", "some"):
+            done = run(command, "data.csv", f"--{option.name}", wrong)
+            assert done.exit_code == 2 and f"--{option.name}" in done.output
+
+
+def test_scores_without_a_ceiling_are_named_where_it_matters():
+    def is_slow(name):
+        return SCORES[name].load().bounded_batch is DecomposableScore.bounded_batch
+
+    assert scores_without_ceilings() == [name for name in SCORES if is_slow(name)]
+    assert "With fnml, qnml and bge every set of parents" in run("exact", "--help").output
 
 
 def test_a_registered_score_is_known_everywhere(toys, tmp_path):

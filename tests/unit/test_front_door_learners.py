@@ -313,6 +313,10 @@ def test_a_test_in_place_of_data(tmp_path):
     assert gml.compare(GRAPH, gml.pc(oracle)).distance == 0
     with pytest.raises(UsageError, match="`df`, `test`: a test that is given has its options"):
         gml.pc(test, df="full", test="g")
+    with pytest.raises(UsageError, match="^`test`: a test that is given has its options"):
+        gml.pc(test, test="auto")
+    with pytest.raises(UsageError, match="test '' not found"):
+        gml.pc(ASIA, test="")
     with pytest.raises(UsageError, match="or a test, not a KnownTest"):
         gml.pc(gml.TESTS["g"])
 
@@ -326,6 +330,10 @@ def test_a_score_in_place_of_data(learn):
     assert (by_score.graph.marks == by_data.graph.marks).all()
     with pytest.raises(UsageError, match="`ess`, `score`: a score that is given has its options"):
         learn(score, ess=1.0, score="bdeu")
+    with pytest.raises(UsageError, match="^`score`: a score that is given has its options"):
+        learn(score, score="bic")
+    with pytest.raises(UsageError, match="score '' not found"):
+        learn(ASIA, score="")
     with pytest.raises(UsageError, match="`edge_penalty`: a score that is given has its options"):
         learn(score, edge_penalty=1.0)
     with pytest.raises(UsageError, match="a Counter or a score, not a list"):

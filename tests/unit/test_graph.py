@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gml.errors import GraphError
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
 from gml.graph.order import topological_order
+from gml.graph.provenance import Provenance, RecordedMissing
 from gml.graph.spanning import direct_away, spanning_forest
 from gml.independence.implied import implied_independences
 
@@ -181,3 +182,21 @@ def test_equality_sees_marks_and_attributes():
     assert one != Graph.from_edges("AB", [("B", "-->", "A", {"mi": 0.5})])
     assert one != "a graph"
     assert Mark(one.marks[0, 1]) is Mark.ARROW
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (None, None),
+        ("drop", None),
+        ({}, RecordedMissing(None, None, None)),
+        ({"policy": "drop"}, RecordedMissing("drop", None, None)),
+        ({"policy": "guess", "rows": True, "columns": []}, RecordedMissing(None, None, None)),
+        (
+            {"policy": "level", "rows": 2.5, "columns": {"a": 1, "b": "some", "c": 0.5}},
+            RecordedMissing("level", 2.5, {"a": 1, "c": 0.5}),
+        ),
+    ],
+)
+def test_what_a_file_says_of_missing_values_is_taken_as_far_as_it_makes_sense(written, read):
+    assert Provenance.read({"missing": written}).missing == read

@@ -26,13 +26,9 @@ from gml.cli.shared.pc_options import pc_options
 from gml.cli.shared.score_options import score_options
 from gml.cli.shared.search_options import restart_options, tabu_option
 from gml.errors import UsageError
-from gml.verbs.averaged_learners import BY, BY_ORDERS, MOST_PARENTS
+from gml.verbs.averaged_learners import BY, MOST_PARENTS
+from gml.verbs.registered_scores import SCORES
 from gml.verbs.registered_tests import TESTS
-
-
-def _default_score() -> str:
-    by = click.get_current_context().params.get("by")
-    return "bdeu" if by in BY_ORDERS else "bic"
 
 
 @click.command(
@@ -52,7 +48,6 @@ def _default_score() -> str:
     "--by",
     type=click.Choice(BY),
     required=True,
-    is_eager=True,
     help="What to average: the graphs that hc, ges or pc learn from samples of the rows, or all "
     "DAGs by their posterior probability: exact, or order-mcmc for many columns.",
 )
@@ -74,7 +69,7 @@ def _default_score() -> str:
 )
 @score_options(
     several=False,
-    default=_default_score,
+    default=None,
     show_default="bic; exact and order-mcmc: bdeu",
     shared=TESTS,
 )
@@ -88,7 +83,7 @@ def _default_score() -> str:
 @tabu_option
 @restart_options
 @chain_options
-@pc_options(without=("ess", "seed"))
+@pc_options(beside=SCORES)
 @knowledge_options
 @keyword_options(seed_option)
 @click.option("--dag", is_flag=True, help="Write a DAG of the equivalence class instead.")

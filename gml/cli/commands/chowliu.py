@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
-from gml.cli.shared.common_options import alpha_option, chosen_options, common_options, df_option
+from gml.cli.shared.common_options import alpha_option, chosen_options, common_options
 from gml.cli.shared.data_options import DataRequest, data_options
+from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
+from gml.verbs.registered_tests import DF
 
 
 @click.command(
@@ -44,7 +46,7 @@ from gml.cli.shared.output_options import graph_output
         help="Learn a forest: only edges that raise BIC, or that the G test calls dependent.",
     ),
     alpha_option("Level of --prune g."),
-    df_option("Degrees of freedom of --prune g."),
+    click_option(DF._replace(help="Degrees of freedom of --prune g")),
     click.option(
         "--class", "class_", metavar="VAR", help="Learn a tree-augmented naive Bayes model for VAR."
     ),

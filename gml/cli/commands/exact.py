@@ -13,10 +13,31 @@ from gml.cli.shared.output import GraphOrReport
 from gml.cli.shared.output_options import graph_or_report_output
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import search_options
+from gml.verbs.registered_scores import scores_without_ceilings
+
+
+def _slow_scores() -> str:
+    *others, last = scores_without_ceilings()
+    return f"{', '.join(others)} and {last}"
+
+
+_HELP = f"""Learn the DAG with the highest score on DATA: no other scores higher.
+
+It is meant for 20 to 25 columns, or 40 with --max-parents 3 or --tiers; with more than 25 that
+depend on one another, only the search itself shows whether --max-memory is enough. With
+{_slow_scores()} every set of parents is scored: 20 columns take long unless --max-parents is
+given. Among equivalent DAGs the result is always the same one; --cpdag writes what they share or,
+with knowledge, the maximally oriented PDAG.
+
+With --against, the result is a report: the score of each GRAPH and its gap to the optimum, in
+nats; the optimum itself is written only with -o. A GRAPH that breaks --max-parents or knowledge may
+score higher than the optimum.
+"""
 
 
 @click.command(
     "exact",
+    help=_HELP,
     epilog="\b\nExamples:\n"
     "  gml exact survey.csv                           # DAG as DOT on standard output\n"
     "  gml exact survey.csv --score bdeu --ess 10 --cpdag -o graph.json\n"
@@ -47,18 +68,7 @@ def command(
     against: tuple[str, ...],
     outputs: GraphOrReport,
 ) -> int:
-    """Learn the DAG with the highest score on DATA: no other scores higher.
-
-    It is meant for 20 to 25 columns, or 40 with --max-parents 3 or --tiers; with more than 25 that
-    depend on one another, only the search itself shows whether --max-memory is enough. With fnml,
-    qnml and bge every set of parents is scored: 20 columns take long unless --max-parents is
-    given. Among equivalent DAGs the result is always the same one; --cpdag writes what they share
-    or, with knowledge, the maximally oriented PDAG.
-
-    With --against, the result is a report: the score of each GRAPH and its gap to the optimum, in
-    nats; the optimum itself is written only with -o. A GRAPH that breaks --max-parents or
-    knowledge may score higher than the optimum.
-    """
+    """Learn the DAG with the highest score on DATA."""
     from gml.verbs.exact import exact
 
     report = outputs.report() if against else None

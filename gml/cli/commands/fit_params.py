@@ -11,10 +11,10 @@ import click
 from gml.cli.shared.common_options import (
     chosen_options,
     common_options,
-    ess_option,
     safe_csv_option,
 )
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
+from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import RealRange
 from gml.cli.shared.output import ModelOutput
@@ -22,6 +22,7 @@ from gml.cli.shared.output_options import model_output
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import claim_input, plan_output
 from gml.errors import quote
+from gml.parameters import ESS
 
 
 @click.command(
@@ -50,7 +51,7 @@ from gml.errors import quote
         show_default=True,
         help="Prior of --method bayes: ess rows over the table, 1 per cell (k2, uniform), or ½.",
     ),
-    ess_option("Equivalent sample size of --prior bdeu."),
+    click_option(ESS._replace(help="Equivalent sample size of --prior bdeu")),
     click.option(
         "--intervals",
         type=RealRange(min=0, max=1, min_open=True, max_open=True),

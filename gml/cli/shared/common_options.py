@@ -18,15 +18,13 @@ from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import run_ledger, was_given
 from gml.progress import StderrReporter, reporting_to
 from gml.resources import available_threads, limited_to, parse_size
+from gml.verbs.unrecorded import UNRECORDED
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_RUNTIME_OPTIONS = {"threads", "format_", "safe_csv", "if_changed", "quiet", "verbose", "debug"}
 _OUT_OF_TIME = 5
 
-_LEAST_PRIOR = 1e-100
 _THREADS_PER_CORE = 4
-_PATHS = {"data_path", "graph_path", "levels", "implied", "knowledge", "start", "against"}
 
 
 def chosen_options() -> dict[str, Any]:
@@ -38,9 +36,11 @@ def chosen_options() -> dict[str, Any]:
         if isinstance(parameter.type, OutputFile)
     }
     return {
-        name.rstrip("_"): list(value) if isinstance(value, tuple) else value
+        keyword: list(value) if isinstance(value, tuple) else value
         for name, value in sorted(context.params.items())
-        if name not in _RUNTIME_OPTIONS | _PATHS | outputs and was_given(name)
+        if (keyword := name.rstrip("_").removesuffix("_path")) not in UNRECORDED
+        and name not in outputs
+        and was_given(name)
     }
 
 
@@ -138,35 +138,10 @@ def probability(ctx: click.Context, param: click.Parameter, value: float | None)
     return value
 
 
-def prior_rows(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    """Check that the rows of a prior are so many that logarithms of gamma functions make sense."""
-    if value > 0 and not _LEAST_PRIOR <= value <= 1 / _LEAST_PRIOR:
-        raise click.BadParameter(f"{value} is not between 1e-100 and 1e100", ctx, param)
-    return value
-
-
 def alpha_option(help_: str, default: float = 0.05) -> Callable[[Function], Function]:
     """--alpha P."""
     return click.option(
         "--alpha", type=Real(), default=default, show_default=True, callback=probability, help=help_
-    )
-
-
-def df_option(help_: str, default: str = "full") -> Callable[[Function], Function]:
-    """--df full|adjusted."""
-    return click.option(
-        "--df",
-        type=click.Choice(["full", "adjusted"]),
-        default=default,
-        show_default=True,
-        help=help_,
-    )
-
-
-def ess_option(help_: str) -> Callable[[Function], Function]:
-    """--ess S, an equivalent sample size."""
-    return click.option(
-        "--ess", type=Real(), default=1.0, show_default=True, callback=prior_rows, help=help_
     )
 
 

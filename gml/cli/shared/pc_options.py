@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -10,6 +10,7 @@ import click
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.test_options import test_options
+from gml.parameters import Entry
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,11 +36,11 @@ _USE_OF_TESTS = keyword_options(
 )
 
 
-def pc_options(*, without: tuple[str, ...] = ()) -> Callable[[Function], Function]:
-    """The test and what PC does with it, injected in `keywords`; see test_options for `without`."""
+def pc_options(*, beside: Mapping[str, Entry] | None = None) -> Callable[[Function], Function]:
+    """The test and what PC does with it, injected in `keywords`; see test_options for `beside`."""
 
     def decorate(function: Function) -> Function:
-        tests = test_options("auto", alpha=0.01, df="adjusted", without=without)
+        tests = test_options("auto", alpha=0.01, df="adjusted", beside=beside)
         return tests(_USE_OF_TESTS(function))
 
     return decorate

@@ -27,15 +27,15 @@ def _known_scores() -> str:
 def score_options(
     *,
     several: bool = True,
-    default: str | Callable[[], str] = "bic",
+    default: str | None = "bic",
     show_default: bool | str = True,
     shared: Mapping[str, Entry] | None = None,
 ) -> Callable[[Function], Function]:
     """--score and what belongs to it, injected in `keywords`; one score unless `several`.
 
-    A default that is a function sees the options that are eager. Entries of `shared` use options of
-    the same names too; where there are none, options that mean nothing to the scores are refused at
-    once, before what computes is loaded.
+    Without a default, the library chooses. Entries of `shared` use options of the same names too;
+    where there are none, options that mean nothing to the scores are refused at once, before what
+    computes is loaded.
     """
     options = [
         click.option(
@@ -63,7 +63,7 @@ def score_options(
                 if len(names) != 1:
                     raise UsageError("--score must name one score to search by")
                 keywords = {**keywords, "score": names[0]}
-            if isinstance(default, str) and not shared:
+            if default is not None and not shared:
                 chosen = [default] if names is None else names
                 check_scores(chosen, [name for name in keywords if name in of_scores])
             return function(*args, keywords=keywords, **kwargs)

@@ -23,13 +23,13 @@ def test_options(
     alpha: float,
     df: str,
     shared: Mapping[str, Entry] | None = None,
-    without: tuple[str, ...] = (),
+    beside: Mapping[str, Entry] | None = None,
 ) -> Callable[[Function], Function]:
     """--test and what belongs to it, injected in `keywords`.
 
-    Entries of `shared` use options of the same names too; options in `without` are declared by
-    others, who use them too. Where neither is so, options that mean nothing to the test are refused
-    at once, before what computes is loaded.
+    Entries of `shared` use options of the same names too; where `beside` is given, its entries
+    declare these, and the command a seed for all that is random. Where neither is so, options that
+    mean nothing to the test are refused at once, before what computes is loaded.
     """
     known = "; ".join(f"{name}: {test.summary}" for name, test in TESTS.items())
     options = [
@@ -44,11 +44,12 @@ def test_options(
     ]
     defaults = {"df": df}
     for name, option in options_of(TESTS).items():
-        if name not in without:
-            others = [shared] if shared and owners_of(shared, name) else []
-            options.append(click_option(option, TESTS, *others, default=defaults.get(name)))
+        if beside and (owners_of(beside, name) or option.kind == "seed"):
+            continue
+        others = [shared] if shared and owners_of(shared, name) else []
+        options.append(click_option(option, TESTS, *others, default=defaults.get(name)))
     declare = keyword_options(*options)
-    return declare if shared or without else lambda function: declare(_checked(function, default))
+    return declare if shared or beside else lambda function: declare(_checked(function, default))
 
 
 def _checked(function: Function, default: str) -> Function:

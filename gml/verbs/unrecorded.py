@@ -1,0 +1,22 @@
+"""What is asked for but not recorded in provenance, whether by keyword or on the command line.
+
+This module imports nothing that computes: commands read it before they know whether they run.
+"""
+
+from __future__ import annotations
+
+_WITHOUT_EFFECT = (
+    "asked",
+    "debug",
+    "format",
+    "if_changed",
+    "quiet",
+    "safe_csv",
+    "threads",
+    "verbose",
+)
+_FILES_WRITTEN = ("test_log", "trace")
+_WITH_OWN_ENTRY = ("against", "data", "graph", "implied", "knowledge", "levels", "start")
+
+UNRECORDED = frozenset({*_WITHOUT_EFFECT, *_FILES_WRITTEN, *_WITH_OWN_ENTRY})
+"""What changes nothing in the result, and inputs, which have an entry or a hash of their own."""
