@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard, Unpack
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
+from gml.counts.opening import is_counted, open_counts
 from gml.counts.recoding import with_declared
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset
@@ -25,7 +26,6 @@ from gml.data.options import (
     given_keywords,
     reading_options,
 )
-from gml.data.parquet import is_count_file
 from gml.data.reading import read_dataset
 from gml.data.schema import with_levels
 from gml.errors import (
@@ -196,9 +196,7 @@ def _read(
     threads: int | None,
     reading: ReadingKeywords,
 ) -> Counter:
-    if is_path(data) and os.fspath(data) != "-" and is_count_file(data):
-        from gml.counts.opening import open_counts
-
+    if is_counted(data):
         options = replace(reading_options(**reading), undeclared=undeclared)
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)
