@@ -117,26 +117,6 @@ def open_data(
     return counter
 
 
-def read_rows(
-    data: Rows,
-    *,
-    used: Choice | None = None,
-    undeclared: Undeclared = "labels",
-    offer_available: bool = True,
-    **reading: Unpack[ReadingKeywords],
-) -> Dataset:
-    """Return the rows of a path or frame, for verbs that need no tables; see `open_data`.
-
-    Examples
-    --------
-    >>> read_rows("sample_data/asia.csv", columns="smoke").n
-    5000
-    """
-    dataset = _dataset(data, used, undeclared, offer_available, reading)
-    _note_size(dataset.n, len(dataset.names), data)
-    return dataset
-
-
 def declaring(reading: ReadingKeywords, levels: Mapping[str, tuple[str, ...]]) -> ReadingKeywords:
     """Return the keywords, with levels declared for columns about which they say nothing."""
     options = reading_options(**reading)
@@ -196,28 +176,12 @@ def _read(
     threads: int | None,
     reading: ReadingKeywords,
 ) -> Counter:
+    options = replace(reading_options(**reading), undeclared=undeclared)
     if is_counted(data):
-        options = replace(reading_options(**reading), undeclared=undeclared)
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)
-    dataset = _dataset(data, used, undeclared, offer_available, reading)
-    return MemoryCounter(dataset, threads=threads)
-
-
-def _dataset(
-    data: Rows,
-    used: Choice | None,
-    undeclared: Undeclared,
-    offer_available: bool,
-    reading: ReadingKeywords,
-) -> Dataset:
-    options = replace(
-        reading_options(**reading),
-        undeclared=undeclared,
-        offer_available=offer_available,
-        digest=wants_digest(data),
-    )
-    return read_dataset(data, options, used=used)
+    options = replace(options, offer_available=offer_available, digest=wants_digest(data))
+    return MemoryCounter(read_dataset(data, options, used=used), threads=threads)
 
 
 def _require_data(data: object) -> None:
