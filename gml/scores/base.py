@@ -35,6 +35,7 @@ def rounded(nats: Nats) -> Nats:
     return round(nats / RESOLUTION) * RESOLUTION
 
 
+@runtime_checkable
 class Score(Protocol):
     """A decomposable score of named variables, higher is better: all that a search needs of it.
 

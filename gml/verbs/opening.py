@@ -137,9 +137,10 @@ def is_data(data: object) -> TypeGuard[Data]:
     return is_path(data) or is_frame(data) or isinstance(data, Dataset | Counter)
 
 
-def require_decider(given: object, kind: str, *members: str) -> None:
+def require_decider(given: object, kind: str, protocol: type) -> None:
     """Refuse what is neither data nor the object that decides in their place."""
-    if isinstance(given, type) or not all(hasattr(given, member) for member in members):
+    # A class has the members that its objects have, but decides nothing.
+    if isinstance(given, type) or not isinstance(given, protocol):
         raise UsageError(
             f"data must be a path, a DataFrame, a Dataset, a Counter or a {kind}, not "
             + kind_of(given)

@@ -172,7 +172,7 @@ def pc(
 
 def _given_test(data: object, test: str, options: Mapping[str, Any]) -> IndependenceTest:
     """Return the test that was given in place of data, which has a name and options already."""
-    require_decider(data, "test", "names", "__call__")
+    require_decider(data, "test", CITest)
     decided = [*options, *(["test"] if test != "auto" else [])]
     if decided:
         raise UsageError(
