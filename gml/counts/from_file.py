@@ -67,7 +67,7 @@ class CountFileCounter(Counter):
         for name in (*(columns or ()), *(recodings or ())):
             if name not in position:
                 raise UsageError(unknown_name("column", name, counts.names))
-        self._chosen = [position[name] for name in columns or counts.names]
+        self._chosen = [position[name] for name in (counts.names if columns is None else columns)]
         self._position = {j: i for i, j in enumerate(self._chosen)}
         self._recodings = {position[name]: new for name, new in (recodings or {}).items()}
         self._all_variables = tuple(
@@ -130,17 +130,27 @@ class CountFileCounter(Counter):
 
     def recoded(self, recodings: Mapping[str, Recoding]) -> CountFileCounter:
         """Give columns other levels, in which some of their own may be joined."""
-        names = [variable.name for variable in self._variables]
-        all_recodings: dict[str, Recoding] = {
-            self._file.names[j]: known for j, known in self._recodings.items()
-        }
+        known = self._recodings_by_name()
         for name, (levels, codes) in recodings.items():
-            before = all_recodings.get(name)
-            all_recodings[name] = (levels, codes if before is None else codes[before[1]])
+            known[name] = (levels, codes[known[name][1]] if name in known else codes)
+        return self._over([variable.name for variable in self._variables], known)
+
+    def select(self, names: Sequence[str]) -> CountFileCounter:
+        """Return the engine over some of the columns, in the order given."""
+        chosen = [variable.name for variable in self._variables]
+        for name in names:
+            if name not in chosen:
+                raise UsageError(unknown_name("column", name, chosen))
+        return self._over(names, self._recodings_by_name())
+
+    def _recodings_by_name(self) -> dict[str, Recoding]:
+        return {self._file.names[j]: known for j, known in self._recodings.items()}
+
+    def _over(self, columns: Sequence[str], recodings: Mapping[str, Recoding]) -> CountFileCounter:
         return CountFileCounter(
             self._file,
-            columns=names,
-            recodings=all_recodings,
+            columns=columns,
+            recodings=recodings,
             where=self._where,
             digest=self._digest,
             threads=self._threads,

@@ -174,10 +174,6 @@ def _require_labels(name: str, labels: tuple[str, ...], options: CountOptions, n
         )
 
 
-def _fixed_intervals(name: str) -> str:
-    return f"{parameter('cut')} {quote(name + '=0,10,20')} or {parameter('levels')}"
-
-
 Cells = tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.int64]]
 """The set of each cell, its codes and its count."""
 

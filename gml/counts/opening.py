@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from typing import TypeGuard
 
 from gml.counts.count_parquet import read_counts
 from gml.counts.countfile import CountFile
@@ -11,6 +12,7 @@ from gml.counts.from_file import CountFileCounter
 from gml.counts.recoding import declared_recoding
 from gml.data.columns import Choice, choose_columns
 from gml.data.options import ReadOptions
+from gml.data.parquet import is_count_file
 from gml.errors import CannotAnswer, UsageError, listing, parameter
 from gml.ledger import noted_digest
 from gml.progress import reporter
@@ -19,6 +21,19 @@ _ABOUT_ROWS = (
     *("delimiter", "decimal", "encoding", "na", "weights", "weights_fractional"),
     *("bins", "discretize", "cut", "numeric", "max_levels"),
 )
+
+
+def is_counted(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether a source of data is a count file; standard input never is.
+
+    Examples
+    --------
+    >>> is_counted("sample_data/asia.csv")
+    False
+    """
+    if not isinstance(source, str | os.PathLike) or os.fspath(source) == "-":
+        return False
+    return is_count_file(source)
 
 
 def open_counts(

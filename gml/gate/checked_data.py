@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
+from gml.counts.opening import is_counted, open_counts
 from gml.data.alignment import levels_first, with_levels_first
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.discretize import cuts_of_levels, interval_levels
@@ -19,7 +20,7 @@ from gml.data.frames import is_frame
 from gml.data.levels import NA_LEVEL
 from gml.data.missing import apply_missing_policy, count_missing
 from gml.data.options import ReadOptions
-from gml.data.parquet import is_count_file, is_parquet
+from gml.data.parquet import is_parquet
 from gml.data.reading import read_dataset
 from gml.data.records import open_records
 from gml.data.schema import Schema, with_levels
@@ -90,9 +91,7 @@ class CheckedReading:
     def of_source(self, source: str | os.PathLike[str] | pd.DataFrame) -> CheckedData:
         """Read a file, of rows or of counts, or a frame."""
         path = None if is_frame(source) else os.fspath(source)
-        if path is not None and path != "-" and is_count_file(path):
-            from gml.counts.opening import open_counts
-
+        if is_counted(path):
             # Missing values were treated when counting: what was asked for is compared with that.
             options = replace(self.options, missing=self.asked.missing)
             return self.of_counter(

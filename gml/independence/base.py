@@ -136,6 +136,7 @@ def _value(column: NDArray[np.float64] | None, k: int) -> float | None:
     return None if column is None or math.isnan(column[k]) else float(column[k])
 
 
+@runtime_checkable
 class CITest(Protocol):
     """A conditional independence test of named variables: all that a learner needs of it.
 

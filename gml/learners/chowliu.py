@@ -98,9 +98,7 @@ def chow_liu(
         raise CannotAnswer("no rows are left")
     # Refused now rather than after all pairs have been weighed.
     require_marks(len(names))
-    attributes = sorted(
-        (j for j, name in enumerate(names) if name != class_variable), key=names.__getitem__
-    )
+    attributes = [j for j in counter.order.positions.tolist() if names[j] != class_variable]
     given = () if class_variable is None else (names.index(class_variable),)
     nodes = np.array(attributes, dtype=np.int32)
     tree = _best_tree(counter, nodes, given, _Weighing(estimator, prune, alpha, df))

@@ -32,6 +32,7 @@ from gml.independence.base import CIResult, CITest
 from gml.learners.checked_input import checked_knowledge
 from gml.learners.colliders import weigh_triples
 from gml.learners.skeleton import ON_INSUFFICIENT, Asker, Log, Skeleton, learn_skeleton
+from gml.name_order import NameOrder
 from gml.progress import Deadline
 
 COLLIDER_RULES = ("max-p", "sepset", "conservative", "majority")
@@ -208,9 +209,7 @@ class Oriented:
         adjacent = self.dag | self.dag.T
         marks = np.where(adjacent, Mark.TAIL, Mark.NONE).astype(np.uint8)
         marks[directed] = Mark.ARROW
-        rank = {name: i for i, name in enumerate(self.names)}
-        order = [rank[name] for name in names]
-        return Graph(tuple(names), marks[np.ix_(order, order)], kind)
+        return Graph(tuple(names), NameOrder(names).restored(marks), kind)
 
     def triples(self) -> tuple[WeighedTriple, ...]:
         """The unshielded triples, by k, then x, then y."""

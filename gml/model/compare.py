@@ -179,9 +179,8 @@ class _Marginals:
 
 def _of_numbers(p: BayesNet, q: BayesNet) -> dict[str, float]:
     mean, factor = errors_of(p)
-    own = {name: k for k, name in enumerate(sorted(p.names))}
     found = {}
-    for name in p.names:
+    for name, rank in zip(p.names, NameOrder(p.names).rank, strict=True):
         of_p, of_q = p.cpd(name), q.cpd(name)
         assert isinstance(of_p, LinearGaussian)
         assert isinstance(of_q, LinearGaussian)
@@ -190,8 +189,8 @@ def _of_numbers(p: BayesNet, q: BayesNet) -> dict[str, float]:
             for parent, coefficient in zip(cpd.parents, cpd.coefficients, strict=True):
                 by[parent.name] += sign * coefficient
         m = of_p.intercept - of_q.intercept
-        r = np.zeros(len(own))
-        r[own[name]] = of_p.sd
+        r = np.zeros(len(p.names))
+        r[rank] = of_p.sd
         size = abs(of_p.intercept) + abs(of_q.intercept)
         for other in sorted(by):
             d, at = by[other], p.index(other)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer, UsageError, listing, parameter, quote, unknown_name
 from gml.model.network import LinearGaussian, Network
+from gml.name_order import NameOrder
 
 # Share of a standard deviation below which what is left is rounding.
 ROUNDING = 1e-13
@@ -67,14 +68,14 @@ def _log_product(factors: NDArray[np.float64]) -> float:
 def errors_of(net: Network) -> tuple[NDArray[np.float64], Matrix]:
     """Return μ and A: one row per node, one column per error of a node, by name."""
     n = len(net.cpds)
-    column = {name: k for k, name in enumerate(sorted(net.names))}
+    column = NameOrder(net.names).rank
     mean, factor = np.zeros(n), np.zeros((n, n))
     with np.errstate(over="ignore", invalid="ignore"):
         for j in net.order():
             cpd = net.cpds[j]
             assert isinstance(cpd, LinearGaussian)
             mean[j] = cpd.intercept
-            factor[j, column[cpd.variable.name]] = cpd.sd
+            factor[j, column[j]] = cpd.sd
             terms = zip(cpd.parents, cpd.coefficients, strict=True)
             for parent, coefficient in sorted(terms, key=lambda term: term[0].name):
                 mean[j] += coefficient * mean[net.index(parent.name)]
@@ -124,7 +125,7 @@ def _standardised(net: Network) -> Matrix | None:
 def _by_least_squares(
     net: Network, w: Matrix, observed: Sequence[int], hidden: Sequence[int]
 ) -> tuple[Matrix, Matrix, Matrix, float]:
-    by_name = sorted(range(len(w)), key=net.names.__getitem__)
+    by_name = NameOrder(net.names).positions.tolist()
     unobserved = [j for j in by_name if j not in set(observed)]
     # Large rows first keep the decomposition accurate (Björck 1996, section 4.4.2).
     rows = sorted(by_name, key=lambda j: -float(np.abs(w[j]).max()))
@@ -162,7 +163,7 @@ def _by_errors(
 
 def condition(net: Network, evidence: Mapping[int, float]) -> GaussianPosterior:
     """Return the distribution of the unobserved nodes, parents first, given the others."""
-    observed = sorted(evidence, key=net.names.__getitem__)
+    observed = NameOrder(net.names).sorted(evidence)
     hidden = [j for j in net.order() if j not in evidence]
     names = tuple(net.names[j] for j in hidden)
     plan = _plan(net, observed, hidden)
@@ -180,7 +181,7 @@ def means_of_rows(
     net: Network, targets: Sequence[str], observed: Sequence[str], values: Matrix
 ) -> tuple[Matrix, Matrix]:
     """Return means and standard deviations, rows × targets, given rows of evidence (NaN: none)."""
-    by_name = sorted(range(len(observed)), key=observed.__getitem__)
+    by_name = NameOrder(observed).positions.tolist()
     values = values[:, by_name]
     hidden = [net.index(name) for name in targets]
     nodes = [net.index(observed[k]) for k in by_name]

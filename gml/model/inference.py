@@ -25,6 +25,7 @@ from gml.kernel.layout import STEP_MAX, STEP_SUM
 from gml.model.evidence import coded
 from gml.model.model import TableModel
 from gml.model.table_elimination import TableElimination, flat_tables
+from gml.name_order import NameOrder
 from gml.progress import reporter
 from gml.resources import budget_in_force
 
@@ -70,11 +71,10 @@ class Inference:
         self._variables = model.variables
         _require_same_variables(model)
         self._tables = flat_tables(model.variables, model.factors)
-        self._rank = {name: k for k, name in enumerate(self._tables.names)}
-        self._position = [0] * len(self._variables)
+        order = NameOrder([variable.name for variable in model.variables])
+        self._rank = {name: k for k, name in enumerate(order.names)}
+        self._position: list[int] = order.positions.tolist()
         """The position in the model of each variable by rank."""
-        for position, variable in enumerate(self._variables):
-            self._position[self._rank[variable.name]] = position
         self._max_memory = max_memory
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from gml.data.column_kinds import require_kinds
 from gml.errors import GraphError, UsageError, parameter, unknown_name
 from gml.graph.graph import Graph
 from gml.kernel.layout import LIKELIHOOD, FamilyRule
+from gml.name_order import NameOrder
 from gml.scores.registry import KnownScore
 
 RESOLUTION = 2.0**-20
@@ -35,6 +36,7 @@ def rounded(nats: Nats) -> Nats:
     return round(nats / RESOLUTION) * RESOLUTION
 
 
+@runtime_checkable
 class Score(Protocol):
     """A decomposable score of named variables, higher is better: all that a search needs of it.
 
@@ -174,8 +176,8 @@ def total(score: Score, graph: Graph) -> float:
 
 def add_up(names: Sequence[str], families: Sequence[Family], values: NDArray[np.float64]) -> float:
     """Sum local scores in the order of the children's names, whatever the order of the nodes."""
-    by_name = sorted(range(len(families)), key=lambda k: names[families[k][0]])
-    return float(sum(values[k] for k in by_name))
+    order = NameOrder([names[child] for child, _ in families])
+    return float(sum(values[order.positions]))
 
 
 class FamilyScore(DecomposableScore):

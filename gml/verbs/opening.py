@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard, Unpack
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
+from gml.counts.opening import is_counted, open_counts
 from gml.counts.recoding import with_declared
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset
@@ -25,7 +26,6 @@ from gml.data.options import (
     given_keywords,
     reading_options,
 )
-from gml.data.parquet import is_count_file
 from gml.data.reading import read_dataset
 from gml.data.schema import with_levels
 from gml.errors import (
@@ -132,26 +132,6 @@ def require_whole_rows(unit: float) -> None:
         )
 
 
-def read_rows(
-    data: Rows,
-    *,
-    used: Choice | None = None,
-    undeclared: Undeclared = "labels",
-    offer_available: bool = True,
-    **reading: Unpack[ReadingKeywords],
-) -> Dataset:
-    """Return the rows of a path or frame, for verbs that need no tables; see `open_data`.
-
-    Examples
-    --------
-    >>> read_rows("sample_data/asia.csv", columns="smoke").n
-    5000
-    """
-    dataset = _dataset(data, used, undeclared, offer_available, reading)
-    _note_size(dataset.n, len(dataset.names), data)
-    return dataset
-
-
 def declaring(reading: ReadingKeywords, levels: Mapping[str, tuple[str, ...]]) -> ReadingKeywords:
     """Return the keywords, with levels declared for columns about which they say nothing."""
     options = reading_options(**reading)
@@ -172,9 +152,10 @@ def is_data(data: object) -> TypeGuard[Data]:
     return is_path(data) or is_frame(data) or isinstance(data, Dataset | Counter)
 
 
-def require_decider(given: object, kind: str, *members: str) -> None:
+def require_decider(given: object, kind: str, protocol: type) -> None:
     """Refuse what is neither data nor the object that decides in their place."""
-    if isinstance(given, type) or not all(hasattr(given, member) for member in members):
+    # A class has the members that its objects have, but decides nothing.
+    if isinstance(given, type) or not isinstance(given, protocol):
         raise UsageError(
             f"data must be a path, a DataFrame, a Dataset, a Counter or a {kind}, not "
             + kind_of(given)
@@ -211,30 +192,12 @@ def _read(
     threads: int | None,
     reading: ReadingKeywords,
 ) -> Counter:
-    if is_path(data) and os.fspath(data) != "-" and is_count_file(data):
-        from gml.counts.opening import open_counts
-
-        options = replace(reading_options(**reading), undeclared=undeclared)
+    options = replace(reading_options(**reading), undeclared=undeclared)
+    if is_counted(data):
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)
-    dataset = _dataset(data, used, undeclared, offer_available, reading)
-    return MemoryCounter(dataset, threads=threads)
-
-
-def _dataset(
-    data: Rows,
-    used: Choice | None,
-    undeclared: Undeclared,
-    offer_available: bool,
-    reading: ReadingKeywords,
-) -> Dataset:
-    options = replace(
-        reading_options(**reading),
-        undeclared=undeclared,
-        offer_available=offer_available,
-        digest=wants_digest(data),
-    )
-    return read_dataset(data, options, used=used)
+    options = replace(options, offer_available=offer_available, digest=wants_digest(data))
+    return MemoryCounter(read_dataset(data, options, used=used), threads=threads)
 
 
 def _require_data(data: object) -> None:

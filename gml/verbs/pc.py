@@ -201,7 +201,7 @@ def _given_test(
     data: object, test: str | None, options: Mapping[str, Any], bootstrap: int | None
 ) -> IndependenceTest:
     """Return the test that was given in place of data, which has a name and options already."""
-    require_decider(data, "test", "names", "__call__")
+    require_decider(data, "test", CITest)
     if bootstrap is not None:
         raise UsageError(f"{parameter('bootstrap')} needs data, of which a test has no samples")
     decided = [*options, *([] if test is None else ["test"])]

@@ -121,7 +121,7 @@ def request_search(
     """Check the options of a search before anything is read."""
     deadline = Deadline(max_seconds)
     if not is_data(data):
-        require_decider(data, "score", "names", "local")
+        require_decider(data, "score", Score)
         named = {"score": score is not None, "edge_penalty": edge_penalty}
         decided = [*options, *(name for name, is_given in named.items() if is_given)]
         if decided:

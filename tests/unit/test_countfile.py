@@ -337,6 +337,26 @@ def test_given_more_levels():
     assert table.tolist() == [[2, 1, 0]]
 
 
+def test_some_of_the_columns():
+    rows = dataset(A="xyxy", B="0101", C="aabb")
+    gaps = rows.columns[1].copy()
+    gaps[0] = 255
+    data = Dataset(rows.variables, (rows.columns[0], gaps, rows.columns[2]))
+    counter = CountFileCounter(counted(data, ("A",), ("B",), ("C",), ("A", "C")), where="c.parquet")
+    assert counter.missing
+    recoded = counter.with_levels({"C": ("b", "a")})
+    chosen = recoded.select(["C", "A"])
+    assert isinstance(chosen, CountFileCounter)
+    assert not chosen.missing
+    assert (chosen.where, chosen.n) == ("c.parquet", 4)
+    assert [(v.name, v.levels) for v in chosen.variables] == [("C", ("b", "a")), ("A", ("x", "y"))]
+    (table,) = chosen.tables([TableSet((0, 1))])
+    assert table.table.tolist() == [[[1, 1], [1, 1]]]
+    assert chosen.select(["A"]).select([]).variables == ()
+    with pytest.raises(UsageError, match="column 'B' not found"):
+        chosen.select(["B"])
+
+
 # ---------------------------------------------------------------------- sets by name
 
 

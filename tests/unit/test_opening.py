@@ -14,7 +14,7 @@ from gml.data.discretize import Binning
 from gml.data.options import reading_options
 from gml.data.schema import Schema
 from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
-from gml.verbs.opening import declaring, open_data, read_rows
+from gml.verbs.opening import declaring, open_data
 from tests.toy_engine import as_list
 
 
@@ -43,7 +43,6 @@ def test_four_ways_to_give_the_same_data(path, frame):
     for given in (path, str(path), frame, data, engine):
         same(open_data(given).rows(), data)
     assert open_data(engine) is engine
-    same(read_rows(frame), data)
     same(gml.read(frame), data)
 
 
