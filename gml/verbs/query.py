@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack, overload
 
 from gml.data.options import given_keywords, reading_options
@@ -118,20 +118,20 @@ def query(
     """
     names = names_of(target)
     given = given_keywords(reading)
-    about_rows = {"predict": predict, "missing": missing, "ignore_unknown": ignore_unknown or None}
     check_question(names, each=each, mpe=mpe, map=map)
     if batch is not None:
         check_batch(names, predict, each=each, best=mpe or map)
         return answers_of_rows(
             row_inference(model, names, evidence, do, predict=predict, max_memory=max_memory),
             batch,
-            missing=missing or "unobserved",
+            missing="unobserved" if missing is None else missing,
             ignore_unknown=ignore_unknown,
             reading=reading_options(**reading) if given else None,
         )
-    refuse_without_batch(
-        [*(name for name, value in about_rows.items() if value is not None), *given]
-    )
+    about_rows = {"predict": predict, "missing": missing, "ignore_unknown": ignore_unknown}
+    idle = [*(name for name, value in about_rows.items() if value), *given]
+    if idle:
+        raise UsageError(f"{parameter(idle[0])} needs {parameter('batch')}")
     net = open_model(model)
     if mpe or map:
         return best(net, names, evidence, do=do, max_memory=max_memory)
@@ -164,9 +164,3 @@ def check_batch(target: Sequence[str], predict: str | None, *, each: bool, best:
             f"{batch} answers for each target on its own anyway; leave out {parameter('each')}"
         )
     require_asked(target, predict)
-
-
-def refuse_without_batch(given: Collection[str]) -> None:
-    """Refuse what is about rows if there are none."""
-    for name in given:
-        raise UsageError(f"{parameter(name)} needs {parameter('batch')}")

@@ -68,6 +68,8 @@ def require_asked(target: Sequence[str], predict: str | None) -> None:
         raise UsageError(
             f"{parameter('batch')} needs either {parameter('target')} or {parameter('predict')}"
         )
+    if predict is not None and not isinstance(predict, str):
+        raise UsageError(f"{parameter('predict')} must be the name of a node, not {predict!r}")
 
 
 def answers_of_rows(
@@ -166,17 +168,15 @@ def _line(fields: Sequence[str], safe_csv: bool) -> bytes:
     return (record(fields, safe_csv=safe_csv) + "\n").encode()
 
 
-def _cells(answers: RowAnswers) -> Iterator[list[str]]:
+def _cells(answers: RowAnswers) -> Iterator[Sequence[str]]:
     """Yield the cells of each row, empty ones if it has no answer."""
-    columns = [column.tolist() for _, column in answers.written()]
-    nothing = [""] * len(columns)
-    for is_possible, cells in zip(
-        answers.possible.tolist(), zip(*columns, strict=True), strict=True
-    ):
-        if is_possible:
-            yield [cell if isinstance(cell, str) else repr(cell) for cell in cells]
-        else:
-            yield nothing
+    texts = [
+        column.tolist() if column.dtype == object else map(repr, column.tolist())
+        for _, column in answers.written()
+    ]
+    nothing = ("",) * len(texts)
+    for is_possible, cells in zip(answers.possible.tolist(), zip(*texts, strict=True), strict=True):
+        yield cells if is_possible else nothing
 
 
 def _blocks(

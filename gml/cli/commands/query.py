@@ -81,12 +81,12 @@ def command(
     and columns without a node are ignored. The result is CSV: the columns of the file, followed by
     the probability of each level of each target, and that of the row's evidence.
     """
-    from gml.verbs.query import check_batch, check_question, query, refuse_without_batch
+    from gml.verbs.query import check_batch, check_question, query
     from gml.verbs.row_queries import csv_of_rows, row_inference
 
     check_question(target, each=each, mpe=mpe, map=map_)
     if batch is None:
-        refuse_without_batch(list(filter(was_given, ("predict", "missing", "ignore_unknown"))))
+        _require_batch()
         out.write(query(**model.read(), target=target, each=each, mpe=mpe, map=map_))
         return
     check_batch(target, predict, each=each, best=mpe or map_)
@@ -101,6 +101,13 @@ def command(
         safe_csv=out.safe_csv,
     )
     RowOutput(out.path).write(rows)
+
+
+def _require_batch() -> None:
+    """Refuse options that are about rows."""
+    for name in ("predict", "missing", "ignore_unknown"):
+        if was_given(name):
+            raise UsageError(f"--{name.replace('_', '-')} needs --batch FILE")
 
 
 def _require_csv(out: AnswerOutput) -> None:
