@@ -160,6 +160,13 @@ TESTS: dict[str, KnownTest] = {
         ),
     )
 }
+"""The tests by their labels; an entry makes its test over a counter.
+
+>>> import gml
+>>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+>>> gml.TESTS["g"](counter, df="adjusted")(0, 1).df
+1.0
+"""
 
 
 def make_test(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gml.counts.counter import Counter
     from gml.data.dataset import Dataset
     from gml.model.answer import Answer
-    from gml.model.predict import Predictions
+    from gml.model.row_answers import Predictions
 
 __all__ = ["CPT", "BayesNet", "LinearGaussian"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
     from gml.model.factor import Factor
-    from gml.model.predict import Predictions
+    from gml.model.row_answers import Predictions
 
 
 class TableModel(Protocol):

@@ -9,91 +9,27 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import MAX_LEVELS, Dataset, Variable, missing_mask
+from gml.data.frames import is_frame
 from gml.data.levels import NA_LEVEL
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
 from gml.data.reading import read_dataset
-from gml.errors import DataError, UsageError, counted, listing, parameter, quote, unknown_name
-from gml.model.answer import SHOWN_ROWS, aligned
+from gml.errors import DataError, UsageError, counted, kind_of, listing, parameter, quote
 from gml.model.evidence import Circumstances, Meaning, circumstances
-from gml.model.gaussian import means_of_rows
-from gml.model.inference import Inference, most_probable
 from gml.model.network import Network
+from gml.model.row_answers import Predictions, RowAnswers, RowInference
 from gml.progress import reporter
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _MISSING = ("unobserved", "level")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Predictions:
-    """For each row, the predicted value of a node, and how certain it is."""
-
-    target: str
-    predicted: NDArray[Any]
-
-    def __len__(self) -> int:
-        return len(self.predicted)
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the columns of `to_frame`."""
-        raise NotImplementedError
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with one row per row of the data."""
-        import pandas as pd
-
-        return pd.DataFrame(self.columns())
-
-    def __repr__(self) -> str:
-        columns = self.columns()
-        cells = zip(*(column[:SHOWN_ROWS].tolist() for column in columns.values()), strict=True)
-        rows = [dict(zip(columns, row, strict=True)) for row in cells]
-        return "\n".join(aligned(rows, len(self)))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LevelPredictions(Predictions):
-    """The most probable level of each row; None, and NaN, where the evidence is impossible."""
-
-    levels: tuple[str, ...]
-    table: NDArray[np.float64]
-    """The probability of each level: rows × levels."""
-    log_evidence: NDArray[np.float64]
-
-    @property
-    def probability(self) -> NDArray[np.float64]:
-        """The probability of the predicted level."""
-        codes = most_probable(self.table)
-        found: NDArray[np.float64] = self.table[np.arange(len(codes)), codes]
-        return found
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """The level, its probability, and that of each level."""
-        return {
-            f"{self.target}_predicted": self.predicted,
-            f"{self.target}_probability": self.probability,
-        } | {f"{self.target}={level}": self.table[:, k] for k, level in enumerate(self.levels)}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class NumberPredictions(Predictions):
-    """The mean of each row and its standard deviation."""
-
-    sd: NDArray[np.float64]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """The mean and the standard deviation."""
-        return {f"{self.target}_predicted": self.predicted, f"{self.target}_sd": self.sd}
 
 
 def predict(
@@ -137,33 +73,39 @@ def predict(
     >>> len(found), found.predicted[0], found.levels
     (5000, 'no', ('no', 'yes'))
     """
-    given = circumstances(net, evidence, do)
-    require_target(given, target)
+    asked = RowInference(
+        circumstances(net, evidence, do), [target], predict=True, max_memory=max_memory
+    )
     if isinstance(data, str | os.PathLike):
         data = _read(data, net, target)
-    if not isinstance(data, Dataset) and not hasattr(data, "iloc"):
+    return cast(
+        "Predictions",
+        answers_about(asked, data, "data", missing=missing, ignore_unknown=ignore_unknown),
+    )
+
+
+def answers_about(
+    asked: RowInference,
+    data: Dataset | pd.DataFrame,
+    where: str,
+    *,
+    missing: str = "unobserved",
+    ignore_unknown: bool = False,
+) -> RowAnswers:
+    """Return what a network says of each row of a table, which is a parameter called `where`."""
+    if not isinstance(data, Dataset) and not is_frame(data):
         raise UsageError(
-            f"{parameter('data')} must be a path, a Dataset or a DataFrame, not a "
-            + type(data).__name__
+            f"{parameter(where)} must be a path, a Dataset or a DataFrame, not {kind_of(data)}"
         )
     names = list(data.names) if isinstance(data, Dataset) else [str(name) for name in data.columns]
     rows = RowEvidence(
-        given, names, [target], "data", missing=missing, ignore_unknown=ignore_unknown
+        asked.given, names, asked.targets, where, missing=missing, ignore_unknown=ignore_unknown
     )
     values = _observed(rows, data)
     rows.warn()
-    if net.is_gaussian:
-        mean, sd = means_of_rows(given.net, [target], rows.names, values)
-        return NumberPredictions(target, mean[:, 0], sd[:, 0])
-    inference = Inference(given.net, max_memory=max_memory)
-    tables, log_p = inference.marginals_of_rows([target], rows.names, values)
-    possible = log_p > -math.inf
-    warn_of_impossible(int(np.count_nonzero(~possible)), "data")
-    levels = given.net.variables[net.index(target)].levels or ()
-    predicted = np.array([*levels, None], dtype=object)[
-        np.where(possible, most_probable(tables[target]), len(levels))
-    ]
-    return LevelPredictions(target, predicted, levels, tables[target], log_p)
+    answers = asked.of(rows.names, values)
+    warn_of_impossible(int(np.count_nonzero(~answers.possible)), where)
+    return answers
 
 
 def _read(path: str | os.PathLike[str], net: Network, target: str) -> Dataset:
@@ -212,14 +154,6 @@ def _factorized(data: Dataset | pd.DataFrame, at: int) -> tuple[NDArray[np.int64
         return np.where(gaps, -1, column.astype(np.int64)), list(levels)
     values, codes = np.unique(column, return_inverse=True)
     return np.where(gaps, -1, codes), values.tolist()
-
-
-def require_target(given: Circumstances, name: str) -> None:
-    """Refuse a target that is not a node, or whose value is known."""
-    if name not in given.net.names:
-        raise UsageError(unknown_name("node", name, given.net.names))
-    if name in given.evidence or name in given.do:
-        raise UsageError(f"{quote(name)} is observed or set, and also asked for")
 
 
 def warn_of_impossible(n_rows: int, where: str) -> None:

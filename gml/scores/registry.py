@@ -185,6 +185,13 @@ SCORES: dict[str, KnownScore] = {
         ),
     )
 }
+"""The scores by their labels; an entry makes its score over a counter.
+
+>>> import gml
+>>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+>>> round(gml.SCORES["bdeu"](counter, ess=2.0).local(0, ()), 2)
+-326.15
+"""
 
 EDGE_PENALTY = Option(
     "edge_penalty",

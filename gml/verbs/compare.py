@@ -13,6 +13,7 @@ from gml.model.compare import Divergence, kl_divergence
 from gml.progress import reporter
 from gml.verbs.frames import frame_of, shown_rows
 from gml.verbs.graphs import GivenGraph, GraphLike, given_graph
+from gml.verbs.keywords import answers_misspelling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +51,7 @@ class ComparedGraphs:
         return shown_rows("ComparedGraphs", [{key: row[key] for key in few} for row in rows])
 
 
+@answers_misspelling(reading=())
 def compare(
     reference: GraphLike,
     *graphs: GraphLike,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import ParamSpec, TypeVar
 
 from gml.data.options import KEYWORDS
@@ -16,8 +16,9 @@ _Result = TypeVar("_Result")
 
 def answers_misspelling(
     *registries: Mapping[str, Entry],
+    reading: Collection[str] = KEYWORDS,
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
-    """Let a verb that reads data refuse a keyword that it does not have, with a hint.
+    """Let a verb refuse a keyword that it does not have, with a hint.
 
     The keywords of a verb are its parameters, the options of the entries of registries, and those
     of reading.
@@ -37,10 +38,10 @@ def answers_misspelling(
 
         @functools.wraps(verb)
         def wrapper(*args: _Parameters.args, **keywords: _Parameters.kwargs) -> _Result:
-            others = [name for name in keywords if name not in own and name not in KEYWORDS]
+            others = [name for name in keywords if name not in own and name not in reading]
             if others:
                 options = [name for registry in registries for name in options_of(registry)]
-                known = [*own, *options, *KEYWORDS]
+                known = [*own, *options, *reading]
                 for name in others:
                     if name not in known:
                         raise UnknownParameter(unknown_name("parameter", name, known))

@@ -14,7 +14,8 @@ from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.evidence import value_of
 from gml.model.inference import Inference
-from gml.verbs.query import query, query_rows
+from gml.verbs.query import query
+from gml.verbs.row_queries import csv_of_rows, row_inference
 from gml.verbs.sample import sample, sample_csv
 from tests.networks import asia, random_net
 
@@ -282,13 +283,14 @@ def test_rows_of_a_file_agree_with_predictions(tmp_path):
     net = asia()
     rows = net.sample(300, seed=5).to_frame().drop(columns=["either", "lung"])
     rows.to_csv(tmp_path / "rows.csv", index=False)
-    text = b"".join(query_rows(net, tmp_path / "rows.csv", predict="lung")).decode()
+    asked = row_inference(net, None, None, None, predict="lung")
+    text = b"".join(csv_of_rows(asked, tmp_path / "rows.csv")).decode()
     found = net.predict(rows, "lung")
     last = [line.split(",")[-2:] for line in text.splitlines()[1:]]
     assert [level for level, _ in last] == found.predicted.tolist()
     assert [float(p) for _, p in last] == found.probability.tolist()
     with pytest.raises(UsageError, match="`batch` needs either `target` or `predict`"):
-        next(query_rows(net, tmp_path / "rows.csv"))
+        query(net, batch=tmp_path / "rows.csv")
 
 
 # ---------------------------------------------------------------------- samples

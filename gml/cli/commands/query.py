@@ -81,21 +81,20 @@ def command(
     and columns without a node are ignored. The result is CSV: the columns of the file, followed by
     the probability of each level of each target, and that of the row's evidence.
     """
-    from gml.verbs.query import check_question, query, query_rows
+    from gml.verbs.query import check_batch, check_question, query
+    from gml.verbs.row_queries import csv_of_rows, row_inference
 
     check_question(target, each=each, mpe=mpe, map=map_)
     if batch is None:
-        _require_batch(predict)
+        _require_batch()
         out.write(query(**model.read(), target=target, each=each, mpe=mpe, map=map_))
         return
-    _check_batch(target, predict, each=each, best=mpe or map_)
+    check_batch(target, predict, each=each, best=mpe or map_)
     batch = claim_input(batch, "batch")
     _require_csv(out)
-    rows = query_rows(
-        **model.read(),
-        batch=batch,
-        target=target,
-        predict=predict,
+    rows = csv_of_rows(
+        row_inference(**model.read(), target=target, predict=predict),
+        batch,
         missing=missing,
         ignore_unknown=ignore_unknown,
         reading=reading,
@@ -104,22 +103,11 @@ def command(
     RowOutput(out.path).write(rows)
 
 
-def _require_batch(predict: str | None) -> None:
+def _require_batch() -> None:
     """Refuse options that are about rows."""
-    if predict is not None:
-        raise UsageError("--predict needs --batch FILE")
-    for name in ("missing", "ignore_unknown"):
+    for name in ("predict", "missing", "ignore_unknown"):
         if was_given(name):
             raise UsageError(f"--{name.replace('_', '-')} needs --batch FILE")
-
-
-def _check_batch(target: tuple[str, ...], predict: str | None, *, each: bool, best: bool) -> None:
-    if best:
-        raise UsageError("--batch answers with probabilities of each --target, or --predict")
-    if each:
-        raise UsageError("--batch answers for each target on its own anyway; leave out --each")
-    if (predict is None) == (not target):
-        raise UsageError("--batch needs either --target or --predict")
 
 
 def _require_csv(out: AnswerOutput) -> None:

@@ -1,0 +1,207 @@
+"""What a model says of each row: as CSV text, or as an object that holds all answers."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+
+import numpy as np
+
+from gml.data.dataset import Dataset
+from gml.data.options import Names as ColumnNames
+from gml.data.options import ReadOptions
+from gml.data.records import Records, open_records
+from gml.errors import UsageError, kind_of, parameter, place, quote
+from gml.formats.reports.rows import record
+from gml.model.evidence import circumstances
+from gml.model.predict import RowEvidence, answers_about, warn_of_impossible
+from gml.model.query import Names, names_of
+from gml.model.row_answers import RowAnswers, RowInference
+from gml.verbs.models import ModelSource, open_model
+from gml.verbs.opening import is_path
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+RowSource: TypeAlias = "str | os.PathLike[str] | pd.DataFrame | Dataset"
+"""Rows of evidence: a CSV file (`-` is standard input), a frame or a dataset."""
+
+_BLOCK_ROWS = 1 << 14
+_REMEMBERED = 1 << 16
+
+
+class RowReading(TypedDict, total=False):
+    """How a file of rows is read."""
+
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    na: ColumnNames | None
+
+
+def row_inference(
+    model: ModelSource,
+    target: Names,
+    evidence: Mapping[str, Any] | None,
+    do: Mapping[str, Any] | None,
+    *,
+    predict: str | None,
+    max_memory: int | None = None,
+) -> RowInference:
+    """Return what answers for rows about the targets, or predicts a node instead."""
+    targets = names_of(target)
+    require_asked(targets, predict)
+    return RowInference(
+        circumstances(open_model(model), evidence, do),
+        targets if predict is None else [predict],
+        predict=predict is not None,
+        max_memory=max_memory,
+    )
+
+
+def require_asked(target: Sequence[str], predict: str | None) -> None:
+    """Refuse rows about which nothing is asked, or too much."""
+    if (predict is None) == (not target):
+        raise UsageError(
+            f"{parameter('batch')} needs either {parameter('target')} or {parameter('predict')}"
+        )
+    if predict is not None and not isinstance(predict, str):
+        raise UsageError(f"{parameter('predict')} must be the name of a node, not {predict!r}")
+
+
+def answers_of_rows(
+    asked: RowInference,
+    batch: RowSource,
+    *,
+    missing: str,
+    ignore_unknown: bool,
+    reading: ReadOptions | None,
+) -> RowAnswers:
+    """Return the answers for rows; `reading` is that of a file, None if nothing is said of it."""
+    how: dict[str, Any] = {"missing": missing, "ignore_unknown": ignore_unknown}
+    if not is_path(batch):
+        if reading is not None:
+            raise UsageError(
+                f"{parameter('batch')} is {kind_of(batch)}; keywords of reading are for a file"
+            )
+        return answers_about(asked, batch, "batch", **how)
+    reading = reading or ReadOptions()
+    with open_records(batch, reading) as records:
+        rows = _row_evidence(asked, records, reading, **how)
+        blocks = [values for _, values in _blocks(records, rows, reading)]
+        rows.warn()
+    answers = asked.of(rows.names, np.concatenate([rows.room(0), *blocks]))
+    warn_of_impossible(int(np.count_nonzero(~answers.possible)), place(batch))
+    return answers
+
+
+def csv_of_rows(
+    asked: RowInference,
+    batch: str | os.PathLike[str],
+    *,
+    missing: str = "unobserved",
+    ignore_unknown: bool = False,
+    reading: ReadOptions | None = None,
+    safe_csv: bool = False,
+) -> Iterator[bytes]:
+    """Yield CSV text: the columns of a file of evidence, followed by an answer for each row.
+
+    With `safe_csv`, texts that a spreadsheet would run as formulas have an apostrophe before them.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> text = csv_of_rows(
+    ...     row_inference(net, None, None, None, predict="lung"), "sample_data/asia.csv"
+    ... )
+    >>> next(text).decode().splitlines()[0]
+    'asia,tub,smoke,lung,bronc,either,xray,dysp,lung_predicted,lung_probability'
+    """
+    reading = reading or ReadOptions()
+    impossible = 0
+    with open_records(batch, reading) as records:
+        rows = _row_evidence(
+            asked, records, reading, missing=missing, ignore_unknown=ignore_unknown
+        )
+        taken = [name for name in asked.columns if name in records.names]
+        if taken:
+            raise UsageError(f"there is a column {quote(taken[0])} already")
+        # The header waits for the first answers: what fails at once has written nothing.
+        text = _line([*records.names, *asked.columns], safe_csv)
+        for block, values in _blocks(records, rows, reading):
+            answers = asked.of(rows.names, values)
+            impossible += int(np.count_nonzero(~answers.possible))
+            pairs = zip(block, _cells(answers), strict=True)
+            yield text + b"".join(
+                _line([*fields, *found], safe_csv) for (_, fields), found in pairs
+            )
+            text = b""
+        yield text
+        rows.warn()
+    warn_of_impossible(impossible, place(batch))
+
+
+def _row_evidence(
+    asked: RowInference,
+    records: Records,
+    reading: ReadOptions,
+    *,
+    missing: str,
+    ignore_unknown: bool,
+) -> RowEvidence:
+    return RowEvidence(
+        asked.given,
+        records.names,
+        asked.targets,
+        records.where,
+        missing=missing,
+        ignore_unknown=ignore_unknown,
+        decimal=reading.decimal,
+    )
+
+
+def _line(fields: Sequence[str], safe_csv: bool) -> bytes:
+    return (record(fields, safe_csv=safe_csv) + "\n").encode()
+
+
+def _cells(answers: RowAnswers) -> Iterator[Sequence[str]]:
+    """Yield the cells of each row, empty ones if it has no answer."""
+    texts = [
+        column.tolist() if column.dtype == object else map(repr, column.tolist())
+        for _, column in answers.written()
+    ]
+    nothing = ("",) * len(texts)
+    for is_possible, cells in zip(answers.possible.tolist(), zip(*texts, strict=True), strict=True):
+        yield cells if is_possible else nothing
+
+
+def _blocks(
+    records: Records, rows: RowEvidence, reading: ReadOptions
+) -> Iterator[tuple[list[tuple[int, list[str]]], NDArray[Any]]]:
+    """Yield records, and what they observe; the meaning of a text is mostly looked up once."""
+    na = {token.strip(" ") for token in reading.na_tokens}
+    known = [rows.known(k) for k in range(len(rows.at))]
+
+    def find(line: int, k: int, cell: str) -> float:
+        is_missing = cell.strip(" ") in na
+        value = rows.missing(k) if is_missing else rows.find(k, cell, f"line {line}")
+        # Unknown values are looked up each time, so that they are counted.
+        if value is None:
+            return rows.nothing
+        if len(known[k]) < _REMEMBERED:
+            known[k][cell] = value
+        return value
+
+    while block := list(itertools.islice(records.rows, _BLOCK_ROWS)):
+        values = rows.room(len(block))
+        for k, at in enumerate(rows.at):
+            meant = known[k]
+            values[:, k] = [
+                meant[cell] if (cell := fields[at]) in meant else find(line, k, cell)
+                for line, fields in block
+            ]
+        yield block, values
