@@ -158,7 +158,7 @@ class CheckedReading:
 
         return CheckedData(
             MemoryCounter(aligned, threads=self.threads),
-            self._context(dataset.n, count_missing(dataset, policy, tokens), notes),
+            self._context(*_missing_cells(dataset, policy, tokens), notes),
             places,
             _is_of_fit(dataset.digest, self.net),
         )
@@ -202,6 +202,16 @@ def _is_of_fit(digest: str | None, net: BayesNet) -> bool | None:
     if fitted_on is None or digest is None:
         return None
     return fitted_on.endswith(digest)
+
+
+def _missing_cells(
+    dataset: Dataset, policy: str, tokens: Collection[str]
+) -> tuple[int, Mapping[str, int]]:
+    """The rows, and the missing cells by column, before missing values were treated."""
+    origin = dataset.origin
+    if origin is not None and origin.policy in ("drop", "level"):
+        return origin.n, origin.missing
+    return dataset.n, count_missing(dataset, policy, tokens)
 
 
 def _require_rows(rows: int, path: str) -> None:

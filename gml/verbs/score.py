@@ -247,7 +247,7 @@ def _splits(
     from gml.model.heldout import with_common_levels
 
     assert holdout is not None
-    # Intervals that were chosen from the data hold for the held-out rows too.
+    # Levels that graphs declare, and intervals chosen from the data, hold for held-out rows too.
     options = reading_options(**declaring(cast("ReadingKeywords", reading), levels))
     cut = {
         variable.name: variable.levels
@@ -265,7 +265,8 @@ def _splits(
         holdout,
         fractional=True,
         used=GivenGraph(first.graph, name).columns(),
-        declared=cut,
+        declared={v.name: v.levels for v in counter.variables if v.levels and v.name in levels}
+        | cut,
         undeclared=undeclared,
         offer_available=False,
         **same,

@@ -440,3 +440,14 @@ def test_names_of_the_front_door():
         assert getattr(gml, name) is not None
     assert {"check_model", "merge_counts", "compare_graphs", "order_mcmc"}.isdisjoint(gml.__all__)
     assert all(callable(getattr(gml, n)) for n in ("check_model", "merge_counts", "order_mcmc"))
+
+
+@pytest.mark.parametrize("policy", ["drop", "level", "available"])
+def test_rows_whose_gaps_were_treated_are_no_alarm(tmp_path, policy):
+    frame = pd.read_csv(ASIA).astype(object)
+    frame.loc[frame.index % 11 == 0, "lung"] = None
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    net = gml.fit(tmp_path / "gaps.csv", GRAPH, missing=policy)
+    rows = gml.read(tmp_path / "gaps.csv", missing=policy)
+    for data in (tmp_path / "gaps.csv", rows, gml.MemoryCounter(rows)):
+        assert not gml.check(data, net).failed

@@ -181,6 +181,27 @@ def test_a_graph_declares_levels_for_any_data(tmp_path):
         assert scored == score_of_first
 
 
+def test_a_graph_declares_levels_of_held_out_rows(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = gml.read("sample_data/asia.csv", columns=["smoke", "lung"]).to_frame().astype(str)
+    graph = gml.Graph.from_edges(["smoke", "lung"], [("smoke", "-->", "lung")], kind="dag")
+    graph = replace(graph, levels={"smoke": ("yes", "no", "maybe"), "lung": ("yes", "no")})
+    fitted, held_out = frame.iloc[:300], frame.iloc[300:600]
+    losses = {
+        gml.score(fitted, graph, holdout=data)[0].heldout.hex()
+        for data in each_kind(held_out, tmp_path).values()
+    }
+    assert len(losses) == 1
+    unknown = held_out.replace({"smoke": {"yes": "often"}})
+    for data in each_kind(unknown, tmp_path).values():
+        with pytest.raises(DataError, match="column 'smoke': declared level 'often' not found"):
+            gml.score(fitted, graph, holdout=data)
+    own = gml.read(unknown)
+    levels = {"smoke": ["often", "no", "yes"]}
+    for data in (unknown, own, gml.MemoryCounter(own)):
+        assert gml.score(fitted, graph, holdout=data, levels=levels)[0].heldout > 0
+
+
 @pytest.mark.parametrize(
     "declared,message",
     [
