@@ -152,9 +152,7 @@ def pc(
             test_log,
             (given.names, {"test": given.name, "alpha": level, **how}, known),
         )
-    chosen, reading = choose_test(
-        test or "auto", alpha, options, default_alpha=ALPHA, df="adjusted"
-    )
+    chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
     settings = PcSettings(chosen, max_cond, colliders, on_insufficient)
     chosen.require_reachable_level()
     counter = open_data(data, undeclared=chosen.undeclared, threads=threads, **reading)
