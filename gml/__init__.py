@@ -144,7 +144,7 @@ _PARTS = {
     "CIResult": "gml.independence.base",
     "Check": "gml.gate.result",
     "CheckSettings": "gml.gate.run",
-    "CountFileCounter": "gml.counts.from_file",
+    "CountFileCounter": "gml.counts.count_file_engine",
     "Counts": "gml.counts.counter",
     "Deadline": "gml.progress",
     "TableSet": "gml.counts.counter",

@@ -58,7 +58,7 @@ HEAVY = {
         "model/answer.py",
         "model/network.py",
         "model/row_answers.py",
-        "verbs/frames.py",
+        "verbs/shared/result_frames.py",
     },
     "networkx": {"formats/graphml.py", "graph/graph.py"},
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},

@@ -69,7 +69,7 @@ class LazyGroup(click.Group):
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
-    from gml.verbs.version import version
+    from gml.verbs.shared.version import version
 
     write_standard_output(f"gml {version()}\n".encode())
     ctx.exit()

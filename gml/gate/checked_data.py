@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
-from gml.counts.opening import is_counted, open_counts
+from gml.counts.open_count_file import is_counted, open_counts
 from gml.data.alignment import levels_first, with_levels_first
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.discretize import cuts_of_levels, interval_levels
@@ -28,7 +28,7 @@ from gml.errors import CannotAnswer, DataError, UsageError, counted, listing, pl
 from gml.gate.families import rows_behind
 from gml.gate.in_intervals import in_intervals
 from gml.gate.run import Context
-from gml.gate.schema import MissingCells
+from gml.gate.schema_checks import MissingCells
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
 

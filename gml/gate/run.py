@@ -23,6 +23,7 @@ from gml.data.dataset import Dataset
 from gml.errors import UsageError, counted, parameter
 from gml.gate.baseline import Baseline
 from gml.gate.families import FamilyCounts, family_counts, rows_behind, table_of
+from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
 from gml.gate.result import (
@@ -36,11 +37,10 @@ from gml.gate.result import (
     CheckReport,
     UnlikelyRow,
 )
-from gml.gate.schema import ColumnCounts, MissingCells, schema_checks
+from gml.gate.schema_checks import ColumnCounts, MissingCells, schema_checks
 from gml.gate.selection import Selection, weak_parents
-from gml.gate.structure import structure_checks
-from gml.gate.surprise import fit_check, least_likely, row_probabilities
-from gml.gate.tables import table_checks
+from gml.gate.structure_checks import structure_checks
+from gml.gate.table_checks import table_checks
 from gml.independence.multiplicity import adjust
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter

@@ -13,16 +13,16 @@ from gml.learners.averaging import Averaged
 from gml.parameters import options_of, owners_of
 from gml.progress import Deadline
 from gml.scores.registry import SCORES
-from gml.verbs.averaged_learners import BY, BY_ORDERS, BY_SAMPLES, BY_SCORE, MOST_PARENTS
-from gml.verbs.choosing import DEFAULT_SCORE, choose_scores, choose_test
-from gml.verbs.colliders import warn_of_contradictions
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.knowing import Arcs, Tiers, known_of
-from gml.verbs.opening import Data, open_data
-from gml.verbs.over_orders import Posterior
-from gml.verbs.over_samples import Limits, PcOnSamples, SearchOnSamples, over_samples
-from gml.verbs.pc_settings import ALPHA, PcSettings, require_average, takes_seed
-from gml.verbs.recording import described, learned_by, records_keywords
+from gml.verbs.shared.averaged_learners import BY, BY_ORDERS, BY_SAMPLES, BY_SCORE, MOST_PARENTS
+from gml.verbs.shared.chosen_methods import DEFAULT_SCORE, choose_scores, choose_test
+from gml.verbs.shared.collider_warnings import warn_of_contradictions
+from gml.verbs.shared.data_input import Data, open_data
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
+from gml.verbs.shared.over_orders import Posterior
+from gml.verbs.shared.over_samples import Limits, PcOnSamples, SearchOnSamples, over_samples
+from gml.verbs.shared.pc_settings import ALPHA, PcSettings, require_average, takes_seed
+from gml.verbs.shared.recording import described, learned_by, records_keywords
 
 BOOTSTRAP = 200
 _CHAIN = ("candidates", "iterations", "burn_in", "thin", "chains")

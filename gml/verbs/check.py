@@ -32,9 +32,9 @@ from gml.gate.run import CheckSettings, check_model
 from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.models import require_model
-from gml.verbs.opening import Data, name_of, options_for, require_whole_rows
+from gml.verbs.shared.data_input import Data, name_of, options_for, require_whole_rows
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.model_input import require_model
 
 Effects = float | Mapping[str, float]
 

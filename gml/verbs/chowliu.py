@@ -8,9 +8,9 @@ from typing import Any
 from gml.errors import UsageError, parameter
 from gml.graph.provenance import Provenance
 from gml.learners.chowliu import ChowLiuResult, chow_liu
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.opening import Data, open_data
-from gml.verbs.recording import described, records_keywords
+from gml.verbs.shared.data_input import Data, open_data
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.recording import described, records_keywords
 
 
 @records_keywords

@@ -11,9 +11,9 @@ from gml.formats.reports.comparisons import ComparedPair, as_row
 from gml.graph.comparison import compare_graphs, is_equivalence_class, require_same_nodes
 from gml.model.compare import Divergence, kl_divergence
 from gml.progress import reporter
-from gml.verbs.frames import frame_of, shown_rows
-from gml.verbs.graphs import GivenGraph, GraphLike, given_graph
-from gml.verbs.keywords import answers_misspelling
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.result_frames import frame_of, shown_rows
 
 if TYPE_CHECKING:
     import pandas as pd

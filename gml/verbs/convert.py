@@ -12,7 +12,7 @@ from gml.formats.graphs import WRITERS
 from gml.formats.losses import TABLES_ONLY, TITLES, beside_tables, warn_of_loss
 from gml.formats.models import MODEL_WRITERS
 from gml.formats.suffixes import formats_of
-from gml.verbs.graphs import GivenGraph, GraphLike, given_graph
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
 
 FORMATS = tuple(dict.fromkeys([*MODEL_WRITERS, *WRITERS]))
 

@@ -32,9 +32,9 @@ from gml.formats.column_sets import ColumnSet, read_column_sets
 from gml.independence.implied import implied_independences
 from gml.progress import reporter
 from gml.resources import require_memory
-from gml.verbs.graphs import GivenGraph, GraphLike, declared_levels, given_graph
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.opening import Data, declaring, is_path, name_of, options_for, rows_of
+from gml.verbs.shared.data_input import Data, declaring, is_path, name_of, options_for, rows_of
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_levels, given_graph
+from gml.verbs.shared.keywords import answers_misspelling
 
 
 @answers_misspelling()

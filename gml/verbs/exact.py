@@ -15,13 +15,13 @@ from gml.learners.exact import ExactResult
 from gml.progress import reporter
 from gml.scores.base import Score, rounded, total
 from gml.scores.registry import SCORES
-from gml.verbs.frames import frame_of
-from gml.verbs.graphs import GivenGraph, GraphLike, given_graph
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.knowing import Arcs, Tiers
-from gml.verbs.opening import Data
-from gml.verbs.recording import records_keywords
-from gml.verbs.searching import request_search
+from gml.verbs.shared.data_input import Data
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.knowledge_input import Arcs, Tiers
+from gml.verbs.shared.recording import records_keywords
+from gml.verbs.shared.result_frames import frame_of
+from gml.verbs.shared.score_search import request_search
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,10 +13,10 @@ from gml.model.bayesnet import BayesNet
 from gml.model.fit import fit, require_all_seen, unseen_configurations
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
-from gml.verbs.graphs import GraphLike, given_graph
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.opening import Data, is_data, is_path, open_data
-from gml.verbs.recording import records_keywords
+from gml.verbs.shared.data_input import Data, is_data, is_path, open_data
+from gml.verbs.shared.graph_input import GraphLike, given_graph
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.recording import records_keywords
 
 
 @records_keywords

@@ -14,12 +14,12 @@ from gml.learners.hillclimb import hill_climb
 from gml.learners.search import SearchResult, Trace
 from gml.scores.base import Score
 from gml.scores.registry import SCORES
-from gml.verbs.graphs import GraphLike, given_graph
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.knowing import Arcs, Tiers
-from gml.verbs.opening import Data
-from gml.verbs.recording import records_keywords
-from gml.verbs.searching import request_search, require_restarts, tracing
+from gml.verbs.shared.data_input import Data
+from gml.verbs.shared.graph_input import GraphLike, given_graph
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.knowledge_input import Arcs, Tiers
+from gml.verbs.shared.recording import records_keywords
+from gml.verbs.shared.score_search import request_search, require_restarts, tracing
 
 
 @records_keywords

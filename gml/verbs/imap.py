@@ -18,11 +18,11 @@ from gml.parameters import options_of, owners_of
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore
 from gml.scores.registry import SCORES
-from gml.verbs.choosing import ChosenScore, ChosenTest, choose_scores, choose_test
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.knowing import Arcs, Tiers, known_of
-from gml.verbs.opening import Data, open_data
-from gml.verbs.recording import described, learned_by, records_keywords
+from gml.verbs.shared.chosen_methods import ChosenScore, ChosenTest, choose_scores, choose_test
+from gml.verbs.shared.data_input import Data, open_data
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
+from gml.verbs.shared.recording import described, learned_by, records_keywords
 
 ALPHA = 0.01
 

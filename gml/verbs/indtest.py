@@ -20,14 +20,14 @@ from gml.independence.multiplicity import adjusted
 from gml.independence.registry import TESTS
 from gml.progress import reporter
 from gml.resources import require_memory
-from gml.verbs.choosing import choose_test
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.opening import Data, open_data
+from gml.verbs.shared.chosen_methods import choose_test
+from gml.verbs.shared.data_input import Data, open_data
+from gml.verbs.shared.keywords import answers_misspelling
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gml.verbs.graphs import GraphLike
+    from gml.verbs.shared.graph_input import GraphLike
 
 Question = tuple[str, str, tuple[str, ...]]
 Record = dict[str, Any]
@@ -93,7 +93,7 @@ class TestReport:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each test."""
-        from gml.verbs.frames import frame_of
+        from gml.verbs.shared.result_frames import frame_of
 
         return frame_of(self)
 
@@ -249,7 +249,7 @@ def _pairs(names: Sequence[str], given: tuple[str, ...]) -> _Questions:
 
 def _implied(given: GraphLike) -> tuple[Callable[[Sequence[str]], _Questions], Choice]:
     from gml.independence.implied import each_implied
-    from gml.verbs.graphs import given_graph
+    from gml.verbs.shared.graph_input import given_graph
 
     found = given_graph(given)
     graph = found.graph

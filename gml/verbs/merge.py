@@ -11,7 +11,7 @@ from gml.counts.merging import merge_counts, require_room
 from gml.counts.small_cells import require_large_cells
 from gml.errors import UsageError
 from gml.progress import reporter
-from gml.verbs.opening import is_path, name_of
+from gml.verbs.shared.data_input import is_path, name_of
 
 
 def merge(*counts: str | os.PathLike[str] | CountFile, min_cell: int | None = None) -> CountFile:

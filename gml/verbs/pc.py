@@ -15,13 +15,13 @@ from gml.learners import pc as learner
 from gml.learners.pc import PcResult as PcResult
 from gml.learners.skeleton import Log
 from gml.progress import Deadline, reporter
-from gml.verbs.choosing import choose_test
-from gml.verbs.colliders import shown_collider, warn_of_contradictions
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.knowing import Arcs, Tiers, known_of
-from gml.verbs.opening import Data, is_data, open_data, require_decider
-from gml.verbs.pc_settings import ALPHA, PcSettings, require_average, takes_seed
-from gml.verbs.recording import described, learned_by, records_keywords
+from gml.verbs.shared.chosen_methods import choose_test
+from gml.verbs.shared.collider_warnings import shown_collider, warn_of_contradictions
+from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
+from gml.verbs.shared.pc_settings import ALPHA, PcSettings, require_average, takes_seed
+from gml.verbs.shared.recording import described, learned_by, records_keywords
 
 if TYPE_CHECKING:
     from gml.formats.test_log import TestLog
@@ -160,7 +160,7 @@ def pc(
     known = known_of(names, knowledge, require, forbid, tiers)
     learning = learned_by("pc", counter, settings.shown, known, asked)
     if bootstrap is not None:
-        from gml.verbs.over_samples import Limits, PcOnSamples, over_samples
+        from gml.verbs.shared.over_samples import Limits, PcOnSamples, over_samples
 
         limits = Limits(threshold, known, deadline, threads)
         averaged, found = over_samples(

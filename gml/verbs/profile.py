@@ -12,8 +12,8 @@ from gml.data.profile import Profile
 from gml.data.profile import profile as profile_of
 from gml.errors import CannotAnswer, place
 from gml.progress import reporter
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.opening import name_of, options_for, rows_of
+from gml.verbs.shared.data_input import name_of, options_for, rows_of
+from gml.verbs.shared.keywords import answers_misspelling
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,9 +11,9 @@ from gml.model.answer import Answer
 from gml.model.query import Names, best, names_of
 from gml.model.query import query as ask
 from gml.model.row_answers import RowAnswers
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.models import ModelSource, open_model
-from gml.verbs.row_queries import (
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.model_input import ModelSource, open_model
+from gml.verbs.shared.row_queries import (
     RowReading,
     RowSource,
     answers_of_rows,

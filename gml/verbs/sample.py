@@ -11,8 +11,8 @@ from gml.errors import UsageError, listing, parameter
 from gml.model.evidence import circumstances
 from gml.model.sample import Rows, csv_chunks, draw_rows, network_rows
 from gml.progress import reporter
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.models import ModelSource, open_model
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.model_input import ModelSource, open_model
 
 
 @answers_misspelling(reading=())

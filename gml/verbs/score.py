@@ -13,11 +13,11 @@ from gml.data.options import ReadingKeywords, Undeclared, names_of, reading_opti
 from gml.errors import GraphError, UsageError, listing, parameter, require_whole
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.scores.registry import SCORES
-from gml.verbs.choosing import ChosenScore, choose_scores
-from gml.verbs.frames import frame_of, shown_rows
-from gml.verbs.graphs import GivenGraph, GraphLike, declared_levels, given_graph
-from gml.verbs.keywords import answers_misspelling
-from gml.verbs.opening import Data, declaring, name_of, open_data
+from gml.verbs.shared.chosen_methods import ChosenScore, choose_scores
+from gml.verbs.shared.data_input import Data, declaring, name_of, open_data
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_levels, given_graph
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.result_frames import frame_of, shown_rows
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from gml.data.text_file import read_text
 from gml.errors import DataError, place
 from gml.formats.content_hash import is_changed, parse_document, recorded_hash
 from gml.ledger import note_digest
-from gml.verbs.frames import frame_of, shown_rows
+from gml.verbs.shared.result_frames import frame_of, shown_rows
 
 if TYPE_CHECKING:
     import pandas as pd

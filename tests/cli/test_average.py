@@ -274,7 +274,7 @@ def test_missing_values_are_for_tests_alone(gml, web, tmp_path):
 def test_out_of_time(web, tmp_path, monkeypatch, capsys):
     """What was ready is averaged; the clock is left out of it."""
     from gml.cli.main import run
-    from gml.verbs import over_samples
+    from gml.verbs.shared import over_samples
 
     whole = over_samples.learn_replicates
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gml.counts.count_file_engine import CountFileCounter
 from gml.counts.count_parquet import encode_counts
 from gml.counts.counter import FamilyArray, TableSet, TripleArray
 from gml.counts.countfile import CountedColumn, CountOptions, count_sets
-from gml.counts.from_file import CountFileCounter
 from gml.counts.memory import MemoryCounter
 from gml.counts.merging import merge_counts
 from gml.data.dataset import Dataset, Variable, code_type

@@ -15,8 +15,8 @@ from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.evidence import value_of
 from gml.model.inference import Inference
 from gml.verbs.query import query
-from gml.verbs.row_queries import csv_of_rows, row_inference
 from gml.verbs.sample import sample, sample_csv
+from gml.verbs.shared.row_queries import csv_of_rows, row_inference
 from tests.networks import asia, random_net
 
 AGES = ("[-inf,40)", "[40,50)", "[50,inf)")

@@ -16,7 +16,7 @@ from gml.gate.baseline import Baseline, Reference
 from gml.gate.question import Question
 from gml.gate.result import Check, baseline_of
 from gml.gate.run import CheckSettings, Context, check_model, decide
-from gml.gate.schema import MissingCells
+from gml.gate.schema_checks import MissingCells
 from gml.learners.chowliu import chow_liu
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.fit import fit as fit_tables

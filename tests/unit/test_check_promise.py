@@ -15,7 +15,7 @@ from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.selection import Selection
 from gml.gate.stratified import pooled_shift
-from gml.gate.structure import concentration_of, log_p_of_increase
+from gml.gate.structure_checks import concentration_of, log_p_of_increase
 from gml.learners.hillclimb import hill_climb
 from gml.model.fit import fit
 
@@ -242,7 +242,7 @@ def test_a_concentrated_dependence_needs_more_to_have_grown():
     found = gml.Check(
         "x", "structure", "independence", ("a", "b"), statistic=900.0, df=1.0, rows_new=10_000
     )
-    reference = gml.gate.structure.Reference(0.1, 1.0, 1000)
+    reference = gml.gate.structure_checks.Reference(0.1, 1.0, 1000)
     assert log_p_of_increase(found, reference, 1e-5) < math.log(1e-5)
     assert log_p_of_increase(found, reference, 1e-5, 6.0) > math.log(0.05)
 

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 from gml.data.dataset import Variable
 from gml.gate.families import FamilyCounts
+from gml.gate.fit_checks import mean_terms, smoothed_logs
 from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
 from gml.gate.result import Check
-from gml.gate.schema import log_p_of_unseen
-from gml.gate.structure import (
+from gml.gate.schema_checks import log_p_of_unseen
+from gml.gate.structure_checks import (
     Reference,
     comparable_rows,
     information_of,
     log_p_of_increase,
 )
-from gml.gate.surprise import mean_terms, smoothed_logs
 from gml.gate.tails import (
     chi2_quantile,
     log_noncentral_tail,

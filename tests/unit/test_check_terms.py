@@ -23,9 +23,9 @@ from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
 from gml.gate.question import Question
 from gml.gate.result import Check
 from gml.gate.run import decide
-from gml.gate.schema import ColumnCounts, schema_checks
+from gml.gate.schema_checks import ColumnCounts, schema_checks
 from gml.gate.selection import Selection, weak_parents
-from gml.gate.tables import table_checks
+from gml.gate.table_checks import table_checks
 from gml.model.bayesnet import CPT, BayesNet
 
 from ..networks import fitted_to

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gml.counts.count_file_engine import CountFileCounter
 from gml.counts.count_parquet import encode_counts, read_counts, write_counts
 from gml.counts.counter import TableSet
 from gml.counts.countfile import (
@@ -20,7 +21,6 @@ from gml.counts.countfile import (
     CountOptions,
     count_sets,
 )
-from gml.counts.from_file import CountFileCounter
 from gml.counts.memory import MemoryCounter
 from gml.counts.merging import merge_counts
 from gml.counts.recoding import declared_recoding

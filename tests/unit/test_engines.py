@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gml
+from gml.counts.count_file_engine import CountFileCounter
 from gml.counts.counter import FamilyArray, MissingTreatment, TableSet, TripleArray
 from gml.counts.countfile import count_sets
-from gml.counts.from_file import CountFileCounter
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable, code_type
 from gml.errors import CannotAnswer, GmlWarning, UsageError

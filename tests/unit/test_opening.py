@@ -14,7 +14,7 @@ from gml.data.discretize import Binning
 from gml.data.options import reading_options
 from gml.data.schema import Schema
 from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
-from gml.verbs.opening import declaring, open_data
+from gml.verbs.shared.data_input import declaring, open_data
 from tests.toy_engine import as_list
 
 

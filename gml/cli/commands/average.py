@@ -26,9 +26,9 @@ from gml.cli.shared.pc_options import pc_options
 from gml.cli.shared.score_options import score_options
 from gml.cli.shared.search_options import restart_options, tabu_option
 from gml.errors import UsageError
-from gml.verbs.averaged_learners import BY, MOST_PARENTS
-from gml.verbs.registered_scores import SCORES
-from gml.verbs.registered_tests import TESTS
+from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS
+from gml.verbs.shared.registered_scores import SCORES
+from gml.verbs.shared.registered_tests import TESTS
 
 
 @click.command(

@@ -12,7 +12,7 @@ from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
-from gml.verbs.registered_tests import DF
+from gml.verbs.shared.registered_tests import DF
 
 
 @click.command(

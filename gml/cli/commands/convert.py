@@ -43,7 +43,7 @@ def command(in_path: str, out_path: str, format_: str | None) -> None:
     from gml.atomic import names_file
     from gml.formats.suffixes import formats_of
     from gml.verbs.convert import convert
-    from gml.verbs.graphs import given_graph
+    from gml.verbs.shared.graph_input import given_graph
 
     plan_result(out_path)
     source = claim_input(in_path, "in")

@@ -13,7 +13,7 @@ from gml.cli.shared.output import GraphOrReport
 from gml.cli.shared.output_options import graph_or_report_output
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import search_options
-from gml.verbs.registered_scores import scores_without_ceilings
+from gml.verbs.shared.registered_scores import scores_without_ceilings
 
 
 def _slow_scores() -> str:

@@ -93,7 +93,7 @@ def command(
     from gml.formats.losses import TABLES_ONLY, warn_of_loss
     from gml.formats.models import write_cpt_folder
     from gml.verbs.fit_params import fit_params
-    from gml.verbs.graphs import given_graph
+    from gml.verbs.shared.graph_input import given_graph
 
     graph = given_graph(claim_input(graph_path, "graph"))
     if cpt_dir is not None:

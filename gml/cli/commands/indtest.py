@@ -14,7 +14,7 @@ from gml.cli.shared.output_options import report_output
 from gml.cli.shared.parameter_types import name_list_option
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.test_options import test_options
-from gml.verbs.registered_tests import ADJUSTMENTS
+from gml.verbs.shared.registered_tests import ADJUSTMENTS
 
 
 @click.command(

@@ -16,7 +16,7 @@ from gml.cli.shared.run import claim_input, was_given
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
-    from gml.verbs.reading import ReadOptions
+    from gml.verbs.shared.reading_options import ReadOptions
 
 
 @click.command(
@@ -82,7 +82,7 @@ def command(
     the probability of each level of each target, and that of the row's evidence.
     """
     from gml.verbs.query import check_batch, check_question, query
-    from gml.verbs.row_queries import csv_of_rows, row_inference
+    from gml.verbs.shared.row_queries import csv_of_rows, row_inference
 
     check_question(target, each=each, mpe=mpe, map=map_)
     if batch is None:

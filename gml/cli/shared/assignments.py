@@ -97,7 +97,7 @@ def resolve_assignments(
 
 
 def _resolve(item: str, known: dict[str, Variable], option: str) -> tuple[str, str | float]:
-    from gml.verbs.models import unknown_value, value_of
+    from gml.verbs.shared.model_input import unknown_value, value_of
 
     cuts = [k for k, character in enumerate(item) if character == "="]
     if not cuts:

@@ -18,7 +18,7 @@ from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import run_ledger, was_given
 from gml.progress import StderrReporter, reporting_to
 from gml.resources import available_threads, limited_to, parse_size
-from gml.verbs.unrecorded import UNRECORDED
+from gml.verbs.shared.unrecorded import UNRECORDED
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -13,7 +13,7 @@ from gml.cli.shared.assignments import assignments_option, resolve_assignments
 from gml.cli.shared.run import claim_input
 
 if TYPE_CHECKING:
-    from gml.verbs.models import ModelSource
+    from gml.verbs.shared.model_input import ModelSource
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

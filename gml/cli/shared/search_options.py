@@ -75,7 +75,7 @@ def trace_option(function: Function) -> Function:
 
     @functools.wraps(function)
     def wrapper(*args: Any, trace_path: str | None, safe_csv: bool, **kwargs: Any) -> Any:
-        from gml.verbs.searching import tracing
+        from gml.verbs.shared.score_search import tracing
 
         if trace_path == "-":
             raise UsageError("--trace needs a file; standard output is for the graph")

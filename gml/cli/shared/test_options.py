@@ -12,7 +12,7 @@ from gml.cli.shared.common_options import alpha_option
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.parameters import Entry, options_of, owners_of
-from gml.verbs.registered_tests import TESTS, check_test
+from gml.verbs.shared.registered_tests import TESTS, check_test
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -16,10 +16,10 @@ from gml.graph.provenance import Provenance
 from gml.learners.search import SearchResult, Trace
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, as_score
-from gml.verbs.choosing import DEFAULT_SCORE, ChosenScore, choose_scores
-from gml.verbs.knowing import Arcs, Tiers, known_of
-from gml.verbs.opening import Data, is_data, open_data, require_decider
-from gml.verbs.recording import described, learned_by
+from gml.verbs.shared.chosen_methods import DEFAULT_SCORE, ChosenScore, choose_scores
+from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
+from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
+from gml.verbs.shared.recording import described, learned_by
 
 _Found = TypeVar("_Found", bound=SearchResult)
 

@@ -17,8 +17,8 @@ from gml.counts.counter import Counter
 from gml.data.options import names_of
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
-from gml.verbs.keywords import parameters_of
-from gml.verbs.unrecorded import UNRECORDED
+from gml.verbs.shared.keywords import parameters_of
+from gml.verbs.shared.unrecorded import UNRECORDED
 
 if TYPE_CHECKING:
     from gml.graph.knowledge import Knowledge

@@ -21,8 +21,8 @@ from gml.learners.hillclimb import hill_climb
 from gml.learners.pc import PcResult
 from gml.learners.search import SearchResult
 from gml.progress import Deadline, reporter
-from gml.verbs.choosing import ChosenScore
-from gml.verbs.pc_settings import PcSettings
+from gml.verbs.shared.chosen_methods import ChosenScore
+from gml.verbs.shared.pc_settings import PcSettings
 
 
 @dataclass(frozen=True)

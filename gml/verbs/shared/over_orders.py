@@ -13,8 +13,8 @@ from gml.learners.averaging import Averaged, average_probabilities
 from gml.learners.order_mcmc import CHAINS, ITERATIONS, OrderSample, order_mcmc
 from gml.learners.order_posterior import OrderPosterior, edge_posteriors
 from gml.progress import reporter
-from gml.verbs.choosing import ChosenScore
-from gml.verbs.over_samples import Limits
+from gml.verbs.shared.chosen_methods import ChosenScore
+from gml.verbs.shared.over_samples import Limits
 
 
 @dataclass(frozen=True)

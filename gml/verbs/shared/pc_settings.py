@@ -13,7 +13,7 @@ from gml.learners.pc import PcResult, pc
 from gml.learners.skeleton import Log
 from gml.parameters import owners_of
 from gml.progress import Deadline
-from gml.verbs.choosing import ChosenTest
+from gml.verbs.shared.chosen_methods import ChosenTest
 
 ALPHA = 0.01
 

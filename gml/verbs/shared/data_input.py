@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard, Unpack
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
-from gml.counts.opening import is_counted, open_counts
+from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.recoding import with_declared
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset
@@ -39,7 +39,7 @@ from gml.errors import (
 )
 from gml.ledger import wants_digest
 from gml.progress import reporter
-from gml.verbs.choosing import taking_numbers
+from gml.verbs.shared.chosen_methods import taking_numbers
 
 if TYPE_CHECKING:
     import pandas as pd

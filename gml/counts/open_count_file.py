@@ -6,9 +6,9 @@ import os
 from collections.abc import Collection
 from typing import TypeGuard
 
+from gml.counts.count_file_engine import CountFileCounter
 from gml.counts.count_parquet import read_counts
 from gml.counts.countfile import CountFile
-from gml.counts.from_file import CountFileCounter
 from gml.counts.recoding import declared_recoding
 from gml.data.columns import Choice, choose_columns
 from gml.data.options import ReadOptions

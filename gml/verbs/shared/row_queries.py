@@ -19,8 +19,8 @@ from gml.model.evidence import circumstances
 from gml.model.predict import RowEvidence, answers_about, warn_of_impossible
 from gml.model.query import Names, names_of
 from gml.model.row_answers import RowAnswers, RowInference
-from gml.verbs.models import ModelSource, open_model
-from gml.verbs.opening import is_path
+from gml.verbs.shared.data_input import is_path
+from gml.verbs.shared.model_input import ModelSource, open_model
 
 if TYPE_CHECKING:
     import pandas as pd

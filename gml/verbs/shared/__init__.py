@@ -1,0 +1,1 @@
+"""What verbs share: how data, graphs and models come in, and how results are recorded."""
