@@ -61,3 +61,14 @@ def test_an_unknown_type_is_refused(call, data, tmp_path):
     schema.write_text('{"schema": "gml/1", "columns": {"age": {"type": "real"}}}')
     done = call("pc", data, "--levels", schema, code=3)
     assert "\"type\" must be one of numeric, nominal, ordinal, not 'real'" in done.err
+
+
+def test_a_schema_says_what_is_numeric_to_tests_of_numbers(call, data, tmp_path):
+    schema = tmp_path / "types.json"
+    schema.write_text('{"schema": "gml/1", "columns": {"age": {"type": "numeric"}}}')
+    numbers = ("--test", "fisher-z", "-c", "age,pay")
+    expected = call("indtest", data, "age", "pay", *numbers)
+    assert call("indtest", data, "age", "pay", *numbers, "--levels", schema).out == expected.out
+    schema.write_text('{"schema": "gml/1", "columns": {"pay": {"type": "nominal"}}}')
+    done = call("indtest", data, "age", "pay", *numbers, "--levels", schema, code=2)
+    assert "fisher-z needs numbers, and column 'pay' has labels" in done.err

@@ -237,7 +237,7 @@ def test_a_registered_test_gets_its_seed_and_other_facts_are_looked_up(toys, mon
 def test_advice_is_looked_up(monkeypatch, recwarn):
     asia = str(ROOT / "sample_data/asia.csv")
     first = {"lottery": replace(LOTTERY, columns=(NUMBERS,), draws="hat"), **TESTS}
-    for module in ("choosing", "indtest"):
+    for module in ("shared.chosen_methods", "indtest"):
         monkeypatch.setattr(f"gml.verbs.{module}.TESTS", first)
     fair = replace(THRIFTY, name="fair", bayes_factors=True, columns=("labels", NUMBERS))
     monkeypatch.setitem(SCORES, "fair", fair)

@@ -57,7 +57,7 @@ def command(
     if len(graph_paths) < 2:
         raise UsageError("give a reference and at least one graph to compare with it")
     if fail_on_difference and max_shd is not None:
-        raise UsageError("--fail-on-difference is --max-shd 0: give one of them")
+        raise UsageError("--fail-on-difference means --max-shd 0: give only one of them")
     graphs = [claim_input(path, "graph", several=True) for path in graph_paths]
     found = compare(*graphs, as_=view)
     out.write(found.pairs)
