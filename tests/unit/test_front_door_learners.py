@@ -859,3 +859,10 @@ def test_rows_that_count_in_part_are_for_scores_and_fitting(ask):
             ask(data, **weights)
     assert gml.fit(rows, GRAPH).learning.rows == 2500
     assert gml.hc(rows).complete
+
+
+def test_a_given_score_says_whether_it_is_equivalent():
+    counter = gml.MemoryCounter(gml.read(ASIA))
+    with pytest.raises(UsageError, match="ges is over equivalence classes, .* equivalent = True"):
+        gml.ges(gml.SCORES["k2"](counter))
+    assert gml.ges(gml.SCORES["bic"](counter)).graph.kind == "cpdag"

@@ -70,6 +70,11 @@ class SearchRequest:
         """Refuse a score that tells equivalent DAGs apart."""
         if self.chosen is not None:
             self.chosen.require_equivalent(what)
+        elif not as_score(cast("Score", self.data)).equivalent:
+            raise UsageError(
+                f"{what} is over equivalence classes, whose DAGs this score may tell apart; if it "
+                "does not, let it say so: equivalent = True"
+            )
 
     def open(
         self,
