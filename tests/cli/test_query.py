@@ -356,7 +356,12 @@ def test_a_joint_distribution_of_awkward_names(gml, folder):
         ),
         (["asia.bif", "-t", "lung", "--batch", "rows.csv", "--do", "xray=yes"], 2, "is in --do"),
         (["asia.bif", "-t", "lung", "--batch", "open.csv"], 3, "line 3: a quote opens here"),
-        (["asia.bif", "-t", "lung", "--missing", "level"], 2, "--missing needs --batch FILE"),
+        pytest.param(
+            ["asia.bif", "-t", "lung", "--missing", "level"],
+            2,
+            "--missing needs --batch FILE",
+            id="args18-2---missing is about --batch",
+        ),
         (["graph.dot", "-t", "a"], 3, "fit-params"),
         (["asia.bif", "--max-memory", "10"], 4, "treewidth"),
     ],

@@ -182,7 +182,9 @@ def damaged(counts, **changes):
         ({"count": [2, 3]}, "fewer or more rows"),
         ({"set": [0, 1]}, "in order of their sets"),
         ({"set": [0, -1]}, "in order of their sets"),
-        ({"codes": [[0], [2]]}, "not the code of a level"),
+        pytest.param(
+            {"codes": [[0], [2]]}, "not the code of a level", id="changes4-not that of a level"
+        ),
         ({"codes": [[0], [0, 1]]}, "fewer or more codes"),
         ({"codes": [[0], None]}, "null"),
         ({"codes": [[0], [None]]}, "null"),
@@ -190,9 +192,11 @@ def damaged(counts, **changes):
         ({"rows": "4"}, "number of rows"),
         ({"columns": []}, "'C'"),
         ({"columns": 7}, "int"),
-        ({"sets": [["C", "C"]]}, "names in order"),
-        ({"sets": [["A", "B"], ["C"]]}, "not in order"),
-        ({"sets": [[]]}, "names in order"),
+        pytest.param({"sets": [["C", "C"]]}, "names in order", id="changes12-names in their order"),
+        pytest.param(
+            {"sets": [["A", "B"], ["C"]]}, "not in order", id="changes13-not in their order"
+        ),
+        pytest.param({"sets": [[]]}, "names in order", id="changes14-names in their order"),
         ({"options": {"missing": "often"}}, "often"),
         ({"options": {}}, "missing"),
         ({"data": [3]}, "not text"),

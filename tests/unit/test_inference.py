@@ -297,7 +297,9 @@ def test_ties_go_to_the_first_level():
         (lambda i: i.marginals({"lungs": "yes"}), "did you mean 'lung'"),
         (lambda i: i.marginals({"lung": "Yes"}), "level of 'lung' 'Yes' not found"),
         (lambda i: i.marginals({"lung": "yes"}, ["lung"]), "observed and asked for"),
-        (lambda i: i.joint(["lung", "lung"]), "lists a node twice"),
+        pytest.param(
+            lambda i: i.joint(["lung", "lung"]), "lists a node twice", id="<lambda>-named twice"
+        ),
         (lambda i: i.map(["nobody"]), "node 'nobody' not found"),
     ],
 )
