@@ -113,6 +113,7 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ges data.csv --tiers={}", ("a < b,c", 'a,"b" < c')),
     ("pc mixed.csv --bins 3 -c {}", ("a,b", 'a,"b",c', "a,d")),
     ("chowliu mixed.csv --exclude={}", ("d,w", "a")),
+    ("indtest mixed.csv --all-pairs --numeric={}", ("d,w", "a")),
     ("profile mixed.csv --cut={}", ("d=quantile:5", "d=width:4", "d=-1,0,2.5", "w=quantile:1")),
     ("chowliu mixed.csv -c a,b,d --cut={} -f json", ("d=quantile:5", "d=width:4", "d=-1,0,2.5")),
     ("profile holes.csv --na={}", ("NA", "", "x")),
