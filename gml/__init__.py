@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from gml.counts.countfile import CountFile
     from gml.counts.memory import MemoryCounter
     from gml.data.dataset import Dataset, Variable
-    from gml.data.options import ReadingKeywords
+    from gml.data.options import ReadingKeywords as ReadingKeywords
+    from gml.data.options import ReadOptions as ReadOptions
+    from gml.data.options import reading_options as reading_options
     from gml.data.reading import read
     from gml.errors import GmlError, GmlWarning
     from gml.formats.baseline import read_baseline, write_baseline
@@ -46,11 +48,28 @@ if TYPE_CHECKING:
     from gml.graph.graph import Graph, Mark
     from gml.graph.knowledge import Knowledge
     from gml.independence.oracle import OracleTest
+    from gml.independence.registry import ADJUSTMENTS as ADJUSTMENTS
+    from gml.independence.registry import DF as DF
     from gml.independence.registry import TESTS
+    from gml.independence.registry import check_test as check_test
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.factor import Factor
     from gml.model.inference import Inference
-    from gml.scores.registry import SCORES
+    from gml.scores.registry import (
+        EDGE_PENALTY as EDGE_PENALTY,
+    )
+    from gml.scores.registry import (
+        SCORES,
+    )
+    from gml.scores.registry import (
+        check_scores as check_scores,
+    )
+    from gml.scores.registry import (
+        scores_of_numbers as scores_of_numbers,
+    )
+    from gml.scores.registry import (
+        scores_without_ceilings as scores_without_ceilings,
+    )
     from gml.verbs.average import average
     from gml.verbs.check import check
     from gml.verbs.chowliu import chowliu
@@ -137,23 +156,30 @@ _ALIASES = {
 }
 # Building blocks, for those who know what they want.
 _PARTS = {
-    "CannotAnswer": "gml.errors",
-    "DataError": "gml.errors",
-    "GraphError": "gml.errors",
-    "UsageError": "gml.errors",
+    "ADJUSTMENTS": "gml.independence.registry",
     "CIResult": "gml.independence.base",
+    "CannotAnswer": "gml.errors",
     "Check": "gml.gate.result",
     "CheckSettings": "gml.gate.run",
     "CountFileCounter": "gml.counts.count_file_engine",
     "Counts": "gml.counts.counter",
+    "DF": "gml.independence.registry",
+    "DataError": "gml.errors",
     "Deadline": "gml.progress",
+    "EDGE_PENALTY": "gml.scores.registry",
+    "GraphError": "gml.errors",
+    "ReadOptions": "gml.data.options",
+    "ReadingKeywords": "gml.data.options",
     "TableSet": "gml.counts.counter",
+    "UsageError": "gml.errors",
     "adjust": "gml.independence.multiplicity",
     "average_graphs": "gml.learners.averaging",
     "average_probabilities": "gml.learners.averaging",
     "baseline_of": "gml.gate.result",
     "bootstrap_samples": "gml.learners.bootstrap",
     "check_model": "gml.gate.run",
+    "check_scores": "gml.scores.registry",
+    "check_test": "gml.independence.registry",
     "compare_graphs": "gml.graph.comparison",
     "count_sets": "gml.counts.countfile",
     "edge_posteriors": "gml.learners.order_posterior",
@@ -165,6 +191,9 @@ _PARTS = {
     "merge_counts": "gml.counts.merging",
     "minimal_imap": "gml.learners.imap",
     "order_mcmc": "gml.learners.order_mcmc",
+    "reading_options": "gml.data.options",
+    "scores_of_numbers": "gml.scores.registry",
+    "scores_without_ceilings": "gml.scores.registry",
     "total": "gml.scores.base",
 }
 

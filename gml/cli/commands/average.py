@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gml import SCORES, TESTS
 from gml.cli.shared.chain_options import chain_options
 from gml.cli.shared.common_options import (
     chosen_options,
@@ -27,8 +28,6 @@ from gml.cli.shared.score_options import score_options
 from gml.cli.shared.search_options import restart_options, tabu_option
 from gml.errors import UsageError
 from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS
-from gml.verbs.shared.registered_scores import SCORES
-from gml.verbs.shared.registered_tests import TESTS
 
 
 @click.command(

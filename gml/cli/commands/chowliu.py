@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
+from gml import DF
 from gml.cli.shared.common_options import alpha_option, chosen_options, common_options
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
-from gml.verbs.shared.registered_tests import DF
 
 
 @click.command(

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gml import scores_without_ceilings
 from gml.cli.shared.common_options import chosen_options, common_options, exit_code
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
@@ -13,7 +14,6 @@ from gml.cli.shared.output import GraphOrReport
 from gml.cli.shared.output_options import graph_or_report_output
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import search_options
-from gml.verbs.shared.registered_scores import scores_without_ceilings
 
 
 def _slow_scores() -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gml import SCORES, TESTS
 from gml.cli.shared.common_options import (
     chosen_options,
     common_options,
@@ -21,8 +22,6 @@ from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import NameList
 from gml.cli.shared.score_options import score_instead_options
 from gml.cli.shared.test_options import test_options
-from gml.verbs.shared.registered_scores import SCORES
-from gml.verbs.shared.registered_tests import TESTS
 
 
 @click.command(

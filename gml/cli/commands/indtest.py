@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gml import ADJUSTMENTS
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.keyword_options import keyword_options
@@ -14,7 +15,6 @@ from gml.cli.shared.output_options import report_output
 from gml.cli.shared.parameter_types import name_list_option
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.test_options import test_options
-from gml.verbs.shared.registered_tests import ADJUSTMENTS
 
 
 @click.command(

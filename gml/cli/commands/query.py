@@ -16,7 +16,7 @@ from gml.cli.shared.run import claim_input, was_given
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
-    from gml.verbs.shared.reading_options import ReadOptions
+    from gml import ReadOptions
 
 
 @click.command(

@@ -16,7 +16,7 @@ from gml.cli.shared.run import claim_input, was_given
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
-    from gml.verbs.shared.reading_options import ReadingKeywords
+    from gml import ReadingKeywords
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -157,7 +157,7 @@ def row_reading_options(function: Function) -> Function:
         na: tuple[str, ...],
         **kwargs: Any,
     ) -> Any:
-        from gml.verbs.shared.reading_options import reading_options
+        from gml import reading_options
 
         reading = reading_options(
             delimiter=delimiter, decimal=decimal, encoding=encoding, na=na or None
@@ -176,7 +176,7 @@ def _data_request(path: str, given: dict[str, Any]) -> DataRequest:
     threads = given.pop("threads", None)
     given.pop("data_path", None)
     if given:
-        from gml.verbs.shared.reading_options import reading_options
+        from gml import reading_options
 
         # What is wrong with the options is said before any data are read; the schema is read once.
         options = reading_options(**given)

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
+from gml import EDGE_PENALTY, SCORES, check_scores, scores_of_numbers
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.parameter_types import NameList
 from gml.errors import UsageError
 from gml.parameters import Entry, options_of, owners_of
-from gml.verbs.shared.registered_scores import EDGE_PENALTY, SCORES, check_scores, scores_of_numbers
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

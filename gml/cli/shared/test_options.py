@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
+from gml import TESTS, check_test
 from gml.cli.shared.common_options import alpha_option
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.parameters import Entry, options_of, owners_of
-from gml.verbs.shared.registered_tests import TESTS, check_test
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
