@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ Values = Mapping[str, str | float]
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(ABC):
     """What all answers have: the evidence, what was set by hand, and ln P(evidence)."""
 
     evidence: Values
@@ -46,9 +47,9 @@ class Answer:
         """For a best assignment, ln of its probability given the evidence; otherwise None."""
         return None
 
+    @abstractmethod
     def rows(self) -> list[Row]:
         """Return the answer as rows with the same keys."""
-        raise NotImplementedError
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a pandas DataFrame."""

@@ -6,6 +6,7 @@ Rows of evidence of probability 0 have no answer: None for a level, NaN for a nu
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,20 +27,21 @@ Column = NDArray[Any]
 Numbers = NDArray[np.float64]
 
 
-class RowAnswers:
+class RowAnswers(ABC):
     """What all answers about rows have: one answer per row, as columns."""
 
+    @abstractmethod
     def __len__(self) -> int:
-        raise NotImplementedError
+        """Return the number of rows."""
 
     @property
     def possible(self) -> NDArray[np.bool_]:
         """Which rows have an answer."""
         return np.ones(len(self), dtype=bool)
 
+    @abstractmethod
     def written(self) -> list[tuple[str, Column]]:
         """Return what a file of answers has: names and columns."""
-        raise NotImplementedError
 
     def columns(self) -> dict[str, Column]:
         """Return the columns of `to_frame`."""
