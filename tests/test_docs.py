@@ -26,6 +26,9 @@ PAGES = sorted(
     for page in (ROOT / folder).glob("*.md")
 )
 
+# What gml warns of goes to the reader of an example as to any user.
+WARNINGS_ARE_SHOWN = pytest.mark.filterwarnings("default::gml.errors.GmlWarning")
+
 
 def module_names():
     for info in pkgutil.walk_packages(gml.__path__, "gml."):
@@ -34,6 +37,7 @@ def module_names():
     yield "gml"
 
 
+@WARNINGS_ARE_SHOWN
 @pytest.mark.parametrize("name", sorted(module_names()))
 def test_docstring_examples(name, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -102,6 +106,7 @@ def test_there_are_console_examples():
     assert "```console\n$ gml" in (ROOT / "README.md").read_text()
 
 
+@WARNINGS_ARE_SHOWN
 def test_python_example_of_the_readme(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
@@ -109,6 +114,7 @@ def test_python_example_of_the_readme(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("7 ")
 
 
+@WARNINGS_ARE_SHOWN
 @pytest.mark.parametrize("page", ["docs/python.md", "docs/engines.md"])
 def test_python_examples_of_a_page(page, monkeypatch, capsys, tmp_path):
     """The blocks of a page go on from one another, and none is marked so that it is not run."""

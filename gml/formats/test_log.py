@@ -6,7 +6,7 @@ The field `record` tells the lines apart:
   names, knowledge;
 - `test`: phase (skeleton or colliders), level, x, y, given, statistic, df, log10_p, n, verdict;
 - `triple`: an unshielded triple x, k, y, its weight, whether it is a collider in the graph,
-  whether that is against its weight, and whether knowledge decides it;
+  whether that is against its weight, whether knowledge decides it, and whether it is ambiguous;
 - `edge`: source, target, type, and for an arrow the reason and the nodes it is by;
 - `end`, the last: whether the run was complete.
 """
@@ -175,6 +175,7 @@ def result_records(result: PcResult) -> Iterator[Record]:
             "collider": triple.collider,
             "changed": triple.changed,
             "by_knowledge": triple.by_knowledge,
+            "ambiguous": triple.ambiguous,
         }
     names = result.graph.names
     for edge in result.graph.edges():

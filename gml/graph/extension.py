@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.errors import DataError, GraphError, quote
 from gml.graph.graph import EDGE_TYPES, Graph, Mark, require_marks
@@ -32,10 +33,16 @@ Triple = tuple[int, int, int]
 _MATRICES = 8
 
 
-def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) -> Matrix:
+def extend(
+    adjacent: Matrix,
+    weights: Mapping[Triple, float],
+    forced: Matrix,
+    *,
+    against: NDArray[np.float64] | None = None,
+) -> Matrix:
     """Return a DAG over the skeleton `adjacent`; `weights` by (x, k, y) with x < y.
 
-    `forced` must have no cycle on the skeleton.
+    `forced` must have no cycle on the skeleton; `against[i, j]` is the price of an arrow i → j.
     """
     n = len(adjacent)
     dag = np.zeros((n, n), dtype=bool)
@@ -56,6 +63,8 @@ def extend(adjacent: Matrix, weights: Mapping[Triple, float], forced: Matrix) ->
                 w = weights[x, k, y]
                 lost.append(max(0.0, -w if k == v else w))
                 undecided += w == 0 and k == v
+        if against is not None:
+            lost += [float(against[u, v]) for u in neighbours[v]]
         return math.fsum(lost), undecided
 
     costs = [cost(v) for v in range(n)]
@@ -93,7 +102,7 @@ def equivalent_with(dag: Matrix, arcs: Matrix) -> Matrix | None:
         found = extend(adjacent, weights, forced)
     except DataError:
         return None
-    return found if _broken(found, weights) is None else None
+    return found if first_broken(found, weights) is None else None
 
 
 def _wanted(adjacent: Matrix, arrows: Matrix) -> dict[Triple, float]:
@@ -104,7 +113,7 @@ def _wanted(adjacent: Matrix, arrows: Matrix) -> dict[Triple, float]:
     }
 
 
-def _broken(dag: Matrix, weights: Mapping[Triple, float]) -> Triple | None:
+def first_broken(dag: Matrix, weights: Mapping[Triple, float]) -> Triple | None:
     """Return the first triple in which a DAG differs from what the weight asks for."""
     for (x, k, y), weight in weights.items():
         if (dag[x, k] and dag[y, k]) != (weight > 0):
@@ -133,7 +142,7 @@ def consistent_extension(graph: Graph) -> Graph:
     adjacent, arrows = marks != Mark.NONE, marks == Mark.ARROW
     weights = _wanted(adjacent, arrows)
     directed = extend(adjacent, weights, arrows)
-    broken = _broken(directed, weights)
+    broken = first_broken(directed, weights)
     if broken is not None:
         triple = ", ".join(quote(order.names[node]) for node in broken)
         raise GraphError(

@@ -2,8 +2,12 @@
 
 The `strength` of an edge is the share of graphs with the adjacency; the `direction` of a → b is the
 share of a → b plus half the share of a — b among those; `undirected` is the share of a — b among
-them. The averaged graph has the adjacencies whose strength reaches a threshold; its colliders are
-weighed by their log odds and directed as in PC, so that it is always a valid graph.
+them. The averaged graph has the adjacencies whose strength reaches a threshold. Of the classes of
+DAGs over them, it is the one of least cost (`gml.graph.cheapest`): a triple that contradicts its
+evidence costs the |log odds| of the collider, an arrow against the majority ln((1 − d)/d).
+
+The d of an arrow is its direction as (k + ½)/(N + 1), where k of the N graphs with the adjacency
+have the arrow (a — b counts as half of one), so that no arrow costs infinitely much.
 
 Over graphs, the log odds of a collider are ln (c + ½)/(m − c + ½) for c colliders in the m graphs
 in which the triple exists and is unshielded. Where only the probability of each edge is known, the
@@ -41,6 +45,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SURE = 1e-12
+# Shares of a half that rounding moved are no minority.
+_HALF = 0.5 - 1e-9
 # Matrices of marks in the order of names, and those compared with them.
 _MARK_BYTES = 6
 
@@ -112,8 +118,19 @@ class Averaged:
     threshold: float
     triples: tuple[WeighedTriple, ...] = field(repr=False)
     shares: Shares = field(repr=False)
+    proven: bool = False
+    """Whether no other class of DAGs over these edges contradicts the shares less."""
     complete: bool = True
     """Whether there was time for everything that was to be averaged."""
+
+    @property
+    def minority(self) -> list[tuple[str, str, float]]:
+        """Arrows against their majority: from, to, and the share of the direction."""
+        return [
+            (self.graph.names[edge.source], self.graph.names[edge.target], direction)
+            for edge in self.graph.edges()
+            if edge.type == "-->" and (direction := edge.attributes["direction"]) < _HALF
+        ]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame with a row for each pair: the shares of its edges."""
@@ -153,7 +170,9 @@ def average_graphs(
     weights = {
         (x, k, y): _log_odds(adjacent, arrows, (x, k, y)) for x, k, y in unshielded_triples(chosen)
     }
-    return _averaged(names, shares, threshold, chosen, weights, knowledge)
+    for_arrow = (shares.adjacent + shares.directed - shares.directed.T) / 2
+    direction = (for_arrow + 0.5) / (shares.adjacent + 1)
+    return _averaged(names, shares, threshold, chosen, weights, direction, knowledge)
 
 
 def average_probabilities(
@@ -182,7 +201,8 @@ def average_probabilities(
     for x, k, y in unshielded_triples(chosen):
         c = min(max(direction[x, k] * direction[y, k], _SURE), 1 - _SURE)
         weights[x, k, y] = rounded(math.log(c / (1 - c)))
-    return _averaged(tuple(names), shares, threshold, chosen, weights, knowledge)
+    sure = np.clip(direction, _SURE, 1 - _SURE)
+    return _averaged(tuple(names), shares, threshold, chosen, weights, sure, knowledge)
 
 
 def _averaged(
@@ -191,16 +211,20 @@ def _averaged(
     threshold: float,
     chosen: NDArray[np.bool_],
     weights: dict[Triple, float],
+    direction: NDArray[np.float64],
     knowledge: Knowledge | None,
 ) -> Averaged:
     knowledge = knowledge or Knowledge()
-    oriented = orient(shares.names, chosen, weights, knowledge)
+    log_odds = np.log1p(-direction) - np.log(direction)
+    against = rounded(np.where(chosen & (log_odds > 0), log_odds, 0.0))
+    oriented = orient(shares.names, chosen, weights, knowledge, against=against)
     return Averaged(
         shares.described(oriented.graph(names, "pdag" if knowledge else "cpdag")),
         shares.described(oriented.extension(names)),
         threshold,
         oriented.triples(),
         shares,
+        oriented.proven,
     )
 
 

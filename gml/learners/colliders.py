@@ -14,7 +14,9 @@ is what a contradiction with other triples has to outweigh. Margins are ln p −
   separating ones have k.
 
 For the last three |w| is the largest margin of the separating sets that speak for the decision.
-A pair that was never tested leaves its triples undecided.
+A pair that was never tested leaves its triples undecided. Under `max-p` a pair that is separated
+both with k and without it at level α has a weight, but its triple is ambiguous, as `conservative`
+would say: near copies of a variable do that.
 """
 
 from __future__ import annotations
@@ -41,9 +43,13 @@ Pair = tuple[int, int]
 
 
 class Weighed(NamedTuple):
-    """Weights of the triples, the number of tests, and whether there was time for all."""
+    """Weights of the triples, the number of tests, and whether there was time for all.
+
+    `disputed` are the triples that the rule decides although sets with and without k separate.
+    """
 
     weights: dict[Triple, float]
+    disputed: frozenset[Triple]
     tests: int
     complete: bool
 
@@ -56,6 +62,11 @@ class _Evidence:
     best_without: float | None = None
     n_with: int = 0
     n_without: int = 0
+
+    @property
+    def is_disputed(self) -> bool:
+        """Whether the pair is separated with k and without it."""
+        return self.n_with > 0 and self.n_without > 0
 
     def add(self, has: NDArray[np.bool_], margins: NDArray[np.float64]) -> None:
         """Take more sets into account: whether k is in them, and their margins."""
@@ -105,7 +116,12 @@ def weigh_triples(
         for x, k, y in triples
     }
     reporter().status(None)
-    return Weighed(weights, search.tests, search.complete)
+    disputed = frozenset(
+        (x, k, y)
+        for x, k, y in triples
+        if rule == "max-p" and (x, y) in first and search.evidence[x, y][k].is_disputed
+    )
+    return Weighed(weights, disputed, search.tests, search.complete)
 
 
 def _by_largest_p(evidence: _Evidence) -> float:
@@ -113,7 +129,7 @@ def _by_largest_p(evidence: _Evidence) -> float:
 
 
 def _by_all(evidence: _Evidence) -> float:
-    return 0.0 if evidence.n_with and evidence.n_without else _by_most(evidence)
+    return 0.0 if evidence.is_disputed else _by_most(evidence)
 
 
 def _by_most(evidence: _Evidence) -> float:

@@ -155,6 +155,9 @@ class _Explainer:
         if triple["changed"]:
             to = "knowledge" if triple["by_knowledge"] else "stronger evidence elsewhere"
             return f"{evidence}; that gave way to {to}: {shape}."
+        # Logs of earlier versions do not say.
+        if triple.get("ambiguous") is True:
+            return f"{evidence}, but both separate them, so it is ambiguous: taken for {shape}."
         return f"{evidence}: {shape}."
 
     def _evidence(self, x: str, k: str, y: str, weight: float) -> str:

@@ -11,10 +11,11 @@ Ties are broken by the order of names, in code point order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.errors import (
     DataError,
@@ -23,6 +24,7 @@ from gml.errors import (
     require_share,
     require_whole,
 )
+from gml.graph.cheapest import cheapest
 from gml.graph.extension import Triple, extend
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
@@ -52,7 +54,8 @@ class Sepset:
 class WeighedTriple:
     """An unshielded triple x — k — y: its weight, and whether it is a collider in the graph.
 
-    `by_knowledge` says that knowledge leaves no choice.
+    `by_knowledge` says that knowledge leaves no choice, `disputed` that sets with and without k
+    separate x and y.
     """
 
     x: str
@@ -61,6 +64,7 @@ class WeighedTriple:
     weight: float
     collider: bool
     by_knowledge: bool = False
+    disputed: bool = False
 
     @property
     def changed(self) -> bool:
@@ -69,8 +73,8 @@ class WeighedTriple:
 
     @property
     def ambiguous(self) -> bool:
-        """Whether its own tests do not decide."""
-        return self.weight == 0
+        """Whether its own tests do not agree, or say nothing."""
+        return self.weight == 0 or self.disputed
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class PcResult:
 
     @property
     def ambiguous(self) -> list[WeighedTriple]:
-        """Triples whose own tests do not decide."""
+        """Triples whose own tests do not agree, or say nothing."""
         return [triple for triple in self.triples if triple.ambiguous]
 
 
@@ -179,7 +183,7 @@ def pc(
         graph=oriented.graph(test.names, "pdag" if knowledge else "cpdag"),
         dag=oriented.extension(test.names),
         skeleton=skeleton,
-        triples=oriented.triples(),
+        triples=oriented.triples(weighed.disputed),
         collider_tests=weighed.tests,
         complete=skeleton.complete and weighed.complete,
         reasons=oriented.named_reasons(),
@@ -196,6 +200,8 @@ class Oriented:
     reasons: Reasons
     weights: dict[Triple, float]
     free: dict[Triple, float]
+    proven: bool = False
+    """Whether no other class contradicts the evidence less."""
 
     def graph(self, names: Sequence[str], kind: str) -> Graph:
         """The CPDAG or maximally oriented PDAG, nodes in the order of `names`."""
@@ -211,7 +217,7 @@ class Oriented:
         marks[directed] = Mark.ARROW
         return Graph(tuple(names), NameOrder(names).restored(marks), kind)
 
-    def triples(self) -> tuple[WeighedTriple, ...]:
+    def triples(self, disputed: Collection[Triple] = ()) -> tuple[WeighedTriple, ...]:
         """The unshielded triples, by k, then x, then y."""
         return tuple(
             WeighedTriple(
@@ -221,6 +227,7 @@ class Oriented:
                 weight,
                 bool(self.dag[x, k] and self.dag[y, k]),
                 (x, k, y) not in self.free,
+                (x, k, y) in disputed,
             )
             for (x, k, y), weight in self.weights.items()
         )
@@ -238,11 +245,17 @@ class Oriented:
 
 
 def orient(
-    names: Sequence[str], adjacent: Matrix, weights: dict[Triple, float], knowledge: Knowledge
+    names: Sequence[str],
+    adjacent: Matrix,
+    weights: dict[Triple, float],
+    knowledge: Knowledge,
+    *,
+    against: NDArray[np.float64] | None = None,
 ) -> Oriented:
     """Direct a skeleton by the weights of its unshielded triples and by knowledge.
 
-    Nodes are in name order; `weights` holds every unshielded triple (x, k, y), x < y.
+    Nodes are in name order; `weights` holds every unshielded triple (x, k, y), x < y; where arrows
+    have prices, `against[i, j]` for i → j, the class of least cost is looked for.
     """
     forced = adjacent & (knowledge.required(names) | knowledge.forbidden(names).T)
     cycle = find_cycle(names, forced)
@@ -256,7 +269,10 @@ def orient(
         for (x, k, y), weight in weights.items()
         if not (forced[k, x] or forced[k, y] or (forced[x, k] and forced[y, k]))
     }
-    dag = extend(adjacent, free, forced)
+    if against is None:
+        dag, proven = extend(adjacent, free, forced), False
+    else:
+        dag, proven = cheapest(adjacent, weights, against, forced)
     reasons: Reasons = {}
     directed = maximally_oriented(dag, forced, reasons)
-    return Oriented(names, dag, directed, reasons, weights, free)
+    return Oriented(names, dag, directed, reasons, weights, free, proven)

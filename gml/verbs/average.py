@@ -15,7 +15,7 @@ from gml.progress import Deadline
 from gml.scores.registry import SCORES
 from gml.verbs.shared.averaged_learners import BY, BY_ORDERS, BY_SAMPLES, BY_SCORE, MOST_PARENTS
 from gml.verbs.shared.chosen_methods import DEFAULT_SCORE, choose_scores, choose_test
-from gml.verbs.shared.collider_warnings import warn_of_contradictions
+from gml.verbs.shared.collider_warnings import warn_of_average
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
@@ -157,7 +157,7 @@ def average(
         averaged, found = over_samples(
             counter, learner, replicates, seed or 0, limits, parameter("by", by)
         )
-    warn_of_contradictions(averaged.triples, "replicates" if by in BY_SAMPLES else "edges")
+    warn_of_average(averaged, "replicates" if by in BY_SAMPLES else "edges")
     return described(
         averaged, counter, learned_by("average", counter, settings, known, asked).also(**found)
     )

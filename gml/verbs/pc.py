@@ -16,7 +16,12 @@ from gml.learners.pc import PcResult as PcResult
 from gml.learners.skeleton import Log
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.chosen_methods import choose_test
-from gml.verbs.shared.collider_warnings import shown_collider, warn_of_contradictions
+from gml.verbs.shared.collider_warnings import (
+    shown_collider,
+    warn_of_ambiguity,
+    warn_of_average,
+    warn_of_contradictions,
+)
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
@@ -166,7 +171,7 @@ def pc(
         averaged, found = over_samples(
             counter, PcOnSamples(settings), bootstrap, seed or 0, limits, parameter("bootstrap")
         )
-        warn_of_contradictions(averaged.triples, "tests")
+        warn_of_average(averaged, "tests")
         return described(averaged, counter, learning.also(**found))
     result = _logged(
         lambda log: settings.learn(counter, threads, knowledge=known, deadline=deadline, log=log),
@@ -239,12 +244,7 @@ def _logged(
 def _report(result: PcResult) -> None:
     """Warn about contradictions, and note how much work it was."""
     warn_of_contradictions(result.triples, "tests")
-    if result.ambiguous:
-        shown = ", ".join(f"{t.x} - {t.k} - {t.y}" for t in result.ambiguous)
-        reporter().warn(
-            "the tests leave open whether these are colliders, so none is made without need: "
-            + shown
-        )
+    warn_of_ambiguity(result)
     reporter().note(
         f"{sum(result.tests)} tests for the skeleton, {result.collider_tests} for colliders"
     )

@@ -308,3 +308,24 @@ def test_out_of_time(web, tmp_path, monkeypatch, capsys):
     learning = json.loads(path.read_text())["graph"]["learning"]
     assert (learning["complete"], learning["replicates"]) == (False, 3)
     assert "3 of 200 replicates are averaged" in capsys.readouterr().err
+
+
+def test_an_arrow_against_its_majority_is_named_with_its_share(gml, tmp_path):
+    rng = np.random.default_rng(10)
+    effects = np.triu(rng.normal(size=(6, 6)) * (rng.random((6, 6)) < 0.6), 1)
+    values, errors = np.zeros((60, 6)), rng.normal(size=(60, 6))
+    for j in range(6):
+        values[:, j] = values @ effects[:, j] + errors[:, j]
+    rows = [",".join("abcdef"), *(",".join(f"{v:.3f}" for v in row) for row in values)]
+    path = tmp_path / "six.csv"
+    path.write_text("\n".join(rows) + "\n")
+    run = gml("average", path, "--by", "hc", "--score", "bic-g", "--bootstrap", 20, "-f", "json")
+    against = {
+        f"{edge['source']} -> {edge['target']} ({edge['direction']:.3g})"
+        for edge in json.loads(run.stdout)["edges"]
+        if edge["type"] == "-->" and edge["direction"] < 0.5
+    }
+    assert against
+    lines = [line for line in run.stderr.decode().splitlines() if "against the majority" in line]
+    assert len(lines) == 1
+    assert set(lines[0].partition("(share of the direction): ")[2].split(", ")) == against

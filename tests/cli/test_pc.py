@@ -414,3 +414,17 @@ def test_imports_nothing_heavy(wide):
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_ambiguous_colliders_are_told_and_logged(gml, shared, tmp_path):
+    """Two near copies separate lung and bronc as well as smoke does (bnlearn's asia)."""
+    log = tmp_path / "log.jsonl"
+    run = gml("pc", shared / "data/simulated/asia.csv", "--test-log", log, "-f", "json")
+    (line,) = [line for line in run.stderr.decode().splitlines() if "ambiguous" in line]
+    assert "--colliders conservative" in line
+    assert line.endswith(": B -> S <- L")
+    records = [json.loads(text) for text in log.read_text().splitlines()]
+    triples = [r for r in records if r["record"] == "triple"]
+    assert [(t["x"], t["k"], t["y"]) for t in triples if t["ambiguous"]] == [("B", "S", "L")]
+    said = gml("explain", log, "B", "S").stdout.decode()
+    assert "but both separate them, so it is ambiguous: taken for B -> S <- L." in said

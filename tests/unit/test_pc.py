@@ -441,3 +441,34 @@ def test_unknown_options_are_refused():
 
 def test_no_variables_and_one():
     assert learn(dataset([np.array([0, 1, 1])], ["a"])).graph.n_edges == 0
+
+
+class NearCopies:
+    """x — k — y and x — m, where k and m each separate x and y, m a little better."""
+
+    name = "table"
+    names = ("k", "m", "x", "y")
+
+    def __call__(self, x, y, given):
+        pair, sets = {self.names[x], self.names[y]}, {self.names[j] for j in given}
+        p = 1e-9
+        if (pair == {"k", "m"} and "x" in sets) or (pair == {"m", "y"} and "k" in sets):
+            p = 0.5
+        if pair == {"x", "y"} and len(sets) == 1:
+            p = 0.3 if "k" in sets else 0.4
+        return CIResult(1.0, 1.0, math.log(p), None, 1000)
+
+
+def test_a_collider_that_sets_with_and_without_it_dispute_is_ambiguous():
+    result = gml.pc(NearCopies(), alpha=0.05)
+    (triple,) = [t for t in result.triples if (t.x, t.k, t.y) == ("x", "k", "y")]
+    assert triple.collider
+    assert triple.weight == pytest.approx(math.log(0.4 / 0.3), abs=1e-5)
+    assert triple.ambiguous
+    assert triple in result.ambiguous
+    careful = gml.pc(NearCopies(), alpha=0.05, colliders="conservative")
+    (open_,) = [t for t in careful.triples if (t.x, t.k, t.y) == ("x", "k", "y")]
+    assert open_.weight == 0
+    # At a level that only the set without k passes, there is no dispute.
+    strict = gml.pc(NearCopies(), alpha=0.35)
+    assert [t.ambiguous for t in strict.triples if t.k == "k"] == [False]

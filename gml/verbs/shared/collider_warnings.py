@@ -1,10 +1,12 @@
-"""What is said about colliders that the evidence contradicts."""
+"""What is said about colliders and arrows that the evidence contradicts or leaves open."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gml.learners.pc import WeighedTriple
+from gml.errors import parameter
+from gml.learners.averaging import Averaged
+from gml.learners.pc import PcResult, WeighedTriple
 from gml.progress import reporter
 
 
@@ -25,3 +27,44 @@ def warn_of_contradictions(triples: Sequence[WeighedTriple], what: str) -> None:
 def shown_collider(triple: WeighedTriple) -> str:
     """A triple as a collider."""
     return f"{triple.x} -> {triple.k} <- {triple.y}"
+
+
+def warn_of_ambiguity(result: PcResult) -> None:
+    """Name the triples that the tests leave open, and those of which they say both."""
+    silent = [t for t in result.ambiguous if not t.disputed]
+    if silent:
+        reporter().warn(
+            "the tests leave open whether these are colliders, so none is made without need: "
+            + _shown_triples(silent)
+        )
+    disputed = [t for t in result.ambiguous if t.disputed]
+    if disputed:
+        reporter().warn(
+            "ambiguous (the outer two are separated with the middle one and without it; the larger "
+            f"p decides, {parameter('colliders', 'conservative')} leaves them open): "
+            + ", ".join(shown_collider(t) if t.collider else _shown_triples([t]) for t in disputed)
+        )
+
+
+def warn_of_average(averaged: Averaged, what: str) -> None:
+    """Name what the averaged graph contradicts, and say if another might contradict less."""
+    warn_of_contradictions(averaged.triples, what)
+    minority = ", ".join(
+        f"{source} -> {target} ({direction:.3g})" for source, target, direction in averaged.minority
+    )
+    if minority:
+        reporter().warn(
+            "arrows against the majority, as every other choice contradicts more (share of the "
+            f"direction): {minority}"
+            if averaged.proven
+            else f"arrows against the majority (share of the direction): {minority}"
+        )
+    if not averaged.proven:
+        reporter().warn(
+            "too many combinations to compare all, so the arrows were chosen greedily: another "
+            "choice may contradict less"
+        )
+
+
+def _shown_triples(triples: Sequence[WeighedTriple]) -> str:
+    return ", ".join(f"{t.x} - {t.k} - {t.y}" for t in triples)
