@@ -62,6 +62,9 @@ class Reporter:
         """Report something the user should know."""
         warnings.warn(unmarked(message), GmlWarning, stacklevel=_callers_level())
 
+    def tell(self, message: str) -> None:
+        """Report what belongs to the result but not into it; a library user has it as values."""
+
     def note(self, message: str) -> None:
         """Report a detail, for those who asked for details."""
 
@@ -94,6 +97,12 @@ class StderrReporter(Reporter):
             self._said.add(message)
             self.finish()
             say("warning: ", message)
+
+    def tell(self, message: str) -> None:
+        """Write `gml: …` unless --quiet."""
+        if not self._quiet:
+            self.finish()
+            say("", message)
 
     def note(self, message: str) -> None:
         """Write `gml: …` under --verbose."""

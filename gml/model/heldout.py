@@ -1,5 +1,7 @@
 """How well a graph predicts rows that its tables have not seen: the mean −ln p per row.
 
+And, if asked for, how well it predicts one column of them from the others.
+
 Tables are fitted on some rows, under the Jeffreys prior (½ per cell) unless said otherwise, and the
 others are predicted. Levels are those of all rows, so that no row has probability 0.
 """
@@ -8,28 +10,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.data.alignment import common_levels
 from gml.data.dataset import Dataset
+from gml.errors import parameter
 from gml.graph.graph import Graph
+from gml.model.evidence import circumstances
 from gml.model.fit import fit
 from gml.model.likelihood import log_likelihood
+from gml.model.network import Network
+from gml.model.prediction_metrics import Metrics, Tally
+from gml.model.row_answers import Predictions, RowInference
 from gml.progress import reporter
 
 
-def held_out_loss(
+class HeldOut(NamedTuple):
+    """The mean −ln p per row, and how good the predictions of a column are."""
+
+    loss: float
+    prediction: Metrics | None = None
+
+
+def held_out(
     graph: Graph,
     splits: Iterable[tuple[Dataset | Counter, Dataset | Counter]],
     *,
+    predict: str | None = None,
     prior: str = "jeffreys",
     ess: float = 1.0,
     threads: int | None = None,
     max_memory: int | None = None,
-) -> float:
-    """Return the mean −ln p per row over all (fitted on, predicted) splits."""
+) -> HeldOut:
+    """Judge a graph by all (fitted on, predicted) splits."""
     total, rows = [], 0.0
+    tally: Tally | None = None
     for number, (train, test) in enumerate(splits):
         counter, predicted = (
             MemoryCounter(part, threads=threads, max_memory=max_memory)
@@ -47,9 +66,30 @@ def held_out_loss(
             max_memory=max_memory,
         )
         total.append(log_likelihood(net, predicted))
+        if predict is not None:
+            tally = tally or Tally(predict, net.variables[net.index(predict)].levels)
+            _predict(net, predict, predicted, tally, max_memory)
         rows += predicted.n * predicted.unit
         reporter().advance("folds", number + 1, None)
-    return -math.fsum(total) / rows
+    return HeldOut(-math.fsum(total) / rows, None if tally is None else tally.metrics())
+
+
+def _predict(
+    net: Network, target: str, predicted: Counter, tally: Tally, max_memory: int | None
+) -> None:
+    """Predict the column from the others; both sides have the same levels."""
+    rows = predicted.require_rows(parameter("predict"))
+    others = [name for name in net.names if name != target]
+    asked = RowInference(
+        circumstances(net, None, None), [target], predict=True, max_memory=max_memory
+    )
+    kind = np.float64 if net.is_gaussian else np.int64
+    evidence = np.empty((rows.n_rows, len(others)), dtype=kind)
+    for k, name in enumerate(others):
+        evidence[:, k] = rows.columns[rows.index(name)]
+    answers = asked.of(others, evidence)
+    assert isinstance(answers, Predictions)
+    tally.add(answers, rows.columns[rows.index(target)], rows.weights)
 
 
 def with_common_levels(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,6 +24,7 @@ from gml.data.reading import read_dataset
 from gml.errors import DataError, UsageError, counted, kind_of, listing, parameter, quote
 from gml.model.evidence import Circumstances, Meaning, circumstances
 from gml.model.network import Network
+from gml.model.prediction_metrics import Metrics, Tally, TrueValues
 from gml.model.row_answers import Predictions, RowAnswers, RowInference
 from gml.progress import reporter
 
@@ -52,7 +54,8 @@ def predict(
     data
         Rows: a path, a DataFrame or a Dataset; what is missing (NaN) is not observed.
     target
-        The node; a column of that name is ignored.
+        The node; a column of that name is not evidence, but tells how good the predictions are
+        (`metrics`).
     evidence
         Values that every row observes as well.
     do
@@ -77,7 +80,7 @@ def predict(
         circumstances(net, evidence, do), [target], predict=True, max_memory=max_memory
     )
     if isinstance(data, str | os.PathLike):
-        data = _read(data, net, target)
+        data = _read(data, net)
     return cast(
         "Predictions",
         answers_about(asked, data, "data", missing=missing, ignore_unknown=ignore_unknown),
@@ -105,16 +108,32 @@ def answers_about(
     rows.warn()
     answers = asked.of(rows.names, values)
     warn_of_impossible(int(np.count_nonzero(~answers.possible)), where)
+    if isinstance(answers, Predictions) and answers.target in names:
+        at = names.index(answers.target)
+        return replace(answers, metrics=_metrics(asked, answers, data, at, missing))
     return answers
 
 
-def _read(path: str | os.PathLike[str], net: Network, target: str) -> Dataset:
+def _metrics(
+    asked: RowInference, predicted: Predictions, data: Dataset | pd.DataFrame, at: int, missing: str
+) -> Metrics:
+    """How good predictions are, by the column that has the truth."""
+    variable = asked.given.net.variables[asked.given.net.index(predicted.target)]
+    true = TrueValues(variable, missing_is_level=missing == "level")
+    codes, distinct = _factorized(data, at)
+    meant = np.array([true.missing, *(true.of(value) for value in distinct)])
+    tally = Tally(predicted.target, variable.levels)
+    tally.add(predicted, meant[codes + 1], data.weights if isinstance(data, Dataset) else None)
+    return tally.metrics()
+
+
+def _read(path: str | os.PathLike[str], net: Network) -> Dataset:
     """Read the columns that are nodes; whether their values are levels is seen later."""
     nodes = {variable.name: variable for variable in net.variables}
 
     def used(names: Sequence[str]) -> Sequence[str]:
         _warn_of_ignored(names, nodes)
-        return [name for name in names if name in nodes and name != target]
+        return [name for name in names if name in nodes]
 
     options = ReadOptions(
         missing="available",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from gml.model.inference import Inference, most_probable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from gml.model.prediction_metrics import Metrics
 
 Column = NDArray[Any]
 Numbers = NDArray[np.float64]
@@ -65,10 +67,14 @@ class RowAnswers(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictions(RowAnswers):
-    """For each row, the predicted value of a node, and how certain it is."""
+    """For each row, the predicted value of a node, and how certain it is.
+
+    `metrics` says how good they are, if the table has the column.
+    """
 
     target: str
     predicted: Column
+    metrics: Metrics | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.predicted)
@@ -201,7 +207,7 @@ class RowInference:
             _require_target(given, name)
         self.given = given
         self.targets = tuple(targets)
-        self._predict = predict
+        self.predicts = predict
         self._levels = {v.name: v.levels or () for v in given.net.variables}
         self._inference = (
             None if given.net.is_gaussian else Inference(given.net, max_memory=max_memory)
@@ -228,13 +234,13 @@ class RowInference:
         return self._labels(tables, np.empty(0))
 
     def _numbers(self, mean: Numbers, sd: Numbers) -> RowAnswers:
-        if self._predict:
+        if self.predicts:
             return NumberPredictions(self.targets[0], mean[:, 0], sd[:, 0])
         return RowMoments(self.targets, mean, sd)
 
     def _labels(self, tables: Mapping[str, Numbers], log_p: Numbers) -> RowAnswers:
         levels = {name: self._levels[name] for name in self.targets}
-        if not self._predict:
+        if not self.predicts:
             return RowMarginals(levels, tables, log_p)
         (target,) = self.targets
         predicted = np.array([*levels[target], None], dtype=object)[

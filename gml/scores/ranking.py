@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from gml.counts.counter import Family
 from gml.graph.graph import Graph
 from gml.scores.base import DecomposableScore, FamilyScore, add_up, families_of, rounded
+
+
+class Judged(Protocol):
+    """How good the predictions of a column are; the lower its log loss, the better."""
+
+    @property
+    def log_loss(self) -> float: ...
+
+    def figures(self) -> dict[str, float]: ...
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,8 @@ class ScoredGraph:
     differences: dict[str, float] = field(default_factory=dict)
     log10_bayes_factors: dict[str, float] = field(default_factory=dict)
     heldout: float | None = None
+    prediction: Judged | None = None
+    """Of a column of the same rows that were held out."""
     is_baseline: bool = False
     """Whether the others are compared with this one."""
     nodes: dict[str, dict[str, float]] | None = None
@@ -78,10 +90,17 @@ def _explained(
 
 def decisive_values(scored: Sequence[ScoredGraph], score: str) -> list[float]:
     """The value that ranks a graph, rounded so that last bits never decide; higher is better."""
-    return [
-        rounded(found.scores[score] if found.heldout is None else -found.heldout)
-        for found in scored
-    ]
+    return [_decisive(found, score) for found in scored]
+
+
+def _decisive(scored: ScoredGraph, score: str) -> float:
+    if scored.prediction is not None:
+        loss = scored.prediction.log_loss
+    elif scored.heldout is not None:
+        loss = scored.heldout
+    else:
+        return rounded(scored.scores[score])
+    return rounded(-loss) if math.isfinite(loss) else -loss
 
 
 def ranked(

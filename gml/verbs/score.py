@@ -10,11 +10,17 @@ from gml.counts.counter import Counter, rows_counted
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.options import ReadingKeywords, Undeclared, names_of, reading_options
-from gml.errors import GraphError, UsageError, listing, parameter, require_whole
+from gml.errors import GraphError, UsageError, listing, parameter, require_whole, unknown_name
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.scores.registry import SCORES
 from gml.verbs.shared.chosen_methods import ChosenScore, choose_scores
-from gml.verbs.shared.data_input import Data, declaring, name_of, open_data
+from gml.verbs.shared.data_input import (
+    Data,
+    declaring,
+    name_of,
+    open_data,
+    require_whole_rows,
+)
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_levels, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.result_frames import frame_of, shown_rows
@@ -67,6 +73,7 @@ def score(
     compare_to: GraphLike | None = None,
     holdout: Data | None = None,
     folds: int | None = None,
+    predict: str | None = None,
     prior: str | None = None,
     seed: int | None = None,
     threads: int | None = None,
@@ -91,6 +98,9 @@ def score(
     holdout, folds, prior, seed
         Fit on `data` and predict other data, or the same by cross-validation; the prior of the
         tables (`jeffreys`), and the seed of the folds.
+    predict
+        A column that is predicted from the others in the rows that were not fitted; its log loss
+        then ranks the graphs.
     threads
         Threads; all cores by default.
     **options
@@ -106,10 +116,17 @@ def score(
     """
     chosen, reading = choose_scores(names_of("score", score), edge_penalty, options)
     _require_fitting(reading, holdout, folds, fail_under, prior, seed)
+    if predict is not None and holdout is None and folds is None:
+        raise UsageError(
+            f"{parameter('predict')} needs {parameter('folds')} or {parameter('holdout')}: rows "
+            "that were fitted flatter"
+        )
     several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
     if not several:
         raise UsageError("give at least one graph to score")
     given = _given_graphs([*several, *([] if compare_to is None else [compare_to])], chosen)
+    if predict is not None and predict not in given[0].graph.names:
+        raise UsageError(unknown_name("node", predict, given[0].graph.names))
     levels = declared_levels(given)
     counter = open_data(
         data,
@@ -121,6 +138,8 @@ def score(
         threads=threads,
         **reading,
     )
+    if predict is not None:
+        require_whole_rows(counter.unit)
     scores = [some.make(counter) for some in chosen]
     likelihood = chosen[0].likelihood(counter)
     found = [
@@ -130,22 +149,28 @@ def score(
         for some in given
     ]
     if holdout is not None or folds is not None:
-        from gml.model.heldout import held_out_loss
-
         splits = _splits(
             counter, holdout, folds, seed or 0, given[0], levels, chosen[0].undeclared, reading
         )
-        ess = options.get("ess", 1.0)
+        how = {"prior": prior or "jeffreys", "ess": options.get("ess", 1.0), "threads": threads}
         found = [
-            replace(
-                one,
-                heldout=held_out_loss(
-                    some.graph, splits(), prior=prior or "jeffreys", ess=ess, threads=threads
-                ),
-            )
+            _with_held_out(one, some, splits, predict, how)
             for one, some in zip(found, given, strict=True)
         ]
     return _report(found, chosen, fail_under, compare_to is not None, rows_counted(counter))
+
+
+def _with_held_out(
+    scored: ScoredGraph,
+    given: GivenGraph,
+    splits: Splits,
+    predict: str | None,
+    how: Mapping[str, Any],
+) -> ScoredGraph:
+    from gml.model.heldout import held_out
+
+    found = held_out(given.graph, splits(), predict=predict, **how)
+    return replace(scored, heldout=found.loss, prediction=found.prediction)
 
 
 def _report(

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import gml as library
+from tests.command_line import error_line
 from tests.networks import asia
+from tests.places import ROOT
 
 
 @pytest.fixture
@@ -377,3 +379,36 @@ def test_errors(gml, folder, args, code, message):
     assert message in done.stderr.decode()
     assert done.stderr.count(b"\n") == 1
     assert done.stdout == b""
+
+
+def test_predictions_are_judged_where_the_truth_is_there(gml, folder):
+    batch, figures = ROOT / "sample_data/asia.csv", folder / "figures.json"
+    run = gml("query", "asia.bif", "--predict", "dysp", "--batch", batch, "--metrics", figures)
+    assert run.returncode == 0
+    found = json.loads(figures.read_text())
+    rows = list(csv.DictReader(io.StringIO(run.stdout.decode())))
+    hits = [row["dysp"] == row["dysp_predicted"] for row in rows]
+    assert found["accuracy"] == sum(hits) / len(hits)
+    assert found["rows"] == len(rows)
+    levels = found["levels"]
+    for i, true in enumerate(levels):
+        for j, said in enumerate(levels):
+            pairs = [(row["dysp"], row["dysp_predicted"]) == (true, said) for row in rows]
+            assert found["confusion"][i][j] == sum(pairs)
+    (line,) = run.stderr.decode().splitlines()
+    assert line.startswith(f"gml: dysp: {len(rows)} rows, accuracy {found['accuracy']:.6g}, ")
+    quiet = gml("query", "asia.bif", "--predict", "dysp", "--batch", batch, "-q")
+    assert quiet.stderr == b""
+    assert quiet.stdout == run.stdout
+
+
+def test_metrics_need_the_truth_and_a_prediction(gml, folder):
+    batch, figures = folder / "b.csv", folder / "m.json"
+    batch.write_text("smoke\nyes\n")
+    asked = ("query", "asia.bif", "--batch", batch, "--metrics", figures)
+    assert "has no column 'lung'" in error_line(gml(*asked, "--predict", "lung"), 2)
+    assert "--metrics is about predictions" in error_line(gml(*asked, "--target", "lung"), 2)
+    assert "--metrics needs --batch" in error_line(
+        gml("query", "asia.bif", "--metrics", figures), 2
+    )
+    assert not figures.exists()

@@ -134,6 +134,8 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("query gaussian.json --evidence={}", ("p=1", "p=1,q=2e3")),
     ("query model.json --target={} -f json", ("a", "a,b", "c,a,b")),
     ("query model.json --batch data.csv --predict={}", ("a", "c")),
+    ("query model.json --batch data.csv --predict a --metrics={}", ("m.json", "m.txt")),
+    ("score data.csv graph.dot --folds 2 --predict={}", ("a", "c")),
     ("sample model.json -n 3 --evidence={}", ("a=yes", "c=x,b=0")),
     ("sample model.json --seed={} -n 3", ("0", "7")),
     ("sample model.json -n 3 --missing-rate={}", ("0", "0.5", "1")),

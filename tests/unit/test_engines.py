@@ -33,7 +33,7 @@ from gml.learners.imap import greedy_imap, minimal_imap
 from gml.learners.order_posterior import edge_posteriors
 from gml.learners.pc import pc
 from gml.model.fit import fit
-from gml.model.heldout import held_out_loss, log_likelihood
+from gml.model.heldout import held_out, log_likelihood
 from gml.scores.base import total
 from gml.scores.registry import SCORES
 from tests.toy_engine import BLOCKS, PAGE, as_list
@@ -175,7 +175,7 @@ def test_fit_and_likelihood(engines):
     assert content(nets[:2]) == content(nets[2:])
     mine, theirs = (log_likelihood(nets[1], engine).hex() for engine in engines)
     assert mine == theirs
-    mine, theirs = (held_out_loss(graph, [(engine, engine)]).hex() for engine in engines)
+    mine, theirs = (held_out(graph, [(engine, engine)]).loss.hex() for engine in engines)
     assert mine == theirs
 
 

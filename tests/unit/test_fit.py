@@ -12,7 +12,7 @@ from gml.data.dataset import Dataset, Variable, fractional_weights
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.fit import fit, require_all_seen
-from gml.model.heldout import held_out_loss
+from gml.model.heldout import held_out
 from gml.model.likelihood import log_likelihood
 from tests.networks import asia, joint_of, random_net
 
@@ -302,7 +302,7 @@ def test_held_out_loss_prefers_the_truth():
     from gml.data.resampling import folds
 
     losses = {
-        name: held_out_loss(graph, folds(data, 5))
+        name: held_out(graph, folds(data, 5)).loss
         for name, graph in (("truth", net.graph), ("complete", complete))
     }
     score = gml.SCORES["loglik"](gml.MemoryCounter(data))
@@ -312,7 +312,7 @@ def test_held_out_loss_prefers_the_truth():
 
 def test_held_out_loss_by_hand():
     train, test = table_of([0, 0, 1], [0, 1, 1]), table_of([0, 2], [0, 1])
-    loss = held_out_loss(XY, [(train, test)])
+    loss = held_out(XY, [(train, test)]).loss
     px = [2.5 / 4.5, 0.5 / 4.5]
     py = [1.5 / 3.5, 1 / 3]
     assert loss == pytest.approx(-sum(map(math.log, [*px, *py])) / 2, rel=1e-13)

@@ -9,14 +9,16 @@ import click
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import row_reading_options
 from gml.cli.shared.model_arguments import ModelRequest, model_options
-from gml.cli.shared.output import AnswerOutput, RowOutput
+from gml.cli.shared.output import AnswerOutput, MetricsOutput, RowOutput
 from gml.cli.shared.output_options import answer_output
-from gml.cli.shared.parameter_types import name_list_option
+from gml.cli.shared.parameter_types import OutputFile, name_list_option
 from gml.cli.shared.run import claim_input, was_given
 from gml.errors import UsageError
+from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml import ReadOptions
+    from gml.model.prediction_metrics import Metrics
 
 
 @click.command(
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     "  gml query model.json --target Cancer --do Smoker=no\n"
     "  gml query model.json --mpe --evidence Xray=positive\n"
     "  gml query model.json --target Cancer --batch patients.csv -o answers.csv\n"
-    "  gml query model.json --predict Cancer --batch patients.csv -o predicted.csv",
+    "  gml query model.json --predict Cancer --batch patients.csv -o predicted.csv\n"
+    "  gml query model.json --predict Cancer --batch known.csv --metrics m.json -o /dev/null",
 )
 @model_options
 @name_list_option(
@@ -41,6 +44,13 @@ if TYPE_CHECKING:
     "--predict",
     metavar="COLUMN",
     help="Add the most probable level of COLUMN and its probability to each row of --batch.",
+)
+@click.option(
+    "--metrics",
+    type=OutputFile(),
+    metavar="FILE",
+    help="Write how good the predictions are (the file has COLUMN): accuracy, log loss, Brier "
+    "score and confusion table; the suffix picks the format.",
 )
 @click.option(
     "--missing",
@@ -65,6 +75,7 @@ def command(
     map_: bool,
     batch: str | None,
     predict: str | None,
+    metrics: str | None,
     missing: str,
     ignore_unknown: bool,
     reading: ReadOptions,
@@ -80,7 +91,11 @@ def command(
     Rows of --batch observe the nodes that the file has as columns; a missing cell observes nothing,
     and columns without a node are ignored. The result is CSV: the columns of the file, followed by
     the probability of each level of each target, and that of the row's evidence.
+
+    If the file has the column that --predict asks for, it is not evidence: standard error tells how
+    good the predictions are.
     """
+    from gml.formats.reports.predictions import summary
     from gml.verbs.query import check_batch, check_question, query
     from gml.verbs.shared.row_queries import csv_of_rows, row_inference
 
@@ -92,6 +107,8 @@ def command(
     check_batch(target, predict, each=each, best=mpe or map_)
     batch = claim_input(batch, "batch")
     _require_csv(out)
+    judged: list[Metrics] = []
+    metrics_out = _metrics_output(metrics, predict)
     rows = csv_of_rows(
         row_inference(**model.read(), target=target, predict=predict),
         batch,
@@ -99,15 +116,33 @@ def command(
         ignore_unknown=ignore_unknown,
         reading=reading,
         safe_csv=out.safe_csv,
+        judge=judged.append,
+        needs_truth=metrics is not None,
     )
     RowOutput(out.path).write(rows)
+    # A reader that went away leaves nothing to judge.
+    for found in judged:
+        reporter().tell(summary(found))
+        if metrics_out is not None:
+            metrics_out.write(found)
 
 
 def _require_batch() -> None:
     """Refuse options that are about rows."""
-    for name in ("predict", "missing", "ignore_unknown"):
+    for name in ("predict", "metrics", "missing", "ignore_unknown"):
         if was_given(name):
             raise UsageError(f"--{name.replace('_', '-')} needs --batch FILE")
+
+
+def _metrics_output(path: str | None, predict: str | None) -> MetricsOutput | None:
+    """Where the figures go, if anywhere but to standard error."""
+    if path is None:
+        return None
+    if predict is None:
+        raise UsageError("--metrics is about predictions; say --predict COLUMN")
+    from gml.formats.suffixes import REPORT_SUFFIXES, format_of
+
+    return MetricsOutput(path, format_of(path, REPORT_SUFFIXES, or_option=""))
 
 
 def _require_csv(out: AnswerOutput) -> None:

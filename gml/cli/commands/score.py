@@ -24,6 +24,7 @@ from gml.cli.shared.score_options import score_options
     "  gml score survey.csv graph.json --per-node -f csv\n"
     "  gml score survey.csv new.dot --compare-to accepted.dot -o /dev/null || echo worse\n"
     "  gml score survey.csv a.dot b.dot --folds 10\n"
+    "  gml score survey.csv tan.dot bayes.dot --folds 10 --predict Class\n"
     "  gml score heights.csv graph.dot --score bge\n"
     "\n\b\n"
     "Exit codes with --fail-under or --compare-to: 0 as good, 1 worse.",
@@ -55,6 +56,12 @@ from gml.cli.shared.score_options import score_options
         help="Report the same by K-fold cross-validation.",
     ),
     click.option(
+        "--predict",
+        metavar="COLUMN",
+        help="Also report how well COLUMN is predicted from the others in those rows: accuracy, "
+        "log loss, Brier score; with -f json, the confusion table.",
+    ),
+    click.option(
         "--prior",
         type=click.Choice(["jeffreys", "k2", "uniform", "bdeu"]),
         default="jeffreys",
@@ -74,7 +81,8 @@ def command(
     give equivalent DAGs the same value. Differences are from the best graph by that score;
     log10_bf is the decimal logarithm of the Bayes factor against it (approximate for bic; not with
     --edge-penalty). With --holdout or --folds, heldout is the mean −ln p per row that was not
-    fitted, in nats (lower is better), and ranks the graphs.
+    fitted, in nats (lower is better), and ranks the graphs; with --predict, the log loss of the
+    column does.
     """
     from gml.verbs.score import score
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gml.graph.graph import Graph
     from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
+    from gml.model.prediction_metrics import Metrics
     from gml.scores.ranking import ScoredGraph
 
 _FOR_PEOPLE = ("text", "markdown")
@@ -170,6 +171,16 @@ class AnswerOutput(Output):
         from gml.formats.reports.answers import FORMATS
 
         self._send(FORMATS[self.format](answer, **self._how()))
+
+
+class MetricsOutput(Output):
+    """Takes how good predictions are."""
+
+    def write(self, metrics: Metrics) -> None:
+        """Write the figures."""
+        from gml.formats.reports.predictions import FORMATS
+
+        self._send(FORMATS[self.format](metrics, **self._how()))
 
 
 class CheckReportOutput(Output):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text, encode
+from gml.formats.reports import predictions
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
+from gml.model.prediction_metrics import Metrics
 from gml.scores.ranking import ScoredGraph
 
 
@@ -24,6 +26,8 @@ def as_object(scored: ScoredGraph) -> dict[str, Any]:
         found["log10_bayes_factors"] = scored.log10_bayes_factors
     if scored.heldout is not None:
         found["heldout"] = scored.heldout
+    if scored.prediction is not None:
+        found["prediction"] = predictions.as_object(cast("Metrics", scored.prediction))
     if scored.is_baseline:
         found["baseline"] = True
     if scored.nodes is not None:
@@ -61,6 +65,8 @@ def rows_of_graphs(graphs: Sequence[ScoredGraph], n: float) -> list[dict[str, An
         row["dim"] = _whole(scored.dim)
         if any(other.heldout is not None for other in graphs):
             row["heldout"] = scored.heldout
+        if scored.prediction is not None:
+            row |= scored.prediction.figures()
         if any(other.is_baseline for other in graphs):
             row["baseline"] = "yes" if scored.is_baseline else None
         rows.append(row)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 
-from gml.data.dataset import Dataset
+from gml.data.dataset import Dataset, Variable
 from gml.data.options import Names as ColumnNames
 from gml.data.options import ReadOptions
 from gml.data.records import Records, open_records
@@ -17,8 +18,9 @@ from gml.errors import UsageError, kind_of, parameter, place, quote
 from gml.formats.reports.rows import record
 from gml.model.evidence import circumstances
 from gml.model.predict import RowEvidence, answers_about, warn_of_impossible
+from gml.model.prediction_metrics import Metrics, Tally, TrueValues
 from gml.model.query import Names, names_of
-from gml.model.row_answers import RowAnswers, RowInference
+from gml.model.row_answers import Predictions, RowAnswers, RowInference
 from gml.verbs.shared.data_input import is_path
 from gml.verbs.shared.model_input import ModelSource, open_model
 
@@ -91,10 +93,18 @@ def answers_of_rows(
     reading = reading or ReadOptions()
     with open_records(batch, reading) as records:
         rows = _row_evidence(asked, records, reading, **how)
-        blocks = [values for _, values in _blocks(records, rows, reading)]
+        truth = _Truth.of(asked, records, reading, missing)
+        blocks, true_blocks = [], []
+        for block, values in _blocks(records, rows, reading):
+            blocks.append(values)
+            if truth is not None:
+                true_blocks.append(truth.values(block))
         rows.warn()
     answers = asked.of(rows.names, np.concatenate([rows.room(0), *blocks]))
     warn_of_impossible(int(np.count_nonzero(~answers.possible)), place(batch))
+    if truth is not None and isinstance(answers, Predictions):
+        truth.tally.add(answers, np.concatenate([np.empty(0), *true_blocks]))
+        return replace(answers, metrics=truth.tally.metrics())
     return answers
 
 
@@ -106,10 +116,14 @@ def csv_of_rows(
     ignore_unknown: bool = False,
     reading: ReadOptions | None = None,
     safe_csv: bool = False,
+    judge: Callable[[Metrics], None] | None = None,
+    needs_truth: bool = False,
 ) -> Iterator[bytes]:
     """Yield CSV text: the columns of a file of evidence, followed by an answer for each row.
 
     With `safe_csv`, texts that a spreadsheet would run as formulas have an apostrophe before them.
+    Once all rows are done, `judge` is called with how good predictions are, if the file has the
+    column that is predicted; one that `needs_truth` must have it.
 
     Examples
     --------
@@ -130,11 +144,19 @@ def csv_of_rows(
         taken = [name for name in asked.columns if name in records.names]
         if taken:
             raise UsageError(f"there is a column {quote(taken[0])} already")
+        truth = _Truth.of(asked, records, reading, missing)
+        if truth is None and needs_truth:
+            raise UsageError(
+                f"{parameter('metrics')}: {place(batch)} has no column {quote(asked.targets[0])}, "
+                "so that there is no truth to compare with"
+            )
         # The header waits for the first answers: what fails at once has written nothing.
         text = _line([*records.names, *asked.columns], safe_csv)
         for block, values in _blocks(records, rows, reading):
             answers = asked.of(rows.names, values)
             impossible += int(np.count_nonzero(~answers.possible))
+            if truth is not None:
+                truth.add(answers, block)
             pairs = zip(block, _cells(answers), strict=True)
             yield text + b"".join(
                 _line([*fields, *found], safe_csv) for (_, fields), found in pairs
@@ -143,6 +165,59 @@ def csv_of_rows(
         yield text
         rows.warn()
     warn_of_impossible(impossible, place(batch))
+    if truth is not None and judge is not None:
+        judge(truth.tally.metrics())
+
+
+class _Truth:
+    """The column that is predicted, of a file that has it."""
+
+    def __init__(self, variable: Variable, at: int, reading: ReadOptions, missing: str) -> None:
+        self.tally = Tally(variable.name, variable.levels)
+        self._at = at
+        self._na = _na_tokens(reading)
+        self._true = TrueValues(
+            variable, missing_is_level=missing == "level", decimal=reading.decimal
+        )
+        self._remembered: dict[str, float] = {}
+
+    @classmethod
+    def of(
+        cls, asked: RowInference, records: Records, reading: ReadOptions, missing: str
+    ) -> _Truth | None:
+        """The truth about what is predicted; None if nothing is, or the file does not have it."""
+        if not asked.predicts or asked.targets[0] not in records.names:
+            return None
+        (target,) = asked.targets
+        variable = next(v for v in asked.given.net.variables if v.name == target)
+        return cls(variable, records.names.index(target), reading, missing)
+
+    def add(self, answers: RowAnswers, block: Sequence[tuple[int, list[str]]]) -> None:
+        """Add the rows of a block."""
+        assert isinstance(answers, Predictions)
+        self.tally.add(answers, self.values(block))
+
+    def values(self, block: Sequence[tuple[int, list[str]]]) -> NDArray[np.float64]:
+        """What the cells of a block say."""
+        meant, at = self._remembered, self._at
+        return np.array(
+            [
+                meant[cell] if (cell := fields[at]) in meant else self._find(cell)
+                for _, fields in block
+            ],
+            dtype=np.float64,
+        )
+
+    def _find(self, cell: str) -> float:
+        is_missing = cell.strip(" ") in self._na
+        value = self._true.missing if is_missing else self._true.of(cell)
+        if len(self._remembered) < _REMEMBERED:
+            self._remembered[cell] = value
+        return value
+
+
+def _na_tokens(reading: ReadOptions) -> set[str]:
+    return {token.strip(" ") for token in reading.na_tokens}
 
 
 def _row_evidence(
@@ -183,7 +258,7 @@ def _blocks(
     records: Records, rows: RowEvidence, reading: ReadOptions
 ) -> Iterator[tuple[list[tuple[int, list[str]]], NDArray[Any]]]:
     """Yield records, and what they observe; the meaning of a text is mostly looked up once."""
-    na = {token.strip(" ") for token in reading.na_tokens}
+    na = _na_tokens(reading)
     known = [rows.known(k) for k in range(len(rows.at))]
 
     def find(line: int, k: int, cell: str) -> float:

@@ -1,0 +1,83 @@
+"""The report of how good predictions are: figures, and the confusion table of a node of levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gml.formats.content_hash import NO_INPUTS, Hashes
+from gml.formats.json_document import SCHEMA, document_text, encode
+from gml.formats.reports.rows import Row, as_csv, as_markdown, as_text
+from gml.model.prediction_metrics import LevelMetrics, Metrics
+
+_NAMES = {
+    "accuracy": "accuracy",
+    "majority": "that of the most frequent level",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "mean_absolute_error": "mean absolute error",
+    "root_mean_squared_error": "root mean squared error",
+}
+
+
+def as_object(metrics: Metrics) -> dict[str, Any]:
+    """Return the JSON object; what is not finite is null."""
+    left_out = metrics.not_counted
+    found: dict[str, Any] = {
+        "target": metrics.target,
+        "rows": metrics.rows,
+        **{name: value if math.isfinite(value) else None for name, value in _figures(metrics)},
+        "not_counted": {
+            "missing": left_out.missing,
+            "unknown": left_out.unknown,
+            "impossible": left_out.impossible,
+        },
+    }
+    if isinstance(metrics, LevelMetrics):
+        found["levels"] = list(metrics.levels)
+        found["confusion"] = metrics.confusion.tolist()
+    return found
+
+
+def _figures(metrics: Metrics) -> list[tuple[str, float]]:
+    return list(metrics.figures().items())
+
+
+def summary(metrics: Metrics) -> str:
+    """One line for people."""
+    figures = ", ".join(
+        f"{name.replace('_', ' ')} {value:.6g}" for name, value in _figures(metrics)
+    )
+    rows = "row" if metrics.rows == 1 else "rows"
+    return "; ".join(
+        [f"{metrics.target}: {metrics.rows} {rows}, {figures}", *metrics.not_counted.sentences()]
+    )
+
+
+def _table(metrics: Metrics) -> list[Row]:
+    """The confusion table, a row for each true level; or the figures of a node of numbers."""
+    if not isinstance(metrics, LevelMetrics):
+        return [{"target": metrics.target, "rows": metrics.rows, **metrics.figures()}]
+    return [
+        {"true": level, **dict(zip(metrics.levels, row, strict=True))}
+        for level, row in zip(metrics.levels, metrics.confusion.tolist(), strict=True)
+    ]
+
+
+def _as_json(metrics: Metrics, *, inputs: Hashes = NO_INPUTS) -> str:
+    return document_text({"schema": SCHEMA, **as_object(metrics)}, inputs)
+
+
+def _as_csv(metrics: Metrics, *, safe_csv: bool = False) -> str:
+    return as_csv(_table(metrics), safe_csv=safe_csv)
+
+
+FORMATS: dict[str, Callable[..., str]] = {
+    "text": lambda metrics: f"{summary(metrics)}\n{as_text(_table(metrics))}",
+    "json": _as_json,
+    "jsonl": lambda metrics: encode(as_object(metrics)) + "\n",
+    "csv": _as_csv,
+    "markdown": lambda metrics: f"{summary(metrics)}\n\n{as_markdown(_table(metrics))}",
+}
+"""From metrics to text; that of JSON takes `inputs` too, and that of CSV `safe_csv`."""
