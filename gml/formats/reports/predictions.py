@@ -46,9 +46,7 @@ def _figures(metrics: Metrics) -> list[tuple[str, float]]:
 
 def summary(metrics: Metrics) -> str:
     """One line for people."""
-    figures = ", ".join(
-        f"{name.replace('_', ' ')} {value:.6g}" for name, value in _figures(metrics)
-    )
+    figures = ", ".join(f"{_NAMES[name]} {value:.6g}" for name, value in _figures(metrics))
     rows = "row" if metrics.rows == 1 else "rows"
     return "; ".join(
         [f"{metrics.target}: {metrics.rows} {rows}, {figures}", *metrics.not_counted.sentences()]
