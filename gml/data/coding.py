@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -208,7 +207,7 @@ def _place_in_intervals(
         labels = tuple(
             intervals.name_of(label, options.decimal) or label for label in column.labels
         )
-        numbers = _numbers_among(column, options.decimal, weights)
+        numbers = NumberValues.spelt(column.labels, column.cells, weights, options.decimal)
     occurring = np.bincount(places[~gaps], minlength=len(labels)) > 0
     others = {label for label, occurs in zip(labels, occurring, strict=True) if occurs} - {*levels}
     if others and (not options.expected_levels(name) or len(others) > options.max_levels):
@@ -227,18 +226,6 @@ def _place_in_intervals(
     result: NDArray[Any] = lookup[places] if len(lookup) else np.zeros(len(gaps), dtype=narrow)
     result[gaps] = np.iinfo(narrow).max
     return _Coded(levels, result, numbers=numbers)
-
-
-def _numbers_among(
-    column: CsvColumn, decimal: str, weights: NDArray[np.int64] | None
-) -> NumberValues:
-    """The numbers that labels spell; names of intervals and other text are none."""
-    assert column.cells is not None
-    spelt = [parse_number(label.encode(), decimal) for label in column.labels]
-    rows = np.zeros(int(np.iinfo(column.cells.dtype).max) + 1, dtype=np.int64)
-    np.add.at(rows, column.cells, 1 if weights is None else weights)
-    values = np.array([math.nan if value is None else value for value in spelt], dtype=np.float64)
-    return NumberValues.of(values, rows[: len(values)])
 
 
 def _cut_numbers(

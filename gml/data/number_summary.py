@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import DataError
+from gml.kernel.number import parse_number
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
@@ -43,8 +44,8 @@ class NumberSummary:
 
     @property
     def is_unique(self) -> bool:
-        """Whether no value occurred twice."""
-        return self.distinct == self.n
+        """Whether there are several values, and none occurred twice."""
+        return self.distinct == self.n > 1
 
     def written(self) -> dict[str, Any]:
         """The summary as JSON has it."""
@@ -81,6 +82,29 @@ class NumberValues:
         sums = np.zeros(len(values), dtype=np.int64)
         np.add.at(sums, inverse, weights[present])
         return cls(values[sums > 0], sums[sums > 0])
+
+    @classmethod
+    def spelt(
+        cls,
+        labels: Sequence[str],
+        codes: NDArray[Any],
+        weights: NDArray[np.int64] | None = None,
+        decimal: str = ".",
+    ) -> NumberValues:
+        """Count the numbers that labels spell; any other text is none.
+
+        Examples
+        --------
+        >>> NumberValues.spelt(("7", "x", "1.5"), np.array([0, 2, 0, 1], dtype=np.uint8)).values
+        array([1.5, 7. ])
+        """
+        parsed = [parse_number(label.encode(), decimal) for label in labels]
+        values = np.array([math.nan if v is None else v for v in parsed], dtype=np.float64)
+        rows = np.bincount(codes, minlength=len(values)).astype(np.int64)
+        if weights is not None:
+            rows = np.zeros(len(rows), dtype=np.int64)
+            np.add.at(rows, codes, weights)
+        return cls.of(values, rows[: len(values)])
 
     @property
     def n(self) -> int:

@@ -9,7 +9,7 @@ from gml.data.number_summary import parse_summary
 from gml.errors import DataError, quote, unknown_name
 from gml.model.training import Repeats, Training
 
-_KEYS = ("repeats", "unique")
+_KEYS = ("repeats",)
 
 
 def training_of(
@@ -28,14 +28,8 @@ def training_of(
     for key in content:
         if key not in _KEYS:
             raise DataError(f'"training": {unknown_name("key", key, _KEYS)}')
-    unique = content.get("unique", [])
-    if not isinstance(unique, list) or not all(isinstance(name, str) for name in unique):
-        raise DataError('"unique" of "training" is not a list of names')
-    for name in unique:
-        if name not in nodes:
-            raise DataError(f'"unique" of "training": {unknown_name("column", name, nodes)}')
     rows = None if "repeats" not in content else _repeats(content["repeats"])
-    return Training(numbers, rows, tuple(unique))
+    return Training(numbers, rows)
 
 
 def _repeats(content: Any) -> Repeats:

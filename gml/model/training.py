@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.number_summary import NumberSummary
+from gml.counts.row_groups import equal_rows
+from gml.data.dataset import Dataset
+from gml.data.number_summary import NumberSummary, NumberValues
 
 
 @dataclass(frozen=True)
@@ -58,22 +60,47 @@ class Repeats:
 
 @dataclass(frozen=True)
 class Training:
-    """The numbers of columns that held some, how often rows repeat, and columns that never do.
+    """The numbers of columns that held some, and how often rows repeat.
 
     `rows` counts rows over all columns of the model, numbers that were cut as their intervals; it
-    is None where rows count in part, or were not there. `unique` has the columns of numbers in
-    which no value occurred twice.
+    is None where rows count in part, or were not there.
     """
 
     numbers: Mapping[str, NumberSummary] = field(default_factory=dict)
     rows: Repeats | None = None
-    unique: tuple[str, ...] = ()
+
+    @property
+    def unique(self) -> tuple[str, ...]:
+        """The columns of numbers in which no value occurred twice."""
+        return tuple(name for name, found in self.numbers.items() if found.is_unique)
 
     def written(self) -> dict[str, Any]:
         """What the graph of a model file says; the numbers are with their nodes."""
-        found: dict[str, Any] = {}
-        if self.rows is not None:
-            found["repeats"] = self.rows.written()
-        if self.unique:
-            found["unique"] = list(self.unique)
-        return found
+        return {} if self.rows is None else {"repeats": self.rows.written()}
+
+
+def training_of(rows: Dataset | None) -> Training | None:
+    """Return what to keep of the rows that a model was fitted on; None where rows do not count 1.
+
+    Examples
+    --------
+    >>> import gml
+    >>> kept = training_of(gml.read("sample_data/admissions.csv", cut={"Freq": "100,300"}))
+    >>> kept.numbers["Freq"].largest, kept.unique, kept.rows.n
+    (512.0, (), 24)
+    """
+    if rows is None or rows.unit != 1 or rows.n == 0:
+        return None
+    numbers = {name: found.summary() for name, found in numbers_in(rows).items()}
+    return Training(numbers, Repeats.of(equal_rows(rows).counts))
+
+
+def numbers_in(rows: Dataset) -> dict[str, NumberValues]:
+    """The values of columns that hold numbers, or held some before they were cut."""
+    found = {}
+    for variable, column in zip(rows.variables, rows.columns, strict=True):
+        if variable.is_continuous:
+            found[variable.name] = NumberValues.of(column, rows.weights)
+        elif rows.origin is not None and variable.name in rows.origin.numbers:
+            found[variable.name] = rows.origin.numbers[variable.name]
+    return {name: values for name, values in found.items() if len(values.values)}
