@@ -11,7 +11,8 @@ beyond that end, may stand for missing. It is taken for such a code by rule, wit
 so outside the promise, if
 
 - it is a usual code (0, −1, −9, all nines, the limits of machine numbers) and farther from the old
-  extreme than that is from the 5 % (95 %) quantile; or
+  extreme than that is from the 5 % (95 %) quantile, and than half way to the 25 % (75 %) quantile,
+  so that no tail reaches it; or
 - it is a usual code, or lies farther outside than the range is wide, and so many new values beyond
   that end have a probability of 1e-4 at most, by the product above.
 
@@ -156,11 +157,11 @@ def codes_outside(old: NumberSummary, new: NumberValues) -> list[float]:
     []
     """
     ends = [
-        (new.values < old.smallest, old.smallest, old.quantiles.get(0.05, old.smallest)),
-        (new.values > old.largest, old.largest, old.quantiles.get(0.95, old.largest)),
+        (new.values < old.smallest, old.smallest, (0.05, 0.25)),
+        (new.values > old.largest, old.largest, (0.95, 0.75)),
     ]
     found = []
-    for chosen, extreme, quantile in ends:
+    for chosen, extreme, (outer, quarter) in ends:
         values, counts = new.values[chosen], new.counts[chosen]
         beyond = int(counts.sum())
         if not beyond:
@@ -169,7 +170,11 @@ def codes_outside(old: NumberSummary, new: NumberValues) -> list[float]:
         if times < _LEAST_TIMES or 2 * times < beyond:
             continue
         away, usual = abs(value - extreme), is_usual_code(value)
-        isolated = usual and away > abs(extreme - quantile)
+        reach = max(
+            abs(extreme - old.quantiles.get(outer, extreme)),
+            abs(extreme - old.quantiles.get(quarter, extreme)) / 2,
+        )
+        isolated = usual and away > reach
         striking = usual or away > old.largest - old.smallest > 0
         if isolated or (striking and log_p_beyond(old.n, new.n, beyond) <= _RARE):
             found.append(value)

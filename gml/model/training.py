@@ -49,10 +49,6 @@ class Repeats:
         """The largest number that divides every multiplicity; 0 without rows."""
         return math.gcd(*self.multiplicities)
 
-    def divided(self, factor: int) -> Repeats:
-        """Return what is left if every row occurs `factor` times less often."""
-        return Repeats({times // factor: rows for times, rows in self.multiplicities.items()})
-
     def written(self) -> dict[str, int]:
         """The repeats as JSON has them."""
         return {str(times): rows for times, rows in self.multiplicities.items()}
