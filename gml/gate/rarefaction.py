@@ -47,6 +47,9 @@ _STEPS = 300
 # Expected pairs, over all rows, at the least intensity.
 _HARDLY_ANY = 1e-3
 _LEAST_VARIANCE = 1e-12
+# What share of an excess is most of it, and how many samples vary if another reason is drawn.
+_MOSTLY = 0.5
+_DRAWS = 3
 # Above this multiplicity logarithms of factorials are accurate enough.
 _BY_PRODUCT = 4096
 
@@ -72,7 +75,8 @@ def excess_repeats(
     """Compare the repeats of new rows with old ones.
 
     `expected` is for the old rows and `found` for the new ones, one of them rarefied; `share` is γ.
-    `explained` is how many times fewer different rows are to be expected now, for another reason.
+    `explained` is what share of different rows another reason leaves; if that reason is most of it,
+    only the new rows tell how much the rest may vary, as may the two draws that it was found by.
 
     Examples
     --------
@@ -81,11 +85,15 @@ def excess_repeats(
     (1000, 1000.0, 990.0, True)
     """
     size = min(old.n, new.n)
-    expected, found = explained * rarefied(old, size), rarefied(new, size)
+    before, found = rarefied(old, size), rarefied(new, size)
+    expected = explained * before
     larger, smaller = (old, new) if old.n >= new.n else (new, old)
     beyond = expected - found - 0.5
     if beyond <= 0:
         return Excess(size, expected, found, 0.0)
+    if before - expected >= _MOSTLY * (before - found):
+        drawn = _DRAWS * _variance(_intensities([new]), larger.n, size)
+        return Excess(size, expected, found, _log_tail(beyond, drawn))
     by_both = _log_tail(beyond, _variance(_intensities([larger, smaller]), larger.n, size))
     by_larger, lacking = 0.0, _with_more_pairs(larger, math.log(1 / share))
     if larger.n - lacking.distinct <= _HARDLY * larger.n:
