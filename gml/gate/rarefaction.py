@@ -69,14 +69,27 @@ class Excess:
         return max(0.0, self.expected - self.found) / self.rows
 
 
+@dataclass(frozen=True)
+class OtherReasons:
+    """Why rows may repeat besides chance, as far as is known.
+
+    `left` is what share of different rows a change of the tables leaves. `copied` is how many of
+    the old rows seem to be copies: a smaller sample has its share of them, which rarefaction, that
+    takes rows one by one, tears apart.
+    """
+
+    left: float = 1.0
+    copied: float = 0.0
+
+
 def excess_repeats(
-    old: Repeats, new: Repeats, share: float = 1e-6, explained: float = 1.0
+    old: Repeats, new: Repeats, share: float = 1e-6, other: OtherReasons | None = None
 ) -> Excess:
     """Compare the repeats of new rows with old ones.
 
     `expected` is for the old rows and `found` for the new ones, one of them rarefied; `share` is γ.
-    `explained` is what share of different rows another reason leaves; if that reason is most of it,
-    only the new rows tell how much the rest may vary, as may the two draws that it was found by.
+    If a change of the tables is most of it, only the new rows tell how much the rest may vary, as
+    may the two draws that the change was found by.
 
     Examples
     --------
@@ -86,21 +99,27 @@ def excess_repeats(
     """
     size = min(old.n, new.n)
     before, found = rarefied(old, size), rarefied(new, size)
-    expected = explained * before
+    other = other or OtherReasons()
+    copies = other.copied * size / old.n
+    expected = other.left * before - copies * (1 - size / old.n)
     larger, smaller = (old, new) if old.n >= new.n else (new, old)
     beyond = expected - found - 0.5
     if beyond <= 0:
         return Excess(size, expected, found, 0.0)
-    if before - expected >= _MOSTLY * (before - found):
+    of_copies = copies * (1 + size / old.n)
+    if (1 - other.left) * before >= _MOSTLY * (before - found):
         drawn = _DRAWS * _variance(_intensities([new]), larger.n, size)
-        return Excess(size, expected, found, _log_tail(beyond, drawn))
-    by_both = _log_tail(beyond, _variance(_intensities([larger, smaller]), larger.n, size))
+        return Excess(size, expected, found, _log_tail(beyond, drawn + of_copies))
+    by_both = _log_tail(
+        beyond, _variance(_intensities([larger, smaller]), larger.n, size) + of_copies
+    )
     by_larger, lacking = 0.0, _with_more_pairs(larger, math.log(1 / share))
     if larger.n - lacking.distinct <= _HARDLY * larger.n:
         variance = max(
             _variance(_intensities([repeats]), larger.n, size) for repeats in (larger, lacking)
         )
-        by_larger = float(np.logaddexp(math.log(share), _log_tail(beyond, variance)))
+        by_larger = _log_tail(beyond, variance + of_copies)
+        by_larger = float(np.logaddexp(math.log(share), by_larger))
     log_p = min(0.0, math.log(2) + min(by_both, by_larger))
     return Excess(size, expected, found, log_p)
 

@@ -4,6 +4,8 @@ Rows are compared over all columns of the model, numbers as their intervals, on 
 there is nothing to ask where a column is left out. `rarefaction` has the test. Rows may also be
 less diverse because a column changed: rows drawn from the model with the tables of the new rows
 tell by how much, compared with rows drawn from it as it is, and that much is no sign of duplicates.
+Rows of the model that repeat more than rows drawn from it may be copies, which new rows from the
+same source have, too: so many per row are expected whatever the sizes of the samples.
 New rows that were delivered g times are looked at as if they had come once: their counts divided by
 g, which is exact.
 """
@@ -22,7 +24,7 @@ from gml.data.number_summary import NumberSummary, NumberValues
 from gml.gate.families import FamilyCounts, label, table_of
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
-from gml.gate.rarefaction import Excess, deliveries, excess_repeats, rarefied
+from gml.gate.rarefaction import Excess, OtherReasons, deliveries, excess_repeats, rarefied
 from gml.gate.result import FAIL, PASS, WARN, Check
 from gml.model.bayesnet import BayesNet
 from gml.model.fit import probabilities
@@ -37,7 +39,7 @@ _UNIT = "share of rows"
 _NO_ACCIDENT = math.log(1e-6)
 # What an upper bound may miss, as a share of the level.
 _SHARE_OF_LEVEL = 0.05
-_DRAWN_ROWS = 100_000
+_DRAWN_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,12 @@ def row_repeats(
     return RowRepeats(training.rows, found, groups, times if log_accident <= _NO_ACCIDENT else 1)
 
 
-def repeat_check(repeats: RowRepeats, explained: Callable[[int], float] | None = None) -> Question:
+def repeat_check(
+    repeats: RowRepeats, reasons: Callable[[Repeats, int], OtherReasons] | None = None
+) -> Question:
     """Ask whether the new rows repeat more than those of the model.
 
-    `explained` tells what share of different rows is left, among so many, by what else changed.
+    `reasons` tells, given the repeats of the model, why so many new rows may repeat otherwise.
     """
     times, log_accident = deliveries(repeats.old, repeats.new)
     new, distinct = repeats.new, repeats.new.distinct
@@ -94,7 +98,7 @@ def repeat_check(repeats: RowRepeats, explained: Callable[[int], float] | None =
         before, now = rarefied(repeats.old, size), rarefied(new, size)
         message = f"{new.n - distinct} of {new.n} rows repeat others; "
         message += f"among {size} rows {before:.4g} → {now:.4g} are different"
-    return _question(_ID, "repeats", (), message, repeats.old, new, log_accident, explained)
+    return _question(_ID, "repeats", (), message, repeats.old, new, log_accident, reasons)
 
 
 def unique_checks(
@@ -121,7 +125,7 @@ def _question(
     old: Repeats,
     new: Repeats,
     log_other: float,
-    explained: Callable[[int], float] | None = None,
+    reasons: Callable[[Repeats, int], OtherReasons] | None = None,
 ) -> Question:
     """A question with two p-values, of which twice the smaller one counts, or only one."""
 
@@ -151,16 +155,18 @@ def _question(
 
     def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
         share = _SHARE_OF_LEVEL * monte_carlo.level
-        left = 1.0 if explained is None else min(1.0, explained(excess.rows))
-        return log_p(excess_repeats(old, new, share, left)), RAREFACTION
+        other = None if reasons is None else reasons(old, excess.rows)
+        return log_p(excess_repeats(old, new, share, other)), RAREFACTION
 
     return Question(check, settle)
 
 
-def diversity_left(net: BayesNet, families: Sequence[FamilyCounts], size: int, seed: int) -> float:
-    """How many times fewer different rows the model draws with the tables of new rows.
+def other_reasons(
+    net: BayesNet, families: Sequence[FamilyCounts], old: Repeats, size: int, seed: int
+) -> OtherReasons:
+    """Compare rows drawn from the model with its own rows, and with rows drawn by the new tables.
 
-    Both draws use the same random numbers, so that they differ by the tables alone.
+    All draws use the same random numbers, so that they differ by the tables alone.
     """
     tables = {
         family.variable.name: probabilities(family.new[:, : family.n_known], 0.0)
@@ -170,11 +176,16 @@ def diversity_left(net: BayesNet, families: Sequence[FamilyCounts], size: int, s
         replace(cpt, table=tables[cpt.variable.name], counts=None, intervals=None)
         for cpt in map(table_of, net.cpds)
     )
-    size = min(size, _DRAWN_ROWS)
-    now, before = (
-        len(equal_rows(drawn.sample(size, seed=seed)).firsts) for drawn in (BayesNet(changed), net)
-    )
-    return now / before
+
+    def different(drawn: BayesNet, rows: int) -> int:
+        return len(equal_rows(drawn.sample(rows, seed=seed)).firsts)
+
+    some = min(size, _DRAWN_ROWS)
+    left = different(BayesNet(changed), some) / different(net, some)
+    most = min(old.n, _DRAWN_ROWS)
+    # A part of the rows has both of two copies with the square of its share.
+    copied = (different(net, most) - rarefied(old, most)) * (old.n / most) ** 2
+    return OtherReasons(min(1.0, left), min(max(0.0, copied), float(old.n - old.distinct)))
 
 
 def notes_on_repeats(repeats: RowRepeats | None, checks: Sequence[Check]) -> list[str]:

@@ -28,10 +28,11 @@ from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
 from gml.gate.range_checks import drift_checks, range_checks
+from gml.gate.rarefaction import OtherReasons
 from gml.gate.repeat_checks import (
     RowRepeats,
-    diversity_left,
     notes_on_repeats,
+    other_reasons,
     repeat_check,
     row_repeats,
     unique_checks,
@@ -53,6 +54,7 @@ from gml.gate.structure_checks import structure_checks
 from gml.gate.table_checks import table_checks
 from gml.independence.multiplicity import adjust
 from gml.model.bayesnet import BayesNet
+from gml.model.training import Repeats
 from gml.progress import reporter
 from gml.resources import available_threads
 
@@ -167,7 +169,7 @@ def check_model(
             questions += range_checks(name, before, now)
         questions += unique_checks(numbers)
         if repeats is not None:
-            questions.append(repeat_check(repeats, _explained(net, counter, families, settings)))
+            questions.append(repeat_check(repeats, _reasons(net, counter, families, settings)))
     if "tables" in settings.families:
         questions += table_checks(families, selection)
         for name, (before, now) in numbers.items():
@@ -204,14 +206,14 @@ def check_model(
     )
 
 
-def _explained(
+def _reasons(
     net: BayesNet, counter: Counter, families: Sequence[FamilyCounts], settings: CheckSettings
-) -> Callable[[int], float]:
-    def left(size: int) -> float:
+) -> Callable[[Repeats, int], OtherReasons]:
+    def found(old: Repeats, size: int) -> OtherReasons:
         counts = families or family_counts(net, counter)
-        return diversity_left(net, counts, size, settings.seed)
+        return other_reasons(net, counts, old, size, settings.seed)
 
-    return left
+    return found
 
 
 def _once(context: Context, repeats: RowRepeats) -> Context:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gml.gate.rarefaction import deliveries, excess_repeats, rarefied
+from gml.gate.rarefaction import OtherReasons, deliveries, excess_repeats, rarefied
 from gml.model.training import Repeats
 
 
@@ -91,7 +91,16 @@ def test_one_pair_is_no_proof_and_the_larger_side_is_rarefied():
 def test_what_else_explains_repeats_is_left_aside():
     old, new = Repeats({1: 1000}), Repeats({1: 600, 2: 200})
     assert excess_repeats(old, new).log_p < -50
-    assert excess_repeats(old, new, explained=0.8).log_p == 0
+    assert excess_repeats(old, new, other=OtherReasons(left=0.8)).log_p == 0
+
+
+def test_copies_that_the_model_has_too_are_expected_in_any_number_of_rows():
+    """One row in fifty has a copy, in 5 000 rows and in 500."""
+    old, new = Repeats({1: 4800, 2: 100}), Repeats({1: 480, 2: 10})
+    assert excess_repeats(old, new).log_p < math.log(1e-4)
+    assert excess_repeats(old, new, other=OtherReasons(copied=100)).log_p > math.log(0.1)
+    more = Repeats({1: 400, 2: 50})
+    assert excess_repeats(old, more, other=OtherReasons(copied=100)).log_p < math.log(1e-4)
 
 
 def test_deliveries():
