@@ -67,7 +67,13 @@ class NumberValues:
     """The distinct values of a column, in order, and how often each occurs."""
 
     values: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    counts: NDArray[np.signedinteger[Any]]
+
+    def __post_init__(self) -> None:
+        # A column may have as many values as rows, and most of them then occur once.
+        most = int(self.counts.max(initial=0))
+        narrow = next(t for t in (np.int8, np.int32, np.int64) if most <= np.iinfo(t).max)
+        object.__setattr__(self, "counts", self.counts.astype(narrow))
 
     @classmethod
     def of(

@@ -31,7 +31,7 @@ from gml.data.number_summary import NumberSummary, NumberValues
 from gml.gate.families import label
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
-from gml.gate.result import PASS, Check
+from gml.gate.result import FAIL, PASS, WARN, Check
 from gml.gate.two_sample import MOST_ROWS, G, compare_rows, settle_rows, total_variation
 from gml.gate.units import span, unit_change
 
@@ -193,6 +193,13 @@ def is_usual_code(value: float) -> bool:
         return True
     digits = repr(abs(value)).removesuffix(".0").replace(".", "")
     return len(digits) >= 2 and set(digits) == {"9"}
+
+
+def notes_on_codes(checks: Sequence[Check]) -> list[str]:
+    """Say that what looks like a code was found by a rule."""
+    if any(check.kind == "sentinel" and check.status in (FAIL, WARN) for check in checks):
+        return ["codes for missing values are found by a rule: alpha does not bound its errors"]
+    return []
 
 
 # ---------------------------------------------------------------------- drift

@@ -27,7 +27,7 @@ from gml.gate.families import FamilyCounts, family_counts, rows_behind, table_of
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
-from gml.gate.range_checks import drift_checks, range_checks
+from gml.gate.range_checks import drift_checks, notes_on_codes, range_checks
 from gml.gate.rarefaction import OtherReasons
 from gml.gate.repeat_checks import (
     RowRepeats,
@@ -190,7 +190,7 @@ def check_model(
     if rows is not None:
         checks = [_with_row(check, rows) for check in checks]
     notes += _notes(checks, settings, n_rows, rows_behind(net))
-    notes += notes_on_repeats(repeats, checks)
+    notes += [*notes_on_codes(checks), *notes_on_repeats(repeats, checks)]
     rare = [c.message for c in checks if c.kind == "levels" and c.status == PASS and c.effect]
     notes += [f"{message}; too few to be a change" for message in rare]
     return CheckReport(

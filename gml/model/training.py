@@ -29,7 +29,7 @@ class Repeats:
     multiplicities: Mapping[int, int]
 
     @classmethod
-    def of(cls, counts: NDArray[np.int64]) -> Repeats:
+    def of(cls, counts: NDArray[np.signedinteger[Any]]) -> Repeats:
         """Take how often each row occurs; those that never do are left out."""
         times, rows = np.unique(counts[counts > 0], return_counts=True)
         return cls(dict(zip(times.tolist(), rows.tolist(), strict=True)))

@@ -73,8 +73,9 @@ def test_a_rule_is_no_part_of_the_promise(model):
     kept = {check.id: check for check in gml.check(new, model).checks}
     assert kept["schema:sentinel:x"].log_p is None
     new.loc[:2, "x"] = 99999
-    found = failures(gml.check(new, model, alpha=1e-9))
-    assert found["schema:sentinel:x"].log_p == -math.inf
+    report = gml.check(new, model, alpha=1e-9)
+    assert failures(report)["schema:sentinel:x"].log_p == -math.inf
+    assert any("found by a rule" in note for note in report.notes)
 
 
 AGES = NumberValues.of(np.repeat(np.arange(18.0, 91.0), 20)).summary()
