@@ -17,7 +17,7 @@ ARMS = {
 
 def report():
     """All tables."""
-    return "\n\n".join([*calibration(), *naive(), *power(), *real()])
+    return "\n\n".join([*calibration(), *naive(), *power(), *real(), *numbers()])
 
 
 def share(hits, n):
@@ -164,6 +164,46 @@ def real():
     alarms = Multiset(check for line in lines for check in line["alarms"])
     if alarms:
         yield "\n".join(f"- {count} × `{check}`" for check, count in alarms.most_common())
+
+
+def numbers():
+    """Alarms of the checks of numbers and duplicates, and faults that they found."""
+    lines = Results("check_numbers").lines
+    if not lines:
+        return
+    yield "## Numbers and duplicates"
+    quiet = [line for line in lines if "arm" in line]
+    ratios = sorted({line["ratio"] for line in quiet})
+    rows = [
+        "| arm | n₀ | " + " | ".join(f"n/n₀ = {ratio:g}" for ratio in ratios) + " |",
+        "|---" * (2 + len(ratios)) + "|",
+    ]
+    cells = {(line["arm"], line["rows_old"], line["ratio"]): line for line in quiet}
+    for arm, n in dict.fromkeys((line["arm"], line["rows_old"]) for line in quiet):
+        shown = [
+            f"{found['alarms']}, {found['of_rows']} of {found['repetitions']}"
+            if (found := cells.get((arm, n, ratio)))
+            else "·"
+            for ratio in ratios
+        ]
+        rows.append(f"| {arm} | {n} | " + " | ".join(shown) + " |")
+    yield "\n".join(rows)
+    faults = [line for line in lines if "fault" in line]
+    sizes = list(dict.fromkeys((line["rows_old"], line["rows_new"]) for line in faults))
+    rows = [
+        "| fault | " + " | ".join(f"{n} → {m} rows" for n, m in sizes) + " |",
+        "|---" * (1 + len(sizes)) + "|",
+    ]
+    found = {(line["fault"], line["rows_old"], line["rows_new"]): line for line in faults}
+    for fault in dict.fromkeys(line["fault"] for line in faults):
+        shown = [
+            f"{_of(found[fault, *size], 'right')} ({_of(found[fault, *size], 'failed')})"
+            if (fault, *size) in found
+            else "·"
+            for size in sizes
+        ]
+        rows.append(f"| {fault} | " + " | ".join(shown) + " |")
+    yield "\n".join(rows)
 
 
 def _mean(lines, key):

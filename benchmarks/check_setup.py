@@ -23,6 +23,7 @@ import gml
 from gml.data.dataset import Variable, code_type
 from gml.learners.hillclimb import hill_climb
 from gml.model.fit import fit
+from gml.model.training import training_of
 
 RESULTS = HERE / "results"
 NETWORK_FOLDER = Path(os.environ.get("GML_BENCH_BIF", SHARED / "data" / "networks"))
@@ -62,7 +63,8 @@ def sampled(net, n, seed):
 
 def fitted(graph, data, **options):
     """Tables of a graph, by maximum likelihood unless told otherwise."""
-    return fit(graph, gml.MemoryCounter(data, threads=1), **options)
+    net = fit(graph, gml.MemoryCounter(data, threads=1), **options)
+    return replace(net, training=training_of(data))
 
 
 def checked(model, data, seed=0, *, baseline=None):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
+from gml.counts.row_groups import group_sums, row_bytes
 from gml.data.dataset import Dataset
 from gml.kernel.interface import CodedData
 
@@ -78,7 +79,7 @@ class CodedRows:
             return None
         n = self._dataset.n_rows
         step = max(1, n // _SAMPLE_ROWS)
-        sample = _row_bytes([column[::step] for column in columns])
+        sample = row_bytes([column[::step] for column in columns])
         group_rows = kernel.active().group_rows
         if group_rows(sample, len(sample) // _COMPRESS_SHARE) is None:
             return None
@@ -87,37 +88,15 @@ class CodedRows:
         weights = self._dataset.weights
         for start in range(0, n, _GROUP_BLOCK):
             stop = min(start + _GROUP_BLOCK, n)
-            groups = group_rows(_row_bytes([c[start:stop] for c in columns]), stop - start)
+            groups = group_rows(row_bytes([c[start:stop] for c in columns]), stop - start)
             assert groups is not None
             of_block = None if weights is None else weights[start:stop]
             chosen.append(groups.firsts + start)
-            counts.append(_group_sums(groups.of_row, len(groups.firsts), of_block))
+            counts.append(group_sums(groups.of_row, len(groups.firsts), of_block))
         firsts, total = np.concatenate(chosen), np.concatenate(counts)
-        groups = group_rows(_row_bytes([c[firsts] for c in columns]), n // _COMPRESS_SHARE)
+        groups = group_rows(row_bytes([c[firsts] for c in columns]), n // _COMPRESS_SHARE)
         if groups is None:
             return None
         merged = firsts[groups.firsts]
-        sums = _group_sums(groups.of_row, len(merged), total)
+        sums = group_sums(groups.of_row, len(merged), total)
         return self._coded([c[merged] for c in columns], sums)
-
-
-def _row_bytes(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8]:
-    """Rows as bytes, one row after the other."""
-    width = sum(column.dtype.itemsize for column in columns)
-    rows = np.empty((len(columns[0]) if columns else 0, width), dtype=np.uint8)
-    at = 0
-    for column in columns:
-        size = column.dtype.itemsize
-        rows[:, at : at + size] = np.ascontiguousarray(column).view(np.uint8).reshape(-1, size)
-        at += size
-    return rows
-
-
-def _group_sums(
-    group: NDArray[np.int32], n_groups: int, weights: NDArray[np.int64] | None
-) -> NDArray[np.int64]:
-    if weights is None:
-        return np.bincount(group, minlength=n_groups).astype(np.int64)
-    sums = np.zeros(n_groups, dtype=np.int64)
-    np.add.at(sums, group, weights)
-    return sums

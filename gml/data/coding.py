@@ -23,6 +23,7 @@ from gml.data.dataset import (
 from gml.data.discretize import Binning, Intervals, interval_levels
 from gml.data.levels import order_levels
 from gml.data.missing import apply_missing_policy, count_missing
+from gml.data.number_summary import NumberValues
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
 from gml.errors import DataError, listing, parameter, quote
@@ -53,6 +54,7 @@ def build_dataset(
     variables: list[Variable] = []
     coded: list[NDArray[Any]] = []
     cuts: dict[str, tuple[float, ...]] = {}
+    numbers: dict[str, NumberValues] = {}
     for j in chosen:
         name, column = names[j], columns[j]
         assert column.cells is not None
@@ -65,19 +67,20 @@ def build_dataset(
         coded.append(found.codes)
         if found.cuts is not None:
             cuts[name] = found.cuts
+        if found.numbers is not None and len(found.numbers.values) and unit == 1:
+            numbers[name] = found.numbers
     dataset = Dataset(tuple(variables), tuple(coded), weights, digest, unit)
     if weights is not None and not weights.all():
         dataset = dataset.rows(weights > 0)
     missing = count_missing(dataset, options.missing, options.na_tokens)
-    origin = Origin(dataset.n, missing, cuts, options.missing)
-    dataset = replace(dataset, origin=origin)
-    return apply_missing_policy(
+    treated = apply_missing_policy(
         dataset,
         options.missing,
         where,
         offer_available=options.offer_available,
         declared={*options.levels.levels, *options.levels.intervals},
     )
+    return replace(treated, origin=Origin(dataset.n, missing, cuts, options.missing, numbers))
 
 
 def _refuse_identifiers(
@@ -141,11 +144,12 @@ def _numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.f
 
 
 class _Coded(NamedTuple):
-    """Levels in order, the codes of the cells, and the cut points if numbers were cut."""
+    """Levels in order, the codes of the cells, the cut points if numbers were cut, the numbers."""
 
     levels: tuple[str, ...]
     codes: NDArray[Any]
     cuts: tuple[float, ...] | None = None
+    numbers: NumberValues | None = None
 
 
 def _code_column(
@@ -158,7 +162,7 @@ def _code_column(
     assert column.cells is not None
     intervals = options.declared_intervals(name)
     if intervals is not None:
-        return _place_in_intervals(name, column, intervals, options, where)
+        return _place_in_intervals(name, column, intervals, options, weights, where)
     binning = options.binning(name) or Binning(options.discretize, options.bins or 0)
     if column.kind == NUMBERS:
         return _cut_numbers(column.cells, binning, weights)
@@ -179,7 +183,12 @@ def _code_column(
 
 
 def _place_in_intervals(
-    name: str, column: CsvColumn, levels: tuple[str, ...], options: ReadOptions, where: str
+    name: str,
+    column: CsvColumn,
+    levels: tuple[str, ...],
+    options: ReadOptions,
+    weights: NDArray[np.int64] | None,
+    where: str,
 ) -> _Coded:
     """Code a column whose cells name intervals, or are numbers that lie in them.
 
@@ -191,12 +200,14 @@ def _place_in_intervals(
         gaps = np.isnan(column.cells)
         places = intervals.places_of(np.where(gaps, 0.0, column.cells))
         labels = intervals.names
+        numbers = NumberValues.of(column.cells, weights)
     else:
         gaps = missing_mask(column.cells)
         places = np.where(gaps, 0, column.cells)
         labels = tuple(
             intervals.name_of(label, options.decimal) or label for label in column.labels
         )
+        numbers = NumberValues.spelt(column.labels, column.cells, weights, options.decimal)
     occurring = np.bincount(places[~gaps], minlength=len(labels)) > 0
     others = {label for label, occurs in zip(labels, occurring, strict=True) if occurs} - {*levels}
     if others and (not options.expected_levels(name) or len(others) > options.max_levels):
@@ -214,7 +225,7 @@ def _place_in_intervals(
     lookup = np.array([code.get(label, 0) for label in labels], dtype=narrow)
     result: NDArray[Any] = lookup[places] if len(lookup) else np.zeros(len(gaps), dtype=narrow)
     result[gaps] = np.iinfo(narrow).max
-    return _Coded(levels, result)
+    return _Coded(levels, result, numbers=numbers)
 
 
 def _cut_numbers(
@@ -242,4 +253,4 @@ def _cut_numbers(
     narrow = code_type(len(levels))
     result = codes.astype(narrow)
     result[~present] = np.iinfo(narrow).max
-    return _Coded(levels, result, cuts)
+    return _Coded(levels, result, cuts, NumberValues(values[seen], counts[seen]))

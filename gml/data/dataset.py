@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.number_summary import NumberValues
 from gml.errors import DataError, UsageError, listing, unknown_name
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class Origin:
     """The table as it was read, before missing values were treated and numbers cut.
 
     `n` counts rows, and `missing` the missing cells of columns that have some, both weighted (in
-    units); `cuts` has the cut points of columns that were cut.
+    units); `cuts` has the cut points of columns that were cut. What is known of single values goes
+    when rows are chosen, the rest stays.
     """
 
     n: int
@@ -78,6 +80,8 @@ class Origin:
     cuts: Mapping[str, tuple[float, ...]]
     policy: str = "error"
     """What became of missing values: error, drop, level or available."""
+    numbers: Mapping[str, NumberValues] = field(default_factory=dict)
+    """The numbers of columns that were cut or put into intervals; of whole rows only."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,6 +178,7 @@ class Dataset:
             columns=tuple(column[keep] for column in self.columns),
             weights=None if self.weights is None else self.weights[keep],
             first_line=None,
+            origin=None if self.origin is None else replace(self.origin, numbers={}),
         )
 
     def blocks(self, n_rows: int = 1 << 16) -> Iterator[Dataset]:

@@ -18,6 +18,7 @@ from typing import Any
 from gml.data.dataset import MAX_LEVELS
 from gml.data.discretize import cuts_of_levels
 from gml.data.json_text import parse_json
+from gml.data.number_summary import NumberSummary, parse_summary
 from gml.data.text_file import read_text
 from gml.errors import DataError, parameter, place, quote, unknown_name
 
@@ -43,6 +44,8 @@ class Schema:
     """Missing cells of its columns, where known."""
     kinds: dict[str, str] = field(default_factory=dict)
     """The types of columns, one of `KINDS`, where declared."""
+    numbers: dict[str, NumberSummary] = field(default_factory=dict)
+    """What was found about columns of numbers."""
 
 
 def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema:
@@ -94,6 +97,7 @@ def parse_schema(content: Any, where: str) -> Schema:
     cuts: dict[str, tuple[float, ...]] = {}
     missing: dict[str, int | float] = {}
     kinds: dict[str, str] = {}
+    numbers: dict[str, NumberSummary] = {}
     rows = None if "rows" not in content else _count(content["rows"], f'{where}: "rows"')
     for name, declared in columns.items():
         if not isinstance(declared, dict):
@@ -106,6 +110,8 @@ def parse_schema(content: Any, where: str) -> Schema:
             raise DataError(f"{where}: column {quote(name)} has both levels and cuts")
         if "type" in declared:
             kinds[name] = _kind(declared, f"{where}: column {quote(name)}")
+        if declared.get("numbers") is not None:
+            numbers[name] = parse_summary(declared["numbers"], f"{where}: column {quote(name)}")
         if "missing" in declared:
             what = f'{where}: column {quote(name)}: "missing"'
             missing[name] = _count(declared["missing"], what)
@@ -117,7 +123,16 @@ def parse_schema(content: Any, where: str) -> Schema:
     intervals = {name: found for name, found in levels.items() if cuts_of_levels(found) is not None}
     labels = {name: found for name, found in levels.items() if name not in intervals}
     tokens = None if na is None else tuple(na)
-    return Schema(labels, intervals, cuts=cuts, na=tokens, rows=rows, missing=missing, kinds=kinds)
+    return Schema(
+        labels,
+        intervals,
+        cuts=cuts,
+        na=tokens,
+        rows=rows,
+        missing=missing,
+        kinds=kinds,
+        numbers=numbers,
+    )
 
 
 def _count(value: Any, what: str) -> int | float:

@@ -3,9 +3,10 @@
 A node with levels has "cpt", one row per configuration of "parents" with the last one fastest,
 and "counts" and "intervals" of the same shape where they are known. A node of numbers has
 "gaussian": {"intercept", "coefficients", "sd"} and, where known, "n" and "intervals": bounds of the
-intercept, of each coefficient and of the standard deviation. Parents are in the order of the nodes,
-so a table whose parents have another order is transposed. Floats are the shortest that read back as
-the same number; what is not finite is null.
+intercept, of each coefficient and of the standard deviation. "numbers" of a node and "training" of
+the graph say what is kept of the rows behind the model (`json_training`). Parents are in the order
+of the nodes, so a table whose parents have another order is transposed. Floats are the shortest
+that read back as the same number; what is not finite is null.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import GraphError, quote, unknown_name
+from gml.errors import DataError, GraphError, quote, unknown_name
 from gml.formats.assembly import TableRoom
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import graph_of, node_link_text, parse_graph_json
+from gml.formats.json_training import training_of
 from gml.formats.text_room import require_graph_text, require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
@@ -36,6 +38,9 @@ def dump_json_model(net: BayesNet, *, inputs: Hashes = NO_INPUTS) -> str:
     about: dict[str, Any] = {"schema": SCHEMA, "kind": "dag"}
     if net.learning:
         about["learning"] = net.learning.written()
+    numbers = {} if net.training is None else net.training.numbers
+    if net.training is not None and (training := net.training.written()):
+        about["training"] = training
     position = {name: i for i, name in enumerate(net.names)}
     nodes = [
         _gaussian_node(cpd, position)
@@ -43,6 +48,9 @@ def dump_json_model(net: BayesNet, *, inputs: Hashes = NO_INPUTS) -> str:
         else _table_node(cpd, position)
         for cpd in net.cpds
     ]
+    for node in nodes:
+        if node["id"] in numbers:
+            node["numbers"] = numbers[node["id"]].written()
     edges = [
         {"source": net.names[edge.source], "target": net.names[edge.target], "type": edge.type}
         for edge in net.graph.edges()
@@ -128,8 +136,9 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
     try:
         room = TableRoom(where)
         cpds = tuple(_cpd(name, nodes[name], variables, room) for name in graph.names)
-        net = BayesNet(cpds, graph.learning)
-    except GraphError as error:
+        training = training_of(content.get("graph", {}).get("training"), nodes, graph.names)
+        net = BayesNet(cpds, graph.learning, training)
+    except (GraphError, DataError) as error:
         raise GraphError(f"{where}: {error}") from None
     if not np.array_equal(net.graph.marks, graph.marks):
         raise GraphError(f'{where}: the "edges" do not agree with the "parents" of the nodes')

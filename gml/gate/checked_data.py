@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ from gml.data.discretize import cuts_of_levels, interval_levels
 from gml.data.frames import is_frame
 from gml.data.levels import NA_LEVEL
 from gml.data.missing import apply_missing_policy, count_missing
+from gml.data.number_summary import NumberValues
 from gml.data.options import ReadOptions
 from gml.data.parquet import is_parquet
 from gml.data.reading import read_dataset
@@ -26,10 +28,11 @@ from gml.data.records import open_records
 from gml.data.schema import Schema, with_levels
 from gml.errors import CannotAnswer, DataError, UsageError, counted, listing, place, unknown_name
 from gml.gate.families import rows_behind
-from gml.gate.in_intervals import in_intervals
+from gml.gate.in_intervals import in_intervals, numbers_before
 from gml.gate.run import Context
 from gml.gate.schema_checks import MissingCells
 from gml.model.bayesnet import BayesNet
+from gml.model.training import numbers_in
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -109,12 +112,13 @@ class CheckedReading:
         def lines(numbers: Collection[int]) -> Mapping[int, int]:
             return {} if path is None else _lines(numbers, dataset, path, options)
 
-        return self._of_rows(dataset, lines, options.na_tokens)
+        return self._of_rows(dataset, lines, options.na_tokens, numbers_in(dataset))
 
     def of_dataset(self, dataset: Dataset) -> CheckedData:
         """Take rows that were read already; numbers are put into the intervals of the model."""
         chosen = dataset.select(self.used(dataset.names))
-        return self._of_rows(in_intervals(chosen, self.levels), lambda numbers: {}, ())
+        placed = in_intervals(chosen, self.levels)
+        return self._of_rows(placed, lambda numbers: {}, (), numbers_before(chosen, self.levels))
 
     def of_counter(self, counter: Counter) -> CheckedData:
         """Take the rows behind an engine, or its tables if it has no rows."""
@@ -138,11 +142,12 @@ class CheckedReading:
         dataset: Dataset,
         lines: Callable[[Collection[int]], Mapping[int, int]],
         tokens: Collection[str],
+        numbers: Mapping[str, NumberValues],
     ) -> CheckedData:
         """Treat missing values; `lines` finds lines (from 1) by numbers of rows (from 0)."""
         _require_rows(dataset.n, self.data)
         policy = self.asked.missing if "missing" in self.given else _policy_of_fit(self.net)
-        kept, numbers = _treat_missing(dataset, policy, self.data, self.net)
+        kept, positions = _treat_missing(dataset, policy, self.data, self.net)
         _require_rows(kept.n, self.data)
         reporter().note(f"{kept.n} rows, {len(kept.names)} columns of the model")
         notes = []
@@ -152,13 +157,13 @@ class CheckedReading:
         aligned = with_levels_first(kept, self.levels)
 
         def places(rows: Collection[int]) -> dict[int, Place]:
-            number_of = {row: int(numbers[row - 1]) for row in rows}
+            number_of = {row: int(positions[row - 1]) for row in rows}
             line_of = lines(list(number_of.values()))
             return {row: (number + 1, line_of.get(number)) for row, number in number_of.items()}
 
         return CheckedData(
             MemoryCounter(aligned, threads=self.threads),
-            self._context(*_missing_cells(dataset, policy, tokens), notes),
+            self._context(*_missing_cells(dataset, policy, tokens), notes, numbers),
             places,
             _is_of_fit(dataset.digest, self.net),
         )
@@ -181,8 +186,15 @@ class CheckedReading:
             )
         return present
 
-    def _context(self, rows: int, missing: Mapping[str, int], notes: Sequence[str] = ()) -> Context:
+    def _context(
+        self,
+        rows: int,
+        missing: Mapping[str, int],
+        notes: Sequence[str] = (),
+        numbers: Mapping[str, NumberValues] = MappingProxyType({}),
+    ) -> Context:
         schema = self.asked.levels
+        known = {} if self.net.training is None else self.net.training.numbers
         ignored = [f"not in the model, ignored: {listing(self.ignored)}"] if self.ignored else []
         return Context(
             data=self.data,
@@ -192,6 +204,8 @@ class CheckedReading:
             left_out=_left_out(self.asked, self.net),
             missing_before=_missing_before(schema, self.net),
             missing_now=_cells_of(self.net, rows, missing),
+            numbers_before={**schema.numbers, **known},
+            numbers_now=numbers,
             notes=(*ignored, *notes),
         )
 

@@ -339,8 +339,11 @@ def _finite_range(values: NDArray[np.float64]) -> tuple[float, float]:
 
 def least_likely(found: RowProbabilities, rows: Dataset, how_many: int) -> tuple[UnlikelyRow, ...]:
     """Return the least likely rows, the least likely first."""
-    log_p = np.where(np.isnan(found.log_p), np.inf, found.log_p)
-    how_many = min(how_many, int(np.count_nonzero(~np.isnan(found.log_p))))
+    hidden = np.isnan(found.log_p)
+    if rows.weights is not None:
+        hidden |= rows.weights == 0
+    log_p = np.where(hidden, np.inf, found.log_p)
+    how_many = min(how_many, int(np.count_nonzero(~hidden)))
     if how_many == 0:
         return ()
     bound = np.partition(log_p, how_many - 1)[how_many - 1]

@@ -9,6 +9,21 @@ import numpy as np
 
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
 from gml.data.discretize import Intervals, cuts_of_levels
+from gml.data.number_summary import NumberValues
+from gml.model.training import numbers_in
+
+
+def numbers_before(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> dict[str, NumberValues]:
+    """The numbers of columns, and those that labels spell where `levels` has intervals."""
+    found = numbers_in(data)
+    for variable, column in zip(data.variables, data.columns, strict=True):
+        name = variable.name
+        cut = cuts_of_levels(levels.get(name, ())) is not None
+        if cut and name not in found and variable.levels is not None and data.unit == 1:
+            spelt = NumberValues.spelt(variable.levels, column, data.weights)
+            if spelt.n:
+                found[name] = spelt
+    return found
 
 
 def in_intervals(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Dataset:

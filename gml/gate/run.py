@@ -9,7 +9,7 @@ for. The method of Benjamini & Hochberg only ranks the report.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -20,12 +20,23 @@ from gml.counts.counter import Counter, TableSet
 from gml.counts.memory import MemoryCounter
 from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
+from gml.data.number_summary import NumberSummary, NumberValues
 from gml.errors import UsageError, counted, parameter
 from gml.gate.baseline import Baseline
 from gml.gate.families import FamilyCounts, family_counts, rows_behind, table_of
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
+from gml.gate.range_checks import drift_checks, notes_on_codes, range_checks
+from gml.gate.rarefaction import OtherReasons
+from gml.gate.repeat_checks import (
+    RowRepeats,
+    notes_on_repeats,
+    other_reasons,
+    repeat_check,
+    row_repeats,
+    unique_checks,
+)
 from gml.gate.result import (
     BASELINED,
     FAIL,
@@ -43,6 +54,7 @@ from gml.gate.structure_checks import structure_checks
 from gml.gate.table_checks import table_checks
 from gml.independence.multiplicity import adjust
 from gml.model.bayesnet import BayesNet
+from gml.model.training import Repeats
 from gml.progress import reporter
 from gml.resources import available_threads
 
@@ -91,6 +103,9 @@ class Context:
     missing_before: Mapping[str, MissingCells] = field(default_factory=dict)
     missing_now: Mapping[str, MissingCells] = field(default_factory=dict)
     """Missing cells by column, where they are known."""
+    numbers_before: Mapping[str, NumberSummary] = field(default_factory=dict)
+    numbers_now: Mapping[str, NumberValues] = field(default_factory=dict)
+    """The numbers of columns that were cut, where they are known."""
     notes: tuple[str, ...] = ()
 
 
@@ -119,7 +134,17 @@ def check_model(
     settings, context = settings or CheckSettings(), context or Context()
     baseline = baseline or Baseline()
     counter = _counter(net, data, settings)
-    rows = counter.rows()
+    n_rows, rows = counter.n, counter.rows()
+    repeats = row_repeats(net.training, net.names, rows)
+    if repeats is not None and repeats.times > 1 and rows is not None:
+        rows = repeats.once(rows)
+        counter = MemoryCounter(rows, threads=settings.threads)
+        context = _once(context, repeats)
+    numbers = {
+        name: (context.numbers_before[name], context.numbers_now[name])
+        for name in net.names
+        if name in context.numbers_before and name in context.numbers_now
+    }
     # The schema needs single columns only, and a count file may have no more.
     families = family_counts(net, counter) if set(settings.families) - {"schema"} else []
     selection = weak_parents(families, len(net.names), settings.alpha)
@@ -140,8 +165,15 @@ def check_model(
             missing_before=context.missing_before,
             missing_now=context.missing_now,
         )
+        for name, (before, now) in numbers.items():
+            questions += range_checks(name, before, now)
+        questions += unique_checks(numbers)
+        if repeats is not None:
+            questions.append(repeat_check(repeats, _reasons(net, counter, families, settings)))
     if "tables" in settings.families:
         questions += table_checks(families, selection)
+        for name, (before, now) in numbers.items():
+            questions += drift_checks(name, before, now)
     if "structure" in settings.families:
         questions += structure_checks(
             net.graph,
@@ -157,7 +189,8 @@ def check_model(
     checks = decide(questions, settings, accepted=baseline.accepted)
     if rows is not None:
         checks = [_with_row(check, rows) for check in checks]
-    notes += _notes(checks, settings, counter.n, rows_behind(net))
+    notes += _notes(checks, settings, n_rows, rows_behind(net))
+    notes += [*notes_on_codes(checks), *notes_on_repeats(repeats, checks)]
     rare = [c.message for c in checks if c.kind == "levels" and c.status == PASS and c.effect]
     notes += [f"{message}; too few to be a change" for message in rare]
     return CheckReport(
@@ -165,11 +198,33 @@ def check_model(
         alpha=settings.alpha,
         data=context.data,
         model=context.model,
-        rows=counter.n,
+        rows=n_rows,
         model_rows=rows_behind(net),
         unlikely=unlikely,
         notes=tuple(notes),
         baseline=baseline,
+    )
+
+
+def _reasons(
+    net: BayesNet, counter: Counter, families: Sequence[FamilyCounts], settings: CheckSettings
+) -> Callable[[Repeats, int], OtherReasons]:
+    def found(old: Repeats, size: int) -> OtherReasons:
+        counts = families or family_counts(net, counter)
+        return other_reasons(net, counts, old, size, settings.seed)
+
+    return found
+
+
+def _once(context: Context, repeats: RowRepeats) -> Context:
+    """What is known about rows that were delivered several times, as if they had come once."""
+    return replace(
+        context,
+        missing_now={
+            name: MissingCells(cells.missing // repeats.times, cells.rows // repeats.times)
+            for name, cells in context.missing_now.items()
+        },
+        numbers_now=repeats.numbers_once(context.numbers_now),
     )
 
 

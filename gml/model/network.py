@@ -22,6 +22,7 @@ from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 from gml.graph.provenance import Provenance
 from gml.model.factor import Factor
+from gml.model.training import Training
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,6 +183,8 @@ class LinearGaussian:
 class Network:
     """Nodes in order, each with its distribution given its parents; a BayesNet can be queried too.
 
+    `learning` says how it was made, `training` what is kept of the rows that it was fitted on.
+
     Examples
     --------
     >>> rain = Variable("rain", ("no", "yes"))
@@ -200,6 +203,7 @@ class Network:
 
     cpds: tuple[CPT | LinearGaussian, ...]
     learning: Provenance = field(default_factory=Provenance)
+    training: Training | None = None
     graph: Graph = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

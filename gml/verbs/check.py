@@ -101,7 +101,7 @@ def check(
     >>> import gml
     >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
     >>> gml.check("sample_data/asia.csv", net)
-    CheckReport(pass: 4 insufficient, 72 pass)
+    CheckReport(pass: 4 insufficient, 73 pass)
     """
     require_whole(0, unlikely_rows=unlikely_rows)
     settings = CheckSettings(

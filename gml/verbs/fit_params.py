@@ -11,6 +11,7 @@ from gml.errors import UsageError, listing, parameter
 from gml.graph.provenance import Provenance
 from gml.model.bayesnet import BayesNet
 from gml.model.fit import fit, require_all_seen, unseen_configurations
+from gml.model.training import training_of
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 from gml.verbs.shared.data_input import Data, is_data, is_path, open_data
@@ -115,7 +116,7 @@ def fit_params(
         cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
         rows = counter.in_rows(treated.rows)
         learning = learning.also(missing={"policy": treated.policy, "rows": rows, "columns": cells})
-    return replace(net, learning=learning)
+    return replace(net, learning=learning, training=training_of(counter.rows()))
 
 
 def _require_fitting(

@@ -401,7 +401,7 @@ def test_numbers_are_cut_as_when_the_model_was_fitted(gml, tmp_path):
     assert gml("fit-params", "train.csv", "tree.json", "-o", "m.json").returncode == 0
     assert gml("check", "new.csv", "m.json").returncode == 0
     found = report(gml("check", "late.csv", "m.json", "-f", "json"), 1)
-    assert failing(found) == ["tables:x|"] or failing(found) == ["tables:x|", "fit:likelihood"]
+    assert failing(found) == ["schema:range:x", "tables:x|", "tables:x|numbers"]
 
 
 def write_ages(path, n, strange=()):
@@ -494,13 +494,23 @@ def test_accepting_anew_leaves_the_baseline_of_the_settings_aside(gml, folder):
     assert gml("check", "bad.csv", "model.json", *both).returncode == 0
 
 
+def of_tables(found):
+    """The checks that a count file allows too, without what their number changes."""
+    by_number = ("p_adjusted", "log10_p_adjusted", "q_value")
+    return [
+        {key: value for key, value in check.items() if key not in by_number}
+        for check in found["checks"]
+        if check["id"] != "schema:repeats"
+    ]
+
+
 def test_count_files(gml, folder, sample_data):
     graph = sample_data / "asia.dot"
     assert gml("count", "bad.csv", "--implied", graph, "-o", "all.parquet").returncode == 0
     assert gml("count", "bad.csv", "--graph", graph, "-o", "families.parquet").returncode == 0
     rows = report(gml("check", "bad.csv", "model.json", *TABLES_ONLY), 1)
     counted = report(gml("check", "all.parquet", "model.json", *TABLES_ONLY), 1)
-    assert rows["checks"] == counted["checks"]
+    assert of_tables(rows) == of_tables(counted)
     assert rows["notes"] == counted["notes"]
     everything = report(gml("check", "all.parquet", "model.json", *JSON), 1)
     assert any("no rows" in note for note in everything["notes"])
@@ -518,7 +528,7 @@ def test_tables_that_a_check_needs(gml, folder, sample_data):
     assert gml("count", "new.csv", "--pairs", "-o", "pairs.parquet").returncode == 0
     alone = report(gml("check", "pairs.parquet", "model.json", "--families", "schema", *JSON), 0)
     rows = report(gml("check", "new.csv", "model.json", "--families", "schema", *JSON), 0)
-    assert alone["checks"] == rows["checks"]
+    assert of_tables(alone) == of_tables(rows)
     for families, way_out in (
         ("schema,tables", "--graph model.json, or --families schema\n"),
         ("tables", "--graph model.json\n"),
@@ -632,7 +642,7 @@ def test_counted_levels_that_are_declared_in_another_order_than_the_models(gml, 
         wanted = ("--levels", "s.json", *level, "--implied", "g.dot")
         assert gml("count", "new.csv", *wanted, "-o", "n.parquet").returncode == 0
         found = [
-            report(gml("check", data, "m.json", "--levels", "s.json", *TABLES_ONLY), 1)["checks"]
+            of_tables(report(gml("check", data, "m.json", "--levels", "s.json", *TABLES_ONLY), 1))
             for data in ("new.csv", "n.parquet")
         ]
         assert found[0] == found[1]

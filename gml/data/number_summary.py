@@ -1,0 +1,204 @@
+"""What is kept of a column of numbers: how many, their extremes, and the counts between quantiles.
+
+The quantile q is the smallest value v with #{values ≤ v} > q·n, as quantile cuts are. `counts` says
+how many values lie below the first quantile, from each to the next, and from the last one on; the
+cells between equal quantiles are empty.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import DataError
+from gml.kernel.number import parse_number
+
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+@dataclass(frozen=True)
+class NumberSummary:
+    """The number of values, the extremes, the quantiles by their level, and the counts between.
+
+    `counts` and `distinct`, the number of different values, are None where they are not known.
+
+    Examples
+    --------
+    >>> found = NumberValues.of(np.arange(1.0, 101.0)).summary()
+    >>> found.n, found.smallest, found.largest, found.quantiles[0.25], found.counts
+    (100, 1.0, 100.0, 26.0, (1, 4, 20, 25, 25, 20, 4, 1))
+    """
+
+    n: int
+    smallest: float
+    largest: float
+    quantiles: Mapping[float, float]
+    counts: tuple[int, ...] | None = None
+    distinct: int | None = None
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether there are several values, and none occurred twice."""
+        return self.distinct == self.n > 1
+
+    def written(self) -> dict[str, Any]:
+        """The summary as JSON has it."""
+        found: dict[str, Any] = {
+            "n": self.n,
+            "min": self.smallest,
+            "max": self.largest,
+            "quantiles": {repr(level): value for level, value in self.quantiles.items()},
+        }
+        if self.counts is not None:
+            found["counts"] = list(self.counts)
+        if self.distinct is not None:
+            found["distinct"] = self.distinct
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class NumberValues:
+    """The distinct values of a column, in order, and how often each occurs."""
+
+    values: NDArray[np.float64]
+    counts: NDArray[np.signedinteger[Any]]
+
+    def __post_init__(self) -> None:
+        # A column may have as many values as rows, and most of them then occur once.
+        most = int(self.counts.max(initial=0))
+        narrow = next(t for t in (np.int8, np.int32, np.int64) if most <= np.iinfo(t).max)
+        object.__setattr__(self, "counts", self.counts.astype(narrow))
+
+    @classmethod
+    def of(
+        cls, numbers: NDArray[np.float64], weights: NDArray[np.int64] | None = None
+    ) -> NumberValues:
+        """Count the values of a column; what is missing does not count."""
+        present = ~np.isnan(numbers)
+        if weights is None:
+            values, counts = np.unique(numbers[present], return_counts=True)
+            return cls(values, counts.astype(np.int64))
+        values, inverse = np.unique(numbers[present], return_inverse=True)
+        sums = np.zeros(len(values), dtype=np.int64)
+        np.add.at(sums, inverse, weights[present])
+        return cls(values[sums > 0], sums[sums > 0])
+
+    @classmethod
+    def spelt(
+        cls,
+        labels: Sequence[str],
+        codes: NDArray[Any],
+        weights: NDArray[np.int64] | None = None,
+        decimal: str = ".",
+    ) -> NumberValues:
+        """Count the numbers that labels spell; any other text is none.
+
+        Examples
+        --------
+        >>> NumberValues.spelt(("7", "x", "1.5"), np.array([0, 2, 0, 1], dtype=np.uint8)).values
+        array([1.5, 7. ])
+        """
+        parsed = [parse_number(label.encode(), decimal) for label in labels]
+        values = np.array([math.nan if v is None else v for v in parsed], dtype=np.float64)
+        rows = np.bincount(codes, minlength=len(values)).astype(np.int64)
+        if weights is not None:
+            rows = np.zeros(len(rows), dtype=np.int64)
+            np.add.at(rows, codes, weights)
+        return cls.of(values, rows[: len(values)])
+
+    @property
+    def n(self) -> int:
+        """The number of values, with repetitions."""
+        return int(self.counts.sum())
+
+    def counts_between(self, cuts: Sequence[float]) -> tuple[int, ...]:
+        """How many values lie below the first cut, from each to the next, and from the last on."""
+        below = np.concatenate([[0], np.cumsum(self.counts)])
+        ends = below[np.searchsorted(self.values, np.asarray(cuts, dtype=np.float64), side="left")]
+        return tuple(np.diff(np.concatenate([[0], ends, below[-1:]])).astype(int).tolist())
+
+    def summary(self) -> NumberSummary:
+        """What is kept of them; there must be a value."""
+        upto, n = np.cumsum(self.counts), self.n
+        places = [np.searchsorted(upto, math.floor(q * n), side="right") for q in QUANTILES]
+        quantiles = {
+            q: float(self.values[min(int(k), len(self.values) - 1)])
+            for q, k in zip(QUANTILES, places, strict=True)
+        }
+        return NumberSummary(
+            n,
+            float(self.values[0]),
+            float(self.values[-1]),
+            quantiles,
+            self.counts_between(list(quantiles.values())),
+            len(self.values),
+        )
+
+
+def parse_summary(content: Any, what: str) -> NumberSummary:
+    """Check a summary that a file has.
+
+    Examples
+    --------
+    >>> parse_summary({"n": 2, "min": 1, "max": 3, "quantiles": {"0.5": 3}}, "age").quantiles
+    {0.5: 3.0}
+    >>> parse_summary({"n": 2, "min": 4, "max": 3, "quantiles": {}}, "age")
+    Traceback (most recent call last):
+    gml.errors.DataError: age: the "numbers" do not increase from "min" to "max"
+    """
+    if not isinstance(content, dict) or not isinstance(content.get("quantiles"), dict):
+        raise DataError(f'{what}: "numbers" must be an object with "n", "min", "max", "quantiles"')
+    n, distinct = (_whole(content, key, what) for key in ("n", "distinct"))
+    if not n:
+        raise DataError(f'{what}: "n" of the "numbers" must be at least 1')
+    smallest, largest = (_number(content.get(key), what) for key in ("min", "max"))
+    try:
+        levels = sorted((float(level), value) for level, value in content["quantiles"].items())
+    except (ValueError, TypeError):
+        raise DataError(f'{what}: the "quantiles" must be numbers by their level') from None
+    if not all(0 < level < 1 for level, _ in levels):
+        raise DataError(f'{what}: the levels of "quantiles" must be between 0 and 1')
+    quantiles = {level: _number(value, what) for level, value in levels}
+    rising = [smallest, *quantiles.values(), largest]
+    if any(low > high for low, high in itertools.pairwise(rising)):
+        raise DataError(f'{what}: the "numbers" do not increase from "min" to "max"')
+    counts = content.get("counts")
+    if counts is not None and not _are_counts(counts, len(quantiles) + 1, n):
+        raise DataError(f'{what}: the "counts" of the "numbers" do not add up to "n"')
+    if distinct is not None and not 1 <= distinct <= n:
+        raise DataError(f'{what}: "distinct" of the "numbers" must be from 1 to "n"')
+    found = None if counts is None else tuple(counts)
+    return NumberSummary(n, smallest, largest, quantiles, found, distinct)
+
+
+def _number(value: Any, what: str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            if math.isfinite(value):
+                return float(value)
+        except OverflowError:
+            pass
+    raise DataError(f'{what}: the "numbers" lack a number')
+
+
+def _whole(content: Mapping[str, Any], key: str, what: str) -> int | None:
+    value = content.get(key)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise DataError(f'{what}: "{key}" of the "numbers" must be a whole number')
+    found: int | None = value
+    return found
+
+
+def _are_counts(counts: Any, cells: int, n: int) -> bool:
+    return (
+        isinstance(counts, list)
+        and len(counts) == cells
+        and all(isinstance(c, int) and not isinstance(c, bool) and c >= 0 for c in counts)
+        and sum(counts) == n
+    )

@@ -1,0 +1,46 @@
+"""What a model file keeps of the rows behind it: "numbers" of nodes, "training" of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gml.data.number_summary import parse_summary
+from gml.errors import DataError, quote, unknown_name
+from gml.model.training import Repeats, Training
+
+_KEYS = ("repeats",)
+
+
+def training_of(
+    content: Any, nodes: Mapping[str, Mapping[str, Any]], names: Iterable[str]
+) -> Training | None:
+    """Read what a file says of its training rows; None if it says nothing."""
+    numbers = {
+        name: parse_summary(nodes[name]["numbers"], f"node {quote(name)}")
+        for name in names
+        if "numbers" in nodes[name]
+    }
+    if content is None:
+        return Training(numbers) if numbers else None
+    if not isinstance(content, dict):
+        raise DataError('"training" is not an object')
+    for key in content:
+        if key not in _KEYS:
+            raise DataError(f'"training": {unknown_name("key", key, _KEYS)}')
+    rows = None if "repeats" not in content else _repeats(content["repeats"])
+    return Training(numbers, rows)
+
+
+def _repeats(content: Any) -> Repeats:
+    problem = '"repeats" of "training" must say how many rows occur how often: {"1": 900, "2": 50}'
+    if not isinstance(content, dict) or not content:
+        raise DataError(problem)
+    found: dict[int, int] = {}
+    for times, rows in content.items():
+        whole = isinstance(rows, int) and not isinstance(rows, bool) and rows > 0
+        plain = times.isascii() and times.isdecimal() and len(times) < 19 and times[0] != "0"
+        if not (whole and plain):
+            raise DataError(problem)
+        found[int(times)] = rows
+    return Repeats(dict(sorted(found.items())))

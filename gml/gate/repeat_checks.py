@@ -1,0 +1,207 @@
+"""Duplicates: rows that repeat others more than the model's rows did, and values that never did.
+
+Rows are compared over all columns of the model, numbers as their intervals, on both sides, so that
+there is nothing to ask where a column is left out. `rarefaction` has the test. Rows may also be
+less diverse because a column changed: rows drawn from the model with the tables of the new rows
+tell by how much, compared with rows drawn from it as it is, and that much is no sign of duplicates.
+Rows of the model that repeat more than rows drawn from it may be copies, which new rows from the
+same source have, too: so many per row are expected whatever the sizes of the samples.
+New rows that were delivered g times are looked at as if they had come once: their counts divided by
+g, which is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gml.counts.row_groups import EqualRows, equal_rows
+from gml.data.dataset import Dataset
+from gml.data.number_summary import NumberSummary, NumberValues
+from gml.gate.families import FamilyCounts, label, table_of
+from gml.gate.monte_carlo import MonteCarlo
+from gml.gate.question import Question
+from gml.gate.rarefaction import Excess, OtherReasons, deliveries, excess_repeats, rarefied
+from gml.gate.result import FAIL, PASS, WARN, Check
+from gml.model.bayesnet import BayesNet
+from gml.model.fit import probabilities
+from gml.model.training import Repeats, Training
+
+RAREFACTION = "rarefaction"
+
+_ID = "schema:repeats"
+_KINDS = ("repeats", "unique")
+_UNIT = "share of rows"
+# Rows count as delivered several times if that would be an accident with this probability at most.
+_NO_ACCIDENT = math.log(1e-6)
+# What an upper bound may miss, as a share of the level.
+_SHARE_OF_LEVEL = 0.05
+_DRAWN_ROWS = 200_000
+
+
+@dataclass(frozen=True)
+class RowRepeats:
+    """How often rows repeat in the new data and did in the model's."""
+
+    old: Repeats
+    new: Repeats
+    groups: EqualRows
+    times: int
+    """How often the new rows were delivered."""
+
+    def once(self, rows: Dataset) -> Dataset:
+        """Return the rows as if they had been delivered once; the others have weight 0."""
+        weights = np.zeros(rows.n_rows, dtype=np.int64)
+        weights[self.groups.firsts] = self.groups.counts // self.times
+        return replace(rows, weights=weights)
+
+    def numbers_once(self, numbers: Mapping[str, NumberValues]) -> dict[str, NumberValues]:
+        """Return the numbers likewise, where each occurs a multiple of that many times."""
+        return {
+            name: NumberValues(found.values, found.counts // self.times)
+            if not (found.counts % self.times).any()
+            else found
+            for name, found in numbers.items()
+        }
+
+
+def row_repeats(
+    training: Training | None, names: Collection[str], rows: Dataset | None
+) -> RowRepeats | None:
+    """Count how often rows repeat; None if there is nothing to compare them with."""
+    if training is None or training.rows is None or rows is None or set(rows.names) != set(names):
+        return None
+    groups = equal_rows(rows)
+    found = Repeats.of(groups.counts)
+    if not found.n or not training.rows.n:
+        return None
+    times, log_accident = deliveries(training.rows, found)
+    return RowRepeats(training.rows, found, groups, times if log_accident <= _NO_ACCIDENT else 1)
+
+
+def repeat_check(
+    repeats: RowRepeats, reasons: Callable[[Repeats, int], OtherReasons] | None = None
+) -> Question:
+    """Ask whether the new rows repeat more than those of the model.
+
+    `reasons` tells, given the repeats of the model, why so many new rows may repeat otherwise.
+    """
+    times, log_accident = deliveries(repeats.old, repeats.new)
+    new, distinct = repeats.new, repeats.new.distinct
+    if repeats.times > 1:
+        message = f"every row occurs a multiple of {times} times: delivered {times} times?"
+    else:
+        size = min(repeats.old.n, new.n)
+        before, now = rarefied(repeats.old, size), rarefied(new, size)
+        message = f"{new.n - distinct} of {new.n} rows repeat others; "
+        message += f"among {size} rows {before:.4g} → {now:.4g} are different"
+    return _question(_ID, "repeats", (), message, repeats.old, new, log_accident, reasons)
+
+
+def unique_checks(
+    numbers: Mapping[str, tuple[NumberSummary, NumberValues]],
+) -> list[Question]:
+    """Ask of columns whose numbers were all different whether they still are."""
+    questions = []
+    for name, (before, now) in numbers.items():
+        if before.is_unique:
+            new = Repeats.of(now.counts)
+            message = f"{name}: {new.n - new.distinct} of {new.n} values repeat others; "
+            message += "in the model's rows no value did"
+            old = Repeats({1: before.n})
+            id_ = f"schema:unique:{label(name)}"
+            questions.append(_question(id_, "unique", (name,), message, old, new, 0.0))
+    return questions
+
+
+def _question(
+    id_: str,
+    kind: str,
+    variables: tuple[str, ...],
+    message: str,
+    old: Repeats,
+    new: Repeats,
+    log_other: float,
+    reasons: Callable[[Repeats, int], OtherReasons] | None = None,
+) -> Question:
+    """A question with two p-values, of which twice the smaller one counts, or only one."""
+
+    def log_p(excess: Excess) -> float:
+        if kind == "unique":
+            return excess.log_p
+        return min(0.0, math.log(2) + min(excess.log_p, log_other))
+
+    excess = excess_repeats(old, new)
+    check = Check(
+        id=id_,
+        family="schema",
+        kind=kind,
+        variables=variables,
+        message=message,
+        test=RAREFACTION,
+        statistic=excess.expected - excess.found,
+        log_p=log_p(excess),
+        effect=excess.share,
+        effect_unit=_UNIT,
+        old={"rows": old.n, "different": old.distinct},
+        new={"rows": new.n, "different": new.distinct},
+        rows_old=old.n,
+        rows_new=new.n,
+        status=PASS,
+    )
+
+    def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
+        share = _SHARE_OF_LEVEL * monte_carlo.level
+        other = None if reasons is None else reasons(old, excess.rows)
+        return log_p(excess_repeats(old, new, share, other)), RAREFACTION
+
+    return Question(check, settle)
+
+
+def other_reasons(
+    net: BayesNet, families: Sequence[FamilyCounts], old: Repeats, size: int, seed: int
+) -> OtherReasons:
+    """Compare rows drawn from the model with its own rows, and with rows drawn by the new tables.
+
+    All draws use the same random numbers, so that they differ by the tables alone.
+    """
+    tables = {
+        family.variable.name: probabilities(family.new[:, : family.n_known], 0.0)
+        for family in families
+    }
+    changed = tuple(
+        replace(cpt, table=tables[cpt.variable.name], counts=None, intervals=None)
+        for cpt in map(table_of, net.cpds)
+    )
+
+    def different(drawn: BayesNet, rows: int) -> int:
+        return len(equal_rows(drawn.sample(rows, seed=seed)).firsts)
+
+    some = min(size, _DRAWN_ROWS)
+    left = different(BayesNet(changed), some) / different(net, some)
+    most = min(old.n, _DRAWN_ROWS)
+    # A part of the rows has both of two copies with the square of its share.
+    copied = (different(net, most) - rarefied(old, most)) * (old.n / most) ** 2
+    return OtherReasons(min(1.0, left), min(max(0.0, copied), float(old.n - old.distinct)))
+
+
+def notes_on_repeats(repeats: RowRepeats | None, checks: Sequence[Check]) -> list[str]:
+    """Say what duplicates mean for the other checks."""
+    if repeats is None:
+        return []
+    if repeats.times > 1:
+        return [
+            f"rows delivered {repeats.times} times would make every test too sure: all other "
+            "checks count them as if they had come once"
+        ]
+    failing = [check for check in checks if check.status in (FAIL, WARN)]
+    duplicated = [check for check in failing if check.kind in _KINDS]
+    if duplicated and len(failing) > len(duplicated):
+        return [
+            "repeated rows make every test too sure: the other failures may be due to them, so "
+            "look at the repeats first"
+        ]
+    return []

@@ -1,0 +1,102 @@
+"""What a model keeps of the rows that it was fitted on, beside its tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.row_groups import equal_rows
+from gml.data.dataset import Dataset
+from gml.data.number_summary import NumberSummary, NumberValues
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How many different rows (or values) occur how often: f_k by k, in the order of k.
+
+    Examples
+    --------
+    >>> found = Repeats.of(np.array([1, 3, 1]))
+    >>> dict(found.multiplicities), found.n, found.distinct, found.common_factor
+    ({1: 2, 3: 1}, 5, 3, 1)
+    """
+
+    multiplicities: Mapping[int, int]
+
+    @classmethod
+    def of(cls, counts: NDArray[np.signedinteger[Any]]) -> Repeats:
+        """Take how often each row occurs; those that never do are left out."""
+        times, rows = np.unique(counts[counts > 0], return_counts=True)
+        return cls(dict(zip(times.tolist(), rows.tolist(), strict=True)))
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return sum(times * rows for times, rows in self.multiplicities.items())
+
+    @property
+    def distinct(self) -> int:
+        """The number of different rows."""
+        return sum(self.multiplicities.values())
+
+    @property
+    def common_factor(self) -> int:
+        """The largest number that divides every multiplicity; 0 without rows."""
+        return math.gcd(*self.multiplicities)
+
+    def written(self) -> dict[str, int]:
+        """The repeats as JSON has them."""
+        return {str(times): rows for times, rows in self.multiplicities.items()}
+
+
+@dataclass(frozen=True)
+class Training:
+    """The numbers of columns that held some, and how often rows repeat.
+
+    `rows` counts rows over all columns of the model, numbers that were cut as their intervals; it
+    is None where rows count in part, or were not there.
+    """
+
+    numbers: Mapping[str, NumberSummary] = field(default_factory=dict)
+    rows: Repeats | None = None
+
+    @property
+    def unique(self) -> tuple[str, ...]:
+        """The columns of numbers in which no value occurred twice."""
+        return tuple(name for name, found in self.numbers.items() if found.is_unique)
+
+    def written(self) -> dict[str, Any]:
+        """What the graph of a model file says; the numbers are with their nodes."""
+        return {} if self.rows is None else {"repeats": self.rows.written()}
+
+
+def training_of(rows: Dataset | None) -> Training | None:
+    """Return what to keep of the rows that a model was fitted on; None where rows do not count 1.
+
+    Examples
+    --------
+    >>> import gml
+    >>> kept = training_of(gml.read("sample_data/admissions.csv", cut={"Freq": "100,300"}))
+    >>> kept.numbers["Freq"].largest, kept.unique, kept.rows.n
+    (512.0, (), 24)
+    """
+    if rows is None or rows.unit != 1 or rows.n == 0:
+        return None
+    numbers = {name: found.summary() for name, found in numbers_in(rows).items()}
+    return Training(numbers, Repeats.of(equal_rows(rows).counts))
+
+
+def numbers_in(rows: Dataset) -> dict[str, NumberValues]:
+    """The values of columns that hold numbers, or held some before they were cut."""
+    found = {}
+    for variable, column in zip(rows.variables, rows.columns, strict=True):
+        if variable.is_continuous:
+            found[variable.name] = NumberValues.of(column, rows.weights)
+        elif rows.origin is not None and variable.name in rows.origin.numbers:
+            found[variable.name] = rows.origin.numbers[variable.name]
+    return {name: values for name, values in found.items() if len(values.values)}
