@@ -180,6 +180,8 @@ class CheckReport:
         >>> gml.check("sample_data/asia.csv", net, baseline=baseline).failed
         False
         """
+        if self.error is not None:
+            raise self.error.cause
         known, found = self.baseline, baseline_of(self.checks, self.rows)
         return Baseline(
             known.accepted | found.accepted, {**known.references, **found.references}, self.rows

@@ -262,7 +262,7 @@ def _refuse_swapped(model: str | os.PathLike[str], deliveries: Sequence[Data]) -
     """Say in which order the arguments go, if the model stands first."""
     first = deliveries[0] if deliveries else None
     if is_path(first) and begins_as_model(first):
-        right = [*map(place, (*deliveries[1:], model)), place(first)]
+        right = [*(name_of(d, "DATA") for d in (*deliveries[1:], model)), os.fspath(first)]
         raise UsageError(f"the model comes last: gml check {' '.join(right)}")
 
 

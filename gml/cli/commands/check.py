@@ -160,14 +160,16 @@ def command(
     with --write-baseline on the data that it was fitted on. Missing values are treated as they were
     when it was fitted, unless --missing is given.
     """
-    with out.reporting(lambda error: _rejected(data.paths, model_path, alpha, error)):
+    with out.reporting(lambda error: _rejected(data.paths, model_path, (alpha, alpha_per), error)):
         from gml.verbs.check import CheckReports, check
 
         known = _known_baseline(baseline, write_baseline)
         checked, request = data.claimed()
         several = not isinstance(checked, str)
         if several and write_baseline is not None:
-            raise UsageError("--write-baseline accepts one delivery: the rows behind the model")
+            raise UsageError(
+                "--write-baseline accepts one delivery, the rows behind the model, not several"
+            )
         report: CheckReport | CheckReports = check(
             checked,
             claim_input(model_path, "model"),
@@ -214,7 +216,7 @@ def _write_sections(reports: CheckReports, out: CheckOutput) -> int:
 
 
 def _rejected(
-    paths: Sequence[str], model_path: str, alpha: float, error: GmlError
+    paths: Sequence[str], model_path: str, level: tuple[float, str], error: GmlError
 ) -> CheckReport | CheckReports:
     """The report on a run that an input has ended: every delivery was left unchecked."""
     from gml.verbs.check import CheckReports
@@ -222,11 +224,11 @@ def _rejected(
 
     files = [*paths, *(item.path for item in run_ledger().inputs)]
     problem = rejection(error, files)
-    reports = [_for_the_shell(rejected(problem, path, model_path, alpha)) for path in paths]
+    reports = [_for_the_shell(rejected(problem, path, model_path, level[0])) for path in paths]
     if len(reports) == 1 and not is_folder(paths[0]):
         return reports[0]
     sections = tuple(replace(report, settings=None) for report in reports)
-    return CheckReports(sections, alpha, model_path, settings=settings_file())
+    return CheckReports(sections, level[0], model_path, level[1], settings=settings_file())
 
 
 def _with_flags(note: str) -> str:
