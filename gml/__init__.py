@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from gml.formats.knowledge import read_knowledge
     from gml.formats.models import read_model, write_model
     from gml.formats.test_log import TestLog
-    from gml.gate.baseline import Baseline
+    from gml.gate.deliveries import CheckReports
     from gml.gate.result import CheckReport
     from gml.graph.graph import Graph, Mark
     from gml.graph.knowledge import Knowledge
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from gml.independence.registry import DF as DF
     from gml.independence.registry import TESTS
     from gml.independence.registry import check_test as check_test
+    from gml.model.baseline import Baseline
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.factor import Factor
     from gml.model.inference import Inference
@@ -97,10 +98,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Baseline": "gml.gate.baseline",
+    "Baseline": "gml.model.baseline",
     "BayesNet": "gml.model.bayesnet",
     "CPT": "gml.model.bayesnet",
     "CheckReport": "gml.gate.result",
+    "CheckReports": "gml.gate.deliveries",
     "CountFile": "gml.counts.countfile",
     "Counter": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
@@ -204,6 +206,7 @@ __all__ = [
     "Baseline",
     "BayesNet",
     "CheckReport",
+    "CheckReports",
     "CountFile",
     "Counter",
     "Dataset",

@@ -63,14 +63,21 @@ class Ledger:
     def claim(self, item: Input, files: Sequence[str] = ()) -> None:
         """Note an input, and the `files` in it if it is a folder; no output may replace them."""
         self.inputs.append(item)
-        folder = _identity(item.path) if os.path.isdir(item.path) else None  # noqa: PTH112
-        if folder is not None:
-            self._folders[folder] = item.path
+        if os.path.isdir(item.path):  # noqa: PTH112
+            self.protect(item.path)
         for path in files or [item.path]:
             found = _identity(0 if path == "-" else path)
             # Whoever reads it will say that it does not exist.
             if found is not None and len(found) == 2:
                 self._read[found] = path
+        for path, option in self.planned.items():
+            self._require_no_input(path, option)
+
+    def protect(self, folder: str) -> None:
+        """Let no output go into a folder whose files are inputs."""
+        found = _identity(folder)
+        if found is not None:
+            self._folders[found] = folder
         for path, option in self.planned.items():
             self._require_no_input(path, option)
 

@@ -5,12 +5,14 @@
      "references": {"structure:a independent of b": {"statistic": 1.2, "df": 1, "n": 5000}, …}}
 
 `accepted` names the checks whose violation is known; `references` holds the statistic that every
-other independence had at that time.
+other independence had at that time. A model that was accepted has the same fields as "baseline"
+within its "graph".
 """
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from gml.atomic import write_whole
@@ -19,7 +21,7 @@ from gml.data.text_file import read_text
 from gml.errors import DataError, parameter, place, quote
 from gml.formats.content_hash import NO_INPUTS, Hashes, is_changed, recorded_hash
 from gml.formats.json_document import SCHEMA, document_text
-from gml.gate.baseline import Baseline, Reference
+from gml.model.baseline import Baseline, Reference
 from gml.progress import reporter
 
 KIND = "baseline"
@@ -32,15 +34,22 @@ def dump_baseline(baseline: Baseline, *, inputs: Hashes = NO_INPUTS) -> str:
         {
             "schema": SCHEMA,
             "kind": KIND,
-            "rows": baseline.rows,
-            "accepted": [{"id": name} for name in sorted(baseline.accepted)],
-            "references": {
-                name: {"statistic": r.statistic, "df": r.df, "n": r.n}
-                for name, r in sorted(baseline.references.items())
-            },
+            **baseline_object(baseline),
         },
         inputs,
     )
+
+
+def baseline_object(baseline: Baseline) -> dict[str, Any]:
+    """Return what a file of a baseline, or of a model that has one, holds of it."""
+    return {
+        "rows": baseline.rows,
+        "accepted": [{"id": name} for name in sorted(baseline.accepted)],
+        "references": {
+            name: {"statistic": r.statistic, "df": r.df, "n": r.n}
+            for name, r in sorted(baseline.references.items())
+        },
+    }
 
 
 def write_baseline(
@@ -101,6 +110,15 @@ def read_baseline(path: str | os.PathLike[str]) -> Baseline:
 def _parsed(content: Any, where: str) -> Baseline:
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise DataError(f'{where}: not a baseline: "kind" is not "{KIND}"')
+    recorded = recorded_hash(content)
+    model = None if recorded is None else recorded.inputs.get("model")
+    if is_changed(content):
+        reporter().warn(f"{where}: changed since it was written (its hash differs)")
+    return replace(baseline_in(content, where), model=model if isinstance(model, str) else None)
+
+
+def baseline_in(content: dict[str, Any], where: str) -> Baseline:
+    """Return the baseline that an object of a file holds."""
     accepted = content.get("accepted", [])
     if not isinstance(accepted, list) or not all(
         isinstance(item, dict) and isinstance(item.get("id"), str) for item in accepted
@@ -114,12 +132,7 @@ def _parsed(content: Any, where: str) -> Baseline:
     whole = isinstance(rows, int) and not isinstance(rows, bool)
     if rows is not None and not (whole and _is_amount(rows)):
         raise DataError(f'{where}: "rows" is not a number of rows')
-    recorded = recorded_hash(content)
-    model = None if recorded is None else recorded.inputs.get("model")
-    if is_changed(content):
-        reporter().warn(f"{where}: changed since it was written (its hash differs)")
-    accepted_ids = frozenset(item["id"] for item in accepted)
-    return Baseline(accepted_ids, references, rows, model if isinstance(model, str) else None)
+    return Baseline(frozenset(item["id"] for item in accepted), references, rows)
 
 
 def _reference(value: Any, name: str, where: str) -> Reference:

@@ -4,9 +4,10 @@ A node with levels has "cpt", one row per configuration of "parents" with the la
 and "counts" and "intervals" of the same shape where they are known. A node of numbers has
 "gaussian": {"intercept", "coefficients", "sd"} and, where known, "n" and "intervals": bounds of the
 intercept, of each coefficient and of the standard deviation. "numbers" of a node and "training" of
-the graph say what is kept of the rows behind the model (`json_training`). Parents are in the order
-of the nodes, so a table whose parents have another order is transposed. Floats are the shortest
-that read back as the same number; what is not finite is null.
+the graph say what is kept of the rows behind the model (`json_training`), "baseline" of the graph
+what was accepted with it, with the fields of a baseline file. Parents are in the order of the
+nodes, so a table whose parents have another order is transposed. Floats are the shortest that read
+back as the same number; what is not finite is null.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import DataError, GraphError, quote, unknown_name
+from gml.errors import DataError, GraphError, quote, raising, unknown_name
 from gml.formats.assembly import TableRoom
+from gml.formats.baseline import baseline_in, baseline_object
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import graph_of, node_link_text, parse_graph_json
 from gml.formats.json_training import training_of
 from gml.formats.text_room import require_graph_text, require_table_text
+from gml.model.baseline import Baseline
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 # ---------------------------------------------------------------------- writing
@@ -41,6 +44,8 @@ def dump_json_model(net: BayesNet, *, inputs: Hashes = NO_INPUTS) -> str:
     numbers = {} if net.training is None else net.training.numbers
     if net.training is not None and (training := net.training.written()):
         about["training"] = training
+    if net.baseline is not None:
+        about["baseline"] = baseline_object(net.baseline)
     position = {name: i for i, name in enumerate(net.names)}
     nodes = [
         _gaussian_node(cpd, position)
@@ -137,12 +142,23 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
         room = TableRoom(where)
         cpds = tuple(_cpd(name, nodes[name], variables, room) for name in graph.names)
         training = training_of(content.get("graph", {}).get("training"), nodes, graph.names)
-        net = BayesNet(cpds, graph.learning, training)
+        net = BayesNet(cpds, graph.learning, training, _baseline(content))
     except (GraphError, DataError) as error:
         raise GraphError(f"{where}: {error}") from None
     if not np.array_equal(net.graph.marks, graph.marks):
         raise GraphError(f'{where}: the "edges" do not agree with the "parents" of the nodes')
     return net
+
+
+def _baseline(content: dict[str, Any]) -> Baseline | None:
+    """What was accepted with the model; graph_of has seen that "graph" is an object."""
+    held = content.get("graph", {}).get("baseline")
+    if held is None:
+        return None
+    if not isinstance(held, dict):
+        raise GraphError('the "baseline" is not an object')
+    with raising(GraphError):
+        return baseline_in(held, 'the "baseline"')
 
 
 def _cpd(

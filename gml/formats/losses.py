@@ -26,6 +26,7 @@ def beside_tables(net: BayesNet) -> list[str]:
         *["the counts"] * any(counts is not None for counts, _ in has),
         *["the intervals"] * any(intervals is not None for _, intervals in has),
         *["how it was learned"] * bool(net.learning),
+        *["the baseline"] * (net.baseline is not None),
     ]
 
 

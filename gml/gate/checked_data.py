@@ -181,8 +181,8 @@ class CheckedReading:
         present = [name for name in self.net.names if name in there and name not in left_out]
         if not present:
             raise DataError(
-                f"{place(self.data)}: has no column of the model; it has {listing(names)}, "
-                f"and the model {listing(self.net.names)}"
+                f"{place(self.data)}: none of its columns is in the model: it has "
+                f"{listing(names)}, and the model {listing(self.net.names)}"
             )
         return present
 

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gml.errors import counted, printable_lines
-from gml.gate.baseline import Baseline, Reference
+from gml.errors import GmlError, counted, printable_lines
+from gml.model.baseline import Baseline, Reference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,9 +33,9 @@ STATUSES = (FAIL, WARN, BASELINED, INSUFFICIENT, PASS)
 """The most urgent first."""
 
 WITHOUT_BASELINE = (
-    "no baseline: if the data of the model break independences too, accept them once, by gml check "
-    "TRAIN MODEL `write_baseline` FILE"
+    "no baseline: accept the model by gml fit-params `accept`, or by `write_baseline` on its rows"
 )
+"""Without it, what the model's own rows break is taken for a change."""
 _OTHER_ROWS = (
     "these are not the rows that the model was fitted on: what changed since then is accepted too"
 )
@@ -100,8 +100,27 @@ class UnlikelyRow:
 
 
 @dataclass(frozen=True)
+class Rejection:
+    """Why there is nothing to report on: an input that was rejected, or holds no answer.
+
+    `file` is the input that the problem is in, where the message names one, and `line` the place in
+    it.
+    """
+
+    cause: GmlError
+    message: str
+    file: str | None = None
+    line: int | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """That of the error."""
+        return self.cause.exit_code
+
+
+@dataclass(frozen=True)
 class CheckReport:
-    """All checks of a run, in the order of the model, and what it was about.
+    """All checks of a delivery, in the order of the model, and what it was about.
 
     Examples
     --------
@@ -126,11 +145,18 @@ class CheckReport:
     """Whether the model was fitted on these very rows, if that is known."""
     baseline: Baseline = field(default_factory=Baseline)
     """What was accepted before the run."""
+    error: Rejection | None = None
+    """Why there are no checks, if the delivery could not be checked."""
 
     @property
     def failed(self) -> bool:
-        """Whether the answer is no."""
-        return any(check.status == FAIL for check in self.checks)
+        """Whether the answer is no; a delivery that could not be checked does not pass."""
+        return self.error is not None or any(check.status == FAIL for check in self.checks)
+
+    @property
+    def exit_code(self) -> int:
+        """What `gml check` returns: 0 for yes, 1 for no, 3 and 4 as an error says."""
+        return int(self.failed) if self.error is None else self.error.exit_code
 
     @property
     def counts(self) -> dict[str, int]:
@@ -154,6 +180,8 @@ class CheckReport:
         >>> gml.check("sample_data/asia.csv", net, baseline=baseline).failed
         False
         """
+        if self.error is not None:
+            raise self.error.cause
         known, found = self.baseline, baseline_of(self.checks, self.rows)
         return Baseline(
             known.accepted | found.accepted, {**known.references, **found.references}, self.rows
@@ -183,6 +211,8 @@ class CheckReport:
         return pd.DataFrame([asdict(check) for check in self.ranked()])
 
     def __repr__(self) -> str:
+        if self.error is not None:
+            return printable_lines(f"CheckReport(error: {self.error.message})")
         found = ", ".join(f"{n} {status}" for status, n in self.counts.items() if n)
         lines = [f"CheckReport({'fail' if self.failed else 'pass'}: {found or 'no checks'})"]
         urgent = self.ranked(FAIL, WARN)

@@ -8,6 +8,7 @@ for. The method of Benjamini & Hochberg only ranks the report.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,6 @@ from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.errors import UsageError, counted, parameter
-from gml.gate.baseline import Baseline
 from gml.gate.families import FamilyCounts, family_counts, rows_behind, table_of
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
 from gml.gate.monte_carlo import MonteCarlo
@@ -53,6 +53,7 @@ from gml.gate.selection import Selection, weak_parents
 from gml.gate.structure_checks import structure_checks
 from gml.gate.table_checks import table_checks
 from gml.independence.multiplicity import adjust
+from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
 from gml.model.training import Repeats
 from gml.progress import reporter
@@ -62,6 +63,8 @@ from gml.resources import available_threads
 _DOUBT = 50
 _TIE = 1e-12
 _UNLIKELY_ROWS = 5
+# The share of rows up to which values are rare.
+_RARE = 0.05
 # How many times fewer rows than the model's deserve a note.
 _FEW = 20
 
@@ -109,6 +112,16 @@ class Context:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Examined:
+    """One delivery before a decision: what was asked about it, and its report without checks."""
+
+    questions: Sequence[Question]
+    rows: Dataset | None
+    repeats: RowRepeats | None
+    report: CheckReport
+
+
 def check_model(
     net: BayesNet,
     data: Dataset | Counter,
@@ -131,8 +144,22 @@ def check_model(
     >>> report.failed, report.counts["pass"] > 40
     (False, True)
     """
-    settings, context = settings or CheckSettings(), context or Context()
-    baseline = baseline or Baseline()
+    settings = settings or CheckSettings()
+    examined = examine(net, data, settings, baseline=baseline, context=context)
+    (report,) = conclude([examined], settings)
+    return report
+
+
+def examine(
+    net: BayesNet,
+    data: Dataset | Counter,
+    settings: CheckSettings,
+    *,
+    baseline: Baseline | None = None,
+    context: Context | None = None,
+) -> Examined:
+    """Ask everything about one delivery, and decide nothing yet."""
+    context, baseline = context or Context(), baseline or Baseline()
     counter = _counter(net, data, settings)
     n_rows, rows = counter.n, counter.rows()
     repeats = row_repeats(net.training, net.names, rows)
@@ -186,15 +213,8 @@ def check_model(
     if "fit" in settings.families:
         fit, unlikely = _fit(net, families, selection, rows, settings)
         questions.append(fit)
-    checks = decide(questions, settings, accepted=baseline.accepted)
-    if rows is not None:
-        checks = [_with_row(check, rows) for check in checks]
-    notes += _notes(checks, settings, n_rows, rows_behind(net))
-    notes += [*notes_on_codes(checks), *notes_on_repeats(repeats, checks)]
-    rare = [c.message for c in checks if c.kind == "levels" and c.status == PASS and c.effect]
-    notes += [f"{message}; too few to be a change" for message in rare]
-    return CheckReport(
-        checks=tuple(checks),
+    report = CheckReport(
+        checks=(),
         alpha=settings.alpha,
         data=context.data,
         model=context.model,
@@ -204,6 +224,49 @@ def check_model(
         notes=tuple(notes),
         baseline=baseline,
     )
+    return Examined(questions, rows, repeats, report)
+
+
+def conclude(deliveries: Sequence[Examined], settings: CheckSettings) -> list[CheckReport]:
+    """Decide on all deliveries together: if nothing changed, no report fails, except with α."""
+    accepted = deliveries[0].report.baseline.accepted if deliveries else ()
+    decided = decide_together([d.questions for d in deliveries], settings, accepted=accepted)
+    return [_report(d, checks, settings) for d, checks in zip(deliveries, decided, strict=True)]
+
+
+def _report(delivery: Examined, checks: Sequence[Check], settings: CheckSettings) -> CheckReport:
+    report, rows = delivery.report, delivery.rows
+    if rows is not None:
+        checks = [_with_row(check, rows) for check in checks]
+    notes = [
+        *_notes(checks, settings, report.rows, report.model_rows),
+        *notes_on_codes(checks),
+        *notes_on_repeats(delivery.repeats, checks),
+        *_rare_values(checks, settings),
+    ]
+    return replace(report, checks=tuple(checks), notes=(*report.notes, *notes))
+
+
+def _rare_values(checks: Sequence[Check], settings: CheckSettings) -> list[str]:
+    """Name unknown values that are no failure, and say what keeps them from being one."""
+    notes = []
+    for check in checks:
+        if check.kind != "levels" or check.status != PASS or not check.effect:
+            continue
+        why = "too few to be a change"
+        if _is_small_enough(check.log_p_adjusted, settings):
+            why = "a share below `min_effect`"
+        elif check.effect > _RARE and check.log_p_adjusted is not None:
+            p, known = math.exp(check.log_p_adjusted), counted(check.rows_old or 0, "row")
+            why = f"{check.effect:.0%} of rows, but new values are to be expected "
+            why += f"where the model has {known} (adjusted p {p:.2g})"
+        notes.append(f"{check.message}; {why}")
+    return notes
+
+
+def _is_small_enough(log_p_adjusted: float | None, settings: CheckSettings) -> bool:
+    """Whether a p-value is one at which a check fails, if its effect is large enough."""
+    return log_p_adjusted is not None and log_p_adjusted <= math.log(settings.alpha) + _TIE
 
 
 def _reasons(
@@ -247,11 +310,7 @@ def _notes(
         notes.append(
             f"{counted(rows, 'row')} beside {model_rows} of the model: only large changes show"
         )
-    level = math.log(settings.alpha) + _TIE
-    small = sum(
-        c.status == PASS and c.log_p_adjusted is not None and c.log_p_adjusted <= level
-        for c in checks
-    )
+    small = sum(c.status == PASS and _is_small_enough(c.log_p_adjusted, settings) for c in checks)
     if small:
         notes.append(f"{counted(small, 'check')} would fail, but for an effect below `min_effect`")
     return notes
@@ -298,16 +357,36 @@ def decide(
     questions: Sequence[Question], settings: CheckSettings, *, accepted: Collection[str]
 ) -> list[Check]:
     """Settle the p-values that matter, adjust them together, and give each check its status."""
+    (checks,) = decide_together([questions], settings, accepted=accepted)
+    return checks
+
+
+def decide_together(
+    deliveries: Sequence[Sequence[Question]],
+    settings: CheckSettings,
+    *,
+    accepted: Collection[str],
+) -> list[list[Check]]:
+    """Do the same for the questions of several deliveries, whose p-values are one family.
+
+    Each delivery draws with a budget of its own, so that their order does not show.
+    """
+    questions = [question for delivery in deliveries for question in delivery]
     open_ = [
         k
         for k, question in enumerate(questions)
         if question.check.id not in accepted and question.check.log_p is not None
     ]
     level = settings.alpha / max(1, len(open_))
-    monte_carlo = MonteCarlo(level, settings.seed, settings.threads or available_threads())
+    threads = settings.threads or available_threads()
+    draws = [
+        monte_carlo
+        for delivery in deliveries
+        for monte_carlo in [MonteCarlo(level, settings.seed, threads)] * len(delivery)
+    ]
     checks = [question.check for question in questions]
     for done, k in enumerate(open_):
-        checks[k] = _settled(questions[k], monte_carlo)
+        checks[k] = _settled(questions[k], draws[k])
         reporter().advance("checking", done + 1, len(open_))
     log_p = [checks[k].log_p for k in open_]
     decisive = dict(zip(open_, adjust(log_p, "holm"), strict=True))
@@ -323,7 +402,8 @@ def decide(
             result.append(
                 replace(found, log_p_adjusted=decisive[k], log_q=ranking[k], status=status)
             )
-    return result
+    rest = iter(result)
+    return [list(itertools.islice(rest, len(delivery))) for delivery in deliveries]
 
 
 def _settled(question: Question, monte_carlo: MonteCarlo) -> Check:
@@ -338,8 +418,7 @@ def _settled(question: Question, monte_carlo: MonteCarlo) -> Check:
 
 
 def _status(check: Check, log_p_adjusted: float | None, settings: CheckSettings) -> str:
-    assert log_p_adjusted is not None
-    fails = log_p_adjusted <= math.log(settings.alpha) + _TIE
+    fails = _is_small_enough(log_p_adjusted, settings)
     matters = check.effect is None or check.effect >= settings.min_effect.get(check.family, 0.0)
     if not (fails and matters):
         return INSUFFICIENT if check.status == INSUFFICIENT else PASS

@@ -37,7 +37,6 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.errors import parameter
-from gml.gate.baseline import Reference
 from gml.gate.families import FamilyCounts, label, listed
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
@@ -56,6 +55,7 @@ from gml.graph.graph import Graph
 from gml.independence.base import ResultArrays
 from gml.independence.implied import implied_independences
 from gml.independence.registry import TESTS
+from gml.model.baseline import Reference
 from gml.resources import require_memory
 
 PERMUTATION, INCREASE = "permutation", "increase"

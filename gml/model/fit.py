@@ -29,6 +29,7 @@ from gml.errors import (
     DataError,
     GraphError,
     UsageError,
+    counted,
     listing,
     parameter,
     quote,
@@ -131,9 +132,10 @@ def require_all_seen(net: BayesNet) -> None:
     unseen = unseen_configurations(net)
     if unseen:
         name, rows = next(iter(unseen.items()))
+        number = sum(map(len, unseen.values()))
         raise CannotAnswer(
-            f"{sum(map(len, unseen.values()))} configurations of parents were never seen, for "
-            f"{listing(unseen)}; the first: {quote(name)}"
+            f"{counted(number, 'configuration')} of parents {'was' if number == 1 else 'were'} "
+            f"never seen, for {listing(unseen)}; the first: {quote(name)}"
             f"{described_row(net.cpt(name).parents, rows[0])}"
         )
 

@@ -21,6 +21,7 @@ from gml.errors import GraphError, counted, listing, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 from gml.graph.provenance import Provenance
+from gml.model.baseline import Baseline
 from gml.model.factor import Factor
 from gml.model.training import Training
 
@@ -204,6 +205,8 @@ class Network:
     cpds: tuple[CPT | LinearGaussian, ...]
     learning: Provenance = field(default_factory=Provenance)
     training: Training | None = None
+    baseline: Baseline | None = None
+    """What was accepted with the model, by which a check judges new data."""
     graph: Graph = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -4,50 +4,75 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
-from gml.counts.counter import Counter
-from gml.data.dataset import Dataset
 from gml.data.options import ReadingKeywords
 from gml.errors import (
-    CannotAnswer,
-    MissingTable,
+    GraphError,
     UsageError,
+    counted,
     parameter,
     place,
+    require_one_of,
     require_whole,
     unknown_name,
     unmarked,
 )
 from gml.formats.baseline import read_baseline
 from gml.formats.models import read_model
-from gml.gate.baseline import Baseline
-from gml.gate.checked_data import CheckedData, CheckedReading
-from gml.gate.result import FAIL, SEVERITIES, WARN, WITHOUT_BASELINE
+from gml.gate.checked_data import CheckedReading
+from gml.gate.deliveries import ALPHA_PER, RUN
+from gml.gate.deliveries import CheckReports as CheckReports
 from gml.gate.result import FAMILIES as FAMILIES
+from gml.gate.result import SEVERITIES, WARN, WITHOUT_BASELINE
 from gml.gate.result import CheckReport as CheckReport
-from gml.gate.run import CheckSettings, check_model
+from gml.gate.run import CheckSettings
 from gml.ledger import Ledger, RunPath, note_digest
+from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
-from gml.verbs.shared.data_input import Data, name_of, options_for, require_whole_rows
+from gml.verbs.shared.check_run import CheckRun
+from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
+from gml.verbs.shared.deliveries import begins_as_model, deliveries_in, tables_in
 from gml.verbs.shared.keywords import answers_misspelling
-from gml.verbs.shared.model_input import require_model
+from gml.verbs.shared.model_input import ModelSource, require_model
 
 Effects = float | Mapping[str, float]
+Several = list[Any] | tuple[Any, ...]
+"""Several deliveries, each of them data."""
 
 # Families whose effects are nats; those of the others are shares.
 _IN_NATS = ("structure", "fit")
 
 
+class CheckKeywords(ReadingKeywords, total=False):
+    """The keywords of `check`."""
+
+    alpha: float
+    alpha_per: str
+    min_effect: Effects | None
+    families: str | Iterable[str] | None
+    severity: Mapping[str, str] | None
+    warn_only: bool
+    baseline: str | os.PathLike[str] | Baseline | None
+    unlikely_rows: int
+    seed: int
+    threads: int | None
+
+
+@overload
+def check(data: Data, model: ModelSource, **keywords: Unpack[CheckKeywords]) -> CheckReport: ...
+@overload
+def check(data: Several, model: ModelSource, **keywords: Unpack[CheckKeywords]) -> CheckReports: ...
 @answers_misspelling()
 def check(
-    data: Data,
-    model: str | os.PathLike[str] | BayesNet,
+    data: Data | Several,
+    model: ModelSource,
     *,
     alpha: float = 0.01,
+    alpha_per: str = RUN,
     min_effect: Effects | None = None,
     families: str | Iterable[str] | None = None,
     severity: Mapping[str, str] | None = None,
@@ -57,7 +82,7 @@ def check(
     seed: int = 0,
     threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
-) -> CheckReport:
+) -> CheckReport | CheckReports:
     """Check whether a model still holds on new data, and say which relation broke.
 
     Parameters
@@ -65,10 +90,14 @@ def check(
     data
         A path, a DataFrame, a Dataset or an engine (a count file has no rows, so that its fit is
         not looked at). It may lack columns of the model, and have values that it does not know.
+        A list or tuple has several deliveries; in it, a folder stands for its files, by name,
+        unless all of them are Parquet, which is one table.
     model
         A path or a BayesNet.
     alpha
         Chance of a false alarm in the whole run.
+    alpha_per
+        "run", or "file": the chance of a false alarm in each of several deliveries.
     min_effect
         Fail only if the effect is at least this: one number, or numbers by family. It is the
         total variation for a row of a table, nats for a relation, nats per row for the fit, and
@@ -80,7 +109,8 @@ def check(
     warn_only
         Whether failures only warn, so that the answer is yes.
     baseline
-        What was accepted before: a file, or what `CheckReport.accepted` returned.
+        What was accepted before: a file, or what `CheckReport.accepted` returned; by default what
+        the model itself holds.
     unlikely_rows
         Show this many of the least likely rows.
     seed
@@ -93,8 +123,9 @@ def check(
 
     Returns
     -------
-    CheckReport
-        The same that the command writes; `failed` is its answer.
+    CheckReport or CheckReports
+        The same that the command writes; `failed` is its answer. For several deliveries, its
+        `reports` has one for each; that on a delivery that cannot be read has an `error`.
 
     Examples
     --------
@@ -104,6 +135,7 @@ def check(
     CheckReport(pass: 4 insufficient, 73 pass)
     """
     require_whole(0, unlikely_rows=unlikely_rows)
+    require_one_of("alpha_per", alpha_per, ALPHA_PER)
     settings = CheckSettings(
         alpha=alpha,
         min_effect=_effects(min_effect),
@@ -113,27 +145,38 @@ def check(
         threads=threads,
         unlikely_rows=unlikely_rows,
     )
-    options = options_for(data, reading)
-    if isinstance(baseline, Baseline | None):
-        known = baseline or Baseline()
-    else:
-        known = read_baseline(baseline)
-    net, digest = _read_model(model)
-    notes = _notes_on_model(known, digest)
-    reader = CheckedReading(
-        net,
-        place(name_of(model, "model")),
-        name_of(data, "data"),
-        options,
-        frozenset(reading),
-        threads,
+    one = not isinstance(data, list | tuple)
+    deliveries: list[Data] = [data] if one else deliveries_in(data)  # type: ignore[arg-type]
+    options = [options_for(delivery, reading) for delivery in deliveries]
+    if one:
+        _require_one_table(data)
+    known = baseline if isinstance(baseline, Baseline | None) else read_baseline(baseline)
+    net, digest = _read_model(model, deliveries)
+    other = () if known is None else _notes_on_model(known, digest)
+    without = [WITHOUT_BASELINE] if known is None and net.baseline is None else []
+    run = CheckRun(
+        net, place(name_of(model, "model")), settings, known or net.baseline or Baseline()
     )
-    checked = _found(data, reader)
-    require_whole_rows(checked.counter.unit)
-    report = _run(checked, net, settings, known, reader.model)
-    if baseline is None and any(c.kind == "independence" for c in report.ranked(FAIL, WARN)):
-        notes = (*notes, WITHOUT_BASELINE)
-    return replace(report, notes=(*report.notes, *notes))
+    found = [
+        run.examined(
+            delivery,
+            CheckedReading(
+                net,
+                run.model,
+                name_of(delivery, "data" if one else f"data[{k}]"),
+                options[k],
+                frozenset(reading),
+                threads,
+            ),
+            raises=one,
+        )
+        for k, delivery in enumerate(deliveries)
+    ]
+    reports = run.reports(found, together=alpha_per == RUN)
+    notes = (*other, *without, *run.notes(found))
+    if one:
+        return replace(reports[0], notes=(*reports[0].notes, *notes))
+    return CheckReports(tuple(reports), alpha, run.model, alpha_per, notes)
 
 
 # ---------------------------------------------------------------------- what was asked for
@@ -186,12 +229,18 @@ def _only_warning(severity: Mapping[str, str]) -> list[str]:
     return [family for family, found in severity.items() if found == WARN]
 
 
-# ---------------------------------------------------------------------- the model
+# ---------------------------------------------------------------------- data and model
 
 
-def _read_model(
-    model: str | os.PathLike[str] | BayesNet,
-) -> tuple[BayesNet, str | None]:
+def _require_one_table(data: Data | Several) -> None:
+    """Refuse a folder of several tables, whose answer would be of another type."""
+    if not is_path(data) or (files := tables_in(data)) == [os.fspath(data)]:
+        return
+    held = counted(len(files), "table")
+    raise UsageError(f"{place(data)}: a folder of {held}; give it in a list, to check each")
+
+
+def _read_model(model: ModelSource, deliveries: Sequence[Data]) -> tuple[BayesNet, str | None]:
     """Return the model, and the hash of its file, which tells whether a baseline is for it."""
     require_model(model)
     if isinstance(model, BayesNet):
@@ -199,10 +248,22 @@ def _read_model(
     # Its hash costs nothing; that of the data is asked for only where an output holds it.
     own = Ledger(wants_digests=True)
     path = RunPath(os.fspath(model), own)
-    net = read_model(path)
+    try:
+        net = read_model(path)
+    except GraphError:
+        _refuse_swapped(model, deliveries)
+        raise
     digest = own.digests.get(path)
     note_digest(model, digest)
     return net, digest
+
+
+def _refuse_swapped(model: str | os.PathLike[str], deliveries: Sequence[Data]) -> None:
+    """Say in which order the arguments go, if the model stands first."""
+    first = deliveries[0] if deliveries else None
+    if is_path(first) and begins_as_model(first):
+        right = [*(name_of(d, "DATA") for d in (*deliveries[1:], model)), os.fspath(first)]
+        raise UsageError(f"the model comes last: gml check {' '.join(right)}")
 
 
 def _notes_on_model(known: Baseline, digest: str | None) -> tuple[str, ...]:
@@ -215,60 +276,3 @@ def _notes_on_model(known: Baseline, digest: str | None) -> tuple[str, ...]:
     )
     reporter().warn(other)
     return (unmarked(other),)
-
-
-# ---------------------------------------------------------------------- the run
-
-
-def _found(data: Data, reader: CheckedReading) -> CheckedData:
-    if isinstance(data, Dataset):
-        return reader.of_dataset(data)
-    return reader.of_counter(data) if isinstance(data, Counter) else reader.of_source(data)
-
-
-def _run(
-    checked: CheckedData, net: BayesNet, settings: CheckSettings, known: Baseline, model: str
-) -> CheckReport:
-    try:
-        report = check_model(
-            net, checked.counter, settings, baseline=known, context=checked.context
-        )
-    except MissingTable as error:
-        way_out = _way_to_tables(error.names, net, settings, model)
-        raise CannotAnswer(f"{error.lacking}; a check needs more tables: {way_out}") from None
-    return replace(_located(report, checked), fitted_on=checked.fitted_on)
-
-
-def _way_to_tables(
-    lacking: frozenset[str], net: BayesNet, settings: CheckSettings, model: str
-) -> str:
-    """Say how to count what a check needs, and what can be checked without it."""
-    families = ({cpd.variable, *cpd.parents} for cpd in net.cpds)
-    of_family = any(lacking == {variable.name for variable in members} for members in families)
-    without = {"schema"} if of_family else {"schema", "tables"}
-    rest = [name for name in settings.families if name in without]
-    wanted = parameter("implied" if "structure" in settings.families else "graph")
-    less = ""
-    if 0 < len(rest) < len(settings.families):
-        less = f", or {parameter('families')} {','.join(rest)}"
-    return f"gml count DATA {wanted} {model}{less}"
-
-
-def _located(report: CheckReport, checked: CheckedData) -> CheckReport:
-    """Give rows the numbers and lines that they have in the file."""
-    shown = [check for check in report.checks if check.row is not None]
-    wanted = {row.row for row in report.unlikely} | {check.row for check in shown if check.row}
-    places = checked.places(wanted)
-
-    def found(row: int) -> dict[str, Any]:
-        number, line = places[row]
-        return {"row": number, "line": line}
-
-    return replace(
-        report,
-        unlikely=tuple(replace(row, **found(row.row)) for row in report.unlikely),
-        checks=tuple(
-            check if check.row is None else replace(check, **found(check.row))
-            for check in report.checks
-        ),
-    )

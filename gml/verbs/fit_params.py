@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gml.counts.counter import rows_counted
-from gml.errors import UsageError, listing, parameter
+from gml.counts.counter import Counter, rows_counted
+from gml.errors import UsageError, counted, listing, parameter
 from gml.graph.provenance import Provenance
+from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
 from gml.model.fit import fit, require_all_seen, unseen_configurations
 from gml.model.training import training_of
@@ -32,6 +33,7 @@ def fit_params(
     intervals: float | None = None,
     strict: bool = False,
     gaussian: bool = False,
+    accept: bool = False,
     threads: int | None = None,
     asked: Mapping[str, Any] | None = None,
     **reading: Any,
@@ -56,6 +58,9 @@ def fit_params(
         Refuse a configuration of parents that occurs in no row.
     gaussian
         Treat the columns as numbers: fit linear regressions.
+    accept
+        Accept what the model's own rows break, as `gml.check(data, model).accepted()` does: later
+        checks of the model report only what is new.
     threads
         Threads; all cores by default.
     asked
@@ -101,9 +106,10 @@ def fit_params(
         require_all_seen(net)
     unseen = unseen_configurations(net)
     if unseen:
+        n_unseen = sum(map(len, unseen.values()))
+        rest = "was never seen, and is" if n_unseen == 1 else "were never seen, and are"
         reporter().warn(
-            f"{sum(map(len, unseen.values()))} configurations of parents were never seen, and are "
-            f"uniform: for {listing(unseen)}"
+            f"{counted(n_unseen, 'configuration')} of parents {rest} uniform: for {listing(unseen)}"
         )
     learning = Provenance.of(
         "fit-params",
@@ -116,7 +122,15 @@ def fit_params(
         cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
         rows = counter.in_rows(treated.rows)
         learning = learning.also(missing={"policy": treated.policy, "rows": rows, "columns": cells})
-    return replace(net, learning=learning, training=training_of(counter.rows()))
+    net = replace(net, learning=learning, training=training_of(counter.rows()))
+    return replace(net, baseline=_accepted(net, counter, threads)) if accept else net
+
+
+def _accepted(net: BayesNet, counter: Counter, threads: int | None) -> Baseline:
+    """Accept what fails on the very rows that a model was fitted on."""
+    from gml.verbs.check import check
+
+    return check(counter, net, baseline=Baseline(), unlikely_rows=0, threads=threads).accepted()
 
 
 def _require_fitting(

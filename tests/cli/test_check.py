@@ -311,7 +311,7 @@ def test_settings_of_a_repository(gml, folder):
         (["new.csv", "model.json", "--report", "junti=x.xml"], 2, b"did you mean 'junit'"),
         (["empty.csv", "model.json"], 3, b"empty"),
         (["header.csv", "model.json"], 4, b"no rows"),
-        (["other.csv", "model.json"], 3, b"no column of the model"),
+        (["other.csv", "model.json"], 3, b"none of its columns is in the model"),
     ],
 )  # fmt: skip
 def test_errors_are_one_line(gml, folder, args, code, message):
@@ -339,7 +339,11 @@ def test_a_failed_run_leaves_old_files(gml, folder):
         "known.json",
     )
     assert done.returncode == 3
-    assert (folder / "old.xml").read_text() == "old"
+    # The report says why; nothing was accepted.
+    assert "<error " in (folder / "old.xml").read_text()
+    assert (folder / "known.json").read_text() == "old"
+    done = gml("check", "new.csv", "model.json", "-c", "smoek", "--report", "junit=known.json")
+    assert done.returncode == 2
     assert (folder / "known.json").read_text() == "old"
 
 

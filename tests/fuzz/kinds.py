@@ -166,6 +166,7 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("check data.csv model.json --alpha={}", ("0.01", "0.5")),
     ("check data.csv model.json --unlikely-rows={}", ("5", "0")),
+    ("check {} data.csv model.json --report junit=out.xml", ("data.csv", "-", "none.csv", ".")),
     ("compare graph.dot model.json --max-shd={}", ("0", "3")),
     ("count data.csv --pairs --min-cell={} -o out.parquet", ("1", "5")),
     ("merge counts.parquet counts.parquet --min-cell={} -o out.parquet", ("1", "5")),
@@ -200,7 +201,7 @@ def option_seeds() -> list[bytes]:
 
 ENVIRONMENT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("GML_ALPHA", ("0.01", "0.5")),
-    ("GML_DATA", ("data.csv", "-", "none.csv")),
+    ("GML_DATA", ("data.csv", "-", "none.csv", "data.csv\nholes.csv")),
     ("GML_MODEL", ("model.json", "graph.dot")),
     ("GML_COLUMNS", ("a,b", 'a,"b",c')),
     ("GML_EXCLUDE", ("a", "w")),

@@ -224,6 +224,9 @@ def _may_print(case: Case, code: int | None) -> bool:
     """Whether a result comes with this code: verdicts on files, tests that could not be decided, rows."""
     if case.command == "verify":
         return code == 3
+    if case.command == "check":
+        # Reports say why there is nothing to report on.
+        return code in (3, 4)
     if case.command == "indtest":
         return code == 4 and "--expect" in case.args
     # Answers to the rows before a bad one are out already.
@@ -254,7 +257,8 @@ def _judge_files(case: Case, outcome: Outcome) -> Iterator[Finding]:
             )
     for name in outcome.temporary:
         yield Finding("left", f"temporary file left by {case.command}", name)
-    if outcome.code in (0, 1, 5):
+    reports = case.command == "check" and outcome.code in (3, 4) and outcome.stdout
+    if outcome.code in (0, 1, 5) or reports:
         yield from _judge_formats(case, outcome)
         yield from _judge_text(case, outcome)
 

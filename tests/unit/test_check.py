@@ -12,12 +12,12 @@ import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError, GraphError, UsageError
 from gml.formats.baseline import dump_baseline, read_baseline
-from gml.gate.baseline import Baseline, Reference
 from gml.gate.question import Question
 from gml.gate.result import Check, baseline_of
 from gml.gate.run import CheckSettings, Context, check_model, decide
 from gml.gate.schema_checks import MissingCells
 from gml.learners.chowliu import chow_liu
+from gml.model.baseline import Baseline, Reference
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.fit import fit as fit_tables
 

@@ -14,9 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gml.errors import DataError
 from gml.formats.reports.checks import FORMATS
 from gml.formats.reports.checks.wording import printable
-from gml.gate.result import FAMILIES, STATUSES, Check, CheckReport, UnlikelyRow
+from gml.gate.deliveries import CheckReports
+from gml.gate.result import FAMILIES, STATUSES, Check, CheckReport, Rejection, UnlikelyRow
 from tests import schemas
 
 KINDS = [
@@ -115,8 +117,30 @@ def everything():
 NOTHING = report(unlikely=(), notes=())
 
 
+def rejected(data="broken.csv", line=7, **changes):
+    """A report on a delivery that could not be checked."""
+    message = f"{data}: line {line}: 2 fields, but the header has 8"
+    error = Rejection(DataError(message), message, data, line)
+    return replace(
+        CheckReport((), 0.01, data, "model.json", rows=0, model_rows=None, error=error), **changes
+    )
+
+
+def run_of(*reports, **changes):
+    return replace(CheckReports(reports, 0.01, "model.json"), **changes)
+
+
+def three():
+    """A run of a delivery that fails, one that passes and one that is rejected."""
+    return run_of(everything(), replace(NOTHING, data="b.csv"), rejected(), notes=tuple(NASTY))
+
+
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("made", [everything(), NOTHING], ids=["everything", "nothing"])
+@pytest.mark.parametrize(
+    "made",
+    [everything(), NOTHING, three(), rejected()],
+    ids=["everything", "nothing", "three", "rejected"],
+)
 def test_every_format_is_text_that_a_file_can_hold(form, made):
     text = FORMATS[form](made)
     assert text.endswith("\n")
@@ -343,7 +367,10 @@ def judged_junit(made):
             assert suite.get(what) == str(len(suite.findall(f"testcase/{tag}")))
         for case in cases:
             assert case.get("time") == "0"
-            assert case.get("classname") == suite.get("name")
+            if isinstance(made, CheckReports):
+                assert case.get("classname").startswith(suite.get("name") + ".")
+            else:
+                assert case.get("classname") == suite.get("name")
             assert len(case) <= 1
     return root
 
@@ -513,6 +540,155 @@ def test_sarif_of_standard_input_has_no_file(tmp_path, monkeypatch):
     assert artifact == {"uri": "x.csv", "uriBaseId": "%SRCROOT%"}
 
 
+# --- deliveries that were rejected -----------------------------------------------------------
+
+
+def test_a_rejected_delivery_in_every_format():
+    made = rejected()
+    message = "broken.csv: line 7: 2 fields, but the header has 8"
+    assert FORMATS["text"](made) == (
+        f"ERROR  not checked: {message}\n      broken.csv against model.json\n"
+    )
+    content = json.loads(FORMATS["json"](made))
+    assert content["verdict"] == "error"
+    assert content["error"] == {"exit": 3, "message": message, "file": "broken.csv", "line": 7}
+    assert (content["rows"], content["checks"]) == (None, [])
+    assert set(json.loads(FORMATS["json"](NOTHING))) | {"error"} == set(content)
+    (suite,) = judged_junit(made)
+    (case,) = suite.findall("testcase")
+    assert (suite.get("name"), suite.get("errors"), case.get("name")) == (
+        "gml.check.input",
+        "1",
+        "broken.csv",
+    )
+    assert case[0].attrib == {"type": "exit 3", "message": message}
+    assert commands(made) == [
+        ("error", {"file": "broken.csv", "line": "7", "title": "gml check: not checked"}, f"not checked: {message}")
+    ]  # fmt: skip
+    run = judged_sarif(made)
+    assert run["invocations"] == [{"executionSuccessful": False}]
+    (result,) = run["results"]
+    assert (result["ruleId"], result["level"]) == ("input.rejected", "error")
+    (place,) = result["locations"]
+    assert place["physicalLocation"]["region"] == {"startLine": 7}
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "broken.csv"
+    assert FORMATS["markdown"](made).startswith("## gml check: ERROR\n\nnot checked: broken.csv")
+
+
+def test_a_problem_elsewhere_is_placed_there():
+    message = "model.json: the file is empty"
+    made = rejected(error=Rejection(DataError(message), message, "model.json"))
+    ((_, properties, _),) = commands(made)
+    assert (properties["file"], "line" in properties) == ("model.json", False)
+    (result,) = judged_sarif(made)["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]) == ("model.json", {"startLine": 1})
+    unknown = rejected(data="-", error=Rejection(DataError("out of memory"), "out of memory"))
+    assert "locations" not in judged_sarif(unknown)["results"][0]
+    assert "file=" not in FORMATS["github"](unknown)
+
+
+# --- several deliveries ----------------------------------------------------------------------
+
+
+def test_text_has_a_section_for_each_delivery():
+    made = run_of(
+        report(check(), unlikely=(), notes=()),
+        replace(NOTHING, data="b.csv"),
+        rejected(),
+        notes=("no baseline",),
+        settings="gml.toml",
+    )
+    sections = FORMATS["text"](made).split("\n\n== ")
+    assert sections[0] == (
+        "ERROR  1 of 3 deliveries fails, 1 cannot be checked: 1 of 1 check fails at alpha 0.01 per "
+        "run: 1 tables\n      against model.json (20000 rows)\n      settings from gml.toml\n\n"
+        "note: no baseline"
+    )
+    for section, one in zip(sections[1:], made, strict=True):
+        name, _, rest = section.partition("\n")
+        assert name == one.data
+        assert rest.rstrip("\n") == FORMATS["text"](one).rstrip("\n")
+    passes = FORMATS["text"](run_of(NOTHING, NOTHING, alpha_per="file"))
+    assert passes.startswith(
+        "PASS  none of 2 deliveries fails: none of 0 checks fails at alpha 0.01 per file\n"
+    )
+
+
+def test_json_of_a_run_has_the_deliveries():
+    made = three()
+    content = json.loads(FORMATS["json"](made), parse_constant=pytest.fail)
+    assert list(content) == [
+        "schema", "hash", "verdict", "alpha", "alpha_per", "model", "summary", "deliveries", "notes"
+    ]  # fmt: skip
+    assert (content["verdict"], content["alpha_per"]) == ("error", "run")
+    assert [d["verdict"] for d in content["deliveries"]] == ["fail", "pass", "error"]
+    alone = json.loads(FORMATS["json"](made.reports[0]))
+    for key in ("data", "rows", "model_rows", "summary", "checks", "unlikely_rows", "notes"):
+        assert content["deliveries"][0][key] == alone[key]
+    assert content["summary"] == made.counts
+    assert content["deliveries"][2]["error"]["line"] == 7
+
+
+def test_junit_has_a_suite_for_each_delivery():
+    made = three()
+    root = judged_junit(made)
+    assert [suite.get("name") for suite in root] == ["new data/day 1.csv", "b.csv", "broken.csv"]
+    assert [suite.get("tests") for suite in root] == [str(len(made.reports[0].checks)), "0", "1"]
+    assert [suite.get("errors") for suite in root] == ["0", "0", "1"]
+    classes = {case.get("classname") for case in root[0].findall("testcase")}
+    assert classes == {f"new data/day 1.csv.{family}" for family in FAMILIES}
+
+
+def test_sarif_tells_the_same_check_of_two_deliveries_apart():
+    one = report(check())
+    run = judged_sarif(run_of(one, replace(one, data="b.csv")))
+    prints = [r["partialFingerprints"]["gmlCheck/v1"] for r in run["results"]]
+    assert len(set(prints)) == 2
+    uris = [
+        r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"]
+    ]
+    assert uris == ["new%20data/day%201.csv", "b.csv"]
+    assert [d["data"] for d in run["properties"]["deliveries"]] == ["new data/day 1.csv", "b.csv"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert "input.rejected" not in rules
+
+
+def test_github_puts_what_is_worst_first_whichever_delivery_it_is_in():
+    warns = report(check(status="warn"), unlikely=())
+    fails = report(check(), data="b.csv", unlikely=())
+    found = commands(run_of(warns, fails, rejected()))
+    assert [(level, properties["file"]) for level, properties, _ in found] == [
+        ("error", "b.csv"),
+        ("error", "broken.csv"),
+        ("warning", "new data/day 1.csv"),
+    ]
+    assert len(commands(run_of(*[fails] * 30))) == 10
+    ((level, _, message),) = commands(run_of(NOTHING, NOTHING))
+    assert level == "notice"
+    assert message.startswith("PASS: none of 2 deliveries fails")
+
+
+def test_markdown_of_many_deliveries_fits_a_comment():
+    long = "ü" * 300
+    checks = [check(name=f"{long}{i}", status=s) for s in STATUSES for i in range(100)]
+    rows = tuple(UnlikelyRow(i, i, -3.0, long, long, (), 0.01) for i in range(100))
+    one = report(*checks, unlikely=rows, notes=(long,) * 20, data=f"{long}.csv")
+    for n in (1, 3, 200):
+        made = run_of(*[one] * n, *[NOTHING] * n, rejected(), notes=(long,) * 20)
+        text = FORMATS["markdown"](made)
+        assert len(text.encode()) < 65536
+        assert text.startswith("## gml check: ERROR\n\n")
+    assert "and 193 more that do not pass (see -f json)" in text
+    small = FORMATS["markdown"](run_of(report(check()), NOTHING, rejected()))
+    assert "| new data/day 1.csv | FAIL | 5000 |" in small
+    assert "| broken.csv | ERROR | - | not checked: broken.csv: line 7" in small
+    assert re.findall("^### .*$", small, re.MULTILINE) == [
+        "### new data/day 1.csv: FAIL",
+        "### broken.csv: ERROR",
+    ]
+
+
 # --- any report ------------------------------------------------------------------------------
 
 names = st.one_of(st.sampled_from(NASTY), st.text(st.characters(exclude_categories=["Cs"])))
@@ -582,3 +758,16 @@ def test_any_report_is_valid_in_every_format(made):
         assert message.split("\n")[0] == printable(made_check.message or made_check.id)
     assert len(FORMATS["markdown"](made).encode()) < 65536
     assert FORMATS["text"](made).startswith("FAIL  " if made.failed else "PASS  ")
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.one_of(reports, names.filter(bool).map(rejected)), min_size=1, max_size=4))
+def test_any_run_is_valid_in_every_format(made):
+    run = run_of(*made)
+    assert len(judged_junit(run)) == len(made)
+    judged_sarif(run)
+    content = json.loads(FORMATS["json"](run), parse_constant=pytest.fail)
+    assert len(content["deliveries"]) == len(made)
+    assert 1 <= len(commands(run)) <= 10
+    assert len(FORMATS["markdown"](run).encode()) < 65536
+    assert FORMATS["text"](run).count("\n== ") >= len(made)

@@ -17,7 +17,6 @@ import scipy.stats
 
 import gml
 from gml.data.dataset import Dataset, Variable
-from gml.gate.baseline import Reference
 from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
 from gml.gate.question import Question
@@ -26,6 +25,7 @@ from gml.gate.run import decide
 from gml.gate.schema_checks import ColumnCounts, schema_checks
 from gml.gate.selection import Selection, weak_parents
 from gml.gate.table_checks import table_checks
+from gml.model.baseline import Reference
 from gml.model.bayesnet import CPT, BayesNet
 
 from ..networks import fitted_to

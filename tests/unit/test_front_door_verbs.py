@@ -69,7 +69,7 @@ def test_check(folder, written, keywords, flags):
     report = gml.check(data, model, **keywords)
     expected = written("check", data, model, *flags, code=int(report.failed))
     found = without_hash(CHECK_FORMATS["json"](report))
-    for note in ("min_effect", "write_baseline"):
+    for note in ("accept", "min_effect", "write_baseline"):
         found["notes"] = [
             text.replace(f"`{note}`", "--" + note.replace("_", "-")) for text in found["notes"]
         ]
@@ -220,10 +220,14 @@ def test_reading_keywords_are_for_what_is_to_be_read(folder):
 
 
 def test_what_is_no_data_or_no_model_is_refused(folder):
-    with pytest.raises(
-        UsageError, match="data must be a path, a DataFrame, a Dataset or a Counter, not a list"
-    ):
-        gml.check([1, 2], folder / "model.json")
+    for given, kind in (([1, 2], "an int"), ({1, 2}, "a set")):
+        with pytest.raises(
+            UsageError,
+            match=f"data must be a path, a DataFrame, a Dataset or a Counter, not {kind}",
+        ):
+            gml.check(given, folder / "model.json")
+    with pytest.raises(UsageError, match="there are no data to check: the list is empty"):
+        gml.check([], folder / "model.json")
     graph = gml.read_graph(GRAPH)
     for ask in (
         lambda: gml.check(ASIA, graph),

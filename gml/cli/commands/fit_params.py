@@ -29,6 +29,7 @@ from gml.parameters import ESS
     "fit-params",
     epilog="\b\nExamples:\n"
     "  gml fit-params survey.csv graph.dot -o model.json\n"
+    "  gml fit-params survey.csv graph.json --accept -o model.json   # for gml check\n"
     "  gml pc survey.csv -f json | gml fit-params survey.csv - -f text\n"
     "  gml fit-params survey.csv graph.json --method bayes --ess 10 -o model.bif\n"
     "  gml fit-params survey.csv graph.dot --intervals 0.95 --cpt-dir tables -o model.json\n"
@@ -73,6 +74,12 @@ from gml.parameters import ESS
     click.option(
         "--gaussian", is_flag=True, help="Treat the columns as numbers: fit linear regressions."
     ),
+    click.option(
+        "--accept",
+        is_flag=True,
+        help="Accept what the model's own rows break, and keep that in the model, so that gml "
+        "check reports only what is new.",
+    ),
 )
 @model_output
 @common_options
@@ -105,8 +112,9 @@ def command(
     text = out.text_of(net)
     if cpt_dir is not None:
         write_cpt_folder(net, cpt_dir, safe_csv=safe_csv)
-    if "intervals" in keywords and cpt_dir is None and out.format in TABLES_ONLY:
-        warn_of_loss(out.format, ["the intervals"])
+    if out.format in TABLES_ONLY:
+        asked = ["the intervals"] * ("intervals" in keywords and cpt_dir is None)
+        warn_of_loss(out.format, asked + ["the baseline"] * (net.baseline is not None))
     out.write(text)
 
 

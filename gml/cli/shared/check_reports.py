@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,13 +14,16 @@ import click
 
 from gml.cli.shared.output import CheckReportOutput
 from gml.cli.shared.output_options import check_report_output
-from gml.cli.shared.run import plan_output, run_ledger
-from gml.errors import GmlError, unknown_name
+from gml.cli.shared.run import plan_output, run_ledger, was_given
+from gml.errors import CannotAnswer, DataError, GmlError, OutputError, unknown_name
 from gml.ledger import STANDARD_OUTPUT
-from gml.progress import reporter
+from gml.progress import reporter, say
+from gml.resources import lack_behind
 
 if TYPE_CHECKING:
-    from gml.verbs.check import CheckReport
+    from gml.verbs.check import CheckReport, CheckReports
+
+    Reported = CheckReport | CheckReports
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,13 +47,15 @@ class CheckOutput:
         if path and any(out.format == "github" for out in self._all):
             run_ledger().plan(path, _SUMMARY)
 
-    def write(self, report: CheckReport) -> None:
+    def write(self, report: Reported, *, requested: bool = False) -> None:
         """Write all reports, the files first; one that fails does not hold back the rest.
 
         Annotations for GitHub come with the summary of the step, which has what they leave out.
+        With `requested`, the report on standard output is left out unless it was asked for.
         """
         failed: GmlError | None = None
-        for out in (*self.others, self.main):
+        asked = not requested or any(map(was_given, ("output", "format_")))
+        for out in (*self.others, *([self.main] if asked else [])):
             try:
                 out.write(report)
             except GmlError as error:
@@ -60,6 +66,30 @@ class CheckOutput:
             append_step_summary(FORMATS["markdown"](report))
         if failed is not None:
             raise failed
+
+    @contextmanager
+    def reporting(self, problem: Callable[[GmlError], Reported]) -> Iterator[None]:
+        """Report an input that is rejected, or holds no answer, before the run ends with that."""
+        try:
+            yield
+        except OutputError:
+            raise
+        except (DataError, CannotAnswer) as error:
+            self._write_problem(problem(error))
+            raise
+        except Exception as error:
+            lack = lack_behind(error)
+            if lack is None:
+                raise
+            self._write_problem(problem(CannotAnswer(lack)))
+            raise CannotAnswer(lack) from None
+
+    def _write_problem(self, report: Reported) -> None:
+        try:
+            self.write(report, requested=True)
+        except GmlError as error:
+            # What is wrong with the input matters more, and says how the run ends.
+            say("error: ", f"{error}")
 
 
 def check_output(function: Function) -> Function:

@@ -12,7 +12,7 @@ import click
 from gml.cli.shared.common_options import threads_option
 from gml.cli.shared.numbers import Whole
 from gml.cli.shared.parameter_types import name_list_option
-from gml.cli.shared.run import claim_input, was_given
+from gml.cli.shared.run import claim_input, run_ledger, was_given
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +29,31 @@ class DataRequest:
     reading: ReadingKeywords
     """The data options that were given, as keywords."""
     threads: int | None
+
+
+@dataclass(frozen=True)
+class DeliveriesRequest:
+    """DATA... of a check: one delivery or several, not claimed as inputs yet."""
+
+    paths: tuple[str, ...]
+    given: dict[str, Any]
+    """The data options that were given."""
+
+    def claimed(self) -> tuple[str | list[str], DataRequest]:
+        """Claim the inputs; return what to check, a list if it is several, and how to read it."""
+        from gml.verbs.shared.deliveries import is_folder, tables_in
+
+        files = [tables_in(path) for path in self.paths]
+        if files == [[*self.paths]]:
+            request = _data_request(self.paths[0], self.given)
+            return request.path, request
+        request = _reading_request("", self.given)
+        claimed: list[str] = []
+        for path, tables in zip(self.paths, files, strict=True):
+            if is_folder(path):
+                run_ledger().protect(path)
+            claimed += [claim_input(table, "data", several=True) for table in tables]
+        return claimed, request
 
 
 _DELIMITER = click.option(
@@ -51,8 +76,10 @@ _MISSING = click.option(
     help="Treat missing values: refuse, drop rows, own level, or (tests) rows complete per table.",
 )
 
+_DATA = click.argument("data_path", metavar="DATA")
+
 _DATA_OPTIONS = [
-    click.argument("data_path", metavar="DATA"),
+    _DATA,
     name_list_option(
         "-c", "--columns", help_='Use only these columns: A,B (a name with a comma in "quotes").'
     ),
@@ -113,6 +140,22 @@ def data_options(function: Function) -> Function:
     return _data_options(function, _DATA_OPTIONS)
 
 
+_DELIVERIES = click.argument("data_paths", metavar="DATA...", nargs=-1, required=True)
+_MISSING_AS_FITTED = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "level", "available"]),
+    help="Treat missing values: refuse, drop rows, own level, or rows complete per table; by "
+    "default as when the model was fitted.",
+)
+
+
+def deliveries_options(function: Function) -> Function:
+    """DATA... and the options of a check, injected as `data`, which claims no input yet."""
+    instead = {_DATA: _DELIVERIES, _MISSING: _MISSING_AS_FITTED}
+    options = [instead.get(option, option) for option in _DATA_OPTIONS]
+    return _data_options(function, options)
+
+
 def fitting_data_options(function: Function) -> Function:
     """DATA and its options for scores and fitting, where rows may have fractional weights."""
     return _data_options(function, [*_DATA_OPTIONS, _WEIGHTS_FRACTIONAL])
@@ -131,6 +174,9 @@ def _data_options(function: Function, options: list[Callable[[Any], Any]]) -> Fu
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         raw = {name: kwargs.pop(name) for name in names}
         given = {name: value for name, value in raw.items() if was_given(name) and value != ()}
+        if "data_paths" in raw:
+            del given["data_paths"]
+            return function(*args, data=DeliveriesRequest(raw["data_paths"], given), **kwargs)
         return function(*args, data=_data_request(raw["data_path"], given), **kwargs)
 
     before = len(getattr(wrapper, "__click_params__", ()))
@@ -168,7 +214,10 @@ def row_reading_options(function: Function) -> Function:
 
 
 def _data_request(path: str, given: dict[str, Any]) -> DataRequest:
-    path = claim_input(path, "data")
+    return _reading_request(claim_input(path, "data"), given)
+
+
+def _reading_request(path: str, given: dict[str, Any]) -> DataRequest:
     if "levels" in given:
         given["levels"] = claim_input(given["levels"], "levels")
     if "cut" in given:

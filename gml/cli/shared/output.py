@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gml.data.profile import Profile
     from gml.formats.reports.comparisons import ComparedPair
     from gml.formats.reports.rows import Rows
+    from gml.gate.deliveries import CheckReports
     from gml.gate.result import CheckReport
     from gml.graph.graph import Graph
     from gml.model.answer import Answer
@@ -186,7 +187,7 @@ class MetricsOutput(Output):
 class CheckReportOutput(Output):
     """Takes the report of a run of checks."""
 
-    def write(self, report: CheckReport) -> None:
+    def write(self, report: CheckReport | CheckReports) -> None:
         """Write the report."""
         from gml.formats.reports.checks import FORMATS
 

@@ -83,6 +83,23 @@ class ConfiguredCommand(click.Command):
         keys = {_key(parameter): parameter for parameter in self.params}
         return {key: keys[key] for key in keys if key not in _NOT_CONFIGURED}
 
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Take a lone argument for the first, though that takes several: others may be settings."""
+        parser = super().make_parser(ctx)
+        first, *rest = [str(p.name) for p in self.params if isinstance(p, click.Argument)] or [""]
+        parse = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            given, left, order = parse(args)
+            if rest and not isinstance(given[first], str | tuple):
+                lone = given[rest[-1]]
+                if isinstance(lone, str):
+                    given[first], given[rest[-1]] = (lone,), given[first]
+            return given, left, order
+
+        parser.parse_args = parse_args  # type: ignore[method-assign]
+        return parser
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse with the settings as defaults; an error in one names its place."""
         if ctx.resilient_parsing:
@@ -98,11 +115,24 @@ class ConfiguredCommand(click.Command):
             rest = super().parse_args(ctx, args)
         except click.BadParameter as error:
             origin = settings.origin(ctx, error.param)
+            if isinstance(error, click.MissingParameter) and isinstance(
+                error.param, click.Argument
+            ):
+                raise self._missing(error.param, ctx) from None
             if origin is None:
                 raise
             raise UsageError(f"{origin}: {error.message.rstrip('.')}") from None
         settings.require_outputs_below(ctx)
         return rest
+
+    def _missing(self, argument: click.Argument, ctx: click.Context) -> click.UsageError:
+        """Say where an argument can be given, too."""
+        key = _key(argument)
+        return click.UsageError(
+            f"Missing argument '{key.upper()}': name it, or put {key} = '...' under "
+            f"[{self.name}] in a {_OWN_FILE}",
+            ctx,
+        )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; --verbose names the file."""
@@ -221,7 +251,7 @@ class _Source:
 def _key(parameter: click.Parameter) -> str:
     """What a file calls a parameter: the long option, or the argument as the usage line has it."""
     if isinstance(parameter, click.Argument):
-        return (parameter.metavar or str(parameter.name)).lower().replace("_", "-")
+        return (parameter.metavar or str(parameter.name)).rstrip(".").lower().replace("_", "-")
     return max(parameter.opts, key=len).lstrip("-")
 
 

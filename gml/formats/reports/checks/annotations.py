@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from gml.errors import counted, encodable, printable
 from gml.formats.reports.checks.wording import (
+    Reported,
     comparisons,
     numbers,
     place_of_row,
@@ -18,9 +19,11 @@ from gml.formats.reports.checks.wording import (
     verdict_sentence,
     why_unlikely,
 )
+from gml.gate.deliveries import CheckReports
 from gml.gate.result import FAIL, WARN, CheckReport
 
 _MOST = 10
+_LEVELS = ("error", "warning", "notice")
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,12 @@ class _Annotation:
     level: str
     title: str
     message: str
+    file: str
     line: int | None = None
 
-    def command(self, file: str) -> str:
+    def command(self) -> str:
         """Return the workflow command."""
-        properties = {} if file == "-" else {"file": printable(encodable(file))}
+        properties = {} if self.file == "-" else {"file": printable(encodable(self.file))}
         if properties and self.line is not None:
             properties["line"] = str(self.line)
         properties["title"] = self.title
@@ -40,30 +44,41 @@ class _Annotation:
         return f"::{self.level} {listed}::{_data(self.message)}\n"
 
 
-def as_github(report: CheckReport) -> str:
+def as_github(report: Reported) -> str:
     """Return the commands, one per line: failures, then warnings, then rows to look at."""
-    found = _annotations(report)
+    reports = list(report) if isinstance(report, CheckReports) else [report]
+    found = [annotation for one in reports for annotation in _annotations(one)]
+    if len(reports) > 1:
+        found.sort(key=lambda annotation: _LEVELS.index(annotation.level))
+    # What is about the run is shown at the first delivery.
+    file = reports[0].data if reports else "-"
     if not found:
         said = f"{verdict(report)}: {verdict_sentence(report)}"
-        found = [_Annotation("notice", "gml check", said)]
+        found = [_Annotation("notice", "gml check", said, file)]
     if len(found) > _MOST:
         left = found[_MOST - 1 :]
-        found = [*found[: _MOST - 1], _Annotation("notice", "gml check", _more(left))]
-    return "".join(annotation.command(report.data) for annotation in found)
+        found = [*found[: _MOST - 1], _Annotation("notice", "gml check", _more(left), file)]
+    return "".join(annotation.command() for annotation in found)
 
 
 def _annotations(report: CheckReport) -> list[_Annotation]:
+    if (error := report.error) is not None:
+        message = verdict_sentence(report)
+        file = error.file or report.data
+        return [_Annotation("error", "gml check: not checked", message, file, error.line)]
     found = []
     for check in report.ranked(FAIL, WARN):
         figures = [*numbers(check), *comparisons(check)]
         message = "\n".join([sentence(check), *([", ".join(figures)] if figures else [])])
         level = "error" if check.status == FAIL else "warning"
         title = f"gml check: {check.family} {check.kind}"
-        found.append(_Annotation(level, printable(title), message, check.line))
+        found.append(_Annotation(level, printable(title), message, report.data, check.line))
     # Some rows are always the least likely; if all is well, they need no attention.
     for row in report.unlikely if found else ():
         message = f"{place_of_row(row)}: {why_unlikely(row)}"
-        found.append(_Annotation("notice", "gml check: unlikely row", message, row.line))
+        found.append(
+            _Annotation("notice", "gml check: unlikely row", message, report.data, row.line)
+        )
     return found
 
 

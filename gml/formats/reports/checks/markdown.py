@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gml.errors import printable
+from gml.errors import place, printable
 from gml.formats.reports.checks.wording import (
+    Reported,
     comparisons,
     effect_shown,
     p_shown,
     place_of_row,
     rows_shown,
+    run_model,
     sentence,
     subjects,
     verdict,
@@ -23,37 +25,86 @@ from gml.formats.reports.checks.wording import (
     whose_settings,
     why_unlikely,
 )
+from gml.gate.deliveries import CheckReports
 from gml.gate.result import BASELINED, FAIL, INSUFFICIENT, WARN, Check, CheckReport
 
 # Shares of the 65536 bytes; together with the headings they stay below.
 _FAILURES, _WARNINGS, _UNDECIDED, _ROWS, _NOTES = 30_000, 12_000, 6_000, 8_000, 4_000
+_DELIVERIES = 10_000
+_MOST_SECTIONS = 8
 _LONGEST_CELL = 400
 
 
-def as_markdown(report: CheckReport) -> str:
+def as_markdown(report: Reported) -> str:
     """Return the comment: the verdict, a table of failures, the rest folded away."""
-    data, model = subjects(report)
+    parts = _run(report) if isinstance(report, CheckReports) else _delivery(report, "##", 1.0)
+    return "\n\n".join(parts) + "\n"
+
+
+def _run(reports: CheckReports) -> list[str]:
+    """A table of the deliveries, then a section on each that does not pass, as far as they fit."""
     parts = [
-        f"## gml check: {verdict(report)}",
+        f"## gml check: {verdict(reports)}",
+        f"{_escaped(verdict_sentence(reports))}.",
+        f"Against {_escaped(run_model(reports))}.",
+        *_settings(reports),
+        _overview(reports),
+    ]
+    broken = [report for report in reports if report.failed]
+    # All sections together have three quarters of the room.
+    shown = broken[:_MOST_SECTIONS]
+    for report in shown:
+        parts += _delivery(report, "###", 0.75 / len(shown))
+    if len(broken) > len(shown):
+        parts.append(f"and {len(broken) - len(shown)} more that do not pass (see -f json)")
+    return parts + _notes(reports, 0.25)
+
+
+def _overview(reports: CheckReports) -> str:
+    rows = [
+        f"| {_escaped(printable(place(report.data)))} | {verdict(report)} "
+        f"| {'-' if report.error is not None else report.rows} "
+        f"| {_escaped(verdict_sentence(report))} |"
+        for report in reports
+    ]
+    head = "| delivery | verdict | rows | what |\n|---|---|---|---|\n"
+    return head + _cut(rows, _DELIVERIES)
+
+
+def _delivery(report: CheckReport, heading: str, room: float) -> list[str]:
+    """The parts of one report, in this share of the room."""
+    data, model = subjects(report)
+    title = "gml check" if heading == "##" else _escaped(printable(place(report.data)))
+    parts = [
+        f"{heading} {title}: {verdict(report)}",
         f"{_escaped(verdict_sentence(report))}.",
         f"{_escaped(data)} against {_escaped(model)}.",
+        *_settings(report),
     ]
-    if settings := whose_settings(report):
-        parts.append(f"With {_escaped(settings)}.")
     if failures := report.ranked(FAIL):
-        parts.append(_table(failures, _FAILURES))
+        parts.append(_table(failures, int(room * _FAILURES)))
     if warnings := report.ranked(WARN):
-        parts.append(_folded("Warnings", len(warnings), _table(warnings, _WARNINGS)))
+        table = _table(warnings, int(room * _WARNINGS))
+        parts.append(_folded("Warnings", len(warnings), table))
     for status, title in ((INSUFFICIENT, "Insufficient data"), (BASELINED, "Baselined")):
         if checks := report.ranked(status):
             items = [f"- {_escaped(sentence(check))}" for check in checks]
-            parts.append(_folded(title, len(checks), _cut(items, _UNDECIDED // 2)))
+            parts.append(_folded(title, len(checks), _cut(items, int(room * _UNDECIDED) // 2)))
     if report.unlikely:
         items = [f"- {place_of_row(row)}: {_escaped(why_unlikely(row))}" for row in report.unlikely]
-        parts.append(_folded("Least likely rows", len(report.unlikely), _cut(items, _ROWS)))
-    if report.notes:
-        parts.append(_cut([f"- {_escaped(printable(note))}" for note in report.notes], _NOTES))
-    return "\n\n".join(parts) + "\n"
+        rows = _cut(items, int(room * _ROWS))
+        parts.append(_folded("Least likely rows", len(report.unlikely), rows))
+    return parts + _notes(report, room)
+
+
+def _settings(report: Reported) -> list[str]:
+    settings = whose_settings(report)
+    return [] if settings is None else [f"With {_escaped(settings)}."]
+
+
+def _notes(report: Reported, room: float) -> list[str]:
+    items = [f"- {_escaped(printable(note))}" for note in report.notes]
+    return [_cut(items, int(room * _NOTES))] if items else []
 
 
 def _table(checks: Sequence[Check], share: int) -> str:

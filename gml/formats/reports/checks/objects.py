@@ -1,4 +1,4 @@
-"""The report as JSON, one line per check."""
+"""The report as JSON, one line per check; of several deliveries, one per delivery."""
 
 from __future__ import annotations
 
@@ -10,29 +10,75 @@ from typing import Any
 from gml.errors import encodable, place
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
+from gml.formats.reports.checks.wording import Reported, verdict
 from gml.formats.reports.tests import log10, probability
-from gml.gate.result import Check, CheckReport, UnlikelyRow
+from gml.gate.deliveries import CheckReports
+from gml.gate.result import Check, CheckReport, Rejection, UnlikelyRow
 
 
-def as_json(report: CheckReport, *, inputs: Hashes = NO_INPUTS) -> str:
+def as_json(report: Reported, *, inputs: Hashes = NO_INPUTS) -> str:
     """Return one object; what does not apply is null, and so is what no number can say."""
-    return document_text(
-        {
-            "schema": SCHEMA,
-            "verdict": "fail" if report.failed else "pass",
-            "alpha": report.alpha,
-            "data": place(report.data),
-            "model": place(report.model),
-            **({} if report.settings is None else {"settings": place(report.settings)}),
-            "rows": report.rows,
-            "model_rows": report.model_rows,
-            "summary": report.counts,
-            "checks": [check_object(check) for check in report.checks],
-            "unlikely_rows": [row_object(row) for row in report.unlikely],
-            "notes": list(map(encodable, report.notes)),
-        },
-        inputs,
-    )
+    found = _of_run(report) if isinstance(report, CheckReports) else _of_delivery(report)
+    return document_text({"schema": SCHEMA, **found}, inputs)
+
+
+def _of_delivery(report: CheckReport) -> dict[str, Any]:
+    return {
+        "verdict": verdict(report).lower(),
+        **({} if report.error is None else {"error": error_object(report.error)}),
+        "alpha": report.alpha,
+        "data": place(report.data),
+        "model": place(report.model),
+        **_settings(report),
+        **_findings(report),
+    }
+
+
+def _of_run(reports: CheckReports) -> dict[str, Any]:
+    """What holds for all deliveries once, and the rest for each."""
+    return {
+        "verdict": verdict(reports).lower(),
+        "alpha": reports.alpha,
+        "alpha_per": reports.alpha_per,
+        "model": place(reports.model),
+        **_settings(reports),
+        "summary": reports.counts,
+        "deliveries": [
+            {
+                "verdict": verdict(report).lower(),
+                **({} if report.error is None else {"error": error_object(report.error)}),
+                "data": place(report.data),
+                **_findings(report),
+            }
+            for report in reports
+        ],
+        "notes": list(map(encodable, reports.notes)),
+    }
+
+
+def _settings(report: Reported) -> dict[str, Any]:
+    return {} if report.settings is None else {"settings": place(report.settings)}
+
+
+def _findings(report: CheckReport) -> dict[str, Any]:
+    return {
+        "rows": None if report.error is not None else report.rows,
+        "model_rows": report.model_rows,
+        "summary": report.counts,
+        "checks": [check_object(check) for check in report.checks],
+        "unlikely_rows": [row_object(row) for row in report.unlikely],
+        "notes": list(map(encodable, report.notes)),
+    }
+
+
+def error_object(error: Rejection) -> dict[str, Any]:
+    """Return the JSON object of why nothing was checked."""
+    return {
+        "exit": error.exit_code,
+        "message": encodable(error.message),
+        "file": None if error.file is None else place(error.file),
+        "line": error.line,
+    }
 
 
 def check_object(check: Check) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 There is one rule per kind of check, and one result per check that fails, warns or was accepted
 before. All results are placed at the header of the data, which names the columns; so that services
-do not take them for one, each has its own fingerprint, made from the id of the check.
+do not take them for one, each has its own fingerprint, made from the id of the check; where there
+are several deliveries, from the name of the delivery too.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from gml import __version__
 from gml.errors import encodable, place, printable
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import indented_text
-from gml.formats.reports.checks.objects import number_object, row_object
-from gml.formats.reports.checks.wording import sentence, verdict_sentence
-from gml.gate.result import BASELINED, FAIL, WARN, Check, CheckReport
+from gml.formats.reports.checks.objects import error_object, number_object, row_object
+from gml.formats.reports.checks.wording import Reported, sentence, verdict_sentence
+from gml.gate.deliveries import CheckReports
+from gml.gate.result import BASELINED, FAIL, WARN, Check, CheckReport, Rejection
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_REJECTED = "input.rejected"
 _LEVELS = {FAIL: "error", WARN: "warning", BASELINED: "note"}
 
 _RULES = {
@@ -65,12 +68,27 @@ _RULES = {
         "given how surely its tables are known.",
     ),
 }
+# Listed only where it was needed.
+_OTHER_RULES = {
+    _REJECTED: (
+        "An input cannot be checked",
+        "The data, the model or another input cannot be read, is not what it should be, or has no "
+        "rows. The message says what is wrong.",
+    ),
+}
 
 
-def as_sarif(report: CheckReport, *, inputs: Hashes = NO_INPUTS) -> str:
-    """Return the log; the order of its results is that of urgency."""
-    checks = report.ranked(FAIL, WARN, BASELINED)
-    rule_ids = sorted({_rule_id(check) for check in checks} | _RULES.keys())
+def as_sarif(report: Reported, *, inputs: Hashes = NO_INPUTS) -> str:
+    """Return the log; the order of its results is that of urgency, delivery by delivery."""
+    several = isinstance(report, CheckReports)
+    reports = list(report) if isinstance(report, CheckReports) else [report]
+    checks = [check for one in reports for check in one.ranked(*_LEVELS)]
+    is_complete = all(one.error is None for one in reports)
+    rule_ids = sorted(
+        {_rule_id(check) for check in checks}
+        | _RULES.keys()
+        | set([] if is_complete else [_REJECTED])
+    )
     run = {
         "tool": {
             "driver": {
@@ -79,25 +97,86 @@ def as_sarif(report: CheckReport, *, inputs: Hashes = NO_INPUTS) -> str:
                 "rules": [_rule(rule_id) for rule_id in rule_ids],
             }
         },
-        "invocations": [{"executionSuccessful": True}],
+        "invocations": [{"executionSuccessful": is_complete}],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(check, rule_ids, report.data) for check in checks],
-        "properties": {
-            "verdict": verdict_sentence(report),
-            "alpha": report.alpha,
-            "data": place(report.data),
-            "model": place(report.model),
-            **({} if report.settings is None else {"settings": place(report.settings)}),
-            "rows": report.rows,
-            "modelRows": report.model_rows,
-            "summary": report.counts,
-            "unlikelyRows": [row_object(row) for row in report.unlikely],
-            "notes": list(map(encodable, report.notes)),
-        },
+        "results": [result for one in reports for result in _results(one, rule_ids, apart=several)],
+        "properties": _of_run(report) if isinstance(report, CheckReports) else _of_delivery(report),
     }
     # The hash comes into the properties, and can be seen before all the rest.
     log = {"$schema": _SCHEMA, "version": "2.1.0", "properties": {}, "runs": [run]}
     return indented_text(log, inputs)
+
+
+def _of_delivery(report: CheckReport) -> dict[str, Any]:
+    return {
+        "verdict": verdict_sentence(report),
+        "alpha": report.alpha,
+        "data": place(report.data),
+        "model": place(report.model),
+        **({} if report.settings is None else {"settings": place(report.settings)}),
+        **_findings(report),
+    }
+
+
+def _of_run(reports: CheckReports) -> dict[str, Any]:
+    return {
+        "verdict": verdict_sentence(reports),
+        "alpha": reports.alpha,
+        "alphaPer": reports.alpha_per,
+        "model": place(reports.model),
+        **({} if reports.settings is None else {"settings": place(reports.settings)}),
+        "summary": reports.counts,
+        "deliveries": [
+            {
+                "verdict": verdict_sentence(report),
+                "data": place(report.data),
+                **_findings(report),
+            }
+            for report in reports
+        ],
+        "notes": list(map(encodable, reports.notes)),
+    }
+
+
+def _findings(report: CheckReport) -> dict[str, Any]:
+    error = {} if report.error is None else {"error": error_object(report.error)}
+    return {
+        **error,
+        "rows": None if error else report.rows,
+        "modelRows": report.model_rows,
+        "summary": report.counts,
+        "unlikelyRows": [row_object(row) for row in report.unlikely],
+        "notes": list(map(encodable, report.notes)),
+    }
+
+
+def _results(report: CheckReport, rule_ids: list[str], *, apart: bool) -> list[dict[str, Any]]:
+    """What was found on a delivery; `apart` if another may have found the same."""
+    if report.error is not None:
+        return [_rejection(report.error, rule_ids, report.data)]
+    return [
+        _result(check, rule_ids, report.data, place(report.data) if apart else "")
+        for check in report.ranked(*_LEVELS)
+    ]
+
+
+def _rejection(error: Rejection, rule_ids: list[str], data: str) -> dict[str, Any]:
+    where = _location(error.file or data, error.line or 1)
+    return {
+        "ruleId": _REJECTED,
+        "ruleIndex": rule_ids.index(_REJECTED),
+        "level": "error",
+        "message": {"text": printable(error.message)},
+        **({"locations": [where]} if where else {}),
+        "partialFingerprints": _fingerprints(f"{_REJECTED}\0{place(data)}"),
+        "properties": error_object(error),
+    }
+
+
+def _fingerprints(text: str) -> dict[str, str]:
+    found = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    # GitHub uses the first; otherwise it would hash the line, which is the same for all.
+    return {"primaryLocationLineHash": f"{found}:1", "gmlCheck/v1": found}
 
 
 def _rule_id(check: Check) -> str:
@@ -105,7 +184,9 @@ def _rule_id(check: Check) -> str:
 
 
 def _rule(rule_id: str) -> dict[str, Any]:
-    short, long = _RULES.get(rule_id, (rule_id, f"A check of the kind {rule_id} fails."))
+    short, long = (_RULES | _OTHER_RULES).get(
+        rule_id, (rule_id, f"A check of the kind {rule_id} fails.")
+    )
     return {
         "id": rule_id,
         "shortDescription": {"text": short},
@@ -115,9 +196,8 @@ def _rule(rule_id: str) -> dict[str, Any]:
     }
 
 
-def _result(check: Check, rule_ids: list[str], data: str) -> dict[str, Any]:
+def _result(check: Check, rule_ids: list[str], data: str, apart: str) -> dict[str, Any]:
     rule_id = _rule_id(check)
-    fingerprint = hashlib.sha256(check.id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     logical = [
         {"name": name, "fullyQualifiedName": name, "kind": "variable"}
         for name in dict.fromkeys(check.variables)
@@ -132,11 +212,7 @@ def _result(check: Check, rule_ids: list[str], data: str) -> dict[str, Any]:
         "level": _LEVELS[check.status],
         "message": {"text": sentence(check)},
         **({"locations": [where]} if where else {}),
-        # GitHub uses the first; otherwise it would hash the line, which is the same for all.
-        "partialFingerprints": {
-            "primaryLocationLineHash": f"{fingerprint}:1",
-            "gmlCheck/v1": fingerprint,
-        },
+        "partialFingerprints": _fingerprints(f"{apart}\0{check.id}" if apart else check.id),
         "properties": {
             "id": printable(check.id),
             "given": dict(check.given),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import textwrap
 
-from gml.errors import printable
+from gml.errors import place, printable
 from gml.formats.reports.checks.wording import (
+    Reported,
     comparisons,
     numbers,
     place_of_row,
+    run_model,
     sentence,
     subjects,
     verdict,
@@ -16,6 +18,7 @@ from gml.formats.reports.checks.wording import (
     whose_settings,
     why_unlikely,
 )
+from gml.gate.deliveries import CheckReports
 from gml.gate.result import FAIL, WARN, Check, CheckReport, UnlikelyRow
 
 _WIDTH = 100
@@ -24,14 +27,28 @@ _SHOWN_CHECKS = 20
 _SHOWN_ROWS = 20
 
 
-def as_text(report: CheckReport) -> str:
+def as_text(report: Reported) -> str:
     """Return the report as lines of at most 100 characters, names permitting."""
+    lines = _run(report) if isinstance(report, CheckReports) else _delivery(report)
+    return "\n".join(lines) + "\n"
+
+
+def _run(reports: CheckReports) -> list[str]:
+    """What was found on all deliveries, then the report on each below its name."""
+    lines = [f"{verdict(reports)}  {verdict_sentence(reports)}"]
+    lines += _wrapped(f"{_INDENT}against {run_model(reports)}")
+    lines += [*_settings(reports), *_notes(reports)]
+    for report in reports:
+        lines += ["", f"== {printable(place(report.data))}", *_delivery(report)]
+    return lines
+
+
+def _delivery(report: CheckReport) -> list[str]:
     data, model = subjects(report)
     # In one piece, however long, for grep or head -1.
     lines = [f"{verdict(report)}  {verdict_sentence(report)}"]
     lines += _wrapped(f"      {data} against {model}")
-    if settings := whose_settings(report):
-        lines += _wrapped(f"      {settings}")
+    lines += _settings(report)
     broken = report.ranked(FAIL, WARN)
     for check in broken[:_SHOWN_CHECKS]:
         lines += ["", *_check(check)]
@@ -39,11 +56,19 @@ def as_text(report: CheckReport) -> str:
         lines += ["", f"and {len(broken) - _SHOWN_CHECKS} more (see -f json)"]
     if report.unlikely:
         lines += ["", *_rows(report.unlikely)]
-    if report.notes:
-        lines.append("")
-        for note in report.notes:
-            lines += _wrapped(f"note: {printable(note)}")
-    return "\n".join(lines) + "\n"
+    return lines + _notes(report)
+
+
+def _settings(report: Reported) -> list[str]:
+    settings = whose_settings(report)
+    return [] if settings is None else _wrapped(f"{_INDENT}{settings}")
+
+
+def _notes(report: Reported) -> list[str]:
+    lines = [""] if report.notes else []
+    for note in report.notes:
+        lines += _wrapped(f"note: {printable(note)}")
+    return lines
 
 
 def _check(check: Check) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from gml.errors import counted, place, printable
 from gml.formats.reports.tests import log10
+from gml.gate.deliveries import CheckReports
 from gml.gate.result import (
     BASELINED,
     FAIL,
@@ -24,22 +25,43 @@ from gml.gate.result import (
 )
 from gml.independence.base import tiny_p
 
+Reported = CheckReport | CheckReports
+"""What a run of checks found: on one delivery, or on several."""
+
 _SHOWN_ITEMS = 8
 _SMALL_P = -4
 
 
-def verdict(report: CheckReport) -> str:
-    """FAIL or PASS, for a heading."""
-    return "FAIL" if report.failed else "PASS"
+def verdict(report: Reported) -> str:
+    """PASS, FAIL or ERROR, for a heading, as the exit code says."""
+    return {0: "PASS", 1: "FAIL"}.get(report.exit_code, "ERROR")
 
 
-def verdict_sentence(report: CheckReport) -> str:
-    """How many checks fail, of which families, and what was left undecided."""
-    counts = report.counts
-    total = len(report.checks)
-    alpha = f"at alpha {report.alpha:g}"
-    if report.failed:
-        failures = report.ranked(FAIL)
+def verdict_sentence(report: Reported) -> str:
+    """How many checks fail, of which families, and what was left undecided; or the error."""
+    if isinstance(report, CheckReports):
+        return _run_sentence(report)
+    if report.error is not None:
+        return f"not checked: {printable(report.error.message)}"
+    return _counted_checks(report.counts, report.ranked(FAIL), f"at alpha {report.alpha:g}")
+
+
+def _run_sentence(reports: CheckReports) -> str:
+    """How many deliveries fail, and by how many checks."""
+    total = f"{len(reports)} {'delivery' if len(reports) == 1 else 'deliveries'}"
+    failing = sum(report.exit_code == 1 for report in reports)
+    rejected = sum(report.error is not None for report in reports)
+    said = f"{failing or 'none'} of {total} {'fail' if failing > 1 else 'fails'}"
+    if rejected:
+        said += f", {rejected} cannot be checked"
+    alpha = f"at alpha {reports.alpha:g} per {reports.alpha_per}"
+    failures = [check for report in reports for check in report.ranked(FAIL)]
+    return f"{said}: {_counted_checks(reports.counts, failures, alpha)}"
+
+
+def _counted_checks(counts: Mapping[str, int], failures: Sequence[Check], alpha: str) -> str:
+    total = sum(counts.values())
+    if failures:
         by_family = (
             f"{sum(check.family == family for check in failures)} {family}"
             for family in _families(failures)
@@ -61,14 +83,25 @@ def _families(checks: Iterable[Check]) -> list[str]:
 
 
 def subjects(report: CheckReport) -> tuple[str, str]:
-    """The data and the model, each with its number of rows."""
-    model = printable(place(report.model))
-    if report.model_rows is not None:
-        model += f" ({counted(report.model_rows, 'row')})"
-    return f"{printable(place(report.data))} ({counted(report.rows, 'row')})", model
+    """The data and the model, each with its number of rows, where these are known."""
+    data = printable(place(report.data))
+    if report.error is None:
+        data += f" ({counted(report.rows, 'row')})"
+    return data, _model(report.model, report.model_rows)
 
 
-def whose_settings(report: CheckReport) -> str | None:
+def run_model(reports: CheckReports) -> str:
+    """The model that several deliveries were held against, with its number of rows."""
+    rows = next((r.model_rows for r in reports if r.model_rows is not None), None)
+    return _model(reports.model, rows)
+
+
+def _model(path: str, rows: int | None) -> str:
+    model = printable(place(path))
+    return model if rows is None else f"{model} ({counted(rows, 'row')})"
+
+
+def whose_settings(report: Reported) -> str | None:
     """Where the settings of the run come from, if not from the caller."""
     return None if report.settings is None else f"settings from {printable(place(report.settings))}"
 
