@@ -2,8 +2,9 @@
 
 A node with levels has "cpt", one row per configuration of "parents" with the last one fastest,
 and "counts" and "intervals" of the same shape where they are known. A node of numbers has
-"gaussian": {"intercept", "coefficients", "sd"} and, where known, "n" and "intervals": bounds of the
-intercept, of each coefficient and of the standard deviation. Parents are in the order of the nodes,
+"gaussian": {"intercept", "coefficients", "sd"} and, where known, "n", "intervals" (bounds of the
+intercept, of each coefficient and of the standard deviation) and "rows" (`json_regression_rows`).
+Parents are in the order of the nodes,
 so a table whose parents have another order is transposed. Floats are the shortest that read back as
 the same number; what is not finite is null.
 """
@@ -23,6 +24,7 @@ from gml.formats.assembly import TableRoom
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import graph_of, node_link_text, parse_graph_json
+from gml.formats.json_regression_rows import rows_object, rows_of
 from gml.formats.text_room import require_graph_text, require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
@@ -89,6 +91,8 @@ def _gaussian_node(cpd: LinearGaussian, position: Mapping[str, int]) -> dict[str
         first, *middle, last = cpd.intervals
         bounds = [first, *(middle[i] for i in order), last]
         gaussian["intervals"] = _finite([list(pair) for pair in bounds])
+    if cpd.rows is not None:
+        gaussian["rows"] = rows_object(cpd.rows, order)
     return {
         "id": cpd.variable.name,
         "parents": [cpd.parents[i].name for i in order],
@@ -225,6 +229,7 @@ def _gaussian(variable: Variable, parents: tuple[Variable, ...], given: Any) -> 
             float(terms[1]),
             given.get("n"),
             bounds,
+            None if given.get("rows") is None else rows_of(given["rows"], len(parents), what),
         )
     except OverflowError:
         raise GraphError(f"{what} has a number that is too large") from None

@@ -20,12 +20,13 @@ from gml.counts.counter import Counter, TableSet
 from gml.counts.memory import MemoryCounter
 from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
-from gml.errors import UsageError, counted, parameter
+from gml.errors import CannotAnswer, UsageError, counted, parameter
 from gml.gate.baseline import Baseline
 from gml.gate.families import FamilyCounts, family_counts, rows_behind, table_of
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
+from gml.gate.gaussian_questions import gaussian_questions
 from gml.gate.monte_carlo import MonteCarlo
-from gml.gate.question import Question
+from gml.gate.question import Asked, Question
 from gml.gate.result import (
     BASELINED,
     FAIL,
@@ -92,6 +93,8 @@ class Context:
     missing_now: Mapping[str, MissingCells] = field(default_factory=dict)
     """Missing cells by column, where they are known."""
     notes: tuple[str, ...] = ()
+    decimal: str = "."
+    """The decimal mark of numbers that were read as labels."""
 
 
 def check_model(
@@ -120,10 +123,70 @@ def check_model(
     baseline = baseline or Baseline()
     counter = _counter(net, data, settings)
     rows = counter.rows()
+    asked = (
+        _of_numbers(net, rows, settings, baseline, context)
+        if net.is_gaussian
+        else _of_levels(net, counter, settings, baseline, context)
+    )
+    questions, unlikely = asked.questions, asked.unlikely
+    notes = [*context.notes, *asked.notes]
+    checks = decide(questions, settings, accepted=baseline.accepted)
+    if rows is not None:
+        checks = [_with_row(check, rows) for check in checks]
+    notes += _notes(checks, settings, counter.n, rows_behind(net))
+    rare = [c.message for c in checks if c.kind == "levels" and c.status == PASS and c.effect]
+    notes += [f"{message}; too few to be a change" for message in rare]
+    return CheckReport(
+        checks=tuple(checks),
+        alpha=settings.alpha,
+        data=context.data,
+        model=context.model,
+        rows=counter.n,
+        model_rows=rows_behind(net),
+        unlikely=unlikely,
+        notes=tuple(notes),
+        baseline=baseline,
+    )
+
+
+def _of_numbers(
+    net: BayesNet,
+    rows: Dataset | None,
+    settings: CheckSettings,
+    baseline: Baseline,
+    context: Context,
+) -> Asked:
+    """Ask what a model of numbers is asked."""
+    if rows is None:
+        raise CannotAnswer("a count file has no rows, and a model of numbers is checked on rows")
+    return gaussian_questions(
+        net,
+        rows,
+        families=settings.families,
+        alpha=settings.alpha,
+        decimal=context.decimal,
+        left_out=context.left_out,
+        other_columns=context.other_columns,
+        missing_before=context.missing_before,
+        missing_now=context.missing_now,
+        references=baseline.references,
+        unlikely_rows=settings.unlikely_rows,
+    )
+
+
+def _of_levels(
+    net: BayesNet,
+    counter: Counter,
+    settings: CheckSettings,
+    baseline: Baseline,
+    context: Context,
+) -> Asked:
+    """Ask what a model of tables is asked."""
+    rows = counter.rows()
     # The schema needs single columns only, and a count file may have no more.
     families = family_counts(net, counter) if set(settings.families) - {"schema"} else []
     selection = weak_parents(families, len(net.names), settings.alpha)
-    notes = list(context.notes)
+    notes = []
     if any(table_of(cpd).counts is None for cpd in net.cpds):
         notes.append("the model has no counts, and so its tables are taken as exact")
     if rows is None and "fit" in settings.families:
@@ -154,23 +217,7 @@ def check_model(
     if "fit" in settings.families:
         fit, unlikely = _fit(net, families, selection, rows, settings)
         questions.append(fit)
-    checks = decide(questions, settings, accepted=baseline.accepted)
-    if rows is not None:
-        checks = [_with_row(check, rows) for check in checks]
-    notes += _notes(checks, settings, counter.n, rows_behind(net))
-    rare = [c.message for c in checks if c.kind == "levels" and c.status == PASS and c.effect]
-    notes += [f"{message}; too few to be a change" for message in rare]
-    return CheckReport(
-        checks=tuple(checks),
-        alpha=settings.alpha,
-        data=context.data,
-        model=context.model,
-        rows=counter.n,
-        model_rows=rows_behind(net),
-        unlikely=unlikely,
-        notes=tuple(notes),
-        baseline=baseline,
-    )
+    return Asked(questions, unlikely, notes)
 
 
 def _with_row(check: Check, rows: Dataset) -> Check:
