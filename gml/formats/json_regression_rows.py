@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,13 +78,7 @@ def _fit(given: Any, what: str) -> FitShare:
 def _number(value: Any, name: str, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise GraphError(f'"{name}" of the rows of {what} has something that is not a number')
-    try:
-        found = float(value)
-    except OverflowError:
-        found = math.inf
-    if not math.isfinite(found):
-        raise GraphError(f'"{name}" of the rows of {what} has a number that is not finite')
-    return found
+    return float(value)
 
 
 def _count(value: float, what: str) -> int:

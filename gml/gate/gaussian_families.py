@@ -37,6 +37,8 @@ _LEAST_ROWS = 30
 _ROWS_PER_TERM = 10
 # Beyond this, a covariance in floats says nothing.
 _MOST_CONDITION = 1e10
+# Share of the spread of the least certain direction below which there is none.
+_NO_SPREAD = 1e-12
 # As for tables: only what is far beyond the level is beyond doubt.
 _DOUBT = 7.0
 _SHARE_OF_MAXIMUM = 0.5
@@ -202,9 +204,9 @@ def _old(cpd: LinearGaussian, order: Sequence[int]) -> OldRegression | None:
 
 def _new(design: Vector, target: Vector) -> NewRegression | None:
     n = len(target)
-    found = orthogonalised(design)
-    if not (np.isfinite(target).all() and np.isfinite(found.basis).all()):
+    if not (np.isfinite(target).all() and np.isfinite(design).all()):
         return None
+    found = orthogonalised(design)
     shares = np.einsum("ni,n->i", found.basis, target)
     errors = target - np.einsum("ni,i->n", found.basis, shares)
     inverse = np.linalg.inv(found.triangle)
@@ -236,9 +238,17 @@ class Spread:
     df: float
 
     def log_p(self, change: Vector) -> tuple[float, float]:
-        """The statistic of Wald, and ln p by the distribution of Hotelling."""
-        wald = float(change @ np.linalg.solve(self.covariance, change))
-        size = len(change)
+        """The statistic of Wald, and ln p by the distribution of Hotelling.
+
+        Directions without any spread, as of errors that are all 0 somewhere, say nothing.
+        """
+        scale = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        scale[scale == 0] = math.inf
+        values, vectors = np.linalg.eigh(self.covariance / np.outer(scale, scale))
+        seen = values > _NO_SPREAD
+        parts = (vectors.T @ (change / scale))[seen]
+        wald = float(np.sum(parts**2 / values[seen]))
+        size = max(1, int(np.count_nonzero(seen)))
         left = self.df - size + 1
         return wald, log_f_tail(max(0.0, wald) * left / (self.df * size), float(size), left)
 
@@ -257,7 +267,7 @@ def spreads(old: OldRegression, new: NewRegression) -> tuple[Spread, Spread]:
     after: Vector = new.bread @ new.meat[kept] @ new.bread / new.n
     own: Vector = before + after
     size = len(new.kept)
-    share = float(np.trace(np.linalg.solve(own, before))) / size
+    share = float(np.trace(np.linalg.pinv(own) @ before)) / size
     df = 1 / (share**2 / (old.n - size) + (1 - share) ** 2 / (new.n - size))
     meat = (old.n * old.meat + new.n * new.meat) / (old.n + new.n)
     common = new.terms @ (old.bread @ meat @ old.bread / old.n) @ new.terms.T

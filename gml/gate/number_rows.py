@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from gml.data.dataset import Dataset, missing_mask
 from gml.kernel.number import parse_number
 from gml.model.regression_rows import Vector, order_of_rows
+from gml.resources import require_memory
+
+# A number, in the order of the data and in that of the sums.
+_CELL_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ def number_rows(data: Dataset, decimal: str = ".") -> NumberRows:
     """
     numbers = np.arange(data.n_rows)
     if data.weights is not None:
+        what = f"{data.n} rows, as often as they count,"
+        require_memory(_CELL_BYTES * data.n * (len(data.names) + 1), None, what)
         numbers = np.repeat(numbers, data.weights)
     columns, texts = {}, {}
     for variable, column in zip(data.variables, data.columns, strict=True):

@@ -20,6 +20,9 @@ from gml.model.regression_rows import (
 )
 from gml.name_order import NameOrder
 
+# Rows that count several times are written out as far as this.
+_MOST_REPEATED = 1 << 24
+
 
 def with_rows(cpds: Sequence[LinearGaussian], counter: Counter) -> tuple[LinearGaussian, ...]:
     """Return the regressions with what they keep; nothing where rows count in part, or are few.
@@ -28,7 +31,7 @@ def with_rows(cpds: Sequence[LinearGaussian], counter: Counter) -> tuple[LinearG
     common fit.
     """
     rows = counter.rows()
-    if rows is None or counter.unit != 1:
+    if rows is None or counter.unit != 1 or rows.n > max(rows.n_rows, _MOST_REPEATED):
         return tuple(cpds)
     columns = _columns([cpd.variable.name for cpd in cpds], rows)
     order = order_of_rows(columns)
