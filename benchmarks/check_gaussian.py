@@ -17,7 +17,7 @@ import functools
 import math
 
 import numpy as np
-from check_setup import SHARED, Results, checked, first_alarm, fitted, seeds
+from check_setup import SHARED, Results, checked, first_alarm, fitted, seeds, share
 
 import gml
 from gml.data.dataset import Dataset, Variable
@@ -34,10 +34,17 @@ EDGES = {
 NAMES = tuple("abcdefgh")
 ERRORS = ("normal", "laplace", "t5", "lognormal", "uneven")
 ROWS = ((500, 100), (500, 1000), (5000, 100), (5000, 1000))
-REPETITIONS = 100
+REPETITIONS = 60
 FAULT_REPETITIONS = 20
-SPLITS = 20
+SPLITS = 10
 LEVELS = (0.01, 0.05)
+
+
+def run(scale=1.0):
+    """Run what is not there yet."""
+    calibration(scale)
+    power(scale)
+    real()
 
 
 def drawn(kind, n, seed, *, fault=None):
@@ -238,8 +245,6 @@ def real():
 
 def report():
     """Markdown tables of all three."""
-    from check_report import share
-
     lines = Results("check_gaussian").lines
     if lines:
         yield "## Models of numbers"

@@ -3,7 +3,8 @@
     python benchmarks/check_study.py calibration [--networks asia,alarm] [--rows 500,5000]
     python benchmarks/check_study.py power [--networks asia]
     python benchmarks/check_study.py real [--folder data/real]
-    python benchmarks/check_study.py report      # Markdown tables of all three
+    python benchmarks/check_study.py gaussian    # models of numbers: all of these
+    python benchmarks/check_study.py report      # Markdown tables of all of them
     python benchmarks/check_study.py plot        # docs/check_*.svg
 
 Experiments are deterministic, run in one process, and go on where they were stopped: results are in
@@ -41,6 +42,8 @@ def main() -> None:
     real = commands.add_parser("real")
     real.add_argument("--folder", type=Path, default=SHARED / "data" / "real")
     real.add_argument("--data", type=_names, help="some of the files, without suffix")
+    gaussian = commands.add_parser("gaussian")
+    gaussian.add_argument("--scale", type=float, default=1.0)
     commands.add_parser("report")
     commands.add_parser("plot")
     options = parser.parse_args()
@@ -55,6 +58,10 @@ def main() -> None:
         import check_real
 
         check_real.run(options.folder, options.data)
+    elif options.command == "gaussian":
+        import check_gaussian
+
+        check_gaussian.run(options.scale)
     elif options.command == "report":
         import check_report
 

@@ -1,15 +1,16 @@
 """What a regression keeps of its rows, in model JSON: "rows" of the "gaussian" of a node.
 
     {"means": […], "sds": […], "correlations": [[…], …], "meat": [[…], …], "fourth": 2.9,
-     "cuts": […], "counts": […], "fit": {"mean": -1.4, "covariance": 0.5}}
+     "cuts": […], "counts": […], "error_cuts": […], "error_counts": […],
+     "fit": {"mean": -1.4, "covariance": 0.5}}
 
 `gml.model.regression_rows` says what they mean; "fit" is there where all nodes have the same rows.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from gml.errors import GraphError
@@ -28,6 +29,9 @@ def rows_object(rows: RegressionRows, order: Sequence[int]) -> dict[str, Any]:
         "cuts": list(turned.cuts),
         "counts": list(turned.counts),
     }
+    if turned.error_cuts:
+        found["error_cuts"] = list(turned.error_cuts)
+        found["error_counts"] = list(turned.error_counts)
     if turned.fit is not None:
         found["fit"] = {"mean": turned.fit.mean, "covariance": turned.fit.covariance}
     return found
@@ -50,9 +54,14 @@ def rows_of(given: Any, n_parents: int, what: str) -> RegressionRows:
             raise GraphError(f'"{name}" of the rows of {what} is not {size} x {size}')
         return tuple(numbers(row, name, size) for row in value)
 
+    def counts(name: str, cuts: tuple[float, ...]) -> tuple[int, ...]:
+        return tuple(_count(item, what) for item in numbers(given.get(name), name, len(cuts) + 1))
+
     cuts = numbers(given.get("cuts"), "cuts", None)
+    error_cuts = numbers(given.get("error_cuts", []), "error_cuts", None)
     sds = numbers(given.get("sds"), "sds", size)
-    if any(low >= high for low, high in itertools.pairwise(cuts)) or min(sds) <= 0:
+    rising = all(low < high for found in (cuts, error_cuts) for low, high in pairwise(found))
+    if not rising or min(sds) <= 0:
         raise GraphError(f"the rows of {what} have cuts that do not rise, or no spread")
     return RegressionRows(
         numbers(given.get("means"), "means", size),
@@ -61,7 +70,9 @@ def rows_of(given: Any, n_parents: int, what: str) -> RegressionRows:
         square("meat"),
         _number(given.get("fourth"), "fourth", what),
         cuts,
-        tuple(_count(item, what) for item in numbers(given.get("counts"), "counts", len(cuts) + 1)),
+        counts("counts", cuts),
+        error_cuts,
+        counts("error_counts", error_cuts) if error_cuts else (),
         None if given.get("fit") is None else _fit(given["fit"], what),
     )
 

@@ -30,7 +30,7 @@ from gml.errors import GraphError
 from gml.gate.number_rows import NumberRows
 from gml.gate.tails import log_chi2_tail, log_f_tail
 from gml.model.bayesnet import BayesNet, LinearGaussian
-from gml.model.regression_rows import Vector, mean_products, orthogonalised
+from gml.model.regression_rows import Vector, errors_under, mean_products, orthogonalised
 
 # Fewer rows than this, or than this many per term, are too few for any covariance.
 _LEAST_ROWS = 30
@@ -166,11 +166,8 @@ def _family(cpd: LinearGaussian, rows: NumberRows, level: float) -> GaussianFami
     order = sorted(range(len(cpd.parents)), key=lambda k: cpd.parents[k].name)
     parents = tuple(cpd.parents[k] for k in order)
     *inputs, child = rows.complete([*(p.name for p in parents), cpd.variable.name])
-    errors = child - cpd.intercept
-    for k, column in zip(order, inputs, strict=True):
-        errors -= cpd.coefficients[k] * column
-    if cpd.sd > 0:
-        errors /= cpd.sd
+    slopes = [cpd.coefficients[k] for k in order]
+    errors = errors_under(cpd.intercept, slopes, cpd.sd, inputs, child)
     old, new = _old(cpd, order), None
     if old is not None and cpd.rows is not None and _enough(len(child), len(order) + 1):
         design = [np.ones(len(child))]

@@ -26,7 +26,7 @@ from gml.gate.question import Question
 from gml.gate.result import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
 from gml.gate.tails import log_chi2_tail, log_normal_tail
 from gml.model.bayesnet import BayesNet, LinearGaussian
-from gml.model.regression_rows import Vector
+from gml.model.regression_rows import Vector, errors_under
 
 LIKELIHOOD = "likelihood"
 _ID = "fit:likelihood"
@@ -123,11 +123,17 @@ def _errors(net: BayesNet, rows: NumberRows) -> Vector:
     for name in sorted(net.names):
         cpd = net.cpd(name)
         assert isinstance(cpd, LinearGaussian)
-        errors = rows.columns[name] - cpd.intercept
-        terms = zip(cpd.parents, cpd.coefficients, strict=True)
-        for parent, coefficient in sorted(terms, key=lambda term: term[0].name):
-            errors = errors - coefficient * rows.columns[parent.name]
-        found.append(errors / cpd.sd if cpd.sd > 0 else errors)
+        slopes = dict(zip((p.name for p in cpd.parents), cpd.coefficients, strict=True))
+        parents = sorted(slopes)
+        found.append(
+            errors_under(
+                cpd.intercept,
+                [slopes[parent] for parent in parents],
+                cpd.sd,
+                [rows.columns[parent] for parent in parents],
+                rows.columns[name],
+            )
+        )
     return np.array(found)
 
 

@@ -9,19 +9,15 @@ variation for a drift.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
-import numpy as np
-
-from gml.data.discretize import interval_levels
 from gml.gate.families import label
 from gml.gate.number_rows import NumberRows, Texts
 from gml.gate.question import Question
-from gml.gate.result import INSUFFICIENT, PASS, Check
+from gml.gate.result import INSUFFICIENT, Check
 from gml.gate.schema_checks import MissingCells, column_check, missing_check
-from gml.gate.two_sample import G, compare_rows, settle_rows, total_variation
+from gml.gate.within_cuts import compared_within
 from gml.model.bayesnet import BayesNet, LinearGaussian
-from gml.model.regression_rows import counts_within
 
 _SHOWN = 5
 
@@ -88,45 +84,6 @@ def _drift(cpd: LinearGaussian, rows: NumberRows) -> Question:
         rows_new=len(column),
         status=INSUFFICIENT,
     )
-    if kept is None or not len(column) or not kept.cuts:
+    if kept is None:
         return Question(check)
-    old, new = np.array(kept.counts, dtype=np.int64), counts_within(kept.cuts, column)
-    found = compare_rows(old[None], new[None])
-    before, after = old / old.sum(), new / new.sum()
-    levels = list(interval_levels(kept.cuts))
-    most = int(np.argmax(np.abs(after - before)))
-    g = float(found.g[0])
-    check = Check(
-        id=check.id,
-        family="schema",
-        kind="drift",
-        variables=(name,),
-        message=f"{name}: share {_between(kept.cuts, most)} {before[most]:.3g} → {after[most]:.3g}",
-        test=G,
-        statistic=g,
-        df=float(found.df[0]),
-        log_p=float(found.log_p[0]),
-        effect=float(total_variation(before, after)),
-        effect_unit="total variation",
-        old={"levels": levels, "p": before.tolist(), "counts": old.tolist()},
-        new={"levels": levels, "p": after.tolist(), "counts": new.tolist()},
-        rows_old=int(old.sum()),
-        rows_new=int(new.sum()),
-        status=PASS,
-    )
-    if found.is_trusted(0):
-        return Question(check)
-    return Question(
-        check,
-        lambda monte_carlo: settle_rows(old, new, g, check.id, monte_carlo),
-        found.is_sparse(0),
-    )
-
-
-def _between(cuts: Sequence[float], k: int) -> str:
-    """Where the k-th of the counts between cuts lies, in words."""
-    if k == 0:
-        return f"below {cuts[0]:.4g}"
-    if k == len(cuts):
-        return f"from {cuts[-1]:.4g} on"
-    return f"from {cuts[k - 1]:.4g} to {cuts[k]:.4g}"
+    return compared_within(check, kept.cuts, kept.counts, column, f"{name}: share")

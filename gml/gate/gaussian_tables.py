@@ -12,6 +12,12 @@ kurtosis of each side, of ln s² and of s² by the common one. (The F test, whic
 normal, rejects 0.104 at level 0.01 on Laplace's.) Errors that grew must exceed what the old ones
 may owe to the choice of the parents. The effect is |ln sd − ln sd₀|.
 
+*Errors.* Means and variances of few rows, or of rows with huge errors, say little. So errors under
+the model, of new rows and of old ones, are also compared by how many lie between the deciles of the
+old ones, which no error can upset (`within_cuts`): a node with parents only, since without any
+these are its own deciles. Old and new errors come from the same coefficients, so that what these
+miss moves both alike. The effect is the total variation.
+
 Where some parents are weak, p-values are those of the best of many, as for tables (`selection`).
 """
 
@@ -35,6 +41,7 @@ from gml.gate.gaussian_families import (
 from gml.gate.question import Question
 from gml.gate.result import INSUFFICIENT, PASS, Check, Figure
 from gml.gate.tails import log_normal_tail
+from gml.gate.within_cuts import compared_within
 
 WALD, KURTOSIS = "wald", "kurtosis"
 _UNIT = "sd of the errors"
@@ -42,10 +49,12 @@ _SD_UNIT = "ln sd"
 
 
 def gaussian_table_checks(families: Sequence[GaussianFamily], n_nodes: int) -> list[Question]:
-    """Ask about every regression, and about the spread of its errors."""
+    """Ask about every regression, the spread of its errors, and where these lie."""
     questions = []
     for family in families:
         questions += [_of_regression(family, n_nodes), _of_sd(family, n_nodes)]
+        if family.parents:
+            questions.append(_of_errors(family, n_nodes))
     return questions
 
 
@@ -192,3 +201,18 @@ def _log_p_of_ratio(old: OldRegression, new: NewRegression, spared: float) -> tu
         found.append(z)
     z = min(found)
     return z, 0.0 if z <= 0 else min(0.0, math.log(2) + log_normal_tail(z))
+
+
+def _of_errors(family: GaussianFamily, n_nodes: int) -> Question:
+    check = _blank(family, ":errors", "errors")
+    kept = family.cpd.rows
+    if kept is None or family.old is None:
+        return Question(check)
+    return compared_within(
+        check,
+        kept.error_cuts,
+        kept.error_counts,
+        family.errors,
+        f"{family.name} given {', '.join(p.name for p in family.parents)}: share of errors",
+        choices=log_choices(family, n_nodes),
+    )

@@ -14,6 +14,7 @@ from gml.model.regression_rows import (
     FitShare,
     FittedRows,
     Vector,
+    errors_under,
     fitted_rows,
     order_of_rows,
     regression_rows,
@@ -57,11 +58,17 @@ def _columns(names: Sequence[str], rows: Dataset) -> dict[str, Vector]:
     return found
 
 
+def _by_name(cpd: LinearGaussian) -> list[int]:
+    """The positions of the parents, in the order of their names."""
+    found: list[int] = NameOrder([parent.name for parent in cpd.parents]).positions.tolist()
+    return found
+
+
 def _at_rows(
     cpd: LinearGaussian, columns: dict[str, Vector]
 ) -> tuple[list[Vector], Vector, FittedRows]:
     """The parents in the order of their names, the variable, and the regression at their rows."""
-    order = NameOrder([parent.name for parent in cpd.parents]).positions.tolist()
+    order = _by_name(cpd)
     members = [columns[cpd.parents[k].name] for k in order] + [columns[cpd.variable.name]]
     seen = ~np.logical_or.reduce([np.isnan(column) for column in members])
     members = [column[seen] for column in members]
@@ -81,7 +88,9 @@ def _with_rows(
             own = fitted.log_densities()
             mean = float(np.mean(own))
             share = FitShare(mean, float(np.mean((own - mean) * (total - np.mean(total)))))
-        kept = regression_rows(parents, child, fitted, share)
+        slopes = [cpd.coefficients[k] for k in _by_name(cpd)]
+        errors = errors_under(cpd.intercept, slopes, cpd.sd, parents, child)
+        kept = regression_rows(parents, child, fitted, errors, share)
     if not kept.is_finite:
         # Numbers near the ends of what floats can hold.
         return cpd

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ N_CUTS = 9
 _MOST_LEVERAGE = 1 - 1e-9
 # The share of a term's length that must not follow from the others.
 _INDEPENDENT = 1e-8
+# Errors that differ by less, in standard deviations, are the same.
+_ROUNDING = 1e-9
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -50,7 +52,8 @@ class RegressionRows:
 
     `means`, `sds` and `correlations` are of the parents and, last, of the variable; `meat` is M, of
     the intercept and the parents, and `fourth` the average of e⁴. `cuts` divide the variable, and
-    `counts` says how many rows lie below the first, between two, and at or above the last.
+    `counts` says how many rows lie below the first, between two, and at or above the last;
+    `error_cuts` and `error_counts` are the same of its errors, where it has parents.
     """
 
     means: tuple[float, ...]
@@ -60,6 +63,8 @@ class RegressionRows:
     fourth: float
     cuts: tuple[float, ...]
     counts: tuple[int, ...]
+    error_cuts: tuple[float, ...] = ()
+    error_counts: tuple[int, ...] = ()
     fit: FitShare | None = None
 
     @property
@@ -74,15 +79,12 @@ class RegressionRows:
         """Return the same with the parents in another order, by their positions in this one."""
         whole = [*order, len(order)]
         design = [0, *(k + 1 for k in order)]
-        return RegressionRows(
-            tuple(self.means[k] for k in whole),
-            tuple(self.sds[k] for k in whole),
-            tuple(tuple(self.correlations[i][j] for j in whole) for i in whole),
-            tuple(tuple(self.meat[i][j] for j in design) for i in design),
-            self.fourth,
-            self.cuts,
-            self.counts,
-            self.fit,
+        return replace(
+            self,
+            means=tuple(self.means[k] for k in whole),
+            sds=tuple(self.sds[k] for k in whole),
+            correlations=tuple(tuple(self.correlations[i][j] for j in whole) for i in whole),
+            meat=tuple(tuple(self.meat[i][j] for j in design) for i in design),
         )
 
 
@@ -198,17 +200,35 @@ def fitted_rows(
     return FittedRows(design, errors / sd, orthogonalised(design).leverage, sd)
 
 
+def errors_under(
+    intercept: float,
+    slopes: Sequence[float],
+    sd: float,
+    parents: Sequence[Vector],
+    child: Vector,
+) -> Vector:
+    """Errors of any rows, in standard deviations; of old and new rows they round alike."""
+    errors: Vector = child - intercept
+    for column, slope in zip(parents, slopes, strict=True):
+        errors -= slope * column
+    return errors / sd if sd > 0 else errors
+
+
 def regression_rows(
-    parents: Sequence[Vector], child: Vector, fitted: FittedRows, fit: FitShare | None
+    parents: Sequence[Vector],
+    child: Vector,
+    fitted: FittedRows,
+    errors: Vector,
+    fit: FitShare | None,
 ) -> RegressionRows:
-    """Keep what a comparison with other rows needs."""
+    """Keep what a comparison with other rows needs; `errors` are those under the model."""
     columns = (*parents, child)
     means = tuple(_mean(column) for column in columns)
     sds = tuple(_spread(c - m) for c, m in zip(columns, means, strict=True))
     scaled = np.column_stack([(c - m) / s for c, m, s in zip(columns, means, sds, strict=True)])
     at = fitted.errors / (1 - fitted.leverage)
     meat = mean_products(fitted.design, fitted.design, at**2)
-    cuts = cut_points(child)
+    cuts, error_cuts = cut_points(child), error_cut_points(errors) if parents else ()
     return RegressionRows(
         means,
         sds,
@@ -217,6 +237,8 @@ def regression_rows(
         float(np.mean(fitted.errors**4)),
         cuts,
         tuple(counts_within(cuts, child).tolist()),
+        error_cuts,
+        tuple(counts_within(error_cuts, errors).tolist()) if error_cuts else (),
         fit,
     )
 
@@ -233,6 +255,23 @@ def cut_points(column: Vector) -> tuple[float, ...]:
     at = [math.ceil(len(ordered) * k / (N_CUTS + 1)) for k in range(1, N_CUTS + 1)]
     found = np.unique(ordered[np.minimum(at, len(ordered) - 1)])
     return tuple(found[found > ordered[0]].tolist())
+
+
+def error_cut_points(errors: Vector) -> tuple[float, ...]:
+    """Deciles again, each halfway down to the next error, so that rounding moves none across.
+
+    Examples
+    --------
+    >>> error_cut_points(np.array([0.0, 1e-14, 0.0, 2.0]))
+    (1.0,)
+    """
+    ordered = np.sort(errors)
+    found = []
+    for cut in cut_points(errors):
+        below = int(np.searchsorted(ordered, cut - _ROUNDING))
+        if below:
+            found.append((float(ordered[below - 1]) + cut) / 2)
+    return tuple(sorted(set(found)))
 
 
 def counts_within(cuts: Sequence[float], column: Vector) -> NDArray[np.int64]:

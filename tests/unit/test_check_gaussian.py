@@ -219,6 +219,37 @@ def test_drift_is_seen_in_the_cuts(model):
     )
 
 
+def test_a_relation_that_hangs_on_one_huge_row():
+    """Means and variances say nothing there; where the errors lie does."""
+    before, after = rows(1000, 30), rows(1000, 31)
+    for data, seed in ((before, 1), (after, 2)):
+        for name in ("x", "y"):
+            column = data.columns[data.index(name)]
+            column.flags.writeable = True
+            column[seed] = 5000.0
+    net = fitted(before)
+    assert not run(net, after).failed
+    columns = list(after.columns)
+    columns[2] = np.random.default_rng(3).permutation(columns[2])
+    assert "tables:y:errors" in failing(run(net, replace(after, columns=tuple(columns))))
+
+
+def test_errors_of_few_values_are_not_moved_by_rounding():
+    """A regression on whole numbers: masses of equal errors, at any of which a cut may lie."""
+    rng = np.random.default_rng(6)
+    variables = tuple(Variable(name, None) for name in "ab")
+
+    def drawn(n):
+        a = rng.integers(0, 3, n) + 1e6
+        return Dataset(variables, (a, (a + rng.integers(0, 2, n)) * 0.1))
+
+    graph = gml.Graph.from_edges(["a", "b"], [("a", "-->", "b")])
+    data = drawn(900)
+    check = by_id(run(fitted(data, graph), data))["tables:b:errors"]
+    assert check.statistic == 0
+    assert len(check.old["counts"]) > 3
+
+
 def test_effects_are_in_standard_deviations(model):
     """A shift of one standard deviation of the errors has the effect 1."""
     sd = model.cpd("y").sd
@@ -335,7 +366,7 @@ def test_an_older_model_says_what_cannot_be_checked(model):
     # Independences need the new rows alone; given y, which both cause, w tells of x.
     assert failing(report) == {"structure:v independent of x|y", "structure:v independent of w|y"}
     undecided = {c.kind for c in report.checks if c.status == "insufficient"}
-    assert undecided == {"regression", "sd", "edge", "drift", "likelihood"}
+    assert undecided == {"regression", "sd", "errors", "edge", "drift", "likelihood"}
 
 
 def test_a_model_made_by_hand():
@@ -376,8 +407,8 @@ def test_the_tail_of_f():
 
 @pytest.mark.parametrize("kind", ["normal", "laplace", "lognormal"])
 def test_regressions_keep_their_level(kind):
-    """At level 0.01 from 100 rows, in 400 runs of four nodes: 16 of each kind expected at most."""
-    hits = {"regression": 0, "sd": 0}
+    """At level 0.01 from 100 rows, in 100 runs of four nodes: at most 4 of each are expected."""
+    hits = {"regression": 0, "sd": 0, "errors": 0}
     classic = 0
     for k in range(100):
         before, after = rows(500, [k, 1], kind), rows(100, [k, 2], kind)
@@ -389,8 +420,7 @@ def test_regressions_keep_their_level(kind):
         p = scipy.stats.f.sf(ratio, 99, 499)
         classic += 2 * min(p, 1 - p) <= 0.01
     # P(X > 9) < 0.01 for X binomial with 400 and 0.01, if the nodes were independent.
-    assert hits["regression"] <= 9
-    assert hits["sd"] <= 9
+    assert max(hits.values()) <= 9, hits
     if kind != "normal":
         assert classic >= 5, "the F test is what these tests are instead of"
 
