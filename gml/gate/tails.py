@@ -52,7 +52,7 @@ def log_f_tail(f: float, df1: float, df2: float) -> float:
     Examples
     --------
     >>> round(math.exp(log_f_tail(3.0, 2.0, 30.0)), 6)
-    0.064907
+    0.064905
     """
     if f <= 0:
         return 0.0

@@ -262,8 +262,8 @@ def error_cut_points(errors: Vector) -> tuple[float, ...]:
 
     Examples
     --------
-    >>> error_cut_points(np.array([0.0, 1e-14, 0.0, 2.0]))
-    (1.0,)
+    >>> error_cut_points(np.array([0.0, 0.0, 1.0, 2.0]))
+    (0.5, 1.5)
     """
     ordered = np.sort(errors)
     found = []
