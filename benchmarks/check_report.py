@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from collections import defaultdict
 
-from check_setup import Results, interval
+import check_gaussian
+from check_setup import Results, share
 
 ARMS = {
     "true": "true graph",
@@ -17,13 +18,8 @@ ARMS = {
 
 def report():
     """All tables."""
-    return "\n\n".join([*calibration(), *naive(), *power(), *real(), *numbers()])
-
-
-def share(hits, n):
-    """Alarms of repetitions with the interval of their share."""
-    low, high = interval(hits, n)
-    return f"{hits} of {n} = {hits / n:.4f} ({low:.4f} to {high:.4f})"
+    parts = [*calibration(), *naive(), *power(), *real(), *numbers(), *check_gaussian.report()]
+    return "\n\n".join(parts)
 
 
 def totals(lines, key):

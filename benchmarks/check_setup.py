@@ -97,6 +97,12 @@ def interval(hits, n, level=0.95):
     return low, high
 
 
+def share(hits, n):
+    """Alarms of repetitions with the interval of their share."""
+    low, high = interval(hits, n)
+    return f"{hits} of {n} = {hits / n:.4f} ({low:.4f} to {high:.4f})"
+
+
 # ---------------------------------------------------------------------- results
 
 

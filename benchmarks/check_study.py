@@ -4,6 +4,7 @@
     python benchmarks/check_study.py power [--networks asia]
     python benchmarks/check_study.py real [--folder data/real]
     python benchmarks/check_study.py numbers     # numbers and duplicates
+    python benchmarks/check_study.py gaussian    # models of numbers: all of these
     python benchmarks/check_study.py report      # Markdown tables of all of them
     python benchmarks/check_study.py plot        # docs/check_*.svg
 
@@ -44,6 +45,8 @@ def main() -> None:
     real.add_argument("--data", type=_names, help="some of the files, without suffix")
     numbers = commands.add_parser("numbers")
     numbers.add_argument("--scale", type=float, default=1.0)
+    gaussian = commands.add_parser("gaussian")
+    gaussian.add_argument("--scale", type=float, default=1.0)
     commands.add_parser("report")
     commands.add_parser("plot")
     options = parser.parse_args()
@@ -62,6 +65,10 @@ def main() -> None:
         import check_numbers
 
         check_numbers.run(options.scale)
+    elif options.command == "gaussian":
+        import check_gaussian
+
+        check_gaussian.run(options.scale)
     elif options.command == "report":
         import check_report
 

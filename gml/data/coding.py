@@ -58,7 +58,11 @@ def build_dataset(
     for j in chosen:
         name, column = names[j], columns[j]
         assert column.cells is not None
-        if options.is_numeric(name):
+        if name in options.maybe_numbers and column.kind != NUMBERS:
+            variables.append(Variable(name, tuple(column.labels)))
+            coded.append(column.cells)
+            continue
+        if name in options.maybe_numbers or options.is_numeric(name):
             variables.append(Variable(name, None))
             coded.append(column.cells)
             continue
@@ -99,7 +103,13 @@ def _refuse_identifiers(
                 f"{where}: column {quote(name)}: more than {MAX_LEVELS} different values, and not "
                 "all of them numbers, though its declared levels are intervals"
             )
-        if column.kind == OVERFLOW:
+        if name in options.maybe_numbers:
+            if column.kind == OVERFLOW:
+                raise DataError(
+                    f"{where}: column {quote(name)}: more than {MAX_LEVELS} different values, and "
+                    "not all of them numbers"
+                )
+        elif column.kind == OVERFLOW:
             too_many.append(name)
         elif column.kind != NUMBERS and len(column.labels) > options.max_levels:
             declared = (

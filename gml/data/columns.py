@@ -73,7 +73,9 @@ def column_specs(
     specs = [ColumnSpec(SKIP)] * len(names)
     for j in chosen:
         name = names[j]
-        if options.is_numeric(name):
+        if name in options.maybe_numbers:
+            specs[j] = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
+        elif options.is_numeric(name):
             specs[j] = ColumnSpec(NUMBERS)
         elif (declared := options.declared_levels(name)) is not None:
             specs[j] = ColumnSpec(CODES8, MAX_LEVELS, declared)

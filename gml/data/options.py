@@ -77,6 +77,8 @@ class ReadOptions:
     numeric: tuple[str, ...] = ()
     max_levels: int = 255
     undeclared: Undeclared = "labels"
+    maybe_numbers: tuple[str, ...] = ()
+    """Columns that should hold numbers; one with a cell that is none is kept as labels."""
     digest: bool = False
     offer_available: bool = True
     """Whether the message about missing values offers `available`."""

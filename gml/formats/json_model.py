@@ -2,12 +2,12 @@
 
 A node with levels has "cpt", one row per configuration of "parents" with the last one fastest,
 and "counts" and "intervals" of the same shape where they are known. A node of numbers has
-"gaussian": {"intercept", "coefficients", "sd"} and, where known, "n" and "intervals": bounds of the
-intercept, of each coefficient and of the standard deviation. "numbers" of a node and "training" of
-the graph say what is kept of the rows behind the model (`json_training`), "baseline" of the graph
-what was accepted with it, with the fields of a baseline file. Parents are in the order of the
-nodes, so a table whose parents have another order is transposed. Floats are the shortest that read
-back as the same number; what is not finite is null.
+"gaussian": {"intercept", "coefficients", "sd"} and, where known, "n", "intervals" (bounds of the
+intercept, of each coefficient and of the standard deviation) and "rows" (`json_regression_rows`).
+"numbers" of a node and "training" of the graph say what is kept of the rows behind the model
+(`json_training`), "baseline" of the graph what was accepted with it, with the fields of a baseline
+file. Parents are in the order of the nodes, so a table whose parents have another order is
+transposed. Floats are the shortest that read back as the same number; what is not finite is null.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from gml.formats.baseline import baseline_in, baseline_object
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import graph_of, node_link_text, parse_graph_json
+from gml.formats.json_regression_rows import rows_object, rows_of
 from gml.formats.json_training import training_of
 from gml.formats.text_room import require_graph_text, require_table_text
 from gml.model.baseline import Baseline
@@ -102,6 +103,8 @@ def _gaussian_node(cpd: LinearGaussian, position: Mapping[str, int]) -> dict[str
         first, *middle, last = cpd.intervals
         bounds = [first, *(middle[i] for i in order), last]
         gaussian["intervals"] = _finite([list(pair) for pair in bounds])
+    if cpd.rows is not None:
+        gaussian["rows"] = rows_object(cpd.rows, order)
     return {
         "id": cpd.variable.name,
         "parents": [cpd.parents[i].name for i in order],
@@ -250,6 +253,7 @@ def _gaussian(variable: Variable, parents: tuple[Variable, ...], given: Any) -> 
             float(terms[1]),
             given.get("n"),
             bounds,
+            None if given.get("rows") is None else rows_of(given["rows"], len(parents), what),
         )
     except OverflowError:
         raise GraphError(f"{what} has a number that is too large") from None

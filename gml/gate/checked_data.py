@@ -26,13 +26,23 @@ from gml.data.parquet import is_parquet
 from gml.data.reading import read_dataset
 from gml.data.records import open_records
 from gml.data.schema import Schema, with_levels
-from gml.errors import CannotAnswer, DataError, UsageError, counted, listing, place, unknown_name
+from gml.errors import (
+    CannotAnswer,
+    DataError,
+    UsageError,
+    counted,
+    listing,
+    parameter,
+    place,
+    unknown_name,
+)
 from gml.gate.families import rows_behind
 from gml.gate.in_intervals import in_intervals, numbers_before
-from gml.gate.run import Context
 from gml.gate.schema_checks import MissingCells
+from gml.gate.settings import Context
 from gml.model.bayesnet import BayesNet
 from gml.model.training import numbers_in
+from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -89,10 +99,12 @@ class CheckedReading:
             columns=None,
             exclude=tuple(name for name in asked.exclude if name not in self.net.names),
             missing="available",
+            maybe_numbers=self.net.names if self.net.is_gaussian else (),
         )
 
     def of_source(self, source: str | os.PathLike[str] | pd.DataFrame) -> CheckedData:
         """Read a file, of rows or of counts, or a frame."""
+        self._refuse_cutting()
         path = None if is_frame(source) else os.fspath(source)
         if is_counted(path):
             # Missing values were treated when counting: what was asked for is compared with that.
@@ -136,6 +148,12 @@ class CheckedReading:
         if treated is None:
             return CheckedData(counter, self._context(counter.n, {}))
         return CheckedData(counter, self._context(treated.rows, treated.cells))
+
+    def _refuse_cutting(self) -> None:
+        """Refuse options that make labels of numbers, where the model is of numbers."""
+        for name in FOR_LABELS:
+            if self.net.is_gaussian and name in self.given:
+                raise UsageError(f"{parameter(name)} does not go with a model of numbers")
 
     def _of_rows(
         self,
@@ -207,6 +225,7 @@ class CheckedReading:
             numbers_before={**schema.numbers, **known},
             numbers_now=numbers,
             notes=(*ignored, *notes),
+            decimal=self.asked.decimal,
         )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.data.dataset import Variable
 from gml.errors import DataError, GraphError, quote
-from gml.model.bayesnet import CPT, BayesNet
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.network import configuration
 
 _PLAIN = re.compile(r"[\w.+/%()<>\[\] -]+")
@@ -77,9 +77,9 @@ def family_counts(net: BayesNet, counter: Counter) -> list[FamilyCounts]:
 
 
 def table_of(cpd: object) -> CPT:
-    """Return the table of a node; only levels can be checked."""
+    """Return the table of a node of levels."""
     if not isinstance(cpd, CPT):
-        raise GraphError("only a model of levels can be checked, and this one is of numbers")
+        raise GraphError("a model of levels was expected, and this one is of numbers")
     return cpd
 
 
@@ -96,7 +96,10 @@ def whole_counts(cpt: CPT) -> NDArray[np.int64]:
 
 
 def rows_behind(net: BayesNet) -> int | None:
-    """The number of rows that a model was fitted on, by its counts."""
+    """The number of rows that a model was fitted on, by its counts; None if not known, or whole."""
+    if net.is_gaussian:
+        sizes = [cpd.n for cpd in net.cpds if isinstance(cpd, LinearGaussian)]
+        return max((n for n in sizes if isinstance(n, int)), default=None)
     totals = [int(np.sum(c.counts)) for c in map(table_of, net.cpds) if c.counts is not None]
     return max(totals, default=None)
 

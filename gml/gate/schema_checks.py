@@ -63,7 +63,7 @@ def schema_checks(
     """Ask for every node: is there a column, are its levels known, is it missing more often?"""
     questions = []
     for name in (name for name in net.names if name not in left_out):
-        questions.append(_column(name, name in columns, other_columns))
+        questions.append(column_check(name, name in columns, other_columns))
         if name not in columns:
             continue
         # A level that means missing is covered by the rate.
@@ -71,11 +71,12 @@ def schema_checks(
         beside = {NA_LEVEL} if has_rate and missing_now[name].missing else set()
         questions.append(_levels(net, name, columns[name], declared.get(name), beside))
         if has_rate:
-            questions.append(_missing(name, missing_before[name], missing_now[name]))
+            questions.append(missing_check(name, missing_before[name], missing_now[name]))
     return questions
 
 
-def _column(name: str, present: bool, others: Collection[str]) -> Question:
+def column_check(name: str, present: bool, others: Collection[str]) -> Question:
+    """Ask whether a column is there, and for one of a like name if not."""
     near = None if present else nearest_name(name, others)
     hint = "" if near is None else f"; is it {near!r} now?"
     return Question(
@@ -175,7 +176,8 @@ def log_p_of_unseen(
     return min(0.0, float(log_chance[wanted]))
 
 
-def _missing(name: str, before: MissingCells, now: MissingCells) -> Question:
+def missing_check(name: str, before: MissingCells, now: MissingCells) -> Question:
+    """Ask whether a column has gaps as often as before."""
     old_hits, new_hits = before.missing, now.missing
     answered = before.rows > 0 and now.rows > 0
     # A column that is never or always missing leaves nothing to compare.

@@ -37,6 +37,7 @@ from gml.errors import (
 )
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.kept_rows import with_rows
 from gml.model.network import described_row
 from gml.resources import budget_in_force, require_memory
 
@@ -100,9 +101,8 @@ def fit(
             raise UsageError(
                 f"{parameter('method', 'bayes')} is for levels; numbers are fitted by mle"
             )
-        return BayesNet(
-            tuple(_regress(counter, child, parents, intervals) for child, parents in families)
-        )
+        cpds = [_regress(counter, child, parents, intervals) for child, parents in families]
+        return BayesNet(with_rows(cpds, counter))
     budget = budget_in_force(max_memory)
     n_bytes = _CELL_BYTES + (0 if intervals is None else _INTERVAL_BYTES)
     _require_room(counter, families, n_bytes, budget)

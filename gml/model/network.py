@@ -23,6 +23,7 @@ from gml.graph.order import topological_order
 from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
 from gml.model.factor import Factor
+from gml.model.regression_rows import RegressionRows
 from gml.model.training import Training
 
 if TYPE_CHECKING:
@@ -139,7 +140,8 @@ class LinearGaussian:
     """variable = intercept + Σ coefficients · parents + sd · a standard normal error.
 
     `n` is the number of rows behind it; `intervals`, if asked for, has the bounds of the intercept,
-    of each coefficient and of the standard deviation, in this order.
+    of each coefficient and of the standard deviation, in this order; `rows` is what a check needs
+    to know of the rows behind it.
 
     Examples
     --------
@@ -158,6 +160,7 @@ class LinearGaussian:
     sd: float
     n: int | float | None = None
     intervals: tuple[tuple[float, float], ...] | None = None
+    rows: RegressionRows | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         where = f"the regression of {quote(self.variable.name)}"

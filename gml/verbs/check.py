@@ -28,7 +28,7 @@ from gml.gate.deliveries import CheckReports as CheckReports
 from gml.gate.result import FAMILIES as FAMILIES
 from gml.gate.result import SEVERITIES, WARN, WITHOUT_BASELINE
 from gml.gate.result import CheckReport as CheckReport
-from gml.gate.run import CheckSettings
+from gml.gate.settings import CheckSettings
 from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet

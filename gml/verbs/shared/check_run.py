@@ -19,7 +19,8 @@ from gml.errors import (
 from gml.gate.acceptance import Asked
 from gml.gate.checked_data import CheckedData, CheckedReading
 from gml.gate.result import CheckReport, Rejection
-from gml.gate.run import CheckSettings, Examined, conclude, examine
+from gml.gate.run import Examined, conclude, examine
+from gml.gate.settings import CheckSettings
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter

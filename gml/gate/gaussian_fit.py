@@ -1,0 +1,172 @@
+"""Fit of a model of numbers: are the new rows as likely as those that it was fitted on?
+
+As for tables (`fit_checks`): D is the mean ln density of the new rows less that of the old ones,
+each of which was left out of the fit in turn when the model was made. Var D = s²/n + s₀²/n₀ + Σ
+2c/n₀², s² the variance of ln p over rows and c the parameters of a node, that of the variance times
+((κ−1)/2)². It is taken by each side's own s² and by the common one, and the larger p-value counts,
+for the reason that `gaussian_families` gives: ln p of rows with large errors has a long lower tail.
+What the old rows may owe to the choice of the graph is allowed before the fit counts as worse.
+
+A row is as unlikely as its errors together: P(χ² ≥ Σ e²), with a degree of freedom per node. The
+column that is named has the largest error, and `probability` is that of one as large or larger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gml.errors import counted
+from gml.gate.gaussian_families import GaussianFamily, allowance
+from gml.gate.number_rows import NumberRows
+from gml.gate.question import Question
+from gml.gate.result import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
+from gml.gate.tails import log_chi2_tail, log_normal_tail
+from gml.model.bayesnet import BayesNet, LinearGaussian
+from gml.model.regression_rows import Vector, errors_under
+
+LIKELIHOOD = "likelihood"
+_ID = "fit:likelihood"
+_LEAST_ROWS = 30
+_SHOWN_NODES = 5
+
+
+def gaussian_fit_check(
+    net: BayesNet, families: Sequence[GaussianFamily], rows: NumberRows
+) -> tuple[Question, Vector | None]:
+    """Ask whether the new rows are less likely; also returns their errors, nodes by name × rows."""
+    families = sorted(families, key=lambda family: family.name)
+    variables = tuple(family.name for family in families)
+    check = Check(_ID, "fit", "likelihood", variables, status=INSUFFICIENT)
+    if len(families) < len(net.names):
+        return Question(replace(check, message="not all columns of the model are there")), None
+    errors = _errors(net, rows)
+    if any(family.cpd.sd == 0 for family in families):
+        return Question(replace(check, message="a node has no error of its own")), None
+    terms = {
+        family.name: -0.5 * (math.log(2 * math.pi) + errors[k] ** 2) - math.log(family.cpd.sd)
+        for k, family in enumerate(families)
+    }
+    total = np.sum(list(terms.values()), axis=0)
+    seen = ~np.isnan(total)
+    n = int(np.count_nonzero(seen))
+    shares = [None if f.cpd.rows is None else f.cpd.rows.fit for f in families]
+    sizes = {family.cpd.n for family in families}
+    if any(share is None for share in shares) or len(sizes) > 1 or None in sizes:
+        why = "the model does not say how likely its rows were, all columns together"
+        return Question(replace(check, message=why)), errors
+    if n < _LEAST_ROWS or any(family.old is None for family in families):
+        return Question(replace(check, message=f"{n} complete rows are too few")), errors
+    n_old = int(next(iter(sizes)) or 0)
+    before = {f.name: s.mean for f, s in zip(families, shares, strict=True) if s is not None}
+    after = {name: float(np.mean(term[seen])) for name, term in terms.items()}
+    mean = math.fsum(after.values())
+    own = float(np.mean((total[seen] - np.mean(total[seen])) ** 2)) * n / (n - 1)
+    old = max(0.0, math.fsum(share.covariance for share in shares if share is not None))
+    spared = math.fsum(allowance(family, len(net.names)) for family in families)
+    loss = math.fsum(before.values()) - mean
+    common = (n * own + n_old * old) / (n + n_old)
+    fitted = _spread_of_fit(families) / n_old**2
+    z = min(
+        _standardised(loss - spared, own / n + old / n_old + fitted),
+        _standardised(loss - spared, common * (1 / n + 1 / n_old) + fitted),
+    )
+    figures: tuple[dict[str, Figure], dict[str, Figure]] = (
+        {"mean ln p": math.fsum(before.values())},
+        {"mean ln p": mean},
+    )
+    worst = sorted(before, key=lambda name: (after[name] - before[name], name))[:_SHOWN_NODES]
+    for name in worst:
+        if after[name] < before[name]:
+            figures[0][f"of {name}"], figures[1][f"of {name}"] = before[name], after[name]
+    if spared:
+        figures[1]["allowance"] = spared
+    aside = f" ({counted(rows.n - n, 'row')} with missing values left out)" if n < rows.n else ""
+    found = replace(
+        check,
+        message=f"mean ln p of a row {mean + loss:.4g} → {mean:.4g}{aside}",
+        test=LIKELIHOOD,
+        statistic=-loss,
+        log_p=log_normal_tail(z),
+        effect=max(0.0, loss - spared),
+        effect_unit="nats a row",
+        old=figures[0],
+        new=figures[1],
+        rows_old=n_old,
+        rows_new=n,
+        status=PASS,
+    )
+    return Question(found), errors
+
+
+def _standardised(loss: float, variance: float) -> float:
+    if variance <= 0:
+        return math.inf if loss > 0 else 0.0
+    return loss / math.sqrt(variance)
+
+
+def _spread_of_fit(families: Sequence[GaussianFamily]) -> float:
+    """2c, over all nodes."""
+    return math.fsum(
+        2 * (len(family.old.slopes) + ((family.old.fourth - 1) / 2) ** 2)
+        for family in families
+        if family.old is not None
+    )
+
+
+def _errors(net: BayesNet, rows: NumberRows) -> Vector:
+    """Errors of all rows in standard deviations, nodes in the order of their names; NaN if none."""
+    found = []
+    for name in sorted(net.names):
+        cpd = net.cpd(name)
+        assert isinstance(cpd, LinearGaussian)
+        slopes = dict(zip((p.name for p in cpd.parents), cpd.coefficients, strict=True))
+        parents = sorted(slopes)
+        found.append(
+            errors_under(
+                cpd.intercept,
+                [slopes[parent] for parent in parents],
+                cpd.sd,
+                [rows.columns[parent] for parent in parents],
+                rows.columns[name],
+            )
+        )
+    return np.array(found)
+
+
+def least_likely_rows(
+    net: BayesNet, rows: NumberRows, errors: Vector, how_many: int
+) -> tuple[UnlikelyRow, ...]:
+    """Return the rows with the largest errors, the least likely first."""
+    squares = np.sum(errors**2, axis=0)
+    complete = np.flatnonzero(~np.isnan(squares))
+    _, once = np.unique(rows.numbers[complete], return_index=True)
+    chosen = complete[once]
+    order = chosen[np.lexsort((rows.numbers[chosen], -squares[chosen]))][:how_many]
+    names = sorted(net.names)
+    return tuple(_described(net, names, rows, errors[:, row], int(row)) for row in order)
+
+
+def _described(
+    net: BayesNet, names: Sequence[str], rows: NumberRows, errors: Vector, row: int
+) -> UnlikelyRow:
+    worst = int(np.argmax(np.abs(errors)))
+    cpd = net.cpd(names[worst])
+    given = tuple((p.name, _shown(rows.columns[p.name][row])) for p in cpd.parents)
+    tail = log_normal_tail(abs(float(errors[worst]))) + math.log(2)
+    return UnlikelyRow(
+        None,
+        int(rows.numbers[row]) + 1,
+        log_chi2_tail(float(np.sum(errors**2)), float(len(names))),
+        names[worst],
+        _shown(rows.columns[names[worst]][row]),
+        given,
+        math.exp(min(0.0, tail)),
+    )
+
+
+def _shown(value: float) -> str:
+    return f"{float(value):.6g}"

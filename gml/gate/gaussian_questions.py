@@ -1,0 +1,71 @@
+"""The questions that a model of numbers is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gml.data.dataset import Dataset
+from gml.data.number_summary import NumberSummary, NumberValues
+from gml.gate.gaussian_families import gaussian_families
+from gml.gate.gaussian_fit import gaussian_fit_check, least_likely_rows
+from gml.gate.gaussian_schema import gaussian_schema_checks
+from gml.gate.gaussian_structure import gaussian_structure_checks
+from gml.gate.gaussian_tables import gaussian_table_checks
+from gml.gate.number_rows import number_rows
+from gml.gate.question import Asked, Question
+from gml.gate.range_checks import range_checks
+from gml.gate.repeat_checks import RowRepeats, repeat_check, unique_checks
+from gml.gate.result import UnlikelyRow
+from gml.gate.settings import CheckSettings, Context
+from gml.model.baseline import Reference
+from gml.model.bayesnet import BayesNet, LinearGaussian
+
+NOTHING_KEPT = (
+    "the model keeps nothing of the rows that it was fitted on (an older version made it, or the "
+    "rows counted in part), so tables, edges, drift and fit cannot be compared; fit it again"
+)
+
+
+def gaussian_questions(
+    net: BayesNet,
+    data: Dataset,
+    settings: CheckSettings,
+    context: Context,
+    *,
+    repeats: RowRepeats | None,
+    numbers: Mapping[str, tuple[NumberSummary, NumberValues]],
+    references: Mapping[str, Reference],
+) -> Asked:
+    """Ask what the families are about."""
+    present = [name for name in net.names if name in data.names]
+    rows = number_rows(data.select(present), context.decimal)
+    found = gaussian_families(net, rows, settings.alpha)
+    questions: list[Question] = []
+    unlikely: tuple[UnlikelyRow, ...] = ()
+    if "schema" in settings.families:
+        questions += gaussian_schema_checks(
+            net,
+            rows,
+            left_out=context.left_out,
+            other_columns=context.other_columns,
+            missing_before=context.missing_before,
+            missing_now=context.missing_now,
+        )
+        for name, (before, now) in numbers.items():
+            questions += range_checks(name, before, now)
+        questions += unique_checks(numbers)
+        if repeats is not None:
+            questions.append(repeat_check(repeats))
+    if "tables" in settings.families:
+        questions += gaussian_table_checks(found, len(net.names))
+    if "structure" in settings.families:
+        questions += gaussian_structure_checks(
+            net.graph, rows, found, alpha=settings.alpha, references=references
+        )
+    if "fit" in settings.families:
+        fit, errors = gaussian_fit_check(net, found, rows)
+        questions.append(fit)
+        if errors is not None:
+            unlikely = least_likely_rows(net, rows, errors, settings.unlikely_rows)
+    lacking = [c for c in net.cpds if isinstance(c, LinearGaussian) and c.rows is None]
+    return Asked(questions, unlikely, [NOTHING_KEPT] if lacking else [])

@@ -1,0 +1,266 @@
+"""Structure of a model of numbers: independences, and edges.
+
+*Independences.* u ⟂ v | pa(v) for each pair without an edge. With the errors of u and of v in the
+regressions on pa(v) in the new rows, t = Σ e_u e_v / √Σ (e_u e_v/(1−h))², which needs neither
+normal errors nor errors of one size (a sandwich; the partial correlation itself would), against
+Student's distribution. A p-value that may decide is settled by exchanging the errors of u between
+rows, with the same t, which is exact if they are independent and right in large samples even if
+they are only uncorrelated (DiCiccio & Romano 2017, J. Am. Stat. Assoc. 112:1211), and the larger of
+both counts. The reported statistic is the χ² with one degree of freedom that has the p-value of t.
+With a baseline, the dependence must have grown, as for tables (`structure_checks`): t² is at most n
+times the share of rows that a dependence hangs on, so that what hangs on few rows cannot deceive.
+The effect is −½ ln(1−r²) in nats, less what is expected by chance, 1/2n.
+
+*Edges.* u → v is lost if its coefficient came nearer to 0, by the smaller of the two certainties of
+`gaussian_families`, one-sided. Its information is that of a normal u whose variance given the other
+parents is the old one, so that other parents alone are no loss. What is said of weak edges, and of
+edges that the new rows show, is as for tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import parameter
+from gml.gate.families import label, listed
+from gml.gate.gaussian_families import GaussianFamily, spreads
+from gml.gate.monte_carlo import MonteCarlo
+from gml.gate.number_rows import NumberRows
+from gml.gate.question import Question
+from gml.gate.result import INSUFFICIENT, PASS, Check
+from gml.gate.structure_checks import INCREASE, PERMUTATION, log_p_of_increase
+from gml.gate.tails import chi2_quantile, log_chi2_tail, log_f_tail
+from gml.graph.graph import Graph
+from gml.independence.implied import implied_independences
+from gml.model.baseline import Reference
+from gml.model.regression_rows import Vector, orthogonalised
+from gml.resources import require_memory
+
+SANDWICH = "sandwich"
+_UNIT = "nats"
+_LEAST_ROWS = 30
+_ROWS_PER_TERM = 10
+# A question, its test and its place in the report.
+_PAIR_BYTES = 1300
+# Below this share of a column's own size, what a regression leaves of it is rounding.
+_NOTHING_LEFT = 1e-9
+# Draws whose permuted rows are held at once.
+_CELLS_AT_ONCE = 1 << 20
+
+
+def gaussian_structure_checks(
+    graph: Graph,
+    rows: NumberRows,
+    families: Sequence[GaussianFamily],
+    *,
+    alpha: float,
+    references: Mapping[str, Reference],
+) -> list[Question]:
+    """Ask about every pair of nodes: about its independence, or about its edge."""
+    n_pairs = len(graph.names) * (len(graph.names) - 1) // 2
+    require_memory(
+        _PAIR_BYTES * n_pairs,
+        None,
+        f"checks of {n_pairs} pairs",
+        f"; leave the structure out with {parameter('families')} schema,tables,fit",
+    )
+    questions = [
+        _independence(rows, u, v, given, references)
+        for u, v, given in implied_independences(graph)
+        if all(name in rows.columns for name in (u, v, *given))
+    ]
+    for family in families:
+        questions += [_edge(family, k, alpha) for k in range(len(family.parents))]
+    return questions
+
+
+# ---------------------------------------------------------------------- independences
+
+
+def _independence(
+    rows: NumberRows,
+    u: str,
+    v: str,
+    given: tuple[str, ...],
+    references: Mapping[str, Reference],
+) -> Question:
+    first, second = sorted((u, v))
+    conditions = tuple((name, None) for name in given)
+    given_text = f"|{listed(conditions)}" if given else ""
+    where = f" given {', '.join(given)}" if given else ""
+    columns = rows.complete([first, second, *sorted(given)])
+    n = len(columns[0])
+    check = Check(
+        id=f"structure:{label(first)} independent of {label(second)}{given_text}",
+        family="structure",
+        kind="independence",
+        variables=(u, v),
+        given=conditions,
+        message=f"{u} and {v}{where}: the rows cannot tell",
+        rows_new=n,
+        status=INSUFFICIENT,
+    )
+    reference = references.get(check.id)
+    if reference is not None:
+        nats = max(0.0, reference.statistic - reference.df) / (2 * max(1, reference.n))
+        check = replace(
+            check, old={"nats": nats, "statistic": reference.statistic}, rows_old=reference.n
+        )
+    errors = _errors(columns, len(given)) if n else None
+    if errors is None:
+        return Question(check)
+    e_u, e_v, leverage, df = errors
+    r = float(np.sum(e_u * e_v) / math.sqrt(float(np.sum(e_u**2)) * float(np.sum(e_v**2))))
+    nats = -0.5 * math.log1p(-min(r * r, 1 - 1e-15))
+    log_p = log_f_tail(_t_squared(e_u * e_v, leverage), 1.0, df)
+    check = replace(
+        check,
+        message=f"{u} and {v}{where}: the graph has no edge, and they share {nats:.3g} nats "
+        f"(partial correlation {r:.3g})"
+        if given
+        else f"{u} and {v}: the graph has no edge, and they share {nats:.3g} nats "
+        f"(correlation {r:.3g})",
+        test=SANDWICH,
+        statistic=chi2_quantile(log_p, 1.0) if math.isfinite(log_p) else None,
+        df=1.0,
+        log_p=log_p,
+        effect=max(0.0, nats - 1 / (2 * n)),
+        effect_unit=_UNIT,
+        new={"nats": nats, "r": r},
+        status=PASS,
+    )
+
+    def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
+        if reference is None or check.statistic is None:
+            return _settled(check, e_u, e_v, monte_carlo)
+        increase = log_p_of_increase(check, reference, monte_carlo.level)
+        if increase > math.log(monte_carlo.level):
+            return increase, INCREASE
+        found, how = _settled(check, e_u, e_v, monte_carlo)
+        return max(found, increase), how
+
+    return Question(check, settle)
+
+
+def _errors(columns: Sequence[Vector], n_given: int) -> tuple[Vector, Vector, Vector, float] | None:
+    """Errors of two columns given the others, leverages and degrees of freedom; None if too few."""
+    n = len(columns[0])
+    if n < max(_LEAST_ROWS, _ROWS_PER_TERM * (n_given + 2)):
+        return None
+    scaled = [_standardised(column) for column in columns]
+    if scaled[0] is None or scaled[1] is None:
+        return None
+    varying = [column for column in scaled[2:] if column is not None]
+    found = orthogonalised(np.column_stack([np.ones(n), *varying]))
+    left = []
+    for column in (scaled[0], scaled[1]):
+        errors = column.copy()
+        for _ in range(2):
+            errors -= np.einsum("ni,i->n", found.basis, np.einsum("ni,n->i", found.basis, errors))
+        if math.sqrt(float(np.mean(errors**2))) < _NOTHING_LEFT:
+            return None
+        left.append(errors)
+    return left[0], left[1], found.leverage, float(n - len(found.kept) - 1)
+
+
+def _standardised(column: Vector) -> Vector | None:
+    """A column about its mean, in its standard deviation; None if it does not vary."""
+    centred = column - column[0]
+    largest = float(np.abs(centred).max(initial=0.0))
+    if largest == 0 or not math.isfinite(largest):
+        return None
+    scaled: Vector = centred / largest
+    scaled = scaled - float(np.mean(scaled))
+    found: Vector = scaled / math.sqrt(float(np.mean(scaled**2)))
+    return found
+
+
+def _t_squared(products: Vector, leverage: Vector | float = 0.0) -> float:
+    spread = float(np.sum((products / (1 - leverage)) ** 2))
+    return float(np.sum(products)) ** 2 / spread if spread > 0 else 0.0
+
+
+def _settled(check: Check, e_u: Vector, e_v: Vector, monte_carlo: MonteCarlo) -> tuple[float, str]:
+    """The larger of the p-value of t and that of exchanging errors between rows."""
+    assert check.log_p is not None
+    n = len(e_u)
+
+    def draw(key: tuple[int, int], first: int, last: int) -> NDArray[np.float64]:
+        rng = np.random.default_rng([*key, first])
+        found = []
+        step = max(1, _CELLS_AT_ONCE // n)
+        for start in range(first, last, step):
+            exchanged = np.tile(e_u, (min(step, last - start), 1))
+            products = rng.permuted(exchanged, axis=1) * e_v
+            found.append(products.sum(axis=1) ** 2 / (products**2).sum(axis=1))
+        return np.concatenate(found)
+
+    log_p, how = monte_carlo.log_p(check.id, draw, _t_squared(e_u * e_v), n, of_g=False)
+    return max(log_p, check.log_p), f"{PERMUTATION}:{how}"
+
+
+# ---------------------------------------------------------------------- edges
+
+
+def _edge(family: GaussianFamily, k: int, alpha: float) -> Question:
+    source, target = family.parents[k].name, family.name
+    others = tuple(p.name for j, p in enumerate(family.parents) if j != k)
+    where = f" given {', '.join(others)}" if others else ""
+    check = Check(
+        id=f"structure:{label(source)}->{label(target)}",
+        family="structure",
+        kind="edge",
+        variables=(source, target),
+        given=tuple((name, None) for name in others),
+        message=f"{source} -> {target}: not enough rows to compare",
+        rows_old=family.cpd.n if isinstance(family.cpd.n, int) else None,
+        rows_new=family.rows_new,
+        status=INSUFFICIENT,
+    )
+    old, new = family.old, family.new
+    if family.cpd.rows is None:
+        return Question(
+            replace(check, message=f"{source} -> {target}: the model keeps nothing to compare with")
+        )
+    if old is None or new is None or not new.has_all_terms:
+        return Question(check)
+    at = k + 1
+    before, after = float(old.slopes[at]), float(old.slopes[at] + new.change[at])
+    spread = new.bread @ new.meat @ new.bread / new.n
+    shown = log_chi2_tail(after * after / float(spread[at, at]), 1.0) <= math.log(alpha)
+    if k in family.weak:
+        return Question(
+            replace(
+                check,
+                message=f"{source} -> {target}: too weak in the model's own rows to be missed",
+                status=PASS if shown else INSUFFICIENT,
+            )
+        )
+    # The variance of the parent given the others, in the old rows.
+    free = 1 / float(old.bread[at, at])
+    told, tells = (
+        0.5 * math.log1p(slope * slope * free / max(variance, 1e-300))
+        for slope, variance in ((before, 1.0), (after, new.variance))
+    )
+    loss = -math.copysign(1.0, before) * float(new.change[at])
+    log_p = max(found.log_p_of_loss(at, loss) for found in spreads(old, new))
+    return Question(
+        replace(
+            check,
+            message=f"{source} -> {target}: {source} told {told:.3g} nats about {target}{where}, "
+            f"now {tells:.3g}",
+            test=SANDWICH,
+            statistic=loss,
+            log_p=log_p if tells < told else 0.0,
+            effect=max(0.0, told - tells),
+            effect_unit=_UNIT,
+            old={"nats": told, "coefficient": family.slopes[k]},
+            new={"nats": tells, "coefficient": family.new_slopes[k]},
+            status=PASS if shown else INSUFFICIENT,
+        )
+    )

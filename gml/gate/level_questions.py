@@ -1,0 +1,118 @@
+"""The questions that a model of tables is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Counter, TableSet
+from gml.data.dataset import Dataset
+from gml.data.number_summary import NumberSummary, NumberValues
+from gml.gate.families import FamilyCounts, family_counts, table_of
+from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
+from gml.gate.question import Asked, Question
+from gml.gate.range_checks import drift_checks, range_checks
+from gml.gate.rarefaction import OtherReasons
+from gml.gate.repeat_checks import RowRepeats, other_reasons, repeat_check, unique_checks
+from gml.gate.result import UnlikelyRow
+from gml.gate.schema_checks import ColumnCounts, schema_checks
+from gml.gate.selection import Selection, weak_parents
+from gml.gate.settings import CheckSettings, Context
+from gml.gate.structure_checks import structure_checks
+from gml.gate.table_checks import table_checks
+from gml.model.baseline import Reference
+from gml.model.bayesnet import BayesNet
+from gml.model.training import Repeats
+
+
+def level_questions(
+    net: BayesNet,
+    counter: Counter,
+    settings: CheckSettings,
+    context: Context,
+    *,
+    repeats: RowRepeats | None,
+    numbers: Mapping[str, tuple[NumberSummary, NumberValues]],
+    references: Mapping[str, Reference],
+) -> Asked:
+    """Ask what the families are about."""
+    rows = counter.rows()
+    # The schema needs single columns only, and a count file may have no more.
+    families = family_counts(net, counter) if set(settings.families) - {"schema"} else []
+    selection = weak_parents(families, len(net.names), settings.alpha)
+    notes = []
+    if any(table_of(cpd).counts is None for cpd in net.cpds):
+        notes.append("the model has no counts, and so its tables are taken as exact")
+    if rows is None and "fit" in settings.families:
+        notes.append("a count file has no rows, so the fit was not looked at")
+    questions: list[Question] = []
+    unlikely: tuple[UnlikelyRow, ...] = ()
+    if "schema" in settings.families:
+        questions += schema_checks(
+            net,
+            _columns(net, counter),
+            declared=context.declared,
+            left_out=context.left_out,
+            other_columns=context.other_columns,
+            missing_before=context.missing_before,
+            missing_now=context.missing_now,
+        )
+        for name, (before, now) in numbers.items():
+            questions += range_checks(name, before, now)
+        questions += unique_checks(numbers)
+        if repeats is not None:
+            questions.append(repeat_check(repeats, _reasons(net, counter, families, settings)))
+    if "tables" in settings.families:
+        questions += table_checks(families, selection)
+        for name, (before, now) in numbers.items():
+            questions += drift_checks(name, before, now)
+    if "structure" in settings.families:
+        questions += structure_checks(
+            net.graph,
+            counter,
+            families,
+            selection,
+            alpha=settings.alpha,
+            references=references,
+        )
+    if "fit" in settings.families:
+        fit, unlikely = _fit(net, families, selection, rows, settings)
+        questions.append(fit)
+    return Asked(questions, unlikely, notes)
+
+
+def _reasons(
+    net: BayesNet, counter: Counter, families: Sequence[FamilyCounts], settings: CheckSettings
+) -> Callable[[Repeats, int], OtherReasons]:
+    def found(old: Repeats, size: int) -> OtherReasons:
+        counts = families or family_counts(net, counter)
+        return other_reasons(net, counts, old, size, settings.seed)
+
+    return found
+
+
+def _columns(net: BayesNet, counter: Counter) -> dict[str, ColumnCounts]:
+    wanted = [j for j, v in enumerate(counter.variables) if v.name in net.names]
+    found = {}
+    for j, counts in zip(wanted, counter.tables([TableSet((j,)) for j in wanted]), strict=True):
+        variable = counter.variables[j]
+        # Without rows no configuration was seen, not even the empty one.
+        cells: NDArray[np.int64] = counts.table.sum(axis=0)
+        found[variable.name] = ColumnCounts(variable.levels or (), cells)
+    return found
+
+
+def _fit(
+    net: BayesNet,
+    families: Sequence[FamilyCounts],
+    selection: Selection,
+    rows: Dataset | None,
+    settings: CheckSettings,
+) -> tuple[Question, tuple[UnlikelyRow, ...]]:
+    if rows is None or not families:
+        return fit_check(net, families, selection, None, None), ()
+    found = row_probabilities(families, rows, settings.threads)
+    fit = fit_check(net, families, selection, found, rows)
+    return fit, least_likely(found, rows, settings.unlikely_rows)

@@ -1,0 +1,90 @@
+"""The rows that a model of numbers is checked on: numbers by column, and cells that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Dataset, missing_mask
+from gml.kernel.number import parse_number
+from gml.model.regression_rows import Vector, order_of_rows
+from gml.resources import require_memory
+
+# A number, in the order of the data and in that of the sums.
+_CELL_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Cells of a column that are no numbers: how many of each text, and the first row, from 1."""
+
+    counts: Mapping[str, int]
+    row: int | None
+
+
+@dataclass(frozen=True)
+class NumberRows:
+    """Columns of numbers in an order of rows that depends on what these hold; NaN means none.
+
+    `numbers` says where each row stands in the data, from 0.
+    """
+
+    columns: Mapping[str, Vector]
+    texts: Mapping[str, Texts]
+    numbers: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.numbers)
+
+    def complete(self, names: Sequence[str]) -> list[Vector]:
+        """The columns, over the rows that have all of them."""
+        chosen = [self.columns[name] for name in names]
+        seen = ~np.logical_or.reduce([np.isnan(column) for column in chosen])
+        return [column[seen] for column in chosen]
+
+
+def number_rows(data: Dataset, decimal: str = ".") -> NumberRows:
+    """Turn labels into the numbers that they spell; a row that counts twice stands there twice.
+
+    Examples
+    --------
+    >>> from gml.data.dataset import Variable
+    >>> labels = Variable("age", ("41", "unknown"))
+    >>> found = number_rows(Dataset((labels,), (np.array([0, 1, 0], dtype=np.uint8),)))
+    >>> sorted(found.columns["age"].tolist())[:2], found.texts["age"]
+    ([41.0, 41.0], Texts(counts={'unknown': 1}, row=2))
+    """
+    numbers = np.arange(data.n_rows)
+    if data.weights is not None:
+        what = f"{data.n} rows, as often as they count,"
+        require_memory(_CELL_BYTES * data.n * (len(data.names) + 1), None, what)
+        numbers = np.repeat(numbers, data.weights)
+    columns, texts = {}, {}
+    for variable, column in zip(data.variables, data.columns, strict=True):
+        cells, found = _numbers_of(column, variable.levels, decimal, data)
+        columns[variable.name], texts[variable.name] = cells[numbers], found
+    order = order_of_rows(columns)
+    return NumberRows(
+        {name: column[order] for name, column in columns.items()}, texts, numbers[order]
+    )
+
+
+def _numbers_of(
+    column: NDArray[np.float64], levels: tuple[str, ...] | None, decimal: str, data: Dataset
+) -> tuple[Vector, Texts]:
+    if levels is None:
+        return column, Texts({}, None)
+    spelt = [parse_number(level.encode("utf-8", "replace"), decimal) for level in levels]
+    lookup = np.array([np.nan if number is None else number for number in (*spelt, None)])
+    gaps = missing_mask(column)
+    cells: Vector = lookup[np.where(gaps, len(levels), column).astype(np.int64)]
+    wrong = [k for k, number in enumerate(spelt) if number is None]
+    counts = {levels[k]: data.count(column == k) for k in wrong}
+    counts = {level: count for level, count in counts.items() if count}
+    bad = np.isnan(cells) & ~gaps
+    return cells, Texts(counts, int(np.argmax(bad)) + 1 if bad.any() else None)

@@ -1,0 +1,58 @@
+"""How a check is to decide, and what is known besides the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gml.data.number_summary import NumberSummary, NumberValues
+from gml.errors import UsageError, parameter
+from gml.gate.result import FAMILIES
+from gml.gate.schema_checks import MissingCells
+
+_UNLIKELY_ROWS = 5
+
+
+@dataclass(frozen=True)
+class CheckSettings:
+    """How to decide: the level of the whole run, effects that matter, and what a failure means."""
+
+    alpha: float = 0.01
+    min_effect: Mapping[str, float] = field(default_factory=dict)
+    """By family; 0 if not given."""
+    families: Collection[str] = FAMILIES
+    warn: Collection[str] = ()
+    """Families whose failures only warn."""
+    seed: int = 0
+    threads: int | None = None
+    unlikely_rows: int = _UNLIKELY_ROWS
+
+    def __post_init__(self) -> None:
+        for name in (*self.families, *self.warn, *self.min_effect):
+            if name not in FAMILIES:
+                raise UsageError(f"{name!r} is not one of {', '.join(FAMILIES)}")
+        if not 0 < self.alpha < 1:
+            raise UsageError(f"{parameter('alpha')} must be between 0 and 1, not {self.alpha}")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known about the data besides their rows, and about the past."""
+
+    data: str = "data"
+    model: str = "model"
+    declared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Levels that were declared by hand: a value beyond them fails, however rare."""
+    other_columns: Collection[str] = ()
+    """Columns of the data that the model does not have."""
+    left_out: Collection[str] = ()
+    """Columns of the model that are not to be checked."""
+    missing_before: Mapping[str, MissingCells] = field(default_factory=dict)
+    missing_now: Mapping[str, MissingCells] = field(default_factory=dict)
+    """Missing cells by column, where they are known."""
+    numbers_before: Mapping[str, NumberSummary] = field(default_factory=dict)
+    numbers_now: Mapping[str, NumberValues] = field(default_factory=dict)
+    """The numbers of columns that were cut, where they are known."""
+    decimal: str = "."
+    """The decimal mark of numbers that were read as labels."""
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,298 @@
+"""What a regression keeps of the rows behind it, so that other rows can be compared with them.
+
+Everything is in units that no scale of the columns can spoil: z = (1, parents less their means in
+standard deviations), errors e in standard deviations of the errors, all averaged over the rows.
+Errors that stand in a covariance are divided by 1 − h, h the leverage of their row (HC3; MacKinnon
+& White 1985, J. Econometrics 29:305). The sandwich A⁻¹MA⁻¹/n, with A the average of zz′ and M that
+of e²zz′/(1−h)², is the covariance of the coefficients whatever the distribution of the errors
+(White 1980, Econometrica 48:817), and the average of e⁴ says how certain the variance of the errors
+is.
+
+Sums depend on the order of their terms in the last digits, so rows are put in an order that depends
+on what they hold alone, and columns in that of their names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+N_CUTS = 9
+"""A column is cut at its deciles, as far as they differ."""
+# Leverages this close to 1 leave no error to look at.
+_MOST_LEVERAGE = 1 - 1e-9
+# The share of a term's length that must not follow from the others.
+_INDEPENDENT = 1e-8
+# Errors that differ by less, in standard deviations, are the same.
+_ROUNDING = 1e-9
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class FitShare:
+    """The part of a node in how likely the rows of a model were.
+
+    `mean` is its mean ln density, each row left out of the fit in turn; `covariance` that of its ln
+    density with the sum over all nodes: these add up to the variance of the sum.
+    """
+
+    mean: float
+    covariance: float
+
+
+@dataclass(frozen=True)
+class RegressionRows:
+    """The rows behind a regression; parents come in the order that the regression has them in.
+
+    `means`, `sds` and `correlations` are of the parents and, last, of the variable; `meat` is M, of
+    the intercept and the parents, and `fourth` the average of e⁴. `cuts` divide the variable, and
+    `counts` says how many rows lie below the first, between two, and at or above the last;
+    `error_cuts` and `error_counts` are the same of its errors, where it has parents.
+    """
+
+    means: tuple[float, ...]
+    sds: tuple[float, ...]
+    correlations: tuple[tuple[float, ...], ...]
+    meat: tuple[tuple[float, ...], ...]
+    fourth: float
+    cuts: tuple[float, ...]
+    counts: tuple[int, ...]
+    error_cuts: tuple[float, ...] = ()
+    error_counts: tuple[int, ...] = ()
+    fit: FitShare | None = None
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all numbers are, and columns vary."""
+        fit = () if self.fit is None else (self.fit.mean, self.fit.covariance)
+        tables = (*self.correlations, *self.meat)
+        numbers = (*self.means, *self.sds, self.fourth, *fit, *(x for row in tables for x in row))
+        return all(map(math.isfinite, numbers)) and min(self.sds) > 0
+
+    def in_order(self, order: Sequence[int]) -> RegressionRows:
+        """Return the same with the parents in another order, by their positions in this one."""
+        whole = [*order, len(order)]
+        design = [0, *(k + 1 for k in order)]
+        return replace(
+            self,
+            means=tuple(self.means[k] for k in whole),
+            sds=tuple(self.sds[k] for k in whole),
+            correlations=tuple(tuple(self.correlations[i][j] for j in whole) for i in whole),
+            meat=tuple(tuple(self.meat[i][j] for j in design) for i in design),
+        )
+
+
+def order_of_rows(columns: Mapping[str, Vector]) -> NDArray[np.int64]:
+    """An order of rows that depends on what they hold, not on where they stand.
+
+    Examples
+    --------
+    >>> columns = {"a": np.array([3.0, 1.0, 2.0]), "b": np.array([0.0, 0.5, 0.0])}
+    >>> turned = {name: column[::-1] for name, column in columns.items()}
+    >>> one, other = order_of_rows(columns), order_of_rows(turned)
+    >>> (columns["a"][one] == turned["a"][other]).all()
+    np.True_
+    """
+    names = sorted(columns)
+    mixed = np.zeros(len(columns[names[0]]), dtype=np.uint64)
+    for name in names:
+        column = np.where(np.isnan(columns[name]), np.nan, columns[name] + 0.0)
+        mixed = (mixed ^ column.view(np.uint64)) * _MIX
+        mixed ^= mixed >> np.uint64(29)
+    order: NDArray[np.int64] = np.argsort(mixed, kind="stable")
+    return order
+
+
+def mean_products(left: Vector, right: Vector, weights: Vector | None = None) -> Vector:
+    """The average over rows of the products of columns, in one order of summation."""
+    scaled = left if weights is None else left * weights[:, None]
+    found: Vector = np.einsum("ni,nj->ij", scaled, right) / len(left)
+    return found
+
+
+@dataclass(frozen=True)
+class Orthogonal:
+    """A design (rows × terms) whose terms `kept` equal basis · triangle, with orthogonal columns.
+
+    The other terms are, in these rows, linear functions of those: design = design[:, kept] · terms.
+    """
+
+    basis: Vector
+    triangle: Vector
+    terms: Vector
+    kept: tuple[int, ...]
+
+    @property
+    def leverage(self) -> Vector:
+        """How much each row determines its own prediction, short of 1."""
+        own: Vector = np.minimum(np.einsum("ni,ni->n", self.basis, self.basis), _MOST_LEVERAGE)
+        return own
+
+
+def orthogonalised(design: Vector) -> Orthogonal:
+    """By Gram & Schmidt, twice, as that is enough (Giraud, Langou & Rozložník 2005).
+
+    Loops over terms in one order, so that neither threads nor a library of linear algebra show.
+    """
+    basis: list[Vector] = []
+    shares: list[list[float]] = []
+    kept = []
+    for k in range(design.shape[1]):
+        left = design[:, k].copy()
+        whole = math.sqrt(float(np.sum(left * left)))
+        share = [0.0] * len(basis)
+        for _ in range(2):
+            for i, column in enumerate(basis):
+                part = float(np.sum(column * left))
+                left -= part * column
+                share[i] += part
+        length = math.sqrt(float(np.sum(left * left)))
+        if length > _INDEPENDENT * whole:
+            basis.append(left / length)
+            share.append(length)
+            kept.append(k)
+        shares.append(share)
+    size = len(basis)
+    triangle = np.zeros((size, design.shape[1]))
+    for k, share in enumerate(shares):
+        triangle[: len(share), k] = share
+    square = triangle[:, kept]
+    terms: Vector = np.linalg.solve(square, triangle).astype(np.float64)
+    return Orthogonal(np.column_stack(basis), square, terms, tuple(kept))
+
+
+@dataclass(frozen=True)
+class FittedRows:
+    """A regression at its rows: z, errors in standard deviations, leverages, and that deviation."""
+
+    design: Vector
+    errors: Vector
+    leverage: Vector
+    sd: float
+
+    def log_densities(self) -> Vector:
+        """ln of the density of each row under the regression of all others."""
+        n = len(self.errors)
+        left = np.maximum(n - self.errors**2 / (1 - self.leverage), _MOST_LEVERAGE) / (n - 1)
+        away = (self.errors / (1 - self.leverage)) ** 2
+        found: Vector = -0.5 * (np.log(2 * math.pi * left) + away / left) - math.log(self.sd)
+        return found
+
+
+def fitted_rows(
+    parents: Sequence[Vector], child: Vector, coefficients: Sequence[float], sd: float
+) -> FittedRows:
+    """Evaluate a least-squares regression at the rows that it was fitted on."""
+    centred = [column - _mean(column) for column in (*parents, child)]
+    errors = centred[-1].copy()
+    for column, coefficient in zip(centred[:-1], coefficients, strict=True):
+        errors -= coefficient * column
+    spreads = [_spread(column) for column in centred[:-1]]
+    design = np.column_stack(
+        [np.ones(len(child)), *(c / s for c, s in zip(centred[:-1], spreads, strict=True))]
+    )
+    return FittedRows(design, errors / sd, orthogonalised(design).leverage, sd)
+
+
+def errors_under(
+    intercept: float,
+    slopes: Sequence[float],
+    sd: float,
+    parents: Sequence[Vector],
+    child: Vector,
+) -> Vector:
+    """Errors of any rows, in standard deviations; of old and new rows they round alike."""
+    errors: Vector = child - intercept
+    for column, slope in zip(parents, slopes, strict=True):
+        errors -= slope * column
+    return errors / sd if sd > 0 else errors
+
+
+def regression_rows(
+    parents: Sequence[Vector],
+    child: Vector,
+    fitted: FittedRows,
+    errors: Vector,
+    fit: FitShare | None,
+) -> RegressionRows:
+    """Keep what a comparison with other rows needs; `errors` are those under the model."""
+    columns = (*parents, child)
+    means = tuple(_mean(column) for column in columns)
+    sds = tuple(_spread(c - m) for c, m in zip(columns, means, strict=True))
+    scaled = np.column_stack([(c - m) / s for c, m, s in zip(columns, means, sds, strict=True)])
+    at = fitted.errors / (1 - fitted.leverage)
+    meat = mean_products(fitted.design, fitted.design, at**2)
+    cuts, error_cuts = cut_points(child), error_cut_points(errors) if parents else ()
+    return RegressionRows(
+        means,
+        sds,
+        _rows(mean_products(scaled, scaled)),
+        _rows(meat),
+        float(np.mean(fitted.errors**4)),
+        cuts,
+        tuple(counts_within(cuts, child).tolist()),
+        error_cuts,
+        tuple(counts_within(error_cuts, errors).tolist()) if error_cuts else (),
+        fit,
+    )
+
+
+def cut_points(column: Vector) -> tuple[float, ...]:
+    """The deciles of a column, each a value of it, as far as some row lies below them.
+
+    Examples
+    --------
+    >>> cut_points(np.array([0.0] * 8 + [1.0, 2.0])), cut_points(np.ones(4))
+    ((1.0, 2.0), ())
+    """
+    ordered = np.sort(column)
+    at = [math.ceil(len(ordered) * k / (N_CUTS + 1)) for k in range(1, N_CUTS + 1)]
+    found = np.unique(ordered[np.minimum(at, len(ordered) - 1)])
+    return tuple(found[found > ordered[0]].tolist())
+
+
+def error_cut_points(errors: Vector) -> tuple[float, ...]:
+    """Deciles again, each halfway down to the next error, so that rounding moves none across.
+
+    Examples
+    --------
+    >>> error_cut_points(np.array([0.0, 0.0, 1.0, 2.0]))
+    (0.5, 1.5)
+    """
+    ordered = np.sort(errors)
+    found = []
+    for cut in cut_points(errors):
+        below = int(np.searchsorted(ordered, cut - _ROUNDING))
+        if below:
+            found.append((float(ordered[below - 1]) + cut) / 2)
+    return tuple(sorted(set(found)))
+
+
+def counts_within(cuts: Sequence[float], column: Vector) -> NDArray[np.int64]:
+    """How many values lie below the first cut, between two, and at or above the last."""
+    places = np.searchsorted(np.array(cuts, dtype=np.float64), column, side="right")
+    found: NDArray[np.int64] = np.bincount(places, minlength=len(cuts) + 1)
+    return found
+
+
+def _mean(column: Vector) -> float:
+    # About a value of its own, so that a large mean does not cost the digits of small differences.
+    centre = float(column[0])
+    return centre + float(np.mean(column - centre))
+
+
+def _spread(centred: Vector) -> float:
+    largest = float(np.abs(centred).max(initial=0.0))
+    if largest == 0:
+        return 0.0
+    return largest * math.sqrt(float(np.mean((centred / largest) ** 2)))
+
+
+def _rows(matrix: Vector) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in matrix.tolist())
