@@ -20,9 +20,13 @@ from typing import TYPE_CHECKING
 
 from gml.errors import counted, printable_lines
 from gml.gate.baseline import Baseline, Reference
+from gml.gate.culprits import Culprit, find_culprits
+from gml.gate.suspects import parents_by_column
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from gml.gate.margins import Margin
 
 FAMILIES = ("schema", "tables", "structure", "fit")
 SEVERITIES = ("fail", "warn")
@@ -126,6 +130,8 @@ class CheckReport:
     """Whether the model was fitted on these very rows, if that is known."""
     baseline: Baseline = field(default_factory=Baseline)
     """What was accepted before the run."""
+    margins: Mapping[str, Margin] = field(default_factory=dict)
+    """The columns by themselves, where the model has counts to compare with."""
 
     @property
     def failed(self) -> bool:
@@ -137,6 +143,31 @@ class CheckReport:
         """The number of checks per status, the most urgent first."""
         found = Multiset(check.status for check in self.checks)
         return {status: found[status] for status in STATUSES}
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        """The columns behind what fails or warns, as few as possible, the most involved first.
+
+        Examples
+        --------
+        >>> import gml
+        >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+        >>> rows = net.sample(2000, seed=1).to_frame()
+        >>> rows["bronc"] = rows["bronc"].sample(frac=1, random_state=1).to_numpy()
+        >>> for culprit in gml.check(rows, net).culprits:
+        ...     print(culprit.message)
+        all 8 failures involve bronc; its own distribution is unchanged: shuffled or joined wrongly?
+        """
+        failures = self.ranked(FAIL, WARN)
+        powered = [
+            check
+            for check in self.checks
+            if check.log_p is not None and check.status in (PASS, FAIL, WARN)
+        ]
+        nouns = {frozenset({FAIL}): "failure", frozenset({WARN}): "warning"}
+        noun = nouns.get(frozenset(check.status for check in failures), "finding")
+        parents = parents_by_column(self.checks)
+        return find_culprits(failures, powered, self.margins, parents, alpha=self.alpha, noun=noun)
 
     def ranked(self, *statuses: str) -> list[Check]:
         """The checks of these statuses (default: all), the most urgent and most certain first."""
@@ -185,6 +216,7 @@ class CheckReport:
     def __repr__(self) -> str:
         found = ", ".join(f"{n} {status}" for status, n in self.counts.items() if n)
         lines = [f"CheckReport({'fail' if self.failed else 'pass'}: {found or 'no checks'})"]
+        lines += [f"  culprit: {culprit.message}" for culprit in self.culprits]
         urgent = self.ranked(FAIL, WARN)
         lines += [f"  {check.status}: {check.message}" for check in urgent[:_SHOWN_IN_REPR]]
         if len(urgent) > _SHOWN_IN_REPR:

@@ -24,6 +24,7 @@ from gml.errors import UsageError, counted, parameter
 from gml.gate.baseline import Baseline
 from gml.gate.families import FamilyCounts, family_counts, rows_behind, table_of
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
+from gml.gate.margins import column_margins
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
 from gml.gate.result import (
@@ -130,10 +131,11 @@ def check_model(
         notes.append("a count file has no rows, so the fit was not looked at")
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()
+    columns = _columns(net, counter) if "schema" in settings.families else {}
     if "schema" in settings.families:
         questions += schema_checks(
             net,
-            _columns(net, counter),
+            columns,
             declared=context.declared,
             left_out=context.left_out,
             other_columns=context.other_columns,
@@ -170,6 +172,7 @@ def check_model(
         unlikely=unlikely,
         notes=tuple(notes),
         baseline=baseline,
+        margins=column_margins(net, columns, families),
     )
 
 

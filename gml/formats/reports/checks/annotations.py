@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from gml.errors import counted, encodable, printable
 from gml.formats.reports.checks.wording import (
     comparisons,
+    culprits_shown,
     numbers,
     place_of_row,
     sentence,
@@ -41,7 +42,7 @@ class _Annotation:
 
 
 def as_github(report: CheckReport) -> str:
-    """Return the commands, one per line: failures, then warnings, then rows to look at."""
+    """Return the commands, one per line: culprits, failures, warnings, rows to look at."""
     found = _annotations(report)
     if not found:
         said = f"{verdict(report)}: {verdict_sentence(report)}"
@@ -53,7 +54,8 @@ def as_github(report: CheckReport) -> str:
 
 
 def _annotations(report: CheckReport) -> list[_Annotation]:
-    found = []
+    level = "error" if report.failed else "warning"
+    found = [_Annotation(level, "gml check", said) for said in culprits_shown(report)]
     for check in report.ranked(FAIL, WARN):
         figures = [*numbers(check), *comparisons(check)]
         message = "\n".join([sentence(check), *([", ".join(figures)] if figures else [])])

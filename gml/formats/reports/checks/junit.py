@@ -3,7 +3,7 @@
 It keeps to what both schemas in common use allow: that of Jenkins (junit-10.xsd) and the older one
 of Ant (JUnit.xsd by Windy Road). The latter requires a time stamp and a host name for every suite,
 which a report that is the same for the same input cannot have: they are constants. It allows no
-output within a test case, so warnings are in the output of the suite.
+output within a test case, so warnings are in the output of the suite, after the culprits.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from gml.errors import place, printable
 from gml.formats.reports.checks.wording import (
     comparisons,
+    culprits_shown,
     numbers,
     place_of_row,
     sentence,
@@ -67,7 +68,9 @@ def _suite(family: str, position: int, checks: Sequence[Check], report: CheckRep
     lines.append("    </properties>")
     for check in checks:
         lines += _case(name, check)
-    said = [
+    accused = any(check.status in (FAIL, WARN) for check in checks)
+    said = culprits_shown(report) if accused else []
+    said += [
         f"{check.id}: {line}" for check in checks if check.status == WARN for line in _said(check)
     ]
     if family == "fit":

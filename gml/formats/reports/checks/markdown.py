@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from gml.errors import printable
 from gml.formats.reports.checks.wording import (
     comparisons,
+    culprits_shown,
     effect_shown,
     p_shown,
     place_of_row,
@@ -40,6 +41,7 @@ def as_markdown(report: CheckReport) -> str:
     ]
     if settings := whose_settings(report):
         parts.append(f"With {_escaped(settings)}.")
+    parts += [f"**{_escaped(culprit)}**" for culprit in culprits_shown(report)]
     if failures := report.ranked(FAIL):
         parts.append(_table(failures, _FAILURES))
     if warnings := report.ranked(WARN):

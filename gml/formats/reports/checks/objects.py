@@ -11,6 +11,7 @@ from gml.errors import encodable, place
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.tests import log10, probability
+from gml.gate.culprits import Culprit
 from gml.gate.result import Check, CheckReport, UnlikelyRow
 
 
@@ -27,12 +28,24 @@ def as_json(report: CheckReport, *, inputs: Hashes = NO_INPUTS) -> str:
             "rows": report.rows,
             "model_rows": report.model_rows,
             "summary": report.counts,
+            "culprits": [culprit_object(culprit) for culprit in report.culprits],
             "checks": [check_object(check) for check in report.checks],
             "unlikely_rows": [row_object(row) for row in report.unlikely],
             "notes": list(map(encodable, report.notes)),
         },
         inputs,
     )
+
+
+def culprit_object(culprit: Culprit) -> dict[str, Any]:
+    """Return the JSON object of a culprit."""
+    return {
+        "columns": list(culprit.columns),
+        "failures": culprit.failures,
+        "of": culprit.of,
+        "cause": culprit.cause,
+        "message": culprit.message,
+    }
 
 
 def check_object(check: Check) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from gml import __version__
 from gml.errors import encodable, place, printable
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import indented_text
-from gml.formats.reports.checks.objects import number_object, row_object
+from gml.formats.reports.checks.objects import culprit_object, number_object, row_object
 from gml.formats.reports.checks.wording import sentence, verdict_sentence
 from gml.gate.result import BASELINED, FAIL, WARN, Check, CheckReport
 
@@ -91,6 +91,7 @@ def as_sarif(report: CheckReport, *, inputs: Hashes = NO_INPUTS) -> str:
             "rows": report.rows,
             "modelRows": report.model_rows,
             "summary": report.counts,
+            "culprits": [culprit_object(culprit) for culprit in report.culprits],
             "unlikelyRows": [row_object(row) for row in report.unlikely],
             "notes": list(map(encodable, report.notes)),
         },

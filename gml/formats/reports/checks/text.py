@@ -1,4 +1,4 @@
-"""The report for people: the verdict, what broke with its numbers, rows to look at, notes."""
+"""The report for people: the verdict, its culprits, what broke, rows to look at, notes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import textwrap
 from gml.errors import printable
 from gml.formats.reports.checks.wording import (
     comparisons,
+    culprits_shown,
     numbers,
     place_of_row,
     sentence,
@@ -32,6 +33,8 @@ def as_text(report: CheckReport) -> str:
     lines += _wrapped(f"      {data} against {model}")
     if settings := whose_settings(report):
         lines += _wrapped(f"      {settings}")
+    if culprits := culprits_shown(report):
+        lines += ["", *(line for culprit in culprits for line in _wrapped(culprit))]
     broken = report.ranked(FAIL, WARN)
     for check in broken[:_SHOWN_CHECKS]:
         lines += ["", *_check(check)]
