@@ -70,6 +70,7 @@ bench-check: $(STAMP)
 	$(BIN)/python benchmarks/check_study.py calibration
 	$(BIN)/python benchmarks/check_study.py power
 	$(BIN)/python benchmarks/check_study.py real
+	$(BIN)/python benchmarks/check_study.py culprits
 	$(BIN)/python benchmarks/check_study.py report
 	$(BIN)/python benchmarks/check_study.py plot
 

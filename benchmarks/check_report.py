@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from collections import defaultdict
 
+import check_culprits
 from check_setup import Results, interval
 
 ARMS = {
@@ -17,7 +18,7 @@ ARMS = {
 
 def report():
     """All tables."""
-    return "\n\n".join([*calibration(), *naive(), *power(), *real()])
+    return "\n\n".join([*calibration(), *naive(), *power(), *check_culprits.tables(), *real()])
 
 
 def share(hits, n):

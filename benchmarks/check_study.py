@@ -3,7 +3,8 @@
     python benchmarks/check_study.py calibration [--networks asia,alarm] [--rows 500,5000]
     python benchmarks/check_study.py power [--networks asia]
     python benchmarks/check_study.py real [--folder data/real]
-    python benchmarks/check_study.py report      # Markdown tables of all three
+    python benchmarks/check_study.py culprits [--sources asia,adult] [--rows 1000] [--scale 0.5]
+    python benchmarks/check_study.py report      # Markdown tables of all four
     python benchmarks/check_study.py plot        # docs/check_*.svg
 
 Experiments are deterministic, run in one process, and go on where they were stopped: results are in
@@ -17,6 +18,7 @@ import argparse
 from pathlib import Path
 
 import check_calibration
+import check_culprits
 from check_setup import SHARED
 
 
@@ -41,6 +43,8 @@ def main() -> None:
     real = commands.add_parser("real")
     real.add_argument("--folder", type=Path, default=SHARED / "data" / "real")
     real.add_argument("--data", type=_names, help="some of the files, without suffix")
+    culprits = commands.add_parser("culprits")
+    check_culprits.add_options(culprits)
     commands.add_parser("report")
     commands.add_parser("plot")
     options = parser.parse_args()
@@ -55,6 +59,8 @@ def main() -> None:
         import check_real
 
         check_real.run(options.folder, options.data)
+    elif options.command == "culprits":
+        check_culprits.run(options.sources, options.rows, options.scale)
     elif options.command == "report":
         import check_report
 
