@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from collections import defaultdict
 
+import check_culprits
 import check_gaussian
 from check_setup import Results, share
 
@@ -18,8 +19,8 @@ ARMS = {
 
 def report():
     """All tables."""
-    parts = [*calibration(), *naive(), *power(), *real(), *numbers(), *check_gaussian.report()]
-    return "\n\n".join(parts)
+    parts = [*calibration(), *naive(), *power(), *check_culprits.tables(), *real(), *numbers()]
+    return "\n\n".join([*parts, *check_gaussian.report()])
 
 
 def totals(lines, key):

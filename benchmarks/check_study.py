@@ -5,6 +5,7 @@
     python benchmarks/check_study.py real [--folder data/real]
     python benchmarks/check_study.py numbers     # numbers and duplicates
     python benchmarks/check_study.py gaussian    # models of numbers: all of these
+    python benchmarks/check_study.py culprits [--sources asia,adult] [--rows 1000] [--scale 0.5]
     python benchmarks/check_study.py report      # Markdown tables of all of them
     python benchmarks/check_study.py plot        # docs/check_*.svg
 
@@ -19,6 +20,7 @@ import argparse
 from pathlib import Path
 
 import check_calibration
+import check_culprits
 from check_setup import SHARED
 
 
@@ -47,6 +49,8 @@ def main() -> None:
     numbers.add_argument("--scale", type=float, default=1.0)
     gaussian = commands.add_parser("gaussian")
     gaussian.add_argument("--scale", type=float, default=1.0)
+    culprits = commands.add_parser("culprits")
+    check_culprits.add_options(culprits)
     commands.add_parser("report")
     commands.add_parser("plot")
     options = parser.parse_args()
@@ -69,6 +73,8 @@ def main() -> None:
         import check_gaussian
 
         check_gaussian.run(options.scale)
+    elif options.command == "culprits":
+        check_culprits.run(options.sources, options.rows, options.scale)
     elif options.command == "report":
         import check_report
 

@@ -12,6 +12,7 @@ from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.gate.families import FamilyCounts, family_counts, table_of
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
+from gml.gate.margins import column_margins
 from gml.gate.question import Asked, Question
 from gml.gate.range_checks import drift_checks, range_checks
 from gml.gate.rarefaction import OtherReasons
@@ -49,10 +50,11 @@ def level_questions(
         notes.append("a count file has no rows, so the fit was not looked at")
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()
+    columns = _columns(net, counter) if "schema" in settings.families else {}
     if "schema" in settings.families:
         questions += schema_checks(
             net,
-            _columns(net, counter),
+            columns,
             declared=context.declared,
             left_out=context.left_out,
             other_columns=context.other_columns,
@@ -80,7 +82,7 @@ def level_questions(
     if "fit" in settings.families:
         fit, unlikely = _fit(net, families, selection, rows, settings)
         questions.append(fit)
-    return Asked(questions, unlikely, notes)
+    return Asked(questions, unlikely, notes, column_margins(net, columns, families))
 
 
 def _reasons(

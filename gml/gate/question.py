@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
+from gml.gate.margins import Margin
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.result import Check, UnlikelyRow
 
@@ -34,3 +35,4 @@ class Asked:
     questions: list[Question]
     unlikely: tuple[UnlikelyRow, ...]
     notes: list[str]
+    margins: Mapping[str, Margin] = field(default_factory=dict)

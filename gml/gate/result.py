@@ -19,10 +19,14 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gml.errors import GmlError, counted, printable_lines
+from gml.gate.culprits import Culprit, find_culprits
+from gml.gate.suspects import parents_by_column
 from gml.model.baseline import Baseline, Reference
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from gml.gate.margins import Margin
 
 FAMILIES = ("schema", "tables", "structure", "fit")
 SEVERITIES = ("fail", "warn")
@@ -147,6 +151,8 @@ class CheckReport:
     """What was accepted before the run."""
     error: Rejection | None = None
     """Why there are no checks, if the delivery could not be checked."""
+    margins: Mapping[str, Margin] = field(default_factory=dict)
+    """The columns by themselves, where the model has counts to compare with."""
 
     @property
     def failed(self) -> bool:
@@ -163,6 +169,31 @@ class CheckReport:
         """The number of checks per status, the most urgent first."""
         found = Multiset(check.status for check in self.checks)
         return {status: found[status] for status in STATUSES}
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        """The columns behind what fails or warns, as few as possible, the most involved first.
+
+        Examples
+        --------
+        >>> import gml
+        >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+        >>> rows = net.sample(2000, seed=1).to_frame()
+        >>> rows["bronc"] = rows["bronc"].sample(frac=1, random_state=1).to_numpy()
+        >>> for culprit in gml.check(rows, net).culprits:
+        ...     print(culprit.message)
+        all 8 failures involve bronc; its own distribution is unchanged: shuffled or joined wrongly?
+        """
+        failures = self.ranked(FAIL, WARN)
+        powered = [
+            check
+            for check in self.checks
+            if check.log_p is not None and check.status in (PASS, FAIL, WARN)
+        ]
+        nouns = {frozenset({FAIL}): "failure", frozenset({WARN}): "warning"}
+        noun = nouns.get(frozenset(check.status for check in failures), "finding")
+        parents = parents_by_column(self.checks)
+        return find_culprits(failures, powered, self.margins, parents, alpha=self.alpha, noun=noun)
 
     def ranked(self, *statuses: str) -> list[Check]:
         """The checks of these statuses (default: all), the most urgent and most certain first."""
@@ -215,6 +246,7 @@ class CheckReport:
             return printable_lines(f"CheckReport(error: {self.error.message})")
         found = ", ".join(f"{n} {status}" for status, n in self.counts.items() if n)
         lines = [f"CheckReport({'fail' if self.failed else 'pass'}: {found or 'no checks'})"]
+        lines += [f"  culprit: {culprit.message}" for culprit in self.culprits]
         urgent = self.ranked(FAIL, WARN)
         lines += [f"  {check.status}: {check.message}" for check in urgent[:_SHOWN_IN_REPR]]
         if len(urgent) > _SHOWN_IN_REPR:

@@ -131,6 +131,7 @@ def examine(
         unlikely=asked.unlikely,
         notes=(*context.notes, *asked.notes),
         baseline=baseline,
+        margins=asked.margins,
     )
     return Examined(asked.questions, rows, repeats, report)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gml.errors import DataError
 from gml.formats.reports.checks import FORMATS
-from gml.formats.reports.checks.wording import printable
+from gml.formats.reports.checks.wording import culprits_shown, printable
 from gml.gate.deliveries import CheckReports
 from gml.gate.result import FAMILIES, STATUSES, Check, CheckReport, Rejection, UnlikelyRow
 from tests import schemas
@@ -242,11 +242,12 @@ def test_json_has_a_check_a_line_and_every_field():
     content = json.loads(text, parse_constant=pytest.fail)
     assert list(content) == [
         *("schema", "hash", "verdict", "alpha", "data", "model", "rows", "model_rows", "summary"),
-        *("checks", "unlikely_rows", "notes"),
+        *("culprits", "checks", "unlikely_rows", "notes"),
     ]
     assert content["schema"] == "gml/1"
     assert content["verdict"] == "fail"
-    assert text.count("\n") == 9 + len(content["checks"]) + len(content["unlikely_rows"])
+    n_objects = sum(len(content[key]) for key in ("culprits", "checks", "unlikely_rows"))
+    assert text.count("\n") == 11 + n_objects
     assert content["summary"] == everything().counts
     assert content["notes"] == NASTY
     assert json.loads(FORMATS["json"](NOTHING))["verdict"] == "pass"
@@ -421,7 +422,12 @@ def commands(made):
 
 
 def test_github_annotates():
-    error, warning, line, row = commands(report(check(name="W", status="warn"), check()))
+    culprit, error, warning, line, row = commands(report(check(name="W", status="warn"), check()))
+    assert culprit == (
+        "error",
+        {"file": "new data/day 1.csv", "title": "gml check"},
+        "culprit: both findings involve B",
+    )
     assert error == (
         "error",
         {"file": "new data/day 1.csv", "title": "gml check: tables row"},
@@ -446,8 +452,9 @@ def test_github_has_at_most_ten():
     checks = [check(name=f"F{i}") for i in range(8)]
     checks += [check(name=f"W{i}", status="warn") for i in range(8)]
     found = commands(report(*checks))
-    assert [level for level, _, _ in found] == ["error"] * 8 + ["warning", "notice"]
-    assert found[-1][2].startswith("and 7 warnings, 2 unlikely rows more")
+    assert [level for level, _, _ in found] == ["error"] * 9 + ["notice"]
+    assert found[0][2] == "culprit: all 16 findings involve B"
+    assert found[-1][2].startswith("and 8 warnings, 2 unlikely rows more")
     assert len(commands(report(*checks[:8]))) == 10
 
 
@@ -753,7 +760,10 @@ def test_any_report_is_valid_in_every_format(made):
     found = commands(made)
     broken = made.ranked("fail", "warn")
     assert 1 <= len(found) <= 10
-    for made_check, (level, _, message) in zip(broken[:9], found, strict=False):
+    said = culprits_shown(made)
+    assert [message for _, _, message in found[: len(said)]] == said
+    of_checks = found[len(said) : -1] if len(found) == 10 else found[len(said) :]
+    for made_check, (level, _, message) in zip(broken, of_checks, strict=False):
         assert level == {"fail": "error", "warn": "warning"}[made_check.status]
         assert message.split("\n")[0] == printable(made_check.message or made_check.id)
     assert len(FORMATS["markdown"](made).encode()) < 65536

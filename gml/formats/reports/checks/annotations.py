@@ -12,6 +12,7 @@ from gml.errors import counted, encodable, printable
 from gml.formats.reports.checks.wording import (
     Reported,
     comparisons,
+    culprits_shown,
     numbers,
     place_of_row,
     sentence,
@@ -66,7 +67,8 @@ def _annotations(report: CheckReport) -> list[_Annotation]:
         message = verdict_sentence(report)
         file = error.file or report.data
         return [_Annotation("error", "gml check: not checked", message, file, error.line)]
-    found = []
+    level = "error" if report.failed else "warning"
+    found = [_Annotation(level, "gml check", said, report.data) for said in culprits_shown(report)]
     for check in report.ranked(FAIL, WARN):
         figures = [*numbers(check), *comparisons(check)]
         message = "\n".join([sentence(check), *([", ".join(figures)] if figures else [])])

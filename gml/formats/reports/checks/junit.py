@@ -3,7 +3,7 @@
 It keeps to what both schemas in common use allow: that of Jenkins (junit-10.xsd) and the older one
 of Ant (JUnit.xsd by Windy Road). The latter requires a time stamp and a host name for every suite,
 which a report that is the same for the same input cannot have: they are constants. It allows no
-output within a test case, so warnings are in the output of the suite.
+output within a test case, so warnings are in the output of the suite, after the culprits.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from gml.errors import place, printable
 from gml.formats.reports.checks.wording import (
     Reported,
     comparisons,
+    culprits_shown,
     numbers,
     place_of_row,
     sentence,
@@ -119,7 +120,9 @@ def _suite(suite: _Suite, position: int) -> list[str]:
         lines += _case(f"{suite.before}{printable(check.family)}", check)
     if report.error is not None:
         lines += _error(f"{suite.before}{_INPUT}", report.data, report.error)
-    said = [
+    accused = any(check.status in (FAIL, WARN) for check in checks)
+    said = culprits_shown(report) if accused else []
+    said += [
         f"{check.id}: {line}" for check in checks if check.status == WARN for line in _said(check)
     ]
     if suite.with_rows:

@@ -13,6 +13,7 @@ from gml.errors import place, printable
 from gml.formats.reports.checks.wording import (
     Reported,
     comparisons,
+    culprits_shown,
     effect_shown,
     p_shown,
     place_of_row,
@@ -81,6 +82,7 @@ def _delivery(report: CheckReport, heading: str, room: float) -> list[str]:
         f"{_escaped(data)} against {_escaped(model)}.",
         *_settings(report),
     ]
+    parts += [f"**{_escaped(culprit)}**" for culprit in culprits_shown(report)]
     if failures := report.ranked(FAIL):
         parts.append(_table(failures, int(room * _FAILURES)))
     if warnings := report.ranked(WARN):

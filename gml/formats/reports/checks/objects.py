@@ -12,6 +12,7 @@ from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.checks.wording import Reported, verdict
 from gml.formats.reports.tests import log10, probability
+from gml.gate.culprits import Culprit
 from gml.gate.deliveries import CheckReports
 from gml.gate.result import Check, CheckReport, Rejection, UnlikelyRow
 
@@ -65,6 +66,7 @@ def _findings(report: CheckReport) -> dict[str, Any]:
         "rows": None if report.error is not None else report.rows,
         "model_rows": report.model_rows,
         "summary": report.counts,
+        "culprits": [culprit_object(culprit) for culprit in report.culprits],
         "checks": [check_object(check) for check in report.checks],
         "unlikely_rows": [row_object(row) for row in report.unlikely],
         "notes": list(map(encodable, report.notes)),
@@ -78,6 +80,17 @@ def error_object(error: Rejection) -> dict[str, Any]:
         "message": encodable(error.message),
         "file": None if error.file is None else place(error.file),
         "line": error.line,
+    }
+
+
+def culprit_object(culprit: Culprit) -> dict[str, Any]:
+    """Return the JSON object of a culprit."""
+    return {
+        "columns": list(culprit.columns),
+        "failures": culprit.failures,
+        "of": culprit.of,
+        "cause": culprit.cause,
+        "message": culprit.message,
     }
 
 

@@ -19,7 +19,12 @@ from gml import __version__
 from gml.errors import encodable, place, printable
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import indented_text
-from gml.formats.reports.checks.objects import error_object, number_object, row_object
+from gml.formats.reports.checks.objects import (
+    culprit_object,
+    error_object,
+    number_object,
+    row_object,
+)
 from gml.formats.reports.checks.wording import Reported, sentence, verdict_sentence
 from gml.gate.deliveries import CheckReports
 from gml.gate.result import BASELINED, FAIL, WARN, Check, CheckReport, Rejection
@@ -145,6 +150,7 @@ def _findings(report: CheckReport) -> dict[str, Any]:
         "rows": None if error else report.rows,
         "modelRows": report.model_rows,
         "summary": report.counts,
+        "culprits": [culprit_object(culprit) for culprit in report.culprits],
         "unlikelyRows": [row_object(row) for row in report.unlikely],
         "notes": list(map(encodable, report.notes)),
     }

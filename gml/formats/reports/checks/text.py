@@ -1,4 +1,4 @@
-"""The report for people: the verdict, what broke with its numbers, rows to look at, notes."""
+"""The report for people: the verdict, its culprits, what broke, rows to look at, notes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from gml.errors import place, printable
 from gml.formats.reports.checks.wording import (
     Reported,
     comparisons,
+    culprits_shown,
     numbers,
     place_of_row,
     run_model,
@@ -49,6 +50,8 @@ def _delivery(report: CheckReport) -> list[str]:
     lines = [f"{verdict(report)}  {verdict_sentence(report)}"]
     lines += _wrapped(f"      {data} against {model}")
     lines += _settings(report)
+    if culprits := culprits_shown(report):
+        lines += ["", *(line for culprit in culprits for line in _wrapped(culprit))]
     broken = report.ranked(FAIL, WARN)
     for check in broken[:_SHOWN_CHECKS]:
         lines += ["", *_check(check)]

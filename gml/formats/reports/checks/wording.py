@@ -106,6 +106,14 @@ def whose_settings(report: Reported) -> str | None:
     return None if report.settings is None else f"settings from {printable(place(report.settings))}"
 
 
+def culprits_shown(report: CheckReport) -> list[str]:
+    """What is behind the failures, a line per cause; one failure that names it needs no other."""
+    failures, culprits = report.ranked(FAIL, WARN), report.culprits
+    if len(failures) == 1 and all(c.columns == failures[0].variables for c in culprits):
+        return []
+    return [f"culprit: {printable(culprit.message)}" for culprit in culprits]
+
+
 def sentence(check: Check) -> str:
     """The message of a check on one line."""
     return printable(check.message or check.id)
