@@ -62,6 +62,9 @@ class Reporter:
         """Report something the user should know."""
         warnings.warn(unmarked(message), GmlWarning, stacklevel=_callers_level())
 
+    def tell(self, message: str) -> None:
+        """Report what the command line always says; there is nothing to worry about."""
+
     def note(self, message: str) -> None:
         """Report a detail, for those who asked for details."""
 
@@ -90,10 +93,17 @@ class StderrReporter(Reporter):
 
     def warn(self, message: str) -> None:
         """Write `gml: warning: …`, once for the same message."""
+        self._say_once("warning: ", message)
+
+    def tell(self, message: str) -> None:
+        """Write `gml: …`, once for the same message."""
+        self._say_once("", message)
+
+    def _say_once(self, kind: str, message: str) -> None:
         if not self._quiet and message not in self._said:
             self._said.add(message)
             self.finish()
-            say("warning: ", message)
+            say(kind, message)
 
     def note(self, message: str) -> None:
         """Write `gml: …` under --verbose."""

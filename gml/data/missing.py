@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, has_missing, missing_mask
 from gml.data.levels import NA_LEVEL
-from gml.errors import DataError, UsageError, listing, parameter, quote
+from gml.errors import DataError, UsageError, counted, listing, parameter, quote, share_of
 from gml.progress import reporter
 
 _MANY_DROPPED = 0.2
@@ -84,16 +84,17 @@ def apply_missing_policy(
 
 
 def _complete_rows(dataset: Dataset, gaps: dict[int, NDArray[np.bool_]]) -> Dataset:
-    """Drop incomplete rows, with a warning if there are many."""
+    """Drop incomplete rows, and say how many; if they are many, as a warning."""
     incomplete = np.logical_or.reduce(list(gaps.values()))
     dropped = int(np.count_nonzero(incomplete))
     worst = max(gaps, key=lambda j: np.count_nonzero(gaps[j]))
     message = (
-        f"{dropped} of {dataset.n_rows} rows dropped for missing values, "
-        f"{np.count_nonzero(gaps[worst])} of them missing {quote(dataset.names[worst])}"
+        f"{dropped} of {counted(dataset.n_rows, 'row')} dropped for missing values "
+        f"({share_of(dropped, dataset.n_rows)}), {np.count_nonzero(gaps[worst])} of them missing "
+        f"{quote(dataset.names[worst])}"
     )
     many = dropped > _MANY_DROPPED * dataset.n_rows
-    (reporter().warn if many else reporter().note)(message)
+    (reporter().warn if many else reporter().tell)(message)
     return dataset.rows(~incomplete)
 
 

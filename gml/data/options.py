@@ -80,6 +80,8 @@ class ReadOptions:
     digest: bool = False
     offer_available: bool = True
     """Whether the message about missing values offers `available`."""
+    takes_numbers: str | None = None
+    """What would take columns as numbers, for the message about columns with too many levels."""
 
     def __post_init__(self) -> None:
         require_one_of("missing", self.missing, MISSING_POLICIES)

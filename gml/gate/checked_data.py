@@ -24,7 +24,16 @@ from gml.data.parquet import is_parquet
 from gml.data.reading import read_dataset
 from gml.data.records import open_records
 from gml.data.schema import Schema, with_levels
-from gml.errors import CannotAnswer, DataError, UsageError, counted, listing, place, unknown_name
+from gml.errors import (
+    CannotAnswer,
+    DataError,
+    UsageError,
+    counted,
+    listing,
+    place,
+    share_of,
+    unknown_name,
+)
 from gml.gate.families import rows_behind
 from gml.gate.in_intervals import in_intervals
 from gml.gate.run import Context
@@ -144,11 +153,14 @@ class CheckedReading:
         policy = self.asked.missing if "missing" in self.given else _policy_of_fit(self.net)
         kept, numbers = _treat_missing(dataset, policy, self.data, self.net)
         _require_rows(kept.n, self.data)
-        reporter().note(f"{kept.n} rows, {len(kept.names)} columns of the model")
+        reporter().note(
+            f"{counted(kept.n, 'row')}, {counted(len(kept.names), 'column')} of the model"
+        )
         notes = []
         if kept.n_rows < dataset.n_rows:
-            without = counted(dataset.n_rows - kept.n_rows, "row")
-            notes.append(f"{without} with missing values left out")
+            without = dataset.n_rows - kept.n_rows
+            share = share_of(without, dataset.n_rows)
+            notes.append(f"{counted(without, 'row')} ({share}) with missing values left out")
         aligned = with_levels_first(kept, self.levels)
 
         def places(rows: Collection[int]) -> dict[int, Place]:

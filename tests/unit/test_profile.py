@@ -61,6 +61,7 @@ def profiled(path, **options):
     return data, profile(data, chosen)
 
 
+@pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
 @given(
     st.lists(
         st.tuples(LABELS | GAPS, NUMBERS | GAPS, st.integers(0, 3).map(str)),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gml.cli.shared.run import run_ledger
 from gml.cli.shared.standard_output import stream_to_standard_output
-from gml.errors import UsageError, printable_lines
+from gml.errors import UsageError, counted, printable_lines
 from gml.ledger import goes_to_standard_output
 from gml.progress import reporter
 
@@ -64,8 +64,8 @@ class CountFileOutput:
 
         RowOutput(self.path).write([encode_counts(counts)])
         reporter().note(
-            f"{counts.n} rows; {len(counts.sets)} tables, {len(counts.counts)} cells that are not "
-            "empty"
+            f"{counted(counts.n, 'row')}; {counted(len(counts.sets), 'table')}, "
+            f"{counted(len(counts.counts), 'cell')} not empty"
         )
 
 

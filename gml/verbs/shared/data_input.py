@@ -31,6 +31,7 @@ from gml.data.schema import with_levels
 from gml.errors import (
     CannotAnswer,
     UsageError,
+    counted,
     kind_of,
     listing,
     parameter,
@@ -218,7 +219,7 @@ def _refuse_reading(given: Collection[str], data: Dataset | Counter) -> None:
 
 
 def _note_size(rows: int, columns: int, data: Data) -> None:
-    reporter().note(f"{rows} rows, {columns} columns used")
+    reporter().note(f"{counted(rows, 'row')}, {counted(columns, 'column')} used")
     if rows == 0:
         where = place(data) if isinstance(data, str | os.PathLike) else "the data"
         raise CannotAnswer(f"{WHERE if is_frame(data) else where}: no rows are left to count")
