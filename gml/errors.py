@@ -371,9 +371,24 @@ def _near(name: str, valid: list[str]) -> list[str]:
 
 
 def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
-    """Say that a name is unknown, with the nearest valid ones first."""
+    """Say that a name is unknown, with the nearest valid ones first.
+
+    Examples
+    --------
+    >>> unknown_name("column", " b", ["a", "b"])
+    "column ' b' not found; did you mean 'b', without blanks? there are 'b', 'a'"
+    >>> unknown_name("column", "a", ["a,b"])
+    "column 'a' not found; put a name with a comma in double quotes: '\"a,b\"'; there are 'a,b'"
+    """
     valid = list(valid)
     nearest = _near(name, valid)
+    bare = name.strip()
+    if bare != name and bare in valid:
+        nearest = [bare, *(candidate for candidate in nearest if candidate != bare)]
     rest = [candidate for candidate in valid if candidate not in nearest]
     hint = f"did you mean {quote(nearest[0])}? " if nearest else ""
+    if bare != name and bare in valid:
+        hint = f"did you mean {quote(bare)}, without blanks? "
+    elif whole := next((known for known in valid if bare and bare in known.split(",")), None):
+        hint = f"put a name with a comma in double quotes: {quote(_csv_record([whole]))}; "
     return f"{what} {quote(name)} not found; {hint}there are {listing(nearest + rest)}"

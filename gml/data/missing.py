@@ -35,6 +35,18 @@ def count_missing(dataset: Dataset, policy: str, tokens: Collection[str]) -> dic
     return counts
 
 
+def why_empty(dataset: Dataset | None) -> str:
+    """Say why a table has no rows to count."""
+    origin = None if dataset is None else dataset.origin
+    if dataset is None or origin is None:
+        return "no rows are left to count"
+    if origin.n == 0:
+        if dataset.weights is not None:
+            return "no rows are left to count: there are none, or all weigh 0"
+        return "has a header, but no rows"
+    return f"no rows are left to count: all have missing values ({parameter('missing', 'drop')})"
+
+
 def apply_missing_policy(
     dataset: Dataset,
     policy: str,

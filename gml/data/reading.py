@@ -17,7 +17,7 @@ from gml.data.options import ReadingKeywords, ReadOptions, Undeclared, reading_o
 from gml.data.parquet import is_parquet, open_parquet
 from gml.data.problems import explain_problem
 from gml.data.source import ByteSource, open_source
-from gml.errors import UsageError, kind_of
+from gml.errors import DataError, UsageError, kind_of, place
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
 from gml.ledger import note_digest
 from gml.resources import budget_in_force
@@ -100,6 +100,8 @@ def read_dataset(
             columns, digest = table.load(column_specs(table.names, chosen, options))
         note_digest(path, digest)
         return build_dataset(columns, table.names, chosen, options, str(path), digest)
+    if os.path.isdir(path):  # noqa: PTH112 (answers False where Path raises)
+        raise DataError(f"{place(path)}: a folder without Parquet files; name a table")
     return _read_text_file(path, options, used)
 
 
@@ -110,7 +112,8 @@ def _read_text_file(
         if options.encoding is not None:
             source.transcode(options.encoding)
         delimiter = options.delimiter or default_delimiter(path)
-        header = read_header(source, source.name, delimiter)
+        given = options.delimiter is not None
+        header = read_header(source, source.name, delimiter, delimiter_given=given)
         chosen = choose_columns(header.names, options, used, source.name)
         specs = column_specs(header.names, chosen, options)
         limit = max(budget_in_force(), _ALWAYS_READ)

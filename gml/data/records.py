@@ -33,7 +33,8 @@ def open_records(path: str | os.PathLike[str], options: ReadOptions) -> Iterator
         if options.encoding is not None:
             source.transcode(options.encoding)
         delimiter = options.delimiter or default_delimiter(path)
-        header = read_header(source, source.name, delimiter)
+        given = options.delimiter is not None
+        header = read_header(source, source.name, delimiter, delimiter_given=given)
         bytes_left = io.BufferedReader(_Rest(header.rest, source))
         text = io.TextIOWrapper(bytes_left, encoding="utf-8", newline="")
         rows = _rows(text, delimiter, header.next_line, len(header.names), source.name)

@@ -35,3 +35,80 @@ def test_one_row_has(gml, tmp_path):
     gml("fit-params", "d.csv", "g.dot", "-o", "m.json")
     done = gml("query", "m.json", "--batch", "new.csv", "--target", "c")
     assert b"1 row of evidence of probability 0 has no answer" in done.stderr
+
+
+@pytest.mark.parametrize("header", ["a;b", "a\tb"])
+def test_one_column_with_other_delimiters(gml, tmp_path, header):
+    (tmp_path / "d.csv").write_text(f"{header}\n1{header[1]}2\n")
+    option = {";": "';'", "\t": "tab"}[header[1]]
+    for command in ("pc", "hc", "chowliu", "profile"):
+        line = error_line(gml(command, "d.csv"), 3)
+        assert f"say --delimiter {option} to split it, or --delimiter ',' if it is one" in line
+    assert gml("profile", "d.csv", "-d", ",").returncode == 0
+
+
+NOT_TABLES = {
+    "digraph { a -> b }": "a DOT graph",
+    "// mine\nstrict graph g {\n": "a DOT graph",
+    'digraph "x y" {\n': "a DOT graph",
+    "network unknown {\n}\nvariable a {\n": "a BIF model",
+    "net\n{\n}\nnode a\n{\n": "a NET model",
+    '{"directed": true, "nodes": []}': "a JSON file",
+    '<?xml version="1.0"?>\n<graphml>': "a GraphML graph",
+    '<?xml version="1.0"?>\n<!DOCTYPE BIF [\n<!ELEMENT BIF ( NETWORK )*>\n]>\n<BIF>': "an XMLBIF model",
+    "<!doctype html><html>": "an XML or HTML file",
+}
+
+
+@pytest.mark.parametrize("start", NOT_TABLES)
+def test_graphs_are_no_tables(gml, tmp_path, start):
+    (tmp_path / "x").write_text(start + "\n")
+    line = error_line(gml("pc", "x"), 3)
+    assert f"x: this is {NOT_TABLES[start]}" in line
+    assert line.endswith("not a table; the data come first, then the graph or model\n")
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    assert "not a table" in error_line(gml("score", "x", "g.dot"), 3)
+
+
+@pytest.mark.parametrize("header", ["graph,net", "network", "digraph", "{a},b", "class node,x"])
+def test_tables_are_no_graphs(gml, tmp_path, header):
+    (tmp_path / "d.csv").write_text(
+        header + "\n" + "1,2\n"[: 2 * len(header.split(",")) - 1] + "\n"
+    )
+    assert gml("profile", "d.csv").returncode == 0
+
+
+def test_a_folder_without_tables(gml, tmp_path):
+    (tmp_path / "d").mkdir()
+    line = error_line(gml("pc", "d"), 3)
+    assert line == "gml: error: d: a folder without Parquet files; name a table\n"
+
+
+def test_byte_order_marks_under_other_encodings(gml, tmp_path):
+    (tmp_path / "d.csv").write_bytes(b"\xef\xbb\xbfa,b\nx,1\n")
+    for encoding in ("latin-1", "cp1252", "utf-16"):
+        line = error_line(gml("profile", "d.csv", "--encoding", encoding), 3)
+        assert "the byte order mark of UTF-8" in line
+        assert line.endswith("leave out --encoding\n")
+    assert gml("profile", "d.csv").returncode == 0
+    (tmp_path / "d.csv").write_text("a,b\nx,1\n", encoding="utf-16")
+    assert "say --encoding utf-16" in error_line(gml("profile", "d.csv", "--encoding", "cp1252"), 3)
+    assert gml("profile", "d.csv", "--encoding", "utf-16").returncode == 0
+
+
+def test_why_there_are_no_rows(gml, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b\n")
+    assert error_line(gml("pc", "d.csv"), 4) == "gml: error: d.csv: has a header, but no rows\n"
+    (tmp_path / "d.csv").write_text("a,b\n1,NA\n")
+    done = gml("pc", "d.csv", "--missing", "drop", "-q")
+    assert "all have missing values (--missing drop)" in error_line(done, 4)
+    (tmp_path / "d.csv").write_text("a,w\n1,0\n")
+    assert "all weigh 0" in error_line(gml("pc", "d.csv", "--weights", "w", "-q"), 4)
+
+
+def test_names_that_lists_take_apart(gml, tmp_path):
+    (tmp_path / "d.csv").write_text('"a,b",c,d\n1,2,3\n')
+    assert "did you mean 'c', without blanks?" in error_line(gml("pc", "d.csv", "-c", "d, c"), 2)
+    line = error_line(gml("indtest", "d.csv", "c", "d", "-z", "a,b"), 2)
+    assert """put a name with a comma in double quotes: '"a,b"'""" in line
+    assert gml("profile", "d.csv", "-c", '"a,b"').returncode == 0

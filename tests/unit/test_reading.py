@@ -78,10 +78,15 @@ def test_tsv_by_suffix_and_delimiter_by_option(table):
 
 
 def test_wrong_delimiter_earns_a_hint(table):
-    with pytest.warns(GmlWarning, match=r"did you mean `delimiter=';'`"):
+    with pytest.raises(DataError, match=r"one column, 'A;B'; say `delimiter=';'` to split it, or"):
         table("A;B\nx;y\n")
-    with pytest.warns(GmlWarning, match="did you mean `delimiter='tab'`"):
+    with pytest.raises(DataError, match="say `delimiter='tab'` to split it, or `delimiter=','` if"):
         table("A\tB\nx\ty\n")
+    with pytest.raises(DataError, match="say `delimiter=';'` to split it, or `delimiter='tab'` if"):
+        table("A;B\nx;y\n", name="t.tsv")
+    assert table("A;B\nx;y\n", delimiter=",").names == ("A;B",)
+    with pytest.warns(GmlWarning, match="did you mean `delimiter=','`"):
+        table("A,B\nx,y\n", name="t.tsv")
 
 
 @pytest.mark.parametrize(

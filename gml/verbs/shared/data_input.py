@@ -19,6 +19,7 @@ from gml.data.columns import Choice
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.frames import WHERE, is_frame
+from gml.data.missing import why_empty
 from gml.data.options import (
     ReadingKeywords,
     ReadOptions,
@@ -119,7 +120,7 @@ def open_data(
         counter = _read(data, used, undeclared, offer_available, threads, reading)
     if not fractional:
         require_whole_rows(counter.unit)
-    _note_size(counter.n, len(counter.variables), data)
+    _note_size(counter, data)
     _warn_of_levels(counter)
     return counter
 
@@ -218,11 +219,13 @@ def _refuse_reading(given: Collection[str], data: Dataset | Counter) -> None:
         )
 
 
-def _note_size(rows: int, columns: int, data: Data) -> None:
-    reporter().note(f"{counted(rows, 'row')}, {counted(columns, 'column')} used")
-    if rows == 0:
+def _note_size(counter: Counter, data: Data) -> None:
+    columns = counted(len(counter.variables), "column")
+    reporter().note(f"{counted(counter.n, 'row')}, {columns} used")
+    if counter.n == 0:
         where = place(data) if isinstance(data, str | os.PathLike) else "the data"
-        raise CannotAnswer(f"{WHERE if is_frame(data) else where}: no rows are left to count")
+        why = why_empty(counter.rows())
+        raise CannotAnswer(f"{WHERE if is_frame(data) else where}: {why}")
 
 
 def _warn_of_levels(counter: Counter) -> None:
