@@ -377,8 +377,8 @@ def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
     --------
     >>> unknown_name("column", " b", ["a", "b"])
     "column ' b' not found; did you mean 'b', without blanks? there are 'b', 'a'"
-    >>> unknown_name("column", "a", ["a,b"])
-    "column 'a' not found; put a name with a comma in double quotes: '\"a,b\"'; there are 'a,b'"
+    >>> print(unknown_name("column", "a", ["a,b"]))
+    column 'a' not found; put a name with a comma in double quotes: '"a,b"'; there are 'a,b'
     """
     valid = list(valid)
     nearest = _near(name, valid)

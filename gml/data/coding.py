@@ -44,14 +44,7 @@ def build_dataset(
     digest: str | None,
 ) -> Dataset:
     """Make a dataset of columns as the kernel reads them: order levels, cut, treat missing."""
-    weights, unit = None, 1.0
-    if options.weights_column is not None:
-        cells = columns[names.index(options.weights_column)].cells
-        assert cells is not None
-        if options.weights is not None:
-            weights = integer_weights(cells, where)
-        else:
-            weights, unit = fractional_weights(cells, where)
+    weights, unit = weights_of(columns, names, options, where)
     refuse_identifiers(columns, names, chosen, options, where)
     variables: list[Variable] = []
     coded: list[NDArray[Any]] = []
@@ -87,6 +80,19 @@ def build_dataset(
         offer_available=options.offer_available,
         declared={*options.levels.levels, *options.levels.intervals},
     )
+
+
+def weights_of(
+    columns: Sequence[CsvColumn], names: Sequence[str], options: ReadOptions, where: str
+) -> tuple[NDArray[np.int64] | None, float]:
+    """Return the weights of rows, if a column has them, and the unit of these."""
+    if options.weights_column is None:
+        return None, 1.0
+    cells = columns[names.index(options.weights_column)].cells
+    assert cells is not None
+    if options.weights is not None:
+        return integer_weights(cells, where), 1.0
+    return fractional_weights(cells, where)
 
 
 def _free_levels(variables: Sequence[Variable], options: ReadOptions) -> dict[str, frozenset[str]]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gml.data.coding import build_dataset
 from gml.data.columns import Choice, choose_columns, column_specs
 from gml.data.dataset import MAX_LEVELS, Dataset, code_type
+from gml.data.missing import FRAME
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
 from gml.data.schema import NOMINAL, ORDINAL, Schema, is_text, with_levels
@@ -28,7 +29,7 @@ from gml.kernel.number import parse_number
 if TYPE_CHECKING:
     import pandas as pd
 
-WHERE = "the frame"
+WHERE = FRAME
 _SKIPPED = CsvColumn(SKIP, [], None)
 
 
@@ -42,6 +43,15 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None
     """Code the columns of a frame that `used` picks from those that the options leave."""
     if not is_frame(frame):
         raise UsageError(f"this is no DataFrame, but {kind_of(frame)}; see gml.read")
+    options = options_for_frame(frame, options)
+    names = [str(name) for name in frame.columns]
+    chosen = choose_columns(names, options, used, WHERE)
+    columns = frame_columns(frame, column_specs(names, chosen, options), options)
+    return build_dataset(columns, names, chosen, options, WHERE, None)
+
+
+def options_for_frame(frame: pd.DataFrame, options: ReadOptions) -> ReadOptions:
+    """Return the options with the categories of a frame declared; some are for files only."""
     for name in ("delimiter", "encoding"):
         if getattr(options, name) is not None:
             raise UsageError(f"{parameter(name)} is for text files, and this is a frame")
@@ -49,16 +59,26 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None
         raise UsageError(f"{parameter('decimal')} is for text files, and this is a frame")
     names = [str(name) for name in frame.columns]
     series = [frame.iloc[:, j] for j in range(len(names))]
-    options = replace(options, levels=_with_categories(options.levels, names, series))
-    chosen = choose_columns(names, options, used, WHERE)
+    return replace(options, levels=_with_categories(options.levels, names, series))
+
+
+def frame_columns(
+    frame: pd.DataFrame, specs: Sequence[ColumnSpec], options: ReadOptions
+) -> list[CsvColumn]:
+    """Return the columns of a frame as the kernel would read them."""
     na = frozenset(token.strip(" ") for token in options.na_tokens)
-    columns = [
-        _SKIPPED if spec.kind == SKIP else _Column(name, found, spec, na).read()
-        for name, found, spec in zip(
-            names, series, column_specs(names, chosen, options), strict=True
-        )
+    return [
+        _SKIPPED
+        if spec.kind == SKIP
+        else _Column(str(frame.columns[j]), frame.iloc[:, j], spec, na).read()
+        for j, spec in enumerate(specs)
     ]
-    return build_dataset(columns, names, chosen, options, WHERE, None)
+
+
+def frame_texts(frame: pd.DataFrame, j: int) -> list[str | None]:
+    """Return the cells of a column as texts, None for what pandas considers missing."""
+    texts, at = _distinct(frame.iloc[:, j])
+    return [None if k < 0 else texts[k] for k in at.tolist()]
 
 
 def _with_categories(

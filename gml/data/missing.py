@@ -15,6 +15,9 @@ from gml.data.levels import NA_LEVEL
 from gml.errors import DataError, UsageError, counted, listing, parameter, quote, share_of
 from gml.progress import reporter
 
+FRAME = "the frame"
+"""What messages call a DataFrame."""
+
 _MANY_DROPPED = 0.2
 _MOST_NAMED = 100
 
@@ -35,16 +38,21 @@ def count_missing(dataset: Dataset, policy: str, tokens: Collection[str]) -> dic
     return counts
 
 
-def why_empty(dataset: Dataset | None) -> str:
-    """Say why a table has no rows to count."""
+def why_empty(dataset: Dataset | None, where: str) -> str:
+    """Say why nothing is left of a table to count."""
     origin = None if dataset is None else dataset.origin
     if dataset is None or origin is None:
         return "no rows are left to count"
     if origin.n == 0:
-        if dataset.weights is not None:
-            return "no rows are left to count: there are none, or all weigh 0"
-        return "has a header, but no rows"
+        return why_no_rows(where, weighted=dataset.weights is not None)
     return f"no rows are left to count: all have missing values ({parameter('missing', 'drop')})"
+
+
+def why_no_rows(where: str, *, weighted: bool) -> str:
+    """Say that a table had no rows to begin with."""
+    if weighted:
+        return "no rows are left to count: there are none, or all weigh 0"
+    return "has no rows" if where == FRAME else "has a header, but no rows"
 
 
 def apply_missing_policy(

@@ -155,6 +155,16 @@ class ReadOptions:
         """The levels of a column that come before any others it may have."""
         return self.levels.expected.get(name, ())
 
+    def says_something_of(self, name: str) -> bool:
+        """Whether a column is declared, cut or kept as numbers."""
+        return (
+            self.is_numeric(name)
+            or self.declared_levels(name) is not None
+            or self.declared_intervals(name) is not None
+            or self.binning(name) is not None
+            or bool(self.expected_levels(name))
+        )
+
     def binning(self, name: str) -> Binning | None:
         """How a column is to be cut, if it is named."""
         if name in self.cut:

@@ -116,15 +116,19 @@ def _read_text_file(
         header = read_header(source, source.name, delimiter, delimiter_given=given)
         chosen = choose_columns(header.names, options, used, source.name)
         specs = column_specs(header.names, chosen, options)
-        limit = max(budget_in_force(), _ALWAYS_READ)
-        dialect = CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=limit)
-        cells = _read_cells(source, header, specs, dialect)
+        cells = _read_cells(source, header, specs, text_dialect(delimiter, options))
         digest = source.digest()
         note_digest(path, digest)
         dataset = build_dataset(cells.columns, header.names, chosen, options, source.name, digest)
         if cells.n_lines == dataset.n_rows:
             return replace(dataset, first_line=header.next_line)
         return dataset
+
+
+def text_dialect(delimiter: str, options: ReadOptions) -> CsvDialect:
+    """Return how a text file is written, and how much memory its cells may take."""
+    limit = max(budget_in_force(), _ALWAYS_READ)
+    return CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=limit)
 
 
 def default_delimiter(path: str | os.PathLike[str]) -> str:

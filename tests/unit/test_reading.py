@@ -357,7 +357,6 @@ def test_declared_cuts_and_missing_tokens(table):
         {"schema": "gml/1", "columns": {"A": 1}},
         {"schema": "gml/1", "columns": {"A": {"levels": ["a", "a"]}}},
         {"schema": "gml/1", "columns": {"A": {"levels": [1]}}},
-        {"schema": "gml/1", "columns": {"A": {"levels": []}}},
         {"schema": "gml/1", "columns": {"A": {"cuts": [2, 1]}}},
         {"schema": "gml/1", "columns": {"A": {"cuts": ["x"]}}},
         {"schema": "gml/1", "columns": {"A": {"levels": ["a"], "cuts": [1]}}},

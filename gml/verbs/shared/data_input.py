@@ -224,8 +224,8 @@ def _note_size(counter: Counter, data: Data) -> None:
     reporter().note(f"{counted(counter.n, 'row')}, {columns} used")
     if counter.n == 0:
         where = place(data) if isinstance(data, str | os.PathLike) else "the data"
-        why = why_empty(counter.rows())
-        raise CannotAnswer(f"{WHERE if is_frame(data) else where}: {why}")
+        where = WHERE if is_frame(data) else where
+        raise CannotAnswer(f"{where}: {why_empty(counter.rows(), where)}")
 
 
 def _warn_of_levels(counter: Counter) -> None:
