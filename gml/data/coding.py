@@ -71,7 +71,7 @@ def build_dataset(
         dataset = dataset.rows(weights > 0)
         warn_of_levels_without_weight(dataset, _free_levels(variables, options))
     missing = count_missing(dataset, options.missing, options.na_tokens)
-    origin = Origin(dataset.n, missing, cuts, options.missing)
+    origin = Origin(dataset.n, missing, cuts, options.missing, na=options.na_tokens)
     dataset = replace(dataset, origin=origin)
     return apply_missing_policy(
         dataset,

@@ -79,6 +79,8 @@ class Origin:
     cuts: Mapping[str, tuple[float, ...]]
     policy: str = "error"
     """What became of missing values: error, drop, level or available."""
+    na: tuple[str, ...] | None = None
+    """The tokens that meant missing, if that is known."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,14 +1,16 @@
 """pandas DataFrames to datasets, as if they had been written to CSV files and read back.
 
-Cells are text as pandas writes it: 1, 1.0, True. What pandas considers missing is missing, and so
-is a text that means missing in a file. Categories are declared levels, in their order, of a nominal
-or ordinal column.
+Cells are text as pandas writes it: 1, 1.0, True. As pandas makes floats of whole numbers where one
+is missing, numbers are matched with levels that are known already, those of a model or a schema,
+whether these have a point (1.0) or not (1). What pandas considers missing is missing, and so is a
+text that means missing in a file. Categories are declared levels, in their order, of a nominal or
+ordinal column.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -148,6 +150,9 @@ class _Column:
     def _codes(self, texts: Sequence[str], at: NDArray[np.int64]) -> CsvColumn:
         declared = self._spec.declared
         codes = {label: code for code, label in enumerate(declared or self._spec.known)}
+        if self._is_of_numbers():
+            known = frozenset(codes)
+            texts = [_known_spelling(text, known) for text in texts]
         lookup = np.full(len(texts) + 1, -1, dtype=np.int64)
         for k, text in enumerate(texts):
             if text not in codes:
@@ -170,6 +175,10 @@ class _Column:
         kind = CODES8 if narrow is np.uint8 else CODES16
         # −1 becomes the largest code, which means missing.
         return CsvColumn(kind, labels, lookup[at].astype(narrow))
+
+    def _is_of_numbers(self) -> bool:
+        dtype = self._series.dtype
+        return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
     def _refused(self, rows: NDArray[np.bool_], why: str) -> DataError:
         row = int(np.argmax(rows)) + 1
@@ -206,6 +215,18 @@ def _placed(gaps: NDArray[np.bool_], at: NDArray[Any]) -> NDArray[np.int64]:
     places = np.full(len(gaps), -1, dtype=np.int64)
     places[~gaps] = at
     return places
+
+
+def _known_spelling(text: str, known: Collection[str]) -> str:
+    """Return the label among those known that is the same whole number, with a point or without.
+
+    Examples
+    --------
+    >>> _known_spelling("1.0", ("1", "2")), _known_spelling("1", ("1.0",)), _known_spelling("x", ())
+    ('1', '1.0', 'x')
+    """
+    other = text.removesuffix(".0") if text.endswith(".0") else f"{text}.0"
+    return other if text not in known and other in known else text
 
 
 def _texts(values: Any) -> list[str]:

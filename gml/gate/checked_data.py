@@ -87,11 +87,11 @@ class CheckedReading:
     @property
     def options(self) -> ReadOptions:
         """How to read rows: whatever they hold, as they were read when the model was fitted."""
-        asked = self.asked
+        asked, recorded = self.asked, self.net.learning.na
         return replace(
             asked,
             levels=_lenient(asked.levels, self.net),
-            na=asked.na if "na" in self.given else self.net.learning.na or asked.na,
+            na=asked.na if "na" in self.given or recorded is None else recorded,
             columns=None,
             exclude=tuple(name for name in asked.exclude if name not in self.net.names),
             missing="available",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gml.counts.counter import rows_counted
+from gml.data.options import DEFAULT_NA
 from gml.errors import UsageError, listing, parameter
 from gml.graph.provenance import Provenance
 from gml.model.bayesnet import BayesNet
@@ -111,6 +112,9 @@ def fit_params(
         data=counter.digest,
     )
     treated = counter.missing_treatment
+    tokens = None if treated is None else treated.na
+    if tokens is not None and {*tokens} != {*DEFAULT_NA} and "na" not in learning.options:
+        learning = learning.also(na=list(tokens))
     if treated is not None and treated.policy != "error":
         cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
         rows = counter.in_rows(treated.rows)

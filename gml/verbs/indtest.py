@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Triple, TripleArray
 from gml.data.columns import Choice
-from gml.data.options import names_of
+from gml.data.options import column_name, names_of
 from gml.errors import UsageError, counted, parameter, unknown_name
 from gml.formats.reports.tests import numbers_of, probability
 from gml.independence.base import IndependenceTest, ResultArrays
@@ -109,10 +109,10 @@ class TestReport:
 @answers_misspelling(TESTS)
 def indtest(
     data: Data,
-    x: str | None = None,
-    y: str | None = None,
+    x: str | int | None = None,
+    y: str | int | None = None,
     *,
-    given: str | Sequence[str] = (),
+    given: str | int | Sequence[str | int] = (),
     all_pairs: bool = False,
     implied: GraphLike | None = None,
     test: str = "g",
@@ -153,7 +153,9 @@ def indtest(
     chosen, reading = choose_test(
         test, alpha, options, default_alpha=ALPHA, df="full", also_given=also
     )
-    ask, used = _questioner(x, y, names_of("given", given), all_pairs, implied)
+    ask, used = _questioner(
+        column_name(x), column_name(y), names_of("given", given), all_pairs, implied
+    )
     counter = open_data(data, used=used, undeclared=chosen.undeclared, threads=threads, **reading)
     questions = ask([variable.name for variable in counter.variables])
     made = chosen.make(counter, threads)

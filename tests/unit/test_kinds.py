@@ -134,7 +134,9 @@ def test_a_profile_keeps_types(path):
     assert age["numbers"]["n"] == age["distinct"] == 4
     assert document["columns"]["sex"]["type"] == "ordinal"
     assert "type" not in document["columns"]["pay"]
-    assert FORMATS["text"](found).splitlines()[1].split() == ["age", "numbers", "-", "-", "0", "0"]
+    line = FORMATS["text"](found).splitlines()[1].split()
+    assert line[:4] == ["age", "numbers", "numbers", "-"]
+    assert line[-3:] == ["4", "0", "0"]
     again = parse_schema(document, "s.json")
     assert again.kinds == {"age": "numeric", "sex": "ordinal"}
     data = read_dataset(path, ReadOptions(levels=again))
