@@ -52,6 +52,17 @@ class RowOutput:
                 file.write(piece)
 
 
+class TableOutput(RowOutput):
+    """Takes rows of CSV, which a file may hold with tabs or compressed, as its name says."""
+
+    def write(self, pieces: Iterable[bytes | memoryview]) -> None:
+        """Write the rows as they come."""
+        from gml.atomic import names_file
+        from gml.formats.row_files import encoded_rows
+
+        super().write(encoded_rows(self.path, pieces) if names_file(self.path) else pieces)
+
+
 @dataclass(frozen=True)
 class CountFileOutput:
     """Takes the tables of a count file."""
