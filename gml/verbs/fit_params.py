@@ -86,6 +86,7 @@ def fit_params(
         used=given.columns(),
         declared=given.graph.levels,
         undeclared="numbers" if gaussian else "labels",
+        takes_numbers=parameter("gaussian"),
         threads=threads,
         **reading,
     )

@@ -20,7 +20,7 @@ from gml.independence.multiplicity import adjusted
 from gml.independence.registry import TESTS
 from gml.progress import reporter
 from gml.resources import require_memory
-from gml.verbs.shared.chosen_methods import choose_test
+from gml.verbs.shared.chosen_methods import choose_test, test_of_numbers
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 
@@ -156,7 +156,14 @@ def indtest(
     ask, used = _questioner(
         column_name(x), column_name(y), names_of("given", given), all_pairs, implied
     )
-    counter = open_data(data, used=used, undeclared=chosen.undeclared, threads=threads, **reading)
+    counter = open_data(
+        data,
+        used=used,
+        undeclared=chosen.undeclared,
+        takes_numbers=test_of_numbers(),
+        threads=threads,
+        **reading,
+    )
     questions = ask([variable.name for variable in counter.variables])
     made = chosen.make(counter, threads)
     is_adjusted = adjust not in (None, "none")

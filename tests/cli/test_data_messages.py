@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+import gml as library
 from tests.command_line import error_line
 
 COMMANDS = {
@@ -112,3 +115,59 @@ def test_names_that_lists_take_apart(gml, tmp_path):
     line = error_line(gml("indtest", "d.csv", "c", "d", "-z", "a,b"), 2)
     assert """put a name with a comma in double quotes: '"a,b"'""" in line
     assert gml("profile", "d.csv", "-c", '"a,b"').returncode == 0
+
+
+NUMBERS_BY = {
+    "pc": ("pc", "n.csv", "--test fisher-z"),
+    "hc": ("hc", "n.csv", "--score bic-g"),
+    "ges": ("ges", "n.csv", "--score bic-g"),
+    "exact": ("exact", "n.csv", "--score bic-g"),
+    "average": ("average", "n.csv", "--by", "hc", "--score bic-g"),
+    "indtest": ("indtest", "n.csv", "a", "b", "--test fisher-z"),
+    "score": ("score", "n.csv", "g.dot", "--score bic-g"),
+    "fit-params": ("fit-params", "n.csv", "g.dot", "--gaussian"),
+}
+
+
+@pytest.mark.parametrize("command", NUMBERS_BY.values(), ids=NUMBERS_BY)
+def test_a_table_of_numbers_is_told_what_takes_numbers(gml, tmp_path, command):
+    rows = [f"{i / 7:.4f},{(i * i) % 997 / 3:.4f}" for i in range(400)]
+    (tmp_path / "n.csv").write_text("a,b\n" + "\n".join(rows) + "\n")
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    *words, option = command
+    line = error_line(gml(*words), 3)
+    assert f"cut numbers into intervals (--bins 5), take them as numbers ({option})" in line
+    assert gml(*words, *option.split(), "-q").returncode == 0
+    (tmp_path / "n.csv").write_text("a,b\n" + "\n".join(f"x{row}" for row in rows) + "\n")
+    line = error_line(gml(*words), 3)
+    assert "--exclude 'a" in line
+
+
+def test_columns_to_leave_out_are_a_list_in_python(tmp_path):
+    (tmp_path / "d.csv").write_text('id,"n,o",x\n' + "".join(f"u{i},v{i},1\n" for i in range(300)))
+    with pytest.raises(library.DataError, match=r"leave them out \(`exclude=\['id', 'n,o'\]`\)"):
+        library.read(tmp_path / "d.csv")
+
+
+def test_columns_to_leave_out_are_one_record_in_the_shell(gml, tmp_path):
+    (tmp_path / "d.csv").write_text('id,"n,o",x\n' + "".join(f"u{i},v{i},1\n" for i in range(300)))
+    assert """(--exclude 'id,"n,o"')""" in error_line(gml("pc", "d.csv"), 3)
+
+
+def test_columns_without_values_have_levels(gml, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,c\n" + "x,u,\ny,v,\n" * 10)
+    for command in (("pc",), ("profile",)):
+        done = gml(
+            *command,
+            "d.csv",
+            *(["--missing", "available"] * (command == ("pc",))),
+            "-f",
+            "json",
+            "-q",
+        )
+        assert done.returncode == 0
+        content = json.loads(done.stdout)
+        if "nodes" in content:
+            assert {node["id"]: node["levels"] for node in content["nodes"]}["c"] == []
+        else:
+            assert content["columns"]["c"]["levels"] == []

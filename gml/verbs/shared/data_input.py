@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
@@ -41,7 +41,7 @@ from gml.errors import (
 )
 from gml.ledger import wants_digest
 from gml.progress import reporter
-from gml.verbs.shared.chosen_methods import taking_numbers
+from gml.verbs.shared.chosen_methods import score_of_numbers, test_of_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +64,7 @@ def open_data(
     undeclared: Undeclared = "labels",
     offer_available: bool = True,
     fractional: bool = False,
+    takes_numbers: str | None = None,
     threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
 ) -> Counter:
@@ -86,6 +87,8 @@ def open_data(
         Whether a message about missing values offers to count the rows complete in each table.
     fractional
         Whether rows may count in part: scores and tables can do with that, tests cannot.
+    takes_numbers
+        What would take columns as numbers, for the message about columns with too many levels.
     threads
         All cores by default.
     **reading
@@ -117,7 +120,8 @@ def open_data(
     else:
         if declared:
             reading = declaring(reading, declared)
-        counter = _read(data, used, undeclared, offer_available, threads, reading)
+        offers = {"offer_available": offer_available, "takes_numbers": takes_numbers}
+        counter = _read(data, used, undeclared, offers, threads, reading)
     if not fractional:
         require_whole_rows(counter.unit)
     _note_size(counter, data)
@@ -190,7 +194,7 @@ def _read(
     data: Rows,
     used: Choice | None,
     undeclared: Undeclared,
-    offer_available: bool,
+    offers: Mapping[str, Any],
     threads: int | None,
     reading: ReadingKeywords,
 ) -> Counter:
@@ -198,7 +202,7 @@ def _read(
     if is_counted(data):
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)
-    options = replace(options, offer_available=offer_available, digest=wants_digest(data))
+    options = replace(options, **offers, digest=wants_digest(data))
     return MemoryCounter(read_dataset(data, options, used=used), threads=threads)
 
 
@@ -238,7 +242,8 @@ def _warn_of_levels(counter: Counter) -> None:
     if many:
         reporter().warn(
             f"too many values for {counter.n} rows to say much: {', '.join(sorted(many)[:8])}; "
-            f"cut numbers with {parameter('bins')}, or take them as numbers ({taking_numbers()})"
+            f"cut numbers with {parameter('bins')}, or take them as numbers "
+            f"({test_of_numbers()}, {score_of_numbers()})"
         )
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
     if constant:
