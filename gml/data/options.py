@@ -231,7 +231,9 @@ def names_of(keyword: str, value: Any) -> tuple[str, ...]:
 
 def column_name(value: Any) -> Any:
     """Return the name of a column of a frame that is numbered, as text; others as they are."""
-    return str(value) if isinstance(value, Integral) and type(value) is not bool else value
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return value
+    return str(value)
 
 
 def _binning(name: str, how: Any) -> Binning:
