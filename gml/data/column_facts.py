@@ -59,13 +59,12 @@ class Facts(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What is known of the values of a column; `distinct` is None if they were too many."""
+    """What is known of the texts of a column; `distinct` is None if they were too many."""
 
     present: int
     distinct: int | None
     all_dates: bool
     any_blanks: bool
-    same_width: bool
 
 
 def is_date(text: str) -> bool:
@@ -104,52 +103,52 @@ def facts_of_labels(
     texts = [label for label, seen in zip(labels, occurs.tolist(), strict=True) if seen]
     present = int(rows[occurs].sum())
     values = numbers_of(texts, decimal) if texts else None
-    tally = Tally(
-        present,
-        len(texts),
-        all(map(is_date, texts)),
-        any(has_blanks(text) for text in texts),
-        len({len(text) for text in texts}) == 1,
-    )
-    if values is None:
-        return Facts(guess_of_texts(tally, max_levels), len(texts))
-    return facts_of_numbers(values, weights[occurs], tally, whole_rows=whole_rows)
+    if values is not None:
+        return facts_of_numbers(values, weights[occurs], present, whole_rows=whole_rows)
+    all_dates, any_blanks = all(map(is_date, texts)), any(map(has_blanks, texts))
+    tally = Tally(present, len(texts), all_dates, any_blanks)
+    return Facts(guess_of_texts(tally, max_levels), len(texts))
 
 
 def facts_of_numbers(
     values: NDArray[np.float64],
     weights: NDArray[np.int64] | None,
-    tally: Tally | None = None,
+    present: int,
     *,
     whole_rows: bool,
 ) -> Facts:
-    """Return the facts of numbers with their weights; without a tally each is a row."""
+    """Return the facts of numbers with their weights, which stand in so many rows."""
     distinct, inverse = np.unique(values, return_inverse=True)
-    counts = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(counts, inverse.reshape(-1), 1 if weights is None else weights)
     if len(distinct) == 0:
         return Facts(EMPTY, 0)
-    if tally is None:
-        digits = len(str(int(abs(distinct[-1])))) if abs(distinct[-1]) < 1e18 else 0
-        same = digits >= 1 and distinct[0] >= 10.0 ** (digits - 1)
-        tally = Tally(len(values), len(distinct), False, False, bool(same))
+    counts = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(counts, inverse.reshape(-1), 1 if weights is None else weights)
     guess = NUMBERS
-    if tally.all_dates:
+    if _are_dates(distinct):
         guess = DATE
-    elif _are_identifiers(distinct, tally):
+    elif _are_identifiers(distinct, present):
         guess = IDENTIFIER
     summary = summary_of(distinct, counts) if whole_rows else None
-    return Facts(guess, tally.distinct, summary)
+    return Facts(guess, len(distinct), summary)
 
 
-def _are_identifiers(distinct: NDArray[np.float64], tally: Tally) -> bool:
-    if tally.present <= FEW_ROWS or tally.distinct != tally.present or distinct[0] < 0:
+def _are_dates(distinct: NDArray[np.float64]) -> bool:
+    """Whether numbers are dates such as 20240228."""
+    if not (distinct[0] >= 19_000_101 and distinct[-1] <= 20_991_231):
+        return False
+    return bool((distinct == np.floor(distinct)).all()) and all(
+        is_date(str(int(number))) for number in distinct.tolist()
+    )
+
+
+def _are_identifiers(distinct: NDArray[np.float64], present: int) -> bool:
+    low, high = distinct[0], distinct[-1]
+    if present <= FEW_ROWS or len(distinct) != present or low < 0:
         return False
     if not (distinct == np.floor(distinct)).all():
         return False
-    is_dense = distinct[-1] - distinct[0] < 2 * tally.present
-    has_digits = tally.same_width and distinct[0] >= 10.0 ** (_FEWEST_DIGITS - 1)
-    return bool(is_dense or has_digits)
+    same_digits = high < 2.0**53 and len(str(int(low))) == len(str(int(high)))
+    return bool(high - low < 2 * present or (same_digits and low >= 10.0 ** (_FEWEST_DIGITS - 1)))
 
 
 def guess_of_texts(tally: Tally, max_levels: int) -> str:

@@ -47,7 +47,6 @@ class LongColumn:
         self._new: list[NDArray[np.uint64]] = []
         self._n_new = 0
         self._all_dates, self._any_blanks = True, False
-        self._widths: set[int] = set()
 
     def add(self, texts: Sequence[str | None], counted: NDArray[np.bool_] | None = None) -> None:
         """Take in the next cells; those of rows that are not `counted` do not matter."""
@@ -58,8 +57,6 @@ class LongColumn:
         ]
         self._all_dates = self._all_dates and all(map(is_date, present))
         self._any_blanks = self._any_blanks or any(map(has_blanks, present))
-        if len(self._widths) < 2:
-            self._widths.update(map(len, present))
         self._add_numbers(texts)
         if self._hashes is not None:
             digests = b"".join(
@@ -106,15 +103,10 @@ class LongColumn:
         if weights is not None:
             present &= weights > 0
         distinct = None if self._hashes is None else len(self._hashes)
-        tally = Tally(
-            int(np.count_nonzero(present)),
-            distinct,
-            self._all_dates,
-            self._any_blanks,
-            len(self._widths) == 1,
-        )
-        if self._numbers is None or not present.any():
+        n = int(np.count_nonzero(present))
+        if self._numbers is None or n == 0:
+            tally = Tally(n, distinct, self._all_dates, self._any_blanks)
             return Facts(guess_of_texts(tally, max_levels), distinct)
         numbers = np.concatenate(self._numbers)[present]
         counts = None if weights is None else weights[present]
-        return facts_of_numbers(numbers, counts, tally, whole_rows=whole_rows)
+        return facts_of_numbers(numbers, counts, n, whole_rows=whole_rows)

@@ -219,8 +219,7 @@ def _facts(
 ) -> Facts:
     column = read.columns[j]
     if j in read.long:
-        most = options.max_levels
-        return read.long[j].facts(weights, max_levels=most, whole_rows=unit == 1)
+        return read.long[j].facts
     if column.kind == SKIP:
         return Facts(NESTED, None)
     return _facts_of_cells(column, weights, unit, options)
@@ -239,7 +238,8 @@ def _facts_of_cells(
     present = ~missing_mask(cells)
     if column.kind == layout.NUMBERS:
         counts = None if counts is None else counts[present]
-        return facts_of_numbers(cells[present], counts, whole_rows=unit == 1)
+        n = int(np.count_nonzero(present))
+        return facts_of_numbers(cells[present], counts, n, whole_rows=unit == 1)
     rows = np.bincount(cells[present], minlength=len(column.labels)).astype(np.int64)
     total = rows
     if counts is not None:
@@ -273,10 +273,9 @@ def _gaps(read: Surveyed, j: int, weights: NDArray[np.int64] | None) -> int | No
     if column.kind == SKIP:
         return None
     if j in read.long:
-        mask = read.long[j].gaps()
-    else:
-        assert column.cells is not None
-        mask = missing_mask(column.cells)
+        return read.long[j].gaps
+    assert column.cells is not None
+    mask = missing_mask(column.cells)
     return int(np.count_nonzero(mask) if weights is None else weights[mask].sum())
 
 

@@ -131,14 +131,16 @@ class ByteSource:
     def _refuse_mark_of_another(self, start: bytes) -> None:
         """Refuse a byte order mark that would be read as part of the first name."""
         own = text_codec(self._encoding).name.replace("_", "-")
-        for mark, name in _MARKS:
-            if start.startswith(mark) and not own.startswith(name.lower()):
-                right = "leave out" if name == "UTF-8" else "say"
-                said = None if name == "UTF-8" else name.lower()
-                raise DataError(
-                    f"{self.name}: begins with the byte order mark of {name}, so it is not "
-                    f"{self._encoding}; {right} {parameter('encoding', said)}"
-                )
+        name = next((name for mark, name in _MARKS if start.startswith(mark)), None)
+        # The decoders of wide characters look at marks of their own.
+        if name is None or (name != "UTF-8" and own.startswith(("utf-16", "utf-32"))):
+            return
+        right = "leave out" if name == "UTF-8" else "say"
+        said = None if name == "UTF-8" else name.lower()
+        raise DataError(
+            f"{self.name}: begins with the byte order mark of {name}, so it is not "
+            f"{self._encoding}; {right} {parameter('encoding', said)}"
+        )
 
     def _text_before(
         self, error: UnicodeDecodeError, state: tuple[bytes, int], block: bytes

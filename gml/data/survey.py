@@ -1,15 +1,15 @@
 """Every column of a table that can be read, for its profile: none is refused.
 
-A table is read once, with as many labels per column as there can be levels (65 535); columns with
-more are gone through again.
+A table is read once, with as many labels per column as there may be levels. Columns of text with
+more are gone through again; columns of numbers are taken for numbers then, if all are.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter as Multiset
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from gml import kernel
 from gml.data.coding import weights_of
+from gml.data.column_facts import Facts
 from gml.data.columns import all_columns, column_specs
 from gml.data.dataset import MAX_LEVELS
 from gml.data.frames import WHERE, frame_columns, frame_texts, is_frame, options_for_frame
@@ -42,22 +43,31 @@ from gml.kernel.layout import (
     CsvResult,
 )
 from gml.ledger import note_digest
-from gml.resources import require_memory
+from gml.resources import budget_in_force, require_memory
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _BATCH_ROWS = 4096
-# Per cell: a number, and whether it is missing.
-_LONG_CELL_BYTES = 9
-_FREE = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
+# For a cell that is gone through again: a number, whether it is missing, and its hash twice while
+# these are sorted.
+_LONG_CELL_BYTES = 25
+# Columns that turn out not to be numbers are read again one by one, then all at once.
+_MOST_SURPRISES = 3
 Batch = Sequence[Sequence[str | None]]
 """For each column the texts of some rows, None for no value."""
 
 
+class LongFacts(NamedTuple):
+    """What a column looks like that was gone through again, and its missing cells (in units)."""
+
+    facts: Facts
+    gaps: int
+
+
 @dataclass(frozen=True)
 class Surveyed:
-    """The columns of a table as they were read, and those with too many labels by position."""
+    """The columns of a table as they were read."""
 
     where: str
     names: Sequence[str]
@@ -66,7 +76,8 @@ class Surveyed:
     n_rows: int
     options: ReadOptions
     digest: str | None
-    long: Mapping[int, LongColumn]
+    long: Mapping[int, LongFacts]
+    """By position, what was found of columns with too many labels."""
 
     def addressable(self) -> list[int]:
         """Return the positions of columns for which a name stands, and for no other."""
@@ -91,11 +102,20 @@ def _specs(
 ) -> list[ColumnSpec]:
     """What each column is read as; `texts` are the positions of some that are not numbers."""
     specs = column_specs(names, chosen, options)
-    times = Multiset(names)
-    for j in chosen:
-        if not names[j] or times[names[j]] > 1 or not options.says_something_of(names[j]):
-            specs[j] = ColumnSpec(CODES8, MAX_LEVELS) if j in texts else _FREE
+    most = options.max_levels if options.bins is None else MAX_LEVELS
+    for j in _free(names, chosen, options):
+        specs[j] = ColumnSpec(CODES8, most, numbers_on_overflow=j not in texts)
     return specs
+
+
+def _free(names: Sequence[str], chosen: Sequence[int], options: ReadOptions) -> set[int]:
+    """Return the positions of columns about which nothing is said, or could be."""
+    times = Multiset(names)
+    return {
+        j
+        for j in chosen
+        if not names[j] or times[names[j]] > 1 or not options.says_something_of(names[j])
+    }
 
 
 # ---------------------------------------------------------------------- text files
@@ -117,19 +137,18 @@ def _survey_text(path: str | os.PathLike[str], reopen: Reopen, options: ReadOpti
             read = _read_text(source, delimiter, options, texts)
     note_digest(path, read.digest)
     where, names, columns = place(path), read.header.names, read.cells.columns
-    long = _long_columns(columns, read.chosen, read.cells.n_rows, options)
-    if long:
+
+    def batches(wanted: Sequence[int]) -> Iterator[Batch]:
         with reopen(False) as source:
             header = _header(source, delimiter, options)
             rows = records_after(header, source, delimiter, errors="backslashreplace").rows
-            batches = (
-                [[record[j] for _, record in batch] for j in long]
-                for batch in iter(lambda: list(islice(rows, _BATCH_ROWS)), [])
-            )
-            _take_in(long, batches, read.cells.n_rows, columns, names, options, where)
-    return Surveyed(
-        where, names, read.chosen, columns, read.cells.n_rows, options, read.digest, long
+            for batch in iter(lambda: list(islice(rows, _BATCH_ROWS)), []):
+                yield [[record[j] for _, record in batch] for j in wanted]
+
+    found = Surveyed(
+        where, names, read.chosen, columns, read.cells.n_rows, options, read.digest, {}
     )
+    return _with_long_columns(found, batches)
 
 
 def _header(source: ByteSource, delimiter: str, options: ReadOptions) -> Header:
@@ -151,8 +170,9 @@ def _read_text(
             source, header.rest, header.next_line, specs, text_dialect(delimiter, options)
         )
     except CsvProblem as problem:
-        if problem.status == NOT_A_NUMBER and specs[problem.column] == _FREE:
-            texts.add(problem.column)
+        free = _free(header.names, chosen, options) - texts
+        if problem.status == NOT_A_NUMBER and problem.column in free:
+            texts |= {problem.column} if len(texts) < _MOST_SURPRISES else free
             return None
         raise explain_problem(problem, source.name, header.names, specs) from None
     return _ReadText(header, chosen, cells, source.digest())
@@ -172,11 +192,8 @@ def _survey_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Surve
                 specs[j] = ColumnSpec(SKIP)
         columns, digest = table.load(specs)
         note_digest(path, digest)
-        long = _long_columns(columns, chosen, table.n_rows, options)
-        if long:
-            batches = texts_of(table, [names[j] for j in long])
-            _take_in(long, batches, table.n_rows, columns, names, options, where)
-        return Surveyed(where, names, chosen, columns, table.n_rows, options, digest, long)
+        found = Surveyed(where, names, chosen, columns, table.n_rows, options, digest, {})
+        return _with_long_columns(found, lambda wanted: texts_of(table, [names[j] for j in wanted]))
 
 
 def _survey_frame(frame: pd.DataFrame, options: ReadOptions) -> Surveyed:
@@ -184,48 +201,54 @@ def _survey_frame(frame: pd.DataFrame, options: ReadOptions) -> Surveyed:
     names = [str(name) for name in frame.columns]
     chosen = all_columns(names, options, WHERE)
     columns = frame_columns(frame, _specs(names, chosen, options, set()), options)
-    long = _long_columns(columns, chosen, len(frame), options)
-    for j, column in long.items():
-        one = [frame_texts(frame, j)]
-        _take_in({j: column}, [one], len(frame), columns, names, options, WHERE)
-    return Surveyed(WHERE, names, chosen, columns, len(frame), options, None, long)
+    found = Surveyed(WHERE, names, chosen, columns, len(frame), options, None, {})
+    return _with_long_columns(found, lambda wanted: [[frame_texts(frame, j) for j in wanted]])
 
 
 # ---------------------------------------------------------------------- the second time
 
 
-def _long_columns(
-    columns: Sequence[CsvColumn], chosen: Sequence[int], n_rows: int, options: ReadOptions
-) -> dict[int, LongColumn]:
-    found = [j for j in chosen if columns[j].kind == OVERFLOW]
-    if found:
-        require_memory(_LONG_CELL_BYTES * n_rows * len(found), None, "the columns of many labels")
-    return {j: LongColumn(options.decimal) for j in found}
+def _with_long_columns(
+    found: Surveyed, batches: Callable[[Sequence[int]], Iterable[Batch]]
+) -> Surveyed:
+    """Go through the columns with too many labels again, as many at a time as memory allows."""
+    left = [j for j in found.chosen if found.columns[j].kind == OVERFLOW]
+    if not left:
+        return found
+    column_bytes = _LONG_CELL_BYTES * max(found.n_rows, 1)
+    at_once = max(1, budget_in_force() // column_bytes)
+    require_memory(column_bytes, None, f"{found.where}: the values of a column")
+    long: dict[int, LongFacts] = {}
+    while left:
+        part, left = left[:at_once], left[at_once:]
+        long |= _gone_through(found, part, batches(part))
+    return replace(found, long=long)
 
 
-def _take_in(
-    long: Mapping[int, LongColumn],
-    batches: Iterable[Batch],
-    n_rows: int,
-    columns: Sequence[CsvColumn],
-    names: Sequence[str],
-    options: ReadOptions,
-    where: str,
-) -> None:
-    """Go through columns again, of which there must be as many rows as the first time."""
+def _gone_through(
+    found: Surveyed, wanted: Sequence[int], batches: Iterable[Batch]
+) -> dict[int, LongFacts]:
+    """Take in columns, of which there must be as many rows as the first time."""
+    options = found.options
     na = frozenset(token.strip(" ") for token in options.na_tokens)
-    weights, _ = weights_of(columns, names, options, where)
+    weights, unit = weights_of(found.columns, found.names, options, found.where)
+    columns = [LongColumn(options.decimal) for _ in wanted]
     done = 0
     for batch in batches:
-        size = len(batch[0])
-        counted = None if weights is None else weights[done : done + size] > 0
-        done += size
-        if done > n_rows:
+        start, done = done, done + len(batch[0])
+        if done > found.n_rows:
             break
-        for column, texts in zip(long.values(), batch, strict=True):
+        counted = None if weights is None else weights[start:done] > 0
+        for column, texts in zip(columns, batch, strict=True):
             column.add(
-                [None if text is None or text.strip(" ") in na else text for text in texts],
-                counted if counted is None else np.asarray(counted),
+                [None if text is None or text.strip(" ") in na else text for text in texts], counted
             )
-    if done != n_rows:
-        raise DataError(f"{where}: changed while it was read; try again")
+    if done != found.n_rows:
+        raise DataError(f"{found.where}: changed while it was read; try again")
+    long = {}
+    for j, column in zip(wanted, columns, strict=True):
+        gaps = column.gaps()
+        n_gaps = int(np.count_nonzero(gaps) if weights is None else weights[gaps].sum())
+        most, whole = options.max_levels, unit == 1
+        long[j] = LongFacts(column.facts(weights, max_levels=most, whole_rows=whole), n_gaps)
+    return long

@@ -15,9 +15,9 @@ from typing import Any
 
 from gml.errors import UsageError
 
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_COMPRESSED = (".gz", ".bz2", ".xz")
 _TABS = (".tsv", ".tab")
-_OTHERS = (".parquet", ".feather", ".arrow", ".json", ".jsonl", ".xls", ".xlsx")
+_OTHERS = (".zst", ".parquet", ".feather", ".arrow", ".json", ".jsonl", ".xls", ".xlsx")
 
 
 def require_row_suffix(path: str | os.PathLike[str]) -> None:
@@ -29,16 +29,14 @@ def require_row_suffix(path: str | os.PathLike[str]) -> None:
     >>> require_row_suffix("rows.parquet")
     Traceback (most recent call last):
     gml.errors.UsageError: cannot write 'rows.parquet': rows are written as .csv or .tsv, or these \
-with .gz, .bz2, .xz or .zst
+with .gz, .bz2 or .xz
     """
-    plain, compression = _taken_apart(path)
+    plain, _ = _taken_apart(path)
     if plain.suffix.lower() in _OTHERS:
         raise UsageError(
             f"cannot write {str(path)!r}: rows are written as .csv or .tsv, or these with "
-            ".gz, .bz2, .xz or .zst"
+            ".gz, .bz2 or .xz"
         )
-    if compression:
-        _compressor(compression, str(path))
 
 
 def encoded_rows(
@@ -51,7 +49,7 @@ def encoded_rows(
     if not compression:
         yield from pieces
         return
-    compressor = _compressor(compression, str(path))
+    compressor = _compressor(compression)
     for piece in pieces:
         yield compressor.compress(piece)
     yield compressor.flush()
@@ -72,7 +70,7 @@ def _with_tabs(piece: bytes | memoryview) -> bytes:
     return "".join(f"{line[:-2]}\n" for line in lines).encode("utf-8")
 
 
-def _compressor(suffix: str, path: str) -> Any:
+def _compressor(suffix: str) -> Any:
     if suffix == ".gz":
         import zlib
 
@@ -81,14 +79,6 @@ def _compressor(suffix: str, path: str) -> Any:
         import bz2
 
         return bz2.BZ2Compressor()
-    if suffix == ".xz":
-        import lzma
+    import lzma
 
-        return lzma.LZMACompressor()
-    try:
-        import zstandard
-    except ModuleNotFoundError:
-        raise UsageError(
-            f"cannot write {path!r}: zstd needs an extra: pip install 'gml[zstd]'"
-        ) from None
-    return zstandard.ZstdCompressor().compressobj()
+    return lzma.LZMACompressor()

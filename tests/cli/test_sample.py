@@ -257,7 +257,7 @@ def test_memory_does_not_grow_with_the_rows(folder):
 
 
 @pytest.mark.parametrize(
-    "suffix", ["csv", "tsv", "csv.gz", "tsv.gz", "csv.bz2", "csv.xz", "tsv.zst", "rows"]
+    "suffix", ["csv", "tsv", "csv.gz", "tsv.gz", "csv.bz2", "csv.xz", "tsv.xz", "rows"]
 )
 def test_the_name_of_the_file_says_how_rows_are_written(gml, tmp_path, suffix):
     (tmp_path / "d.csv").write_text('a,"b,c"\nx\ty,"1,5"\n"q""r","two\nlines"\n" s",\'\n')
@@ -278,7 +278,7 @@ def test_the_name_of_the_file_says_how_rows_are_written(gml, tmp_path, suffix):
     assert again.read_bytes() == content
 
 
-@pytest.mark.parametrize("name", ["r.parquet", "r.json", "r.parquet.gz", "r.xlsx"])
+@pytest.mark.parametrize("name", ["r.parquet", "r.json", "r.parquet.gz", "r.xlsx", "r.csv.zst"])
 def test_no_file_promises_another_format(gml, tmp_path, name, sample_data):
     gml("fit-params", sample_data / "asia.csv", sample_data / "asia.dot", "-o", "m.json")
     line = error_line(gml("sample", "m.json", "-n", "5", "-o", name), 2)

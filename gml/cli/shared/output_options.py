@@ -130,7 +130,7 @@ def row_output(function: Function) -> Function:
         "--output",
         type=OutputFile(),
         metavar="FILE",
-        help="Write here, as CSV, or with tabs for .tsv; .gz, .bz2, .xz and .zst are compressed.",
+        help="Write here, as CSV, or with tabs for .tsv; .gz, .bz2 and .xz are compressed.",
     )
     @functools.wraps(function)
     def wrapper(*args: Any, output: str | None, safe_csv: bool, **kwargs: Any) -> Any:
