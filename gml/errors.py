@@ -183,8 +183,12 @@ def parameter(name: str, value: object = None) -> str:
     "choose `missing='drop'` or raise `max_levels`"
     >>> with_flags(message)
     'choose --missing drop or raise --max-levels'
+    >>> unmarked(parameter("exclude", ["id", "a,b"])), with_flags(parameter("exclude", ["id"]))
+    ("`exclude=['id', 'a,b']`", "--exclude 'id'")
     """
-    return f"{_MARK}`{name}`" if value is None else f"{_MARK}`{name}={value!r}`"
+    shown = repr(value)
+    # A value with a backtick could not be told from the text around it.
+    return f"{_MARK}`{name}`" if value is None or "`" in shown else f"{_MARK}`{name}={shown}`"
 
 
 def unmarked(message: str) -> str:
@@ -254,8 +258,20 @@ def _flag(name: str, value: str | None) -> str:
     flag = "--" + name.rstrip("_").replace("_", "-")
     if value is None:
         return flag
+    if value.startswith("["):
+        import ast
+
+        return f"{flag} '{_csv_record(ast.literal_eval(value))}'"
     is_plain = value[:1] in ("'", '"') and value[1:-1].replace("-", "").isalnum()
     return f"{flag} {value[1:-1] if is_plain else value}"
+
+
+def _csv_record(names: Iterable[str]) -> str:
+    """Names as a list in an option of the command line."""
+    return ",".join(
+        '"' + name.replace('"', '""') + '"' if not name or set(name) & set(',"\r\n') else name
+        for name in names
+    )
 
 
 def place(path: object) -> str:
@@ -311,6 +327,28 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
+def share_of(part: float, whole: float) -> str:
+    """Return a share as a percentage.
+
+    Examples
+    --------
+    >>> share_of(1, 8), share_of(3, 3), share_of(1, 30_000)
+    ('12.5%', '100%', '0.00333%')
+    """
+    return f"{100 * part / whole:.3g}%"
+
+
+def agreeing(number: int, singular: str, plural: str) -> str:
+    """Return the form of a verb that a number of things takes.
+
+    Examples
+    --------
+    >>> [f"{counted(n, 'row')} {agreeing(n, 'has', 'have')} no answer" for n in (1, 2)]
+    ['1 row has no answer', '2 rows have no answer']
+    """
+    return singular if number == 1 else plural
+
+
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     """Return the valid name that is most like the one given, if any is similar."""
     near = _near(name, list(valid))
@@ -333,9 +371,24 @@ def _near(name: str, valid: list[str]) -> list[str]:
 
 
 def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
-    """Say that a name is unknown, with the nearest valid ones first."""
+    """Say that a name is unknown, with the nearest valid ones first.
+
+    Examples
+    --------
+    >>> unknown_name("column", " b", ["a", "b"])
+    "column ' b' not found; did you mean 'b', without blanks? there are 'b', 'a'"
+    >>> print(unknown_name("column", "a", ["a,b"]))
+    column 'a' not found; put a name with a comma in double quotes: '"a,b"'; there are 'a,b'
+    """
     valid = list(valid)
     nearest = _near(name, valid)
+    bare = name.strip()
+    if bare != name and bare in valid:
+        nearest = [bare, *(candidate for candidate in nearest if candidate != bare)]
     rest = [candidate for candidate in valid if candidate not in nearest]
     hint = f"did you mean {quote(nearest[0])}? " if nearest else ""
+    if bare != name and bare in valid:
+        hint = f"did you mean {quote(bare)}, without blanks? "
+    elif whole := next((known for known in valid if bare and bare in known.split(",")), None):
+        hint = f"put a name with a comma in double quotes: {quote(_csv_record([whole]))}; "
     return f"{what} {quote(name)} not found; {hint}there are {listing(nearest + rest)}"

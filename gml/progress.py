@@ -93,16 +93,17 @@ class StderrReporter(Reporter):
 
     def warn(self, message: str) -> None:
         """Write `gml: warning: …`, once for the same message."""
+        self._say_once("warning: ", message)
+
+    def tell(self, message: str) -> None:
+        """Write `gml: …`, once for the same message."""
+        self._say_once("", message)
+
+    def _say_once(self, kind: str, message: str) -> None:
         if not self._quiet and message not in self._said:
             self._said.add(message)
             self.finish()
-            say("warning: ", message)
-
-    def tell(self, message: str) -> None:
-        """Write `gml: …` unless --quiet."""
-        if not self._quiet:
-            self.finish()
-            say("", message)
+            say(kind, message)
 
     def note(self, message: str) -> None:
         """Write `gml: …` under --verbose."""

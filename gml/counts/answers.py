@@ -78,3 +78,5 @@ class MissingTreatment(NamedTuple):
     policy: str
     rows: int
     cells: Mapping[str, int]
+    na: tuple[str, ...] | None = None
+    """The tokens that meant missing, if that is known."""

@@ -111,7 +111,9 @@ class CountFileCounter(Counter):
         used = {variable.name for variable in self.variables}
         cells = {name: n for name, n in self._file.missing.items() if name in used}
         rows = self._file.n + self._file.dropped
-        return MissingTreatment(self._file.options.missing, rows, cells)
+        # Tables that were not counted from a file do not say.
+        tokens = self._file.options.na or None
+        return MissingTreatment(self._file.options.missing, rows, cells, tokens)
 
     @property
     def decimal(self) -> str:

@@ -101,7 +101,9 @@ class MemoryCounter(Counter):
     def missing_treatment(self) -> MissingTreatment | None:
         """How missing values were treated when the data were read, if they were read."""
         origin = self._dataset.origin
-        return None if origin is None else MissingTreatment(origin.policy, origin.n, origin.missing)
+        if origin is None:
+            return None
+        return MissingTreatment(origin.policy, origin.n, origin.missing, origin.na)
 
     @property
     def budget(self) -> int:

@@ -13,7 +13,7 @@ from gml.counts.recoding import declared_recoding
 from gml.data.columns import Choice, choose_columns
 from gml.data.options import ReadOptions
 from gml.data.parquet import is_count_file
-from gml.errors import CannotAnswer, UsageError, listing, parameter
+from gml.errors import CannotAnswer, UsageError, agreeing, counted, listing, parameter, share_of
 from gml.ledger import noted_digest
 from gml.progress import reporter
 
@@ -85,8 +85,19 @@ def open_counts(
 
 
 def _warn_of_dropped_rows(counts: CountFile, chosen: list[str]) -> None:
-    if counts.dropped and len(chosen) < len(counts.columns):
+    if not counts.dropped:
+        return
+    share = share_of(counts.dropped, counts.n + counts.dropped)
+    were = agreeing(counts.dropped, "was", "were")
+    dropped = (
+        f"{counted(counts.dropped, 'row')} {were} dropped when counting ({share}), for missing "
+        "values"
+    )
+    n_columns = len(counts.columns)
+    if len(chosen) < n_columns:
         reporter().warn(
-            f"{counts.dropped} rows were dropped when counting, for missing values in any of "
-            f"{len(counts.columns)} columns, of which {len(chosen)} are used here"
+            f"{dropped} in any of {n_columns} columns, of which {len(chosen)} "
+            f"{agreeing(len(chosen), 'is', 'are')} used here"
         )
+    else:
+        reporter().tell(dropped)

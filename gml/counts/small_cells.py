@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gml.counts.countfile import DECLARED, CountFile
 from gml.data.resampling import distinct_cells
-from gml.errors import CannotAnswer, listing, parameter, quote
+from gml.errors import CannotAnswer, agreeing, counted, listing, parameter, quote
 
 _SHOWN_SETS = 4
 
@@ -41,8 +41,9 @@ def _require_cells(counts: CountFile, least: int, what: str) -> None:
         for k in found[:_SHOWN_SETS]
     )
     more = f" and {len(found) - _SHOWN_SETS} more" if len(found) > _SHOWN_SETS else ""
+    have = agreeing(len(found), "has", "have")
     raise CannotAnswer(
-        f"{len(found)} of {len(counts.sets)} tables have a cell below {what} {least}: {shown}"
+        f"{len(found)} of {len(counts.sets)} tables {have} a cell below {what} {least}: {shown}"
         f"{more}; nothing was written; count smaller sets, fewer columns or coarser levels "
         f"({parameter('cut')})"
     )
@@ -107,9 +108,10 @@ def _require_differences(counts: CountFile, least: int, what: str) -> None:
             if difference < least:
                 names = [listing(counts.names_of(i)) for i in (j, k)]
                 raise CannotAnswer(
-                    f"the tables of {names[0]} and of {names[1]} differ by {difference} rows in a "
-                    f"cell, below {what} {least}; nothing was written; count complete rows only "
-                    f"({parameter('missing', 'drop')}), or leave out columns"
+                    f"the tables of {names[0]} and of {names[1]} differ by "
+                    f"{counted(difference, 'row')} in a cell, below {what} {least}; nothing was "
+                    f"written; count complete rows only ({parameter('missing', 'drop')}), or leave "
+                    "out columns"
                 )
 
 

@@ -21,16 +21,19 @@ from gml.data.dataset import (
     missing_mask,
 )
 from gml.data.discretize import Binning, Intervals, interval_levels
+from gml.data.identifiers import numbers_to_cut, refuse_identifiers
+from gml.data.label_warnings import (
+    warn_of_blanks,
+    warn_of_fewer_intervals,
+    warn_of_levels_without_weight,
+)
 from gml.data.levels import order_levels
 from gml.data.missing import apply_missing_policy, count_missing
 from gml.data.number_summary import NumberValues
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
-from gml.errors import DataError, listing, parameter, quote
-from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn
-from gml.kernel.number import parse_number
-
-_MOST_NAMED = 100
+from gml.errors import DataError, quote
+from gml.kernel.layout import NUMBERS, CsvColumn
 
 
 def build_dataset(
@@ -42,19 +45,13 @@ def build_dataset(
     digest: str | None,
 ) -> Dataset:
     """Make a dataset of columns as the kernel reads them: order levels, cut, treat missing."""
-    weights, unit = None, 1.0
-    if options.weights_column is not None:
-        cells = columns[names.index(options.weights_column)].cells
-        assert cells is not None
-        if options.weights is not None:
-            weights = integer_weights(cells, where)
-        else:
-            weights, unit = fractional_weights(cells, where)
-    _refuse_identifiers(columns, names, chosen, options, where)
+    weights, unit = weights_of(columns, names, options, where)
+    refuse_identifiers(columns, names, chosen, options, where)
     variables: list[Variable] = []
     coded: list[NDArray[Any]] = []
     cuts: dict[str, tuple[float, ...]] = {}
     numbers: dict[str, NumberValues] = {}
+    fewer: dict[str, tuple[int, int]] = {}
     for j in chosen:
         name, column = names[j], columns[j]
         assert column.cells is not None
@@ -73,93 +70,62 @@ def build_dataset(
             cuts[name] = found.cuts
         if found.numbers is not None and len(found.numbers.values) and unit == 1:
             numbers[name] = found.numbers
+        if len(found.levels) < found.quantiles:
+            fewer[name] = (found.quantiles, len(found.levels))
+    warn_of_fewer_intervals(fewer)
+    warn_of_blanks(v for v in variables if options.declared_levels(v.name) is None)
     dataset = Dataset(tuple(variables), tuple(coded), weights, digest, unit)
     if weights is not None and not weights.all():
         dataset = dataset.rows(weights > 0)
+        warn_of_levels_without_weight(dataset, _free_levels(variables, options))
     missing = count_missing(dataset, options.missing, options.na_tokens)
-    treated = apply_missing_policy(
+    origin = Origin(dataset.n, missing, cuts, options.missing, numbers, na=options.na_tokens)
+    dataset = replace(dataset, origin=origin)
+    return apply_missing_policy(
         dataset,
         options.missing,
         where,
         offer_available=options.offer_available,
         declared={*options.levels.levels, *options.levels.intervals},
     )
-    return replace(treated, origin=Origin(dataset.n, missing, cuts, options.missing, numbers))
 
 
-def _refuse_identifiers(
-    columns: Sequence[CsvColumn],
-    names: Sequence[str],
-    chosen: Sequence[int],
-    options: ReadOptions,
-    where: str,
-) -> None:
-    """Refuse columns with too many levels, naming them all at once."""
-    too_many = []
-    for j in chosen:
-        name, column = names[j], columns[j]
-        if column.kind == OVERFLOW and options.declared_intervals(name) is not None:
-            raise DataError(
-                f"{where}: column {quote(name)}: more than {MAX_LEVELS} different values, and not "
-                "all of them numbers, though its declared levels are intervals"
-            )
-        if name in options.maybe_numbers:
-            if column.kind == OVERFLOW:
-                raise DataError(
-                    f"{where}: column {quote(name)}: more than {MAX_LEVELS} different values, and "
-                    "not all of them numbers"
-                )
-        elif column.kind == OVERFLOW:
-            too_many.append(name)
-        elif column.kind != NUMBERS and len(column.labels) > options.max_levels:
-            declared = (
-                options.declared_levels(name) is not None
-                or options.declared_intervals(name) is not None
-                or options.expected_levels(name)
-            )
-            if not declared and _numbers_to_cut(column.labels, options) is None:
-                too_many.append(name)
-    if too_many:
-        record = ",".join(_csv_field(name) for name in too_many[:_MOST_NAMED])
-        one = len(too_many) == 1
-        more = " …" if len(too_many) > _MOST_NAMED else ""
-        cut = (
-            ""
-            if options.bins is not None
-            else f", cut numbers into intervals ({parameter('bins', 5)})"
-        )
-        raise DataError(
-            f"{where}: more than {options.max_levels} levels, like "
-            f"{'an identifier, in column' if one else 'identifiers, in columns'} "
-            f"{listing(too_many)}; leave {'it' if one else 'them'} out "
-            f"({parameter('exclude')} {record!r}{more}){cut} "
-            f"or raise {parameter('max_levels')}"
-        )
+def weights_of(
+    columns: Sequence[CsvColumn], names: Sequence[str], options: ReadOptions, where: str
+) -> tuple[NDArray[np.int64] | None, float]:
+    """Return the weights of rows, if a column has them, and the unit of these."""
+    if options.weights_column is None:
+        return None, 1.0
+    cells = columns[names.index(options.weights_column)].cells
+    assert cells is not None
+    if options.weights is not None:
+        return integer_weights(cells, where), 1.0
+    return fractional_weights(cells, where)
 
 
-def _csv_field(name: str) -> str:
-    if any(c in name for c in ',"\r\n') or name == "":
-        return '"' + name.replace('"', '""') + '"'
-    return name
-
-
-def _numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.float64] | None:
-    """Return the numbers that the labels spell, if there are so many that `bins` cuts them."""
-    if options.bins is None or len(labels) <= options.bins:
-        return None
-    values = [parse_number(label.encode(), options.decimal) for label in labels]
-    if None in values or len(set(values)) <= options.bins:
-        return None
-    return np.array(values, dtype=np.float64)
+def _free_levels(variables: Sequence[Variable], options: ReadOptions) -> dict[str, frozenset[str]]:
+    """Return, by column, the levels that stand for nothing but cells of the table."""
+    found = {}
+    for variable in variables:
+        name = variable.name
+        binning = options.binning(name)
+        declared = options.declared_levels(name) or options.declared_intervals(name)
+        if declared is None and (binning is None or binning.method != "cuts"):
+            found[name] = frozenset(variable.levels or ()) - {*options.expected_levels(name)}
+    return found
 
 
 class _Coded(NamedTuple):
-    """Levels in order, the codes of the cells, the cut points if numbers were cut, the numbers."""
+    """Levels in order, the codes of the cells, the cut points if numbers were cut, the numbers.
+
+    `quantiles` says into how many intervals they were to be cut, if quantiles were to say where.
+    """
 
     levels: tuple[str, ...]
     codes: NDArray[Any]
     cuts: tuple[float, ...] | None = None
     numbers: NumberValues | None = None
+    quantiles: int = 0
 
 
 def _code_column(
@@ -178,7 +144,7 @@ def _code_column(
         return _cut_numbers(column.cells, binning, weights)
     if options.declared_levels(name) is not None:
         return _Coded(tuple(column.labels), column.cells)
-    values = _numbers_to_cut(column.labels, options)
+    values = numbers_to_cut(column.labels, options)
     if values is not None:
         lookup = np.append(values, np.nan)
         codes = np.where(missing_mask(column.cells), len(values), column.cells)
@@ -263,4 +229,5 @@ def _cut_numbers(
     narrow = code_type(len(levels))
     result = codes.astype(narrow)
     result[~present] = np.iinfo(narrow).max
-    return _Coded(levels, result, cuts, NumberValues(values[seen], counts[seen]))
+    quantiles = binning.bins if binning.method == "quantile" else 0
+    return _Coded(levels, result, cuts, NumberValues(values[seen], counts[seen]), quantiles)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from gml.data.dataset import MAX_LEVELS
 from gml.data.levels import NA_LEVEL
@@ -27,15 +27,8 @@ def choose_columns(
     """Return the positions of the columns used, in the order asked for or in that of the file."""
     # A name that occurs twice stands for its first column; it is refused if it is used.
     position = {name: j for j, name in reversed(list(enumerate(names)))}
-    for name in (*(options.columns or ()), *options.exclude, *options.cut, *options.numeric):
-        if name not in position:
-            raise UsageError(unknown_name("column", name, names))
+    wanted = _wanted_names(names, options)
     weights = options.weights_column
-    if weights is not None and weights not in position:
-        raise UsageError(unknown_name("weights column", weights, names))
-    wanted = list(options.columns) if options.columns is not None else list(names)
-    dropped = {*options.exclude, *([] if weights is None else [weights])}
-    wanted = [name for name in wanted if name not in dropped]
     if used is not None:
         left, wanted = wanted, list(used(wanted))
         offered = set(left)
@@ -44,26 +37,65 @@ def choose_columns(
                 raise UsageError(unknown_name("column", name, left))
             if name not in offered:
                 raise UsageError(f"column {quote(name)} is left out by the options")
-    repeated = [name for name, times in Multiset(wanted).items() if times > 1]
-    if options.columns is not None and repeated:
-        raise UsageError(f"{parameter('columns')} lists {listing(repeated)} twice")
     read = {*wanted, *([] if weights is None else [weights])}
     if "" in read:
         raise DataError(
             f"{where}: a column without a name is in use; choose others with "
             f"{parameter('columns')} or {parameter('exclude')} '\"\"'"
         )
-    twice = [name for name, times in Multiset(names).items() if times > 1 and name in read]
+    _refuse_repeated(names, read, where)
+    if not wanted:
+        raise UsageError("no columns are left")
+    _require_room_for(len(wanted))
+    return [position[name] for name in wanted]
+
+
+def all_columns(names: Sequence[str], options: ReadOptions, where: str) -> list[int]:
+    """Return the positions of all columns that the options leave, whatever their names.
+
+    A name that occurs twice stands for all its columns, unless it is that of the weights.
+    """
+    wanted = _wanted_names(names, options)
+    _refuse_repeated(names, {options.weights_column or ""} - {""}, where)
+    at: dict[str, list[int]] = {}
+    for j, name in enumerate(names):
+        at.setdefault(name, []).append(j)
+    chosen = [j for name in dict.fromkeys(wanted) for j in at[name]]
+    if not chosen:
+        raise UsageError("no columns are left")
+    _require_room_for(len(chosen))
+    return chosen if options.columns is not None else sorted(chosen)
+
+
+def _wanted_names(names: Sequence[str], options: ReadOptions) -> list[str]:
+    """Return the names that the options leave, all of which there must be."""
+    known = set(names)
+    for name in (*(options.columns or ()), *options.exclude, *options.cut, *options.numeric):
+        if name not in known:
+            raise UsageError(unknown_name("column", name, names))
+    weights = options.weights_column
+    if weights is not None and weights not in known:
+        raise UsageError(unknown_name("weights column", weights, names))
+    repeated = [name for name, times in Multiset(options.columns or ()).items() if times > 1]
+    if repeated:
+        raise UsageError(f"{parameter('columns')} lists {listing(repeated)} twice")
+    wanted = list(options.columns) if options.columns is not None else list(names)
+    dropped = {*options.exclude, *([] if weights is None else [weights])}
+    return [name for name in wanted if name not in dropped]
+
+
+def _refuse_repeated(names: Sequence[str], used: Collection[str], where: str) -> None:
+    twice = [name for name, times in Multiset(names).items() if times > 1 and name in used]
     if twice:
         raise DataError(
             f"{where}: the header has {listing(twice)} more than once; choose other columns with "
             f"{parameter('columns')}"
         )
-    if not wanted:
-        raise UsageError("no columns are left")
-    if len(wanted) > _FEW_COLUMNS:
-        require_memory(_COLUMN_BYTES * len(wanted), None, f"reading {len(wanted)} columns")
-    return [position[name] for name in wanted]
+
+
+def _require_room_for(n_columns: int) -> None:
+    if n_columns > _FEW_COLUMNS:
+        require_memory(_COLUMN_BYTES * n_columns, None, f"reading {n_columns} columns")
 
 
 def column_specs(

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.number_summary import NumberValues
-from gml.errors import DataError, UsageError, listing, unknown_name
+from gml.data.problems import weights_must_be
+from gml.errors import DataError, UsageError, counted, listing, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +83,8 @@ class Origin:
     """What became of missing values: error, drop, level or available."""
     numbers: Mapping[str, NumberValues] = field(default_factory=dict)
     """The numbers of columns that were cut or put into intervals; of whole rows only."""
+    na: tuple[str, ...] | None = None
+    """The tokens that meant missing, if that is known."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,7 +117,8 @@ class Dataset:
     def __repr__(self) -> str:
         shown = listing(self.names)
         weighted = "" if self.weights is None else ", weighted"
-        return f"<Dataset: {self.n_rows} rows, {len(self.columns)} columns{weighted}: {shown}>"
+        size = f"{counted(self.n_rows, 'row')}, {counted(len(self.columns), 'column')}"
+        return f"<Dataset: {size}{weighted}: {shown}>"
 
     def __post_init__(self) -> None:
         for column in self.columns:
@@ -234,9 +238,9 @@ def integer_weights(values: NDArray[Any], where: str = "weights") -> NDArray[np.
     if bad.any():
         row = int(np.argmax(bad))
         shown = "missing" if np.isnan(numbers[row]) else f"{numbers[row]:g}"
-        raise DataError(
-            f"{where}: weights must be whole numbers, 0 or more: data row {row + 1} has {shown}"
-        )
+        raise DataError(f"{where}: {weights_must_be(numbers[row])}: data row {row + 1} has {shown}")
     if numbers.sum() >= 2.0**53:
-        raise DataError(f"{where}: the weights add up to more than 2^53")
+        raise DataError(
+            f"{where}: the weights add up to 2^53 or more, which float64 cannot count exactly"
+        )
     return numbers.astype(np.int64)

@@ -1,9 +1,13 @@
 """Numbers to intervals.
 
 k cut points make the k + 1 levels `[-inf,c1)`, `[c1,c2)`, …, `[ck,inf)`, so that every number has a
-level, in this file and in the next. Quantile cuts are data values: cut i of K is the smallest value
-v with #{rows ≤ v} > i·n/K, and two different values are cut at least once; width cuts divide the
-range evenly. Both respect weights and ignore row order.
+level, in this file and in the next. Quantile cuts are data values: quantile i of K, i < K, is the
+smallest value v with #{rows ≤ v} > i·n/K, so that quantile 0 is the smallest value, below which
+nothing need be cut. A value on which two or more quantiles fall is a mass point: it is cut off from
+the next value seen too, and so has an interval of its own. As a mass point spares a quantile for
+that, there are never more than K intervals; there are fewer where three quantiles fall on one
+value, or two on the largest. Width cuts divide the range evenly. Both respect weights and ignore
+row order.
 """
 
 from __future__ import annotations
@@ -50,15 +54,17 @@ class Binning:
             shares = [i / self.bins for i in range(1, self.bins)]
             edges = [low * (1 - share) + high * share for share in shares]
             return tuple(sorted({edge for edge in edges if low < edge <= high}))
+        return self._quantile_cuts(values, counts)
+
+    def _quantile_cuts(
+        self, values: NDArray[np.float64], counts: NDArray[np.int64]
+    ) -> tuple[float, ...]:
         below = np.cumsum(counts)
         n = int(below[-1])
-        chosen = {
-            float(values[np.searchsorted(below, i * n // self.bins, side="right")])
-            for i in range(1, self.bins)
-        }
-        above = sorted(chosen - {float(values[0])})
-        # Where most rows have the smallest value, the others are separated from it.
-        return tuple(above or [float(value) for value in values[1:2]])
+        ranks = [i * n // self.bins for i in range(self.bins)]
+        places, times = np.unique(np.searchsorted(below, ranks, "right"), return_counts=True)
+        starts = {*places.tolist(), *(places[times > 1] + 1).tolist()}
+        return tuple(float(values[k]) for k in sorted(starts) if 0 < k < len(values))
 
 
 def parse_binning(text: str) -> Binning:

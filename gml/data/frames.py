@@ -1,14 +1,16 @@
 """pandas DataFrames to datasets, as if they had been written to CSV files and read back.
 
-Cells are text as pandas writes it: 1, 1.0, True. What pandas considers missing is missing, and so
-is a text that means missing in a file. Categories are declared levels, in their order, of a nominal
-or ordinal column.
+Cells are text as pandas writes it: 1, 1.0, True. As pandas makes floats of whole numbers where one
+is missing, numbers are matched with levels that are known already, those of a model or a schema,
+whether these have a point (1.0) or not (1). What pandas considers missing is missing, and so is a
+text that means missing in a file. Categories are declared levels, in their order, of a nominal or
+ordinal column.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from gml.data.coding import build_dataset
 from gml.data.columns import Choice, choose_columns, column_specs
 from gml.data.dataset import MAX_LEVELS, Dataset, code_type
+from gml.data.missing import FRAME
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
 from gml.data.schema import NOMINAL, ORDINAL, Schema, is_text, with_levels
@@ -28,7 +31,7 @@ from gml.kernel.number import parse_number
 if TYPE_CHECKING:
     import pandas as pd
 
-WHERE = "the frame"
+WHERE = FRAME
 _SKIPPED = CsvColumn(SKIP, [], None)
 
 
@@ -42,6 +45,15 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None
     """Code the columns of a frame that `used` picks from those that the options leave."""
     if not is_frame(frame):
         raise UsageError(f"this is no DataFrame, but {kind_of(frame)}; see gml.read")
+    options = options_for_frame(frame, options)
+    names = [str(name) for name in frame.columns]
+    chosen = choose_columns(names, options, used, WHERE)
+    columns = frame_columns(frame, column_specs(names, chosen, options), options)
+    return build_dataset(columns, names, chosen, options, WHERE, None)
+
+
+def options_for_frame(frame: pd.DataFrame, options: ReadOptions) -> ReadOptions:
+    """Return the options with the categories of a frame declared; some are for files only."""
     for name in ("delimiter", "encoding"):
         if getattr(options, name) is not None:
             raise UsageError(f"{parameter(name)} is for text files, and this is a frame")
@@ -49,16 +61,26 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None
         raise UsageError(f"{parameter('decimal')} is for text files, and this is a frame")
     names = [str(name) for name in frame.columns]
     series = [frame.iloc[:, j] for j in range(len(names))]
-    options = replace(options, levels=_with_categories(options.levels, names, series))
-    chosen = choose_columns(names, options, used, WHERE)
+    return replace(options, levels=_with_categories(options.levels, names, series))
+
+
+def frame_columns(
+    frame: pd.DataFrame, specs: Sequence[ColumnSpec], options: ReadOptions
+) -> list[CsvColumn]:
+    """Return the columns of a frame as the kernel would read them."""
     na = frozenset(token.strip(" ") for token in options.na_tokens)
-    columns = [
-        _SKIPPED if spec.kind == SKIP else _Column(name, found, spec, na).read()
-        for name, found, spec in zip(
-            names, series, column_specs(names, chosen, options), strict=True
-        )
+    return [
+        _SKIPPED
+        if spec.kind == SKIP
+        else _Column(str(frame.columns[j]), frame.iloc[:, j], spec, na).read()
+        for j, spec in enumerate(specs)
     ]
-    return build_dataset(columns, names, chosen, options, WHERE, None)
+
+
+def frame_texts(frame: pd.DataFrame, j: int) -> list[str | None]:
+    """Return the cells of a column as texts, None for what pandas considers missing."""
+    texts, at = _distinct(frame.iloc[:, j])
+    return [None if k < 0 else texts[k] for k in at.tolist()]
 
 
 def _with_categories(
@@ -128,6 +150,9 @@ class _Column:
     def _codes(self, texts: Sequence[str], at: NDArray[np.int64]) -> CsvColumn:
         declared = self._spec.declared
         codes = {label: code for code, label in enumerate(declared or self._spec.known)}
+        if self._is_of_numbers():
+            known = frozenset(codes)
+            texts = [_known_spelling(text, known) for text in texts]
         lookup = np.full(len(texts) + 1, -1, dtype=np.int64)
         for k, text in enumerate(texts):
             if text not in codes:
@@ -150,6 +175,10 @@ class _Column:
         kind = CODES8 if narrow is np.uint8 else CODES16
         # −1 becomes the largest code, which means missing.
         return CsvColumn(kind, labels, lookup[at].astype(narrow))
+
+    def _is_of_numbers(self) -> bool:
+        dtype = self._series.dtype
+        return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
     def _refused(self, rows: NDArray[np.bool_], why: str) -> DataError:
         row = int(np.argmax(rows)) + 1
@@ -186,6 +215,18 @@ def _placed(gaps: NDArray[np.bool_], at: NDArray[Any]) -> NDArray[np.int64]:
     places = np.full(len(gaps), -1, dtype=np.int64)
     places[~gaps] = at
     return places
+
+
+def _known_spelling(text: str, known: Collection[str]) -> str:
+    """Return the label among those known that is the same whole number, with a point or without.
+
+    Examples
+    --------
+    >>> _known_spelling("1.0", ("1", "2")), _known_spelling("1", ("1.0",)), _known_spelling("x", ())
+    ('1', '1.0', 'x')
+    """
+    other = text.removesuffix(".0") if text.endswith(".0") else f"{text}.0"
+    return other if text not in known and other in known else text
 
 
 def _texts(values: Any) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
+from gml.data.not_tables import refuse_graph
 from gml.errors import DataError, parameter, quote
 from gml.kernel.layout import BLOCK_BYTES
 from gml.kernel.layout import Source as BytesIn
@@ -28,8 +29,13 @@ class Header(NamedTuple):
     next_line: int
 
 
-def read_header(source: BytesIn, name: str, delimiter: str) -> Header:
+def read_header(
+    source: BytesIn, name: str, delimiter: str, *, delimiter_given: bool = False
+) -> Header:
     """Read the first record that is not blank.
+
+    One name with semicolons or tabs in it is refused unless the delimiter was given; so is a file
+    that begins like a graph.
 
     If the bytes so far are not enough, they are looked at again when there are twice as many, so
     that a long header costs no more than a few times its length.
@@ -49,6 +55,8 @@ def read_header(source: BytesIn, name: str, delimiter: str) -> Header:
         if data.startswith(_UTF16_BOMS):
             say = parameter("encoding", "utf-16")
             raise DataError(f"{name}: looks like UTF-16; say {say}")
+        if first:
+            refuse_graph(bytes(data), name)
         if len(data) < enough and not final:
             continue
         enough = min(2 * len(data), _MAX_HEADER + 1)
@@ -56,7 +64,7 @@ def read_header(source: BytesIn, name: str, delimiter: str) -> Header:
         if found is not None:
             record, consumed, lines = found
             names = [_decode(field.encode("latin-1"), name) for field in record]
-            _hint_at_delimiter(names, delimiter)
+            _look_for_delimiter(names, delimiter, delimiter_given, name)
             return Header(names, bytes(data[consumed:]), lines + 1)
         if len(data) > _MAX_HEADER:
             raise DataError(f"{name}: line 1: the header is longer than {_MAX_HEADER >> 20} MiB")
@@ -109,13 +117,18 @@ def _decode(field: bytes, name: str) -> str:
         ) from None
 
 
-def _hint_at_delimiter(names: list[str], delimiter: str) -> None:
-    if len(names) != 1:
+def _look_for_delimiter(names: list[str], delimiter: str, given: bool, where: str) -> None:
+    """Refuse what looks like several names in one; commas in a file of tabs are only a warning."""
+    if given or len(names) != 1:
         return
     for other, option in ((";", ";"), ("\t", "tab"), (",", ",")):
         if other != delimiter and other in names[0]:
-            reporter().warn(
-                f"the header is one column, {quote(names[0])}; did you mean "
-                f"{parameter('delimiter', option)}?"
+            found = f"the header is one column, {quote(names[0])}"
+            if other == ",":
+                reporter().warn(f"{found}; did you mean {parameter('delimiter', option)}?")
+                return
+            own = parameter("delimiter", "tab" if delimiter == "\t" else delimiter)
+            raise DataError(
+                f"{where}: line 1: {found}; say {parameter('delimiter', option)} to split it, or "
+                f"{own} if it is one column"
             )
-            return

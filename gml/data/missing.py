@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, has_missing, missing_mask
 from gml.data.levels import NA_LEVEL
-from gml.errors import DataError, UsageError, listing, parameter, quote
+from gml.errors import DataError, UsageError, counted, listing, parameter, quote, share_of
 from gml.progress import reporter
+
+FRAME = "the frame"
+"""What messages call a DataFrame."""
 
 _MANY_DROPPED = 0.2
 _MOST_NAMED = 100
@@ -33,6 +36,23 @@ def count_missing(dataset: Dataset, policy: str, tokens: Collection[str]) -> dic
         if cells:
             counts[variable.name] = cells
     return counts
+
+
+def why_empty(dataset: Dataset | None, where: str) -> str:
+    """Say why nothing is left of a table to count."""
+    origin = None if dataset is None else dataset.origin
+    if dataset is None or origin is None:
+        return "no rows are left to count"
+    if origin.n == 0:
+        return why_no_rows(where, weighted=dataset.weights is not None)
+    return f"no rows are left to count: all have missing values ({parameter('missing', 'drop')})"
+
+
+def why_no_rows(where: str, *, weighted: bool) -> str:
+    """Say that a table had no rows to begin with."""
+    if weighted:
+        return "no rows are left to count: there are none, or all weigh 0"
+    return "has no rows" if where == FRAME else "has a header, but no rows"
 
 
 def apply_missing_policy(
@@ -84,16 +104,17 @@ def apply_missing_policy(
 
 
 def _complete_rows(dataset: Dataset, gaps: dict[int, NDArray[np.bool_]]) -> Dataset:
-    """Drop incomplete rows, with a warning if there are many."""
+    """Drop incomplete rows, and say how many; if they are many, as a warning."""
     incomplete = np.logical_or.reduce(list(gaps.values()))
     dropped = int(np.count_nonzero(incomplete))
     worst = max(gaps, key=lambda j: np.count_nonzero(gaps[j]))
     message = (
-        f"{dropped} of {dataset.n_rows} rows dropped for missing values, "
-        f"{np.count_nonzero(gaps[worst])} of them missing {quote(dataset.names[worst])}"
+        f"{dropped} of {counted(dataset.n_rows, 'row')} dropped for missing values "
+        f"({share_of(dropped, dataset.n_rows)}), {np.count_nonzero(gaps[worst])} of them missing "
+        f"{quote(dataset.names[worst])}"
     )
     many = dropped > _MANY_DROPPED * dataset.n_rows
-    (reporter().warn if many else reporter().note)(message)
+    (reporter().warn if many else reporter().tell)(message)
     return dataset.rows(~incomplete)
 
 

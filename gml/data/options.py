@@ -27,8 +27,8 @@ MISSING_POLICIES = ("error", "drop", "level", "available")
 Undeclared = Literal["labels", "numbers"]
 """What a column holds if neither a schema nor an option gives its type."""
 
-Names = str | Iterable[str]
-"""Names of columns; a plain string is one name."""
+Names = str | int | Iterable[str | int]
+"""Names of columns; a plain string is one name, and a number that of a column of a frame."""
 
 Cut = str | Sequence[float] | Binning
 """How to cut a column: quantile:5, width:4, cut points as text or as numbers."""
@@ -82,6 +82,8 @@ class ReadOptions:
     digest: bool = False
     offer_available: bool = True
     """Whether the message about missing values offers `available`."""
+    takes_numbers: str | None = None
+    """What would take columns as numbers, for the message about columns with too many levels."""
 
     def __post_init__(self) -> None:
         require_one_of("missing", self.missing, MISSING_POLICIES)
@@ -155,6 +157,16 @@ class ReadOptions:
         """The levels of a column that come before any others it may have."""
         return self.levels.expected.get(name, ())
 
+    def says_something_of(self, name: str) -> bool:
+        """Whether a column is declared, cut or kept as numbers."""
+        return (
+            self.is_numeric(name)
+            or self.declared_levels(name) is not None
+            or self.declared_intervals(name) is not None
+            or self.binning(name) is not None
+            or bool(self.expected_levels(name))
+        )
+
     def binning(self, name: str) -> Binning | None:
         """How a column is to be cut, if it is named."""
         if name in self.cut:
@@ -185,6 +197,9 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
     for name in ("columns", "exclude", "na", "numeric"):
         if name in found:
             found[name] = names_of(name, found[name])
+    for name in ("weights", "weights_fractional"):
+        if name in found:
+            found[name] = column_name(found[name])
     if "delimiter" in found:
         found["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(found["delimiter"], found["delimiter"])
     if "cut" in found:
@@ -192,7 +207,9 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
             raise UsageError(
                 f"{parameter('cut')} must be a dictionary by column, not {found['cut']!r}"
             )
-        found["cut"] = {name: _binning(name, how) for name, how in found["cut"].items()}
+        found["cut"] = {
+            column_name(name): _binning(name, how) for name, how in found["cut"].items()
+        }
     if "levels" in found:
         found["levels"] = _schema(found["levels"])
     return ReadOptions(**found)
@@ -203,15 +220,22 @@ def names_of(keyword: str, value: Any) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names_of("columns", "age"), names_of("columns", ["age", "sex"])
-    (('age',), ('age', 'sex'))
+    >>> names_of("columns", "age"), names_of("columns", ["age", "sex"]), names_of("columns", [0, 1])
+    (('age',), ('age', 'sex'), ('0', '1'))
     """
     if isinstance(value, str):
         return (value,)
-    names = tuple(value) if isinstance(value, Iterable) else (value,)
+    names = tuple(map(column_name, value if isinstance(value, Iterable) else (value,)))
     if not all(isinstance(name, str) for name in names):
         raise UsageError(f"{parameter(keyword)} must be a name or a list of names, not {value!r}")
     return names
+
+
+def column_name(value: Any) -> Any:
+    """Return the name of a column of a frame that is numbered, as text; others as they are."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return value
+    return str(value)
 
 
 def _binning(name: str, how: Any) -> Binning:
@@ -232,7 +256,7 @@ def _schema(levels: Any) -> Schema:
     if isinstance(levels, Schema):
         return levels
     if isinstance(levels, Mapping):
-        return declared_by(levels)
+        return declared_by({column_name(name): found for name, found in levels.items()})
     if not isinstance(levels, str | os.PathLike):
         raise UsageError(
             f"{parameter('levels')} must be a schema file or a dictionary by column, not {levels!r}"

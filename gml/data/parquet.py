@@ -299,10 +299,14 @@ class ParquetTable(NamedTuple):
         columns = [SKIPPED if spec.kind == SKIP else next(done) for spec in specs]
         return columns, None if digest is None else digest.hexdigest()
 
-    def _refuse_nested(self, name: str) -> None:
+    def is_nested(self, name: str) -> bool:
+        """Whether the values of a column are lists or structures."""
         import pyarrow as pa
 
-        if pa.types.is_nested(self.schema.field(name).type):
+        return bool(pa.types.is_nested(self.schema.field(name).type))
+
+    def _refuse_nested(self, name: str) -> None:
+        if self.is_nested(name):
             raise DataError(
                 f"{self.where}: column {quote(name)}: lists and structures are not labels"
             )
@@ -311,7 +315,7 @@ class ParquetTable(NamedTuple):
         import pyarrow as pa
 
         types = {field.name: field.type for field in stored.arrow().schema_arrow}
-        plan = self._plan(stored, [builder.name for builder in builders], types, room.budget)
+        plan = self.plan(stored, [builder.name for builder in builders], types, room.budget)
         room.take(plan.n_bytes)
         for builder in builders:
             builder.start_file(stored.where, _kind_of(self.schema.field(builder.name).type))
@@ -334,9 +338,10 @@ class ParquetTable(NamedTuple):
         """Whether a column of a file has the type that it has in the first file."""
         return bool(types[name] == self.schema.field(name).type)
 
-    def _plan(
+    def plan(
         self, stored: StoredFile, names: Sequence[str], types: dict[str, Any], budget: int
     ) -> _Plan:
+        """Say how to read columns of a file within the budget."""
         metadata = stored.metadata()
         leaves = {metadata.schema.column(j).path: j for j in range(metadata.num_columns)}
         names = [name for name in names if name in leaves]

@@ -213,19 +213,19 @@ class ColumnBuilder:
         return text
 
     def _number(self, value: Any) -> float:
-        if _label(value).strip(" ") in self._na:
+        if as_label(value).strip(" ") in self._na:
             return float("nan")
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             number = float("inf")
         if not np.isfinite(number):
-            raise _Refused(f"{quote(_label(value))} is not a number")
+            raise _Refused(f"{quote(as_label(value))} is not a number")
         return number
 
     def _code(self, value: Any) -> int:
         number = self._number(value) if self._keeps_numbers else np.nan
-        label = _label(value)
+        label = as_label(value)
         if label in self._codes:
             return self._codes[label]
         if label.strip(" ") in self._na:
@@ -263,7 +263,7 @@ def _as_number(token: str) -> float:
         return float("nan")
 
 
-def _label(value: Any) -> str:
+def as_label(value: Any) -> str:
     """A value as it would stand in a CSV file."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -18,6 +18,7 @@ from gml.kernel.layout import (
     ColumnSpec,
     CsvProblem,
 )
+from gml.kernel.number import parse_number
 
 
 def explain_problem(
@@ -63,8 +64,19 @@ def explain_problem(
         hint = say if b"," in problem.value else ""
         return DataError(f"{cell}: {value} is not a number{hint}")
     if problem.status == NOT_A_COUNT:
-        return DataError(f"{cell}: {value}, but weights must be whole numbers, 0 or more")
+        number = parse_number(problem.value, ".") or 0.0
+        return DataError(f"{cell}: {value}, but {weights_must_be(number)}")
     return MemoryError()
+
+
+def weights_must_be(number: float) -> str:
+    """Say what is wrong with a number as a weight."""
+    if number >= 2.0**53:
+        return (
+            "weights must be below 2^53 (9007199254740992), as larger whole numbers are not exact "
+            "as float64"
+        )
+    return "weights must be whole numbers, 0 or more"
 
 
 def undeclared(value: str, declared: Sequence[str]) -> str:

@@ -1,24 +1,46 @@
-"""The profile of a table: levels, their order and counts, cut points, and how much is missing."""
+"""The profile of a table: levels, their order and counts, cut points, and how much is missing.
+
+Every column has one. What cannot be a column of a schema says why, and which option would make it
+one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.dataset import Dataset, Variable, missing_code, missing_mask
+from gml.data.coding import build_dataset, weights_of
+from gml.data.column_facts import (
+    IDENTIFIER,
+    NESTED,
+    NUMBERS,
+    Facts,
+    facts_of_labels,
+    facts_of_numbers,
+)
+from gml.data.dataset import MAX_LEVELS, Dataset, Variable, missing_code, missing_mask
 from gml.data.discretize import interval_levels
+from gml.data.identifiers import has_too_many_levels
 from gml.data.levels import is_numeric
+from gml.data.missing import why_no_rows
 from gml.data.options import ReadOptions
 from gml.data.schema import NUMERIC
-from gml.errors import counted, listing
+from gml.data.survey import Surveyed, survey
+from gml.errors import CannotAnswer, counted, listing
+from gml.kernel import layout
+from gml.kernel.layout import OVERFLOW, SKIP, CsvColumn
+from gml.progress import reporter
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Number = int | float
+_SUGGESTED_BINS = 5
 
 
 @dataclass(frozen=True)
@@ -28,6 +50,11 @@ class ColumnProfile:
     `type` is numeric, or as declared in a schema. `levels` are given where a schema needs them to
     read the same levels again: not where the cut points say it all, nor where every cell is
     missing. `order` is numeric, codepoint or declared.
+
+    `guess` says what the column may hold (see `gml.data.column_facts`), `distinct` how many
+    different values it has, None if that is not known, and `numbers` sums them up if all are
+    numbers. `why` says why it cannot be a column of a schema, if it cannot, and `option` which
+    option would make it one, with a value.
     """
 
     name: str
@@ -36,8 +63,13 @@ class ColumnProfile:
     cuts: tuple[float, ...] | None
     order: str | None
     counts: tuple[Number, ...]
-    missing: Number
-    rate: float
+    missing: Number | None
+    rate: float | None
+    guess: str | None = None
+    distinct: int | None = None
+    numbers: Mapping[str, Any] | None = None
+    why: str | None = None
+    option: Mapping[str, Number] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,11 +88,56 @@ class Profile:
 
     def __repr__(self) -> str:
         names = [column.name for column in self.columns]
-        return f"Profile({self.rows} rows, {counted(len(names), 'column')}: {listing(names)})"
+        rows = f"{self.rows} {'row' if self.rows == 1 else 'rows'}"
+        return f"Profile({rows}, {counted(len(names), 'column')}: {listing(names)})"
 
 
-def profile(dataset: Dataset, options: ReadOptions) -> Profile:
+def profile_table(data: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions) -> Profile:
+    """Return the profile of all columns of a table that the options leave.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": range(300), "size": ["S", "L"] * 150})
+    >>> for column in profile_table(frame, ReadOptions(missing="available")).columns:
+    ...     print(column.name, column.guess, column.distinct, column.why, column.option)
+    id identifier 300 more than 255 levels {'max_levels': 300}
+    size labels 2 None None
+    """
+    read = survey(data, replace(options, missing="available"))
+    options = read.options
+    weights, unit = weights_of(read.columns, read.names, options, read.where)
+    n = read.n_rows if weights is None else int(weights.sum())
+    reporter().note(f"{counted(n, 'row')}, {counted(len(read.chosen), 'column')} used")
+    if n == 0:
+        raise CannotAnswer(f"{read.where}: {why_no_rows(read.where, weighted=weights is not None)}")
+    # Coding a column puts its codes in order, so what is to be known of it comes before.
+    facts = {j: _facts(read, j, weights, unit, options) for j in read.chosen}
+    gaps = {j: _gaps(read, j, weights) for j in read.chosen}
+    addressable = set(read.addressable())
+    problems = {
+        j: _unusable(read, j, facts[j], options) if j in addressable else _nameless(read.names[j])
+        for j in read.chosen
+    }
+    usable = [j for j in read.chosen if problems[j] is None]
+    found: dict[int, ColumnProfile] = {}
+    if usable:
+        by_name = {read.names[j]: facts[j] for j in usable}
+        dataset = build_dataset(read.columns, read.names, usable, options, read.where, read.digest)
+        found = dict(zip(usable, profile(dataset, options, by_name).columns, strict=True))
+    columns = [
+        found.get(j) or _outside_schema(read.names[j], facts[j], gaps[j], (n, unit), problems[j])
+        for j in read.chosen
+    ]
+    return Profile(n if unit == 1 else n * unit, tuple(columns), options.na_tokens)
+
+
+def profile(
+    dataset: Dataset, options: ReadOptions, facts: Mapping[str, Facts] | None = None
+) -> Profile:
     """Return the profile of a table that was read with these options and `available`.
+
+    Facts of its columns are taken as given, or found from what the table still has of them.
 
     Examples
     --------
@@ -71,15 +148,20 @@ def profile(dataset: Dataset, options: ReadOptions) -> Profile:
     >>> age.levels, age.counts, age.missing
     (('adult', 'old', 'young'), (458, 204, 290), 48)
     """
-    columns = tuple(
-        _column(dataset, variable, column, options)
-        for variable, column in zip(dataset.variables, dataset.columns, strict=True)
-    )
-    return Profile(dataset.in_rows(dataset.n), columns, options.na_tokens)
+    columns = []
+    for variable, column in zip(dataset.variables, dataset.columns, strict=True):
+        known = None if facts is None else facts[variable.name]
+        known = known or _facts_left(dataset, variable, column, options)
+        columns.append(_column(dataset, variable, column, options, known))
+    return Profile(dataset.in_rows(dataset.n), tuple(columns), options.na_tokens)
 
 
 def _column(
-    dataset: Dataset, variable: Variable, column: NDArray[np.uint8], options: ReadOptions
+    dataset: Dataset,
+    variable: Variable,
+    column: NDArray[Any],
+    options: ReadOptions,
+    facts: Facts,
 ) -> ColumnProfile:
     name, levels = variable.name, variable.levels or ()
     gaps = dataset.count(missing_mask(column))
@@ -106,6 +188,9 @@ def _column(
         counts=counts,
         missing=dataset.in_rows(gaps),
         rate=gaps / dataset.n,
+        guess=facts.guess,
+        distinct=facts.distinct,
+        numbers=facts.numbers,
     )
 
 
@@ -120,3 +205,134 @@ def _counts(dataset: Dataset, column: NDArray[np.uint8], n_levels: int) -> list[
 def _is_declared(name: str, options: ReadOptions) -> bool:
     declared = (options.declared_levels(name), options.declared_intervals(name))
     return any(levels is not None for levels in declared)
+
+
+# ---------------------------------------------------------------------- what columns look like
+
+
+def _facts(
+    read: Surveyed,
+    j: int,
+    weights: NDArray[np.int64] | None,
+    unit: float,
+    options: ReadOptions,
+) -> Facts:
+    column = read.columns[j]
+    if j in read.long:
+        return read.long[j].facts
+    if column.kind == SKIP:
+        return Facts(NESTED, None)
+    return _facts_of_cells(column, weights, unit, options)
+
+
+def _facts_of_cells(
+    column: CsvColumn,
+    weights: NDArray[np.int64] | None,
+    unit: float,
+    options: ReadOptions,
+) -> Facts:
+    assert column.cells is not None
+    cells, counts = column.cells, weights
+    if weights is not None and not weights.all():
+        cells, counts = cells[weights > 0], weights[weights > 0]
+    present = ~missing_mask(cells)
+    if column.kind == layout.NUMBERS:
+        counts = None if counts is None else counts[present]
+        n = int(np.count_nonzero(present))
+        return facts_of_numbers(cells[present], counts, n, whole_rows=unit == 1)
+    rows = np.bincount(cells[present], minlength=len(column.labels)).astype(np.int64)
+    total = rows
+    if counts is not None:
+        total = np.zeros(len(rows), dtype=np.int64)
+        np.add.at(total, cells[present], counts[present])
+    return facts_of_labels(
+        column.labels,
+        rows,
+        total,
+        decimal=options.decimal,
+        max_levels=options.max_levels,
+        whole_rows=unit == 1,
+    )
+
+
+def _facts_left(
+    dataset: Dataset, variable: Variable, column: NDArray[Any], options: ReadOptions
+) -> Facts:
+    """Return the facts of a column that was coded; of numbers that were cut, little is left."""
+    cut = dataset.origin is not None and variable.name in dataset.origin.cuts
+    if cut:
+        return Facts(NUMBERS, None)
+    kind = layout.NUMBERS if variable.is_continuous else layout.CODES8
+    left = CsvColumn(kind, list(variable.levels or ()), column)
+    return _facts_of_cells(left, dataset.weights, dataset.unit, options)
+
+
+def _gaps(read: Surveyed, j: int, weights: NDArray[np.int64] | None) -> int | None:
+    """Return the missing cells with their weights (in units), if they are known."""
+    column = read.columns[j]
+    if column.kind == SKIP:
+        return None
+    if j in read.long:
+        return read.long[j].gaps
+    assert column.cells is not None
+    mask = missing_mask(column.cells)
+    return int(np.count_nonzero(mask) if weights is None else weights[mask].sum())
+
+
+# ---------------------------------------------------------------------- what has no place
+
+
+class _Problem(NamedTuple):
+    """Why a column cannot be one of a schema, and which option would make it one."""
+
+    why: str
+    option: dict[str, Number] | None
+
+
+def _unusable(read: Surveyed, j: int, facts: Facts, options: ReadOptions) -> _Problem | None:
+    """Say why a column cannot be one of a schema, and which option would make it one."""
+    name, column = read.names[j], read.columns[j]
+    if column.kind == SKIP:
+        return _Problem("lists and structures are not labels", None)
+    is_free = not options.says_something_of(name)
+    if is_free and column.kind == layout.NUMBERS:
+        if options.bins is not None:
+            return None
+    elif not (column.kind == OVERFLOW or has_too_many_levels(name, column, options, read.where)):
+        return None
+    is_short = facts.distinct is not None and facts.distinct <= MAX_LEVELS
+    if facts.numbers is not None and not (facts.guess == IDENTIFIER and is_short):
+        why = f"more than {options.max_levels} different numbers"
+        return _Problem(why, {"bins": _SUGGESTED_BINS})
+    if is_short:
+        return _Problem(
+            f"more than {options.max_levels} levels", {"max_levels": facts.distinct or 0}
+        )
+    return _Problem(f"more than {MAX_LEVELS} levels; leave it out", None)
+
+
+def _nameless(name: str) -> _Problem:
+    said = "its name occurs more than once; rename it" if name else "its name is empty; name it"
+    return _Problem(f"{said} in the header", None)
+
+
+def _outside_schema(
+    name: str, facts: Facts, gaps: int | None, size: tuple[int, float], problem: _Problem | None
+) -> ColumnProfile:
+    assert problem is not None
+    n, unit = size
+    return ColumnProfile(
+        name=name,
+        type=None,
+        levels=None,
+        cuts=None,
+        order=None,
+        counts=(),
+        missing=None if gaps is None else gaps if unit == 1 else gaps * unit,
+        rate=None if gaps is None else gaps / n,
+        guess=facts.guess,
+        distinct=facts.distinct,
+        numbers=facts.numbers,
+        why=problem.why,
+        option=problem.option,
+    )

@@ -17,7 +17,7 @@ from gml.data.options import ReadingKeywords, ReadOptions, Undeclared, reading_o
 from gml.data.parquet import is_parquet, open_parquet
 from gml.data.problems import explain_problem
 from gml.data.source import ByteSource, open_source
-from gml.errors import UsageError, kind_of
+from gml.errors import DataError, UsageError, kind_of, place
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
 from gml.ledger import note_digest
 from gml.resources import budget_in_force
@@ -100,6 +100,8 @@ def read_dataset(
             columns, digest = table.load(column_specs(table.names, chosen, options))
         note_digest(path, digest)
         return build_dataset(columns, table.names, chosen, options, str(path), digest)
+    if os.path.isdir(path):  # noqa: PTH112 (answers False where Path raises)
+        raise DataError(f"{place(path)}: a folder without Parquet files; name a table")
     return _read_text_file(path, options, used)
 
 
@@ -110,18 +112,23 @@ def _read_text_file(
         if options.encoding is not None:
             source.transcode(options.encoding)
         delimiter = options.delimiter or default_delimiter(path)
-        header = read_header(source, source.name, delimiter)
+        given = options.delimiter is not None
+        header = read_header(source, source.name, delimiter, delimiter_given=given)
         chosen = choose_columns(header.names, options, used, source.name)
         specs = column_specs(header.names, chosen, options)
-        limit = max(budget_in_force(), _ALWAYS_READ)
-        dialect = CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=limit)
-        cells = _read_cells(source, header, specs, dialect)
+        cells = _read_cells(source, header, specs, text_dialect(delimiter, options))
         digest = source.digest()
         note_digest(path, digest)
         dataset = build_dataset(cells.columns, header.names, chosen, options, source.name, digest)
         if cells.n_lines == dataset.n_rows:
             return replace(dataset, first_line=header.next_line)
         return dataset
+
+
+def text_dialect(delimiter: str, options: ReadOptions) -> CsvDialect:
+    """Return how a text file is written, and how much memory its cells may take."""
+    limit = max(budget_in_force(), _ALWAYS_READ)
+    return CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=limit)
 
 
 def default_delimiter(path: str | os.PathLike[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from gml.data.header import read_header
+from gml.data.header import Header, read_header
 from gml.data.options import ReadOptions
 from gml.data.reading import default_delimiter
 from gml.data.source import ByteSource, open_source
@@ -33,11 +33,19 @@ def open_records(path: str | os.PathLike[str], options: ReadOptions) -> Iterator
         if options.encoding is not None:
             source.transcode(options.encoding)
         delimiter = options.delimiter or default_delimiter(path)
-        header = read_header(source, source.name, delimiter)
-        bytes_left = io.BufferedReader(_Rest(header.rest, source))
-        text = io.TextIOWrapper(bytes_left, encoding="utf-8", newline="")
-        rows = _rows(text, delimiter, header.next_line, len(header.names), source.name)
-        yield Records(source.name, header.names, rows)
+        given = options.delimiter is not None
+        header = read_header(source, source.name, delimiter, delimiter_given=given)
+        yield records_after(header, source, delimiter)
+
+
+def records_after(
+    header: Header, source: ByteSource, delimiter: str, *, errors: str = "strict"
+) -> Records:
+    """Return the records after a header; `errors` says what becomes of bytes that are not UTF-8."""
+    bytes_left = io.BufferedReader(_Rest(header.rest, source))
+    text = io.TextIOWrapper(bytes_left, encoding="utf-8", errors=errors, newline="")
+    rows = _rows(text, delimiter, header.next_line, len(header.names), source.name)
+    return Records(source.name, header.names, rows)
 
 
 class _Rest(io.RawIOBase):

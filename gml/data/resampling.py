@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset
-from gml.errors import CannotAnswer
+from gml.errors import CannotAnswer, counted
 from gml.name_order import NameOrder
 
 # NumPy draws from at most this many rows at once.
@@ -64,7 +64,7 @@ def require_splittable(counts: NDArray[np.int64], parts: int) -> int:
     """Return the number of rows, if they can be split into that many parts."""
     n = int(counts.sum())
     if n < parts:
-        raise CannotAnswer(f"{n} rows cannot be split into {parts} parts")
+        raise CannotAnswer(f"{counted(n, 'row')} cannot be split into {parts} parts")
     if n >= _MOST_ROWS:
         raise CannotAnswer(f"{n} rows are too many to split at random")
     return n

@@ -3,7 +3,7 @@
 A column of type `numeric` holds numbers; `nominal` and `ordinal` mean labels, in the order of their
 levels if these are declared, otherwise in the usual one. Levels that are all intervals are treated
 as such: cells may hold their names, or numbers that lie in them. The rest of a profile (counts,
-rates, the order of levels) is for people, and is not enforced.
+rates, the order of levels, columns without levels) is for people, and is not enforced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gml.data.number_summary import NumberSummary, parse_summary
 from gml.data.text_file import read_text
 from gml.errors import DataError, parameter, place, quote, unknown_name
 
-_KEYS = ("schema", "columns", "na", "rows", "hash")
+_KEYS = ("schema", "columns", "others", "na", "rows", "hash")
 NUMERIC, NOMINAL, ORDINAL = KINDS = ("numeric", "nominal", "ordinal")
 """The types of columns that can be declared: numbers, and labels without and with an order."""
 
@@ -102,11 +102,12 @@ def parse_schema(content: Any, where: str) -> Schema:
     for name, declared in columns.items():
         if not isinstance(declared, dict):
             raise DataError(f"{where}: column {quote(name)} is not an object")
-        if "levels" in declared:
+        # A column of which no value was seen has an empty list, one that can have no levels null.
+        if declared.get("levels") not in (None, []):
             levels[name] = _levels(declared["levels"], f"{where}: column {quote(name)}")
         if "cuts" in declared:
             cuts[name] = _cuts(declared["cuts"], f"{where}: column {quote(name)}")
-        if "levels" in declared and "cuts" in declared:
+        if name in levels and name in cuts:
             raise DataError(f"{where}: column {quote(name)} has both levels and cuts")
         if "type" in declared:
             kinds[name] = _kind(declared, f"{where}: column {quote(name)}")
@@ -147,7 +148,7 @@ def _kind(declared: Mapping[str, Any], where: str) -> str:
     kind = declared["type"]
     if kind not in KINDS:
         raise DataError(f'{where}: "type" must be one of {", ".join(KINDS)}, not {kind!r}')
-    made = [key for key in ("levels", "cuts") if key in declared]
+    made = [key for key in ("levels", "cuts") if declared.get(key) is not None]
     if kind == NUMERIC and made:
         raise DataError(
             f"{where}: has {made[0]}, which make labels, but its type is numeric; leave out one of "

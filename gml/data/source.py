@@ -43,6 +43,13 @@ def text_codec(encoding: str) -> codecs.CodecInfo:
     return info
 
 
+_MARKS = (
+    (codecs.BOM_UTF8, "UTF-8"),
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
 # Bytes that a decoder may hold back until a character is whole.
 _MOST_PENDING = 1 << 16
 
@@ -56,6 +63,7 @@ class ByteSource:
         self.name = name
         self.size = None if self._damage else raw.size
         self._decoder: codecs.IncrementalDecoder | None = None
+        self._begun = False
         self._encoding = "utf-8"
         self._decoded = b""
         self._line = 1
@@ -90,6 +98,9 @@ class ByteSource:
 
     def _decode(self, block: bytes, *, final: bool) -> bytes:
         assert self._decoder is not None
+        if not self._begun:
+            self._refuse_mark_of_another(block)
+            self._begun = True
         state = self._decoder.getstate()
         try:
             text = self._decoder.decode(block, final)
@@ -116,6 +127,20 @@ class ByteSource:
             ) from None
         self._line += self._count_lines(text)
         return encoded
+
+    def _refuse_mark_of_another(self, start: bytes) -> None:
+        """Refuse a byte order mark that would be read as part of the first name."""
+        own = text_codec(self._encoding).name.replace("_", "-")
+        name = next((name for mark, name in _MARKS if start.startswith(mark)), None)
+        # The decoders of wide characters look at marks of their own.
+        if name is None or (name != "UTF-8" and own.startswith(("utf-16", "utf-32"))):
+            return
+        right = "leave out" if name == "UTF-8" else "say"
+        said = None if name == "UTF-8" else name.lower()
+        raise DataError(
+            f"{self.name}: begins with the byte order mark of {name}, so it is not "
+            f"{self._encoding}; {right} {parameter('encoding', said)}"
+        )
 
     def _text_before(
         self, error: UnicodeDecodeError, state: tuple[bytes, int], block: bytes

@@ -34,6 +34,7 @@ from gml.errors import (
     listing,
     parameter,
     place,
+    share_of,
     unknown_name,
 )
 from gml.gate.families import rows_behind
@@ -91,11 +92,11 @@ class CheckedReading:
     @property
     def options(self) -> ReadOptions:
         """How to read rows: whatever they hold, as they were read when the model was fitted."""
-        asked = self.asked
+        asked, recorded = self.asked, self.net.learning.na
         return replace(
             asked,
             levels=_lenient(asked.levels, self.net),
-            na=asked.na if "na" in self.given else self.net.learning.na or asked.na,
+            na=asked.na if "na" in self.given or recorded is None else recorded,
             columns=None,
             exclude=tuple(name for name in asked.exclude if name not in self.net.names),
             missing="available",
@@ -167,11 +168,14 @@ class CheckedReading:
         policy = self.asked.missing if "missing" in self.given else _policy_of_fit(self.net)
         kept, positions = _treat_missing(dataset, policy, self.data, self.net)
         _require_rows(kept.n, self.data)
-        reporter().note(f"{kept.n} rows, {len(kept.names)} columns of the model")
+        reporter().note(
+            f"{counted(kept.n, 'row')}, {counted(len(kept.names), 'column')} of the model"
+        )
         notes = []
         if kept.n_rows < dataset.n_rows:
-            without = counted(dataset.n_rows - kept.n_rows, "row")
-            notes.append(f"{without} with missing values left out")
+            without = dataset.n_rows - kept.n_rows
+            share = share_of(without, dataset.n_rows)
+            notes.append(f"{counted(without, 'row')} ({share}) with missing values left out")
         aligned = with_levels_first(kept, self.levels)
 
         def places(rows: Collection[int]) -> dict[int, Place]:

@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.data.dataset import Dataset
-from gml.errors import counted
+from gml.errors import agreeing, counted
 from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question, Settle
@@ -152,10 +152,11 @@ def fit_check(
         status=PASS,
     )
     if impossible:
+        rows_are = f"{counted(impossible, 'row')} {agreeing(impossible, 'is', 'are')}"
         return Question(
             replace(
                 check,
-                message=f"{impossible} rows are impossible under the model",
+                message=f"{rows_are} impossible under the model",
                 log_p=-math.inf,
                 new={"impossible rows": impossible},
             )

@@ -104,9 +104,9 @@ class Provenance(Mapping[str, Any]):
     @property
     def na(self) -> tuple[str, ...] | None:
         """The tokens that meant missing, if they were chosen."""
-        found = self.options.get("na")
-        if isinstance(found, list) and found and all(isinstance(token, str) for token in found):
-            return tuple(found)
+        for found in (self.options.get("na"), self.entries.get("na")):
+            if isinstance(found, list) and all(isinstance(token, str) for token in found):
+                return tuple(found)
         return None
 
     @property

@@ -21,7 +21,16 @@ from gml.data.levels import NA_LEVEL
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
 from gml.data.reading import read_dataset
-from gml.errors import DataError, UsageError, counted, kind_of, listing, parameter, quote
+from gml.errors import (
+    DataError,
+    UsageError,
+    agreeing,
+    counted,
+    kind_of,
+    listing,
+    parameter,
+    quote,
+)
 from gml.model.evidence import Circumstances, Meaning, circumstances
 from gml.model.network import Network
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
@@ -179,7 +188,8 @@ def warn_of_impossible(n_rows: int, where: str) -> None:
     """Say how many rows have no answer."""
     if n_rows:
         reporter().warn(
-            f"{where}: {counted(n_rows, 'row')} of evidence of probability 0 have no answer"
+            f"{where}: {counted(n_rows, 'row')} of evidence of probability 0 "
+            f"{agreeing(n_rows, 'has', 'have')} no answer"
         )
 
 

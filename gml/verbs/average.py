@@ -14,7 +14,13 @@ from gml.parameters import options_of, owners_of
 from gml.progress import Deadline
 from gml.scores.registry import SCORES
 from gml.verbs.shared.averaged_learners import BY, BY_ORDERS, BY_SAMPLES, BY_SCORE, MOST_PARENTS
-from gml.verbs.shared.chosen_methods import DEFAULT_SCORE, choose_scores, choose_test
+from gml.verbs.shared.chosen_methods import (
+    DEFAULT_SCORE,
+    choose_scores,
+    choose_test,
+    score_of_numbers,
+    test_of_numbers,
+)
 from gml.verbs.shared.collider_warnings import warn_of_average
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
@@ -142,6 +148,7 @@ def average(
         data,
         undeclared=learner.undeclared,
         offer_available=by not in BY_SCORE,
+        takes_numbers=score_of_numbers() if by in BY_SCORE else test_of_numbers(),
         threads=threads,
         **reading,
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gml.counts.counter import Counter, rows_counted
+from gml.data.options import DEFAULT_NA
 from gml.errors import UsageError, counted, listing, parameter
 from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
@@ -91,6 +92,7 @@ def fit_params(
         used=given.columns(),
         declared=given.graph.levels,
         undeclared="numbers" if gaussian else "labels",
+        takes_numbers=parameter("gaussian"),
         threads=threads,
         **reading,
     )
@@ -118,6 +120,9 @@ def fit_params(
         data=counter.digest,
     )
     treated = counter.missing_treatment
+    tokens = None if treated is None else treated.na
+    if tokens is not None and {*tokens} != {*DEFAULT_NA} and "na" not in learning.options:
+        learning = learning.also(na=list(tokens))
     if treated is not None and treated.policy != "error":
         cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
         rows = counter.in_rows(treated.rows)

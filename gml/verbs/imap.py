@@ -18,7 +18,14 @@ from gml.parameters import options_of, owners_of
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore
 from gml.scores.registry import SCORES
-from gml.verbs.shared.chosen_methods import ChosenScore, ChosenTest, choose_scores, choose_test
+from gml.verbs.shared.chosen_methods import (
+    ChosenScore,
+    ChosenTest,
+    choose_scores,
+    choose_test,
+    score_of_numbers,
+    test_of_numbers,
+)
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
@@ -100,6 +107,7 @@ def imap(
         used=_columns_of(order, reading.get("columns")),
         undeclared=chosen.undeclared,
         offer_available=score is None,
+        takes_numbers=test_of_numbers() if score is None else score_of_numbers(),
         threads=threads,
         **reading,
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Triple, TripleArray
 from gml.data.columns import Choice
-from gml.data.options import names_of
+from gml.data.options import column_name, names_of
 from gml.errors import UsageError, counted, parameter, unknown_name
 from gml.formats.reports.tests import numbers_of, probability
 from gml.independence.base import IndependenceTest, ResultArrays
@@ -20,7 +20,7 @@ from gml.independence.multiplicity import adjusted
 from gml.independence.registry import TESTS
 from gml.progress import reporter
 from gml.resources import require_memory
-from gml.verbs.shared.chosen_methods import choose_test
+from gml.verbs.shared.chosen_methods import choose_test, test_of_numbers
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 
@@ -109,10 +109,10 @@ class TestReport:
 @answers_misspelling(TESTS)
 def indtest(
     data: Data,
-    x: str | None = None,
-    y: str | None = None,
+    x: str | int | None = None,
+    y: str | int | None = None,
     *,
-    given: str | Sequence[str] = (),
+    given: str | int | Sequence[str | int] = (),
     all_pairs: bool = False,
     implied: GraphLike | None = None,
     test: str = "g",
@@ -153,8 +153,17 @@ def indtest(
     chosen, reading = choose_test(
         test, alpha, options, default_alpha=ALPHA, df="full", also_given=also
     )
-    ask, used = _questioner(x, y, names_of("given", given), all_pairs, implied)
-    counter = open_data(data, used=used, undeclared=chosen.undeclared, threads=threads, **reading)
+    ask, used = _questioner(
+        column_name(x), column_name(y), names_of("given", given), all_pairs, implied
+    )
+    counter = open_data(
+        data,
+        used=used,
+        undeclared=chosen.undeclared,
+        takes_numbers=test_of_numbers(),
+        threads=threads,
+        **reading,
+    )
     questions = ask([variable.name for variable in counter.variables])
     made = chosen.make(counter, threads)
     is_adjusted = adjust not in (None, "none")

@@ -15,7 +15,7 @@ from gml.learners import pc as learner
 from gml.learners.pc import PcResult as PcResult
 from gml.learners.skeleton import Log
 from gml.progress import Deadline, reporter
-from gml.verbs.shared.chosen_methods import choose_test
+from gml.verbs.shared.chosen_methods import choose_test, test_of_numbers
 from gml.verbs.shared.collider_warnings import (
     shown_collider,
     warn_of_ambiguity,
@@ -160,7 +160,13 @@ def pc(
     chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
     settings = PcSettings(chosen, max_cond, colliders, on_insufficient)
     chosen.require_reachable_level()
-    counter = open_data(data, undeclared=chosen.undeclared, threads=threads, **reading)
+    counter = open_data(
+        data,
+        undeclared=chosen.undeclared,
+        takes_numbers=test_of_numbers(),
+        threads=threads,
+        **reading,
+    )
     names = [v.name for v in counter.variables]
     known = known_of(names, knowledge, require, forbid, tiers)
     learning = learned_by("pc", counter, settings.shown, known, asked)

@@ -13,7 +13,7 @@ from gml.data.options import ReadingKeywords, Undeclared, names_of, reading_opti
 from gml.errors import GraphError, UsageError, listing, parameter, require_whole, unknown_name
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.scores.registry import SCORES
-from gml.verbs.shared.chosen_methods import ChosenScore, choose_scores
+from gml.verbs.shared.chosen_methods import ChosenScore, choose_scores, score_of_numbers
 from gml.verbs.shared.data_input import (
     Data,
     declaring,
@@ -135,6 +135,7 @@ def score(
         declared=levels,
         undeclared=chosen[0].undeclared,
         offer_available=False,
+        takes_numbers=score_of_numbers(),
         threads=threads,
         **reading,
     )

@@ -550,10 +550,10 @@ def test_huge_tables_are_refused_before_they_are_made(gml, tmp_path):
 
 
 def test_quiet_and_verbose(gml, tmp_path):
-    (tmp_path / "d.csv").write_text("a;b\n1;2\n2;1\n")
-    assert b"did you mean --delimiter" in gml("chowliu", "d.csv").stderr
-    assert gml("chowliu", "d.csv", "-q").stderr == b""
-    assert b"gml: 2 rows, 2 columns used" in gml("chowliu", "d.csv", "-d", ";", "-v").stderr
+    (tmp_path / "d.tsv").write_text("a,b\n1,2\n2,1\n")
+    assert b"did you mean --delimiter" in gml("chowliu", "d.tsv").stderr
+    assert gml("chowliu", "d.tsv", "-q").stderr == b""
+    assert b"gml: 2 rows, 2 columns used" in gml("chowliu", "d.tsv", "-d", ",", "-v").stderr
 
 
 def test_debug_shows_the_traceback(gml):

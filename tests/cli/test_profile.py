@@ -62,10 +62,14 @@ def test_streams_and_formats(gml, folder):
     content = json.loads(by_name.stdout)
     assert list(content) == ["schema", "hash", "rows", "columns", "na"]
     assert content["rows"] == 300
-    assert gml("profile", "d.csv", "-f", "text").stdout.startswith(b"column  kind    order ")
-    assert gml("profile", "d.csv", "-f", "csv").stdout.startswith(b"column,kind,order,values,")
+    assert gml("profile", "d.csv", "-f", "text").stdout.startswith(
+        b"column  guess    kind    order "
+    )
+    assert gml("profile", "d.csv", "-f", "csv").stdout.startswith(
+        b"column,guess,kind,order,values,"
+    )
     assert gml("profile", "d.csv", "-o", "p.md").returncode == 0
-    assert (folder / "p.md").read_text().startswith("| column | kind |")
+    assert (folder / "p.md").read_text().startswith("| column | guess | kind |")
     assert gml("verify", "-", "--input", "d.csv", stdin=by_name.stdout).returncode == 0
 
 
@@ -80,7 +84,8 @@ def test_missing_values_are_counted_with_weights(gml, sample_data, tmp_path):
     content = json.loads(done.stdout)
     assert content["rows"] == 5.5
     assert content["columns"]["a"] == {
-        "levels": ["x", "y"], "order": "codepoint", "counts": [3.0, 0.5], "missing": 2.0, "rate": 4 / 11,
+        "guess": "labels", "levels": ["x", "y"], "order": "codepoint", "counts": [3.0, 0.5], "distinct": 2,
+        "missing": 2.0, "rate": 4 / 11,
     }  # fmt: skip
 
 
@@ -94,10 +99,6 @@ def test_a_value_that_is_not_in_the_schema(gml, folder):
 
 def test_errors(gml, tmp_path):
     (tmp_path / "id.csv").write_text("id\n" + "\n".join(map(str, range(300))) + "\n")
-    done = gml("profile", "id.csv")
-    assert done.returncode == 3
-    assert b"--bins 5" in done.stderr
-    assert gml("profile", "id.csv", "--bins", "5").returncode == 0
     assert gml("profile", "id.csv", "--missing", "drop").returncode == 2
     (tmp_path / "none.csv").write_text("a\n")
     assert gml("profile", "none.csv").returncode == 4

@@ -156,7 +156,8 @@ def test_predict_from_standard_input_with_more_evidence(gml, folder):
         "query", "asia.bif", "--predict", "either", "--batch", "-", "--evidence", "lung=yes",
         stdin=b"xray;dysp\nno;no\n", env={},
     )  # fmt: skip
-    assert done.returncode == 0
+    assert done.returncode == 3
+    assert b"say --delimiter ';' to split it" in done.stderr
     done = gml(
         "query", "asia.bif", "--predict", "either", "--batch", "-", "--evidence", "lung=yes",
         "-d", ";", "-o", "out.csv", stdin=b"xray;dysp\nno;no\n",
@@ -171,7 +172,7 @@ def test_impossible_rows_have_no_answer(gml, folder):
     (folder / "rows.csv").write_text("lung,either\nyes,no\nyes,yes\n")
     done = gml("query", "asia.bif", "-t", "tub", "--batch", "rows.csv")
     assert done.returncode == 0
-    assert b"1 row of evidence of probability 0 have no answer" in done.stderr
+    assert b"1 row of evidence of probability 0 has no answer" in done.stderr
     rows = table(done)
     assert rows[0] == {"lung": "yes", "either": "no", "tub=yes": "", "tub=no": "", "p_evidence": ""}
     assert float(rows[1]["tub=yes"]) == pytest.approx(0.0104)

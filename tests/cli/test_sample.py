@@ -11,9 +11,11 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
-from tests.command_line import GML
+import gml as library
+from tests.command_line import GML, error_line
 
 
 def model(*nodes):
@@ -252,3 +254,33 @@ def test_memory_does_not_grow_with_the_rows(folder):
         return int(done.stderr) / 1024
 
     assert peak(3_000_000) - peak(100_000) < 10
+
+
+@pytest.mark.parametrize(
+    "suffix", ["csv", "tsv", "csv.gz", "tsv.gz", "csv.bz2", "csv.xz", "tsv.xz", "rows"]
+)
+def test_the_name_of_the_file_says_how_rows_are_written(gml, tmp_path, suffix):
+    (tmp_path / "d.csv").write_text('a,"b,c"\nx\ty,"1,5"\n"q""r","two\nlines"\n" s",\'\n')
+    (tmp_path / "g.dot").write_text('digraph { a -> "b,c" }')
+    assert gml("fit-params", "d.csv", "g.dot", "-o", "m.json").returncode == 0
+    plain = gml("sample", "m.json", "-n", "500")
+    done = gml("sample", "m.json", "-n", "500", "-o", f"r.{suffix}")
+    assert (done.returncode, done.stderr) == (0, b"")
+    content = (tmp_path / f"r.{suffix}").read_bytes()
+    assert (content == plain.stdout) == (suffix in ("csv", "rows"))
+    (tmp_path / "plain.csv").write_bytes(plain.stdout)
+    expected = library.read(tmp_path / "plain.csv", na=["-"])
+    found = library.read(tmp_path / f"r.{suffix}", na=["-"])
+    assert found.variables == expected.variables
+    assert all(map(np.array_equal, found.columns, expected.columns))
+    again = tmp_path / f"again.{suffix}"
+    gml("sample", "m.json", "-n", "500", "-o", again)
+    assert again.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.json", "r.parquet.gz", "r.xlsx", "r.csv.zst"])
+def test_no_file_promises_another_format(gml, tmp_path, name, sample_data):
+    gml("fit-params", sample_data / "asia.csv", sample_data / "asia.dot", "-o", "m.json")
+    line = error_line(gml("sample", "m.json", "-n", "5", "-o", name), 2)
+    assert f"cannot write '{name}': rows are written as .csv or .tsv" in line
+    assert not (tmp_path / name).exists()

@@ -141,7 +141,7 @@ def test_tables_that_leave_out_few_rows_of_what_they_share():
     require_large_cells(counted(data, ("A", "C"), ("B", "C")), 10)
     for other in (("A", "B"), ("A", "B", "D")):
         both = counted(data, other, ("A", "B", "C"))
-        with pytest.raises(CannotAnswer, match="and of 'A', 'B', 'C' differ by 1 rows in a cell"):
+        with pytest.raises(CannotAnswer, match="and of 'A', 'B', 'C' differ by 1 row in a cell"):
             require_large_cells(both, 10)
 
 

@@ -663,14 +663,18 @@ def test_frames_as_people_have_them():
     rows = pd.read_csv(ASIA)
     with pytest.raises(DataError, match="like an identifier, in column 'index'; leave it out"):
         gml.pc(rows.reset_index())
-    with pytest.raises(CannotAnswer, match="the frame: no rows are left to count"):
+    with pytest.raises(CannotAnswer, match="the frame: has no rows"):
         gml.pc(rows[:0])
     with pytest.raises(UsageError, match="no columns are left"):
         gml.pc(pd.DataFrame())
     numbered = rows.set_axis(range(8), axis="columns")
     assert gml.chowliu(numbered).graph.names == tuple("01234567")
+    assert gml.chowliu(numbered, columns=[0, 1]).graph.names == ("0", "1")
+    assert (
+        gml.indtest(numbered, 0, 1, given=[2])[0] == gml.indtest(numbered, "0", "1", given="2")[0]
+    )
     with pytest.raises(UsageError, match="`columns` must be a name or a list of names, not"):
-        gml.chowliu(numbered, columns=[0, 1])
+        gml.chowliu(numbered, columns=[0.5])
     shuffled = rows.sample(frac=1, random_state=1)[rows.columns[::-1]]
     by_name = [{frozenset((g.names[e.source], g.names[e.target])) for e in g.edges()}
                for g in (gml.pc(rows).graph, gml.pc(shuffled).graph)]  # fmt: skip

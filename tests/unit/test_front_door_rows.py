@@ -180,3 +180,42 @@ def test_what_cannot_be_asked(net, keywords, said):
 def test_misspelt_keywords(net, ask, hint):
     with pytest.raises(UnknownParameter, match=hint):
         ask(net)
+
+
+def test_whole_numbers_that_pandas_made_floats():
+    """A column of integers with a gap is one of floats, and still has the levels of the model."""
+    whole = pd.DataFrame({"a": [0, 1] * 40, "b": [1, 2, 2, 1] * 20})
+    gap = whole.astype({"a": float})
+    gap.loc[0, "a"] = np.nan
+    graph = gml.Graph.from_edges(["a", "b"], [("a", "-->", "b")])
+    net = gml.fit(whole, graph)
+    report = gml.check(gap, net, missing="drop")
+    assert not [check for check in report.checks if "does not know" in check.message]
+    predicted = net.predict(whole, "b").to_frame()
+    assert net.predict(gap, "b").to_frame()[1:].equals(predicted[1:])
+    # The other way round, and in files, where 1 and 1.0 are different levels.
+    floats = gml.fit(gap, graph, missing="drop")
+    assert floats.variables[0].levels == ("0.0", "1.0")
+    assert (
+        floats.predict(whole, "b")
+        .to_frame()
+        .equals(floats.predict(whole.astype(float), "b").to_frame())
+    )
+
+
+@pytest.mark.parametrize("source", ["dataset", "counts", "schema"])
+def test_missing_tokens_are_kept_in_models(tmp_path, source):
+    path = tmp_path / "d.csv"
+    path.write_text("a,b\n" + "x,u\ny,v\nx,u\ny,u\n" * 20 + "-9,u\n")
+    graph = gml.Graph.from_edges(["a", "b"], [("a", "-->", "b")])
+    if source == "dataset":
+        net = gml.fit(gml.read(path, na=["-9"], missing="available"), graph)
+    elif source == "counts":
+        counts = gml.count(path, sets=[("a", "b")], na=["-9"], missing="available")
+        net = gml.fit(gml.CountFileCounter(counts), graph)
+    else:
+        (tmp_path / "s.json").write_text('{"schema": "gml/1", "na": ["-9"]}')
+        net = gml.fit(path, graph, levels=tmp_path / "s.json", missing="available")
+    assert net.learning.na == ("-9",)
+    report = gml.check(path, net)
+    assert not [check for check in report.checks if "does not know" in check.message]

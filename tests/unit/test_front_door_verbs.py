@@ -129,7 +129,7 @@ def test_nothing_in_a_frame_is_missing_as_the_model_was_fitted(folder):
     frame.loc[:9, "smoke"] = None
     report = gml.check(frame, folder / "model.json", missing="drop")
     assert report.rows == 4990
-    assert any("10 rows with missing values left out" in note for note in report.notes)
+    assert any("10 rows (0.2%) with missing values left out" in note for note in report.notes)
     with pytest.raises(DataError, match="missing values"):
         gml.check(frame, folder / "model.json", missing="error")
     assert gml.check(frame, folder / "model.json").rows == 5000
@@ -362,7 +362,7 @@ def test_profile_of_objects():
     assert gml.profile(frame).columns == by_path.columns
     assert gml.profile(gml.read(SURVEY, missing="available")).columns == by_path.columns
     assert repr(by_path).startswith("Profile(1000 rows, 6 columns: 'Age', ")
-    with pytest.raises(CannotAnswer, match="the data: no rows are left to count"):
+    with pytest.raises(CannotAnswer, match="the frame: has no rows"):
         gml.profile(frame[:0])
 
 

@@ -94,12 +94,12 @@ def test_columns_used_are_picked(path, frame):
 
 def test_no_rows(path, frame):
     path.write_text("A,B\n")
-    for given, where in (
-        (path, "d.csv"),
-        (frame.iloc[:0], "the frame"),
-        (gml.read(path), "the data"),
+    for given, said in (
+        (path, "d.csv: has a header, but no rows"),
+        (frame.iloc[:0], "the frame: has no rows"),
+        (gml.read(path), "the data: has a header, but no rows"),
     ):
-        with pytest.raises(CannotAnswer, match=f"{where}: no rows are left to count"):
+        with pytest.raises(CannotAnswer, match=said):
             open_data(given)
 
 
@@ -274,8 +274,8 @@ def test_keywords(tmp_path):
 @pytest.mark.parametrize(
     "keywords,message",
     [
-        ({"columns": [1]}, "`columns` must be a name or a list of names"),
-        ({"columns": 3}, "`columns` must be a name or a list of names"),
+        ({"columns": [0.5]}, "`columns` must be a name or a list of names"),
+        ({"columns": 3.5}, "`columns` must be a name or a list of names"),
         ({"missing": "ignore"}, "`missing` must be one of error, drop, level, available"),
         ({"discretize": "kmeans"}, "`discretize` must be one of quantile, width"),
         ({"bins": 1}, "`bins` must be between 2 and 65535, not 1"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import gml
 from gml.data.options import DEFAULT_NA, ReadOptions
-from gml.data.profile import profile
+from gml.data.profile import profile, profile_table
 from gml.data.reading import read_dataset
 from gml.data.schema import parse_schema
 from gml.errors import DataError
@@ -61,6 +61,7 @@ def profiled(path, **options):
     return data, profile(data, chosen)
 
 
+@pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
 @given(
     st.lists(
         st.tuples(LABELS | GAPS, NUMBERS | GAPS, st.integers(0, 3).map(str)),
@@ -100,20 +101,24 @@ def test_what_a_profile_says(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text("A,B,C,D\nb,10,1.5,\na,9,2.5,\n,9,3.5,?\nb,x,7,\n")
     options = {"cut": {"C": gml.data.discretize.Binning("quantile", 2)}}
-    _, found = profiled(path, **options)
+    found = profile_table(path, ReadOptions(missing="available", **options))
     assert json.loads(FORMATS["json"](found))["columns"] == {
-        "A": {"levels": ["a", "b"], "order": "codepoint", "counts": [1, 2], "missing": 1, "rate": 0.25},
-        "B": {"levels": ["10", "9", "x"], "order": "codepoint", "counts": [1, 2, 1], "missing": 0, "rate": 0.0},
-        "C": {"cuts": [3.5], "counts": [2, 2], "missing": 0, "rate": 0.0},
-        "D": {"missing": 4, "rate": 1.0},
+        "A": {"guess": "labels", "levels": ["a", "b"], "order": "codepoint", "counts": [1, 2], "distinct": 2,
+              "missing": 1, "rate": 0.25},
+        "B": {"guess": "labels", "levels": ["10", "9", "x"], "order": "codepoint", "counts": [1, 2, 1],
+              "distinct": 3, "missing": 0, "rate": 0.0},
+        "C": {"guess": "numbers", "cuts": [3.5], "counts": [2, 2], "distinct": 4, "missing": 0, "rate": 0.0,
+              "numbers": {"n": 4, "min": 1.5, "max": 7, "counts": [0, 0, 1, 1, 1, 0, 0, 1], "distinct": 4,
+                          "quantiles": {"0.01": 1.5, "0.05": 1.5, "0.25": 2.5, "0.5": 3.5, "0.75": 7, "0.95": 7, "0.99": 7}}},
+        "D": {"guess": "empty", "levels": [], "distinct": 0, "missing": 4, "rate": 1.0},
     }  # fmt: skip
     assert found.na == DEFAULT_NA
     assert FORMATS["text"](found) == (
-        "column  kind    order      values    missing  rate\n"
-        "A       levels  codepoint  a, b            1  0.25\n"
-        "B       levels  codepoint  10, 9, x        0     0\n"
-        "C       cuts    -          3.5             0     0\n"
-        "D       -       -          -               4     1\n"
+        "column  guess    kind    order      values    distinct  missing  rate\n"
+        "A       labels   levels  codepoint  a, b             2        1  0.25\n"
+        "B       labels   levels  codepoint  10, 9, x         3        0     0\n"
+        "C       numbers  cuts    -          3.5              4        0     0\n"
+        "D       empty    -       -          -                0        4     1\n"
     )
 
 

@@ -78,10 +78,15 @@ def test_tsv_by_suffix_and_delimiter_by_option(table):
 
 
 def test_wrong_delimiter_earns_a_hint(table):
-    with pytest.warns(GmlWarning, match=r"did you mean `delimiter=';'`"):
+    with pytest.raises(DataError, match=r"one column, 'A;B'; say `delimiter=';'` to split it, or"):
         table("A;B\nx;y\n")
-    with pytest.warns(GmlWarning, match="did you mean `delimiter='tab'`"):
+    with pytest.raises(DataError, match="say `delimiter='tab'` to split it, or `delimiter=','` if"):
         table("A\tB\nx\ty\n")
+    with pytest.raises(DataError, match="say `delimiter=';'` to split it, or `delimiter='tab'` if"):
+        table("A;B\nx;y\n", name="t.tsv")
+    assert table("A;B\nx;y\n", delimiter=",").names == ("A;B",)
+    with pytest.warns(GmlWarning, match="did you mean `delimiter=','`"):
+        table("A,B\nx,y\n", name="t.tsv")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +191,13 @@ def test_own_missing_tokens_replace_the_list(table):
 
 
 def test_labels_keep_their_spaces(table):
-    assert labels(table("A,B\n x,1\nx ,1\nx,1\n")) == [" x", "x ", "x"]
+    said = r"differ only in the blanks .*: column 'A' has ' x' and 'x' and 'x '$"
+    with pytest.warns(GmlWarning, match=said):
+        assert labels(table("A,B\n x,1\nx ,1\nx,1\n")) == [" x", "x ", "x"]
+    # Blanks alone, or those of declared levels, are nothing to worry about.
+    assert labels(table("A\n x\ny\n")) == [" x", "y"]
+    declared = schema(A={"levels": ["x", " x"]})
+    assert labels(table("A\n x\nx\n", levels=declared)) == [" x", "x"]
 
 
 def test_missing_error_counts_by_column(table):
@@ -197,7 +208,8 @@ def test_missing_error_counts_by_column(table):
 def test_missing_drop_looks_at_used_columns_only(table):
     text = "A,B,C\n,x,1\na,x,?\nb,x,2\n"
     with pytest.warns(
-        GmlWarning, match="2 of 3 rows dropped for missing values, 1 of them missing 'A'"
+        GmlWarning,
+        match=r"2 of 3 rows dropped for missing values \(66.7%\), 1 of them missing 'A'",
     ):
         assert table(text, missing="drop").n == 1
     with pytest.warns(GmlWarning, match="1 of 3 rows dropped"):
@@ -224,16 +236,25 @@ def test_missing_level_beyond_255(table):
 
 
 def test_weights(table):
-    data = table("A,w\nx,2\ny,0\nx,1\n", weights="w")
+    with pytest.warns(GmlWarning, match="only rows of weight 0 have: 'y' of column 'A'$"):
+        data = table("A,w\nx,2\ny,0\nx,1\n", weights="w")
     assert data.names == ("A",)
     assert data.weights.tolist() == [2, 1]
     assert data.variables[0].levels == ("x", "y")
     assert data.n == 3
-    for bad in ("-1", "1.5", "NA", "1e30"):
+    for bad in ("-1", "1.5", "NA"):
         with pytest.raises(
             DataError, match="line 3: column 'w': .* weights must be whole numbers, 0 or more"
         ):
             table(f"A,w\nx,2\ny,{bad}\n", weights="w")
+    for large in ("1e30", "9007199254740992", "9007199254740993"):
+        with pytest.raises(
+            DataError, match=rf"line 3: .*'{large}', but weights must be below 2\^53"
+        ):
+            table(f"A,w\nx,2\ny,{large}\n", weights="w")
+    assert table("A,w\nx,9007199254740990\ny,1\n", weights="w").n == 2**53 - 1
+    with pytest.raises(DataError, match=r"add up to 2\^53 or more, which float64 cannot count"):
+        table("A,w\nx,9007199254740991\ny,1\n", weights="w")
     with pytest.raises(DataError, match="line 3: column 'w': 'two' is not a number"):
         table("A,w\nx,2\ny,two\n", weights="w")
 
@@ -336,7 +357,6 @@ def test_declared_cuts_and_missing_tokens(table):
         {"schema": "gml/1", "columns": {"A": 1}},
         {"schema": "gml/1", "columns": {"A": {"levels": ["a", "a"]}}},
         {"schema": "gml/1", "columns": {"A": {"levels": [1]}}},
-        {"schema": "gml/1", "columns": {"A": {"levels": []}}},
         {"schema": "gml/1", "columns": {"A": {"cuts": [2, 1]}}},
         {"schema": "gml/1", "columns": {"A": {"cuts": ["x"]}}},
         {"schema": "gml/1", "columns": {"A": {"levels": ["a"], "cuts": [1]}}},

@@ -30,6 +30,9 @@ def command(data: DataRequest, out: ProfileOutput) -> None:
     in the same order, the same intervals, the same missing tokens; a value that the schema does
     not know is an error. Missing values are counted, never refused. Edit the file if need be: add
     levels that may occur but did not.
+
+    No column is refused: identifiers, dates, free text and numbers are recognised and summed up,
+    and what cannot be in a schema is marked, with the option that would make it a column of one.
     """
     from gml.verbs.profile import profile
 

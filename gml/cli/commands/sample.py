@@ -7,7 +7,7 @@ import click
 from gml.cli.shared.common_options import common_options, seed_option, threads_option
 from gml.cli.shared.model_arguments import ModelRequest, model_options
 from gml.cli.shared.numbers import RealRange, WholeRange
-from gml.cli.shared.output import RowOutput
+from gml.cli.shared.output import TableOutput
 from gml.cli.shared.output_options import row_output
 
 _MOST_ROWS = 1 << 62
@@ -17,7 +17,7 @@ _MOST_ROWS = 1 << 62
     "sample",
     epilog="\b\nExamples:\n"
     "  gml sample model.json -n 1000 > rows.csv\n"
-    "  gml sample alarm.bif -n 1000000 --seed 7 -o rows.csv\n"
+    "  gml sample alarm.bif -n 1000000 --seed 7 -o rows.csv.gz\n"
     "  gml sample model.json -n 1000 --do Smoker=yes       # if everybody smoked\n"
     "  gml sample model.json -n 1000 --evidence Cancer=yes\n"
     "  gml sample model.json -n 1000 --missing-rate 0.05   # to try out --missing\n"
@@ -56,7 +56,7 @@ def command(
     missing_rate: float,
     seed: int,
     threads: int | None,
-    out: RowOutput,
+    out: TableOutput,
 ) -> None:
     """Draw rows from MODEL as CSV, with its labels and its order of columns.
 

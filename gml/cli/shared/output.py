@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gml.cli.shared.run import run_ledger
 from gml.cli.shared.standard_output import stream_to_standard_output
-from gml.errors import UsageError, printable_lines
+from gml.errors import UsageError, counted, printable_lines
 from gml.ledger import goes_to_standard_output
 from gml.progress import reporter
 
@@ -54,6 +54,17 @@ class RowOutput:
                 file.write(piece)
 
 
+class TableOutput(RowOutput):
+    """Takes rows of CSV, which a file may hold with tabs or compressed, as its name says."""
+
+    def write(self, pieces: Iterable[bytes | memoryview]) -> None:
+        """Write the rows as they come."""
+        from gml.atomic import names_file
+        from gml.formats.row_files import encoded_rows
+
+        super().write(encoded_rows(self.path, pieces) if names_file(self.path) else pieces)
+
+
 @dataclass(frozen=True)
 class CountFileOutput:
     """Takes the tables of a count file."""
@@ -66,8 +77,8 @@ class CountFileOutput:
 
         RowOutput(self.path).write([encode_counts(counts)])
         reporter().note(
-            f"{counts.n} rows; {len(counts.sets)} tables, {len(counts.counts)} cells that are not "
-            "empty"
+            f"{counted(counts.n, 'row')}; {counted(len(counts.sets), 'table')}, "
+            f"{counted(len(counts.counts), 'cell')} not empty"
         )
 
 

@@ -21,8 +21,8 @@ from gml.cli.shared.output import (
     Output,
     ProfileOutput,
     ReportOutput,
-    RowOutput,
     ScoreOutput,
+    TableOutput,
     TextOutput,
 )
 from gml.cli.shared.parameter_types import OutputFile
@@ -125,11 +125,22 @@ def text_output(function: Function) -> Function:
 def row_output(function: Function) -> Function:
     """-o for rows, injected as `out`."""
 
-    @click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Write here, as CSV.")
+    @click.option(
+        "-o",
+        "--output",
+        type=OutputFile(),
+        metavar="FILE",
+        help="Write here, as CSV, or with tabs for .tsv; .gz, .bz2 and .xz are compressed.",
+    )
     @functools.wraps(function)
     def wrapper(*args: Any, output: str | None, safe_csv: bool, **kwargs: Any) -> Any:
+        from gml.atomic import names_file
+        from gml.formats.row_files import require_row_suffix
+
+        if names_file(output):
+            require_row_suffix(output)
         plan_result(output)
-        return function(*args, out=RowOutput(output, safe_csv), **kwargs)
+        return function(*args, out=TableOutput(output, safe_csv), **kwargs)
 
     return safe_csv_option(wrapper)  # type: ignore[return-value]
 

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter as Multiset
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gml.data.profile import ColumnProfile, Profile
 from gml.data.schema import NUMERIC
+from gml.errors import parameter, with_flags
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
 
 _SHOWN = 8
+_SHOWN_QUANTILES = ("0.25", "0.5", "0.75")
 
 
 def as_document(profile: Profile) -> dict[str, Any]:
-    """Return the JSON object of a schema."""
+    """Return the JSON object of a schema; columns that no name stands for are a list beside it."""
+    times = Multiset(column.name for column in profile.columns)
+    named = [column for column in profile.columns if column.name and times[column.name] == 1]
+    others = [
+        {"position": k, "name": column.name, **_as_object(column)}
+        for k, column in enumerate(profile.columns, 1)
+        if not column.name or times[column.name] > 1
+    ]
     return {
         "schema": SCHEMA,
         "rows": profile.rows,
-        "columns": {column.name: _as_object(column) for column in profile.columns},
+        "columns": {column.name: _as_object(column) for column in named},
+        **({"others": others} if others else {}),
         "na": list(profile.na),
     }
 
@@ -28,13 +39,30 @@ def _as_object(column: ColumnProfile) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if column.type is not None:
         found["type"] = column.type
-    if column.levels is not None:
+    if column.guess is not None:
+        found["guess"] = column.guess
+    if column.why is not None:
+        found |= {"levels": None, "why": column.why, "option": column.option}
+    elif column.levels is not None:
         found |= {"levels": list(column.levels), "order": column.order}
-    if column.cuts is not None:
+    elif column.cuts is not None:
         found["cuts"] = [_shortest(cut) for cut in column.cuts]
+    elif column.type != NUMERIC:
+        found["levels"] = []
     if column.counts:
         found["counts"] = list(column.counts)
-    return found | {"missing": column.missing, "rate": column.rate}
+    found["distinct"] = column.distinct
+    if column.missing is not None:
+        found |= {"missing": column.missing, "rate": column.rate}
+    if column.numbers is not None:
+        found["numbers"] = _with_shortest(column.numbers)
+    return found
+
+
+def _with_shortest(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    ends = {key: _shortest(numbers[key]) for key in ("min", "max")}
+    quantiles = {q: _shortest(value) for q, value in numbers["quantiles"].items()}
+    return {**numbers, **ends, "quantiles": quantiles}
 
 
 def _shortest(cut: float) -> int | float:
@@ -44,26 +72,60 @@ def _shortest(cut: float) -> int | float:
 
 
 def _rows(profile: Profile, most: int | None = None) -> list[dict[str, Any]]:
+    """One row per column; for people, with `most` values, what is around a label is seen."""
     rows = []
     for column in profile.columns:
-        kind: str | None = "cuts" if column.cuts is not None else "levels"
-        values: list[Any] = list(column.levels or column.cuts or ())
-        if not values:
-            kind = "numbers" if column.type == NUMERIC else None
+        kind, values = _kind_and_values(column)
         left = 0 if most is None else len(values) - most
         if left > 0:
             values[most:] = [f"{left} more"]
+        if most is not None:
+            values = [_seen(value) for value in values]
         rows.append(
             {
                 "column": column.name,
+                "guess": column.guess,
                 "kind": kind,
                 "order": column.order,
                 "values": values,
+                "distinct": column.distinct,
                 "missing": column.missing,
                 "rate": column.rate,
+                "note": _note(column),
             }
         )
     return rows
+
+
+def _kind_and_values(column: ColumnProfile) -> tuple[str | None, list[Any]]:
+    """What a schema has of a column, and otherwise the extremes and quartiles of numbers."""
+    if column.levels or column.cuts:
+        return ("cuts" if column.cuts else "levels"), list(column.levels or column.cuts or ())
+    kind = "numbers" if column.type == NUMERIC else None
+    if column.numbers is None:
+        return kind, []
+    quantiles = column.numbers["quantiles"]
+    ends = {"min": column.numbers["min"], "max": column.numbers["max"]}
+    shown = {
+        "min": ends["min"],
+        **{f"{float(q):.0%}": quantiles[q] for q in _SHOWN_QUANTILES},
+        "max": ends["max"],
+    }
+    return kind, [f"{name} {value:.6g}" for name, value in shown.items()]
+
+
+def _seen(value: Any) -> Any:
+    """A label in quotes where blanks around it would not be seen."""
+    return repr(value) if isinstance(value, str) and value != value.strip() else value
+
+
+def _note(column: ColumnProfile) -> str | None:
+    if column.why is None:
+        return None
+    if column.option is None:
+        return f"not in the schema: {column.why}"
+    options = " ".join(with_flags(parameter(name, v)) for name, v in column.option.items())
+    return f"not in the schema: {column.why} ({options})"
 
 
 def _as_json(profile: Profile, *, inputs: Hashes = NO_INPUTS) -> str:

@@ -138,11 +138,14 @@ def _equivalent_bayes_factors(columns: Sequence[str]) -> list[str]:
     ]
 
 
-def taking_numbers() -> str:
-    """Return a test and a score that take columns as numbers, for advice."""
-    test = next(name for name, test in TESTS.items() if NUMBERS in test.columns)
-    score = _equivalent_bayes_factors([NUMBERS])[0]
-    return f"{parameter('test', test)}, {parameter('score', score)}"
+def test_of_numbers() -> str:
+    """Return a test that takes columns as numbers, for advice."""
+    return parameter("test", next(n for n, test in TESTS.items() if NUMBERS in test.columns))
+
+
+def score_of_numbers() -> str:
+    """Return a score that takes columns as numbers, for advice."""
+    return parameter("score", _equivalent_bayes_factors([NUMBERS])[0])
 
 
 def choose_scores(

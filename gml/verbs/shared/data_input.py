@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
@@ -19,6 +19,7 @@ from gml.data.columns import Choice
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.frames import WHERE, is_frame
+from gml.data.missing import why_empty
 from gml.data.options import (
     ReadingKeywords,
     ReadOptions,
@@ -31,6 +32,7 @@ from gml.data.schema import with_levels
 from gml.errors import (
     CannotAnswer,
     UsageError,
+    counted,
     kind_of,
     listing,
     parameter,
@@ -39,7 +41,7 @@ from gml.errors import (
 )
 from gml.ledger import wants_digest
 from gml.progress import reporter
-from gml.verbs.shared.chosen_methods import taking_numbers
+from gml.verbs.shared.chosen_methods import score_of_numbers, test_of_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +64,7 @@ def open_data(
     undeclared: Undeclared = "labels",
     offer_available: bool = True,
     fractional: bool = False,
+    takes_numbers: str | None = None,
     threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
 ) -> Counter:
@@ -84,6 +87,8 @@ def open_data(
         Whether a message about missing values offers to count the rows complete in each table.
     fractional
         Whether rows may count in part: scores and tables can do with that, tests cannot.
+    takes_numbers
+        What would take columns as numbers, for the message about columns with too many levels.
     threads
         All cores by default.
     **reading
@@ -115,10 +120,11 @@ def open_data(
     else:
         if declared:
             reading = declaring(reading, declared)
-        counter = _read(data, used, undeclared, offer_available, threads, reading)
+        offers = {"offer_available": offer_available, "takes_numbers": takes_numbers}
+        counter = _read(data, used, undeclared, offers, threads, reading)
     if not fractional:
         require_whole_rows(counter.unit)
-    _note_size(counter.n, len(counter.variables), data)
+    _note_size(counter, data)
     _warn_of_levels(counter)
     return counter
 
@@ -188,7 +194,7 @@ def _read(
     data: Rows,
     used: Choice | None,
     undeclared: Undeclared,
-    offer_available: bool,
+    offers: Mapping[str, Any],
     threads: int | None,
     reading: ReadingKeywords,
 ) -> Counter:
@@ -196,7 +202,7 @@ def _read(
     if is_counted(data):
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)
-    options = replace(options, offer_available=offer_available, digest=wants_digest(data))
+    options = replace(options, **offers, digest=wants_digest(data))
     return MemoryCounter(read_dataset(data, options, used=used), threads=threads)
 
 
@@ -217,11 +223,13 @@ def _refuse_reading(given: Collection[str], data: Dataset | Counter) -> None:
         )
 
 
-def _note_size(rows: int, columns: int, data: Data) -> None:
-    reporter().note(f"{rows} rows, {columns} columns used")
-    if rows == 0:
+def _note_size(counter: Counter, data: Data) -> None:
+    columns = counted(len(counter.variables), "column")
+    reporter().note(f"{counted(counter.n, 'row')}, {columns} used")
+    if counter.n == 0:
         where = place(data) if isinstance(data, str | os.PathLike) else "the data"
-        raise CannotAnswer(f"{WHERE if is_frame(data) else where}: no rows are left to count")
+        where = WHERE if is_frame(data) else where
+        raise CannotAnswer(f"{where}: {why_empty(counter.rows(), where)}")
 
 
 def _warn_of_levels(counter: Counter) -> None:
@@ -234,7 +242,8 @@ def _warn_of_levels(counter: Counter) -> None:
     if many:
         reporter().warn(
             f"too many values for {counter.n} rows to say much: {', '.join(sorted(many)[:8])}; "
-            f"cut numbers with {parameter('bins')}, or take them as numbers ({taking_numbers()})"
+            f"cut numbers with {parameter('bins')}, or take them as numbers "
+            f"({test_of_numbers()}, {score_of_numbers()})"
         )
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
     if constant:

@@ -16,7 +16,12 @@ from gml.graph.provenance import Provenance
 from gml.learners.search import SearchResult, Trace
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, as_score
-from gml.verbs.shared.chosen_methods import DEFAULT_SCORE, ChosenScore, choose_scores
+from gml.verbs.shared.chosen_methods import (
+    DEFAULT_SCORE,
+    ChosenScore,
+    choose_scores,
+    score_of_numbers,
+)
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.recording import described, learned_by
@@ -98,6 +103,7 @@ class SearchRequest:
             fractional=True,
             undeclared=self.chosen.undeclared,
             offer_available=False,
+            takes_numbers=score_of_numbers(),
             threads=self.threads,
             **self.reading,
         )

@@ -1,0 +1,193 @@
+"""What a column looks like whatever it is used for: what it may hold, and how many values.
+
+The guess is made from all values. A date is written year first or last, with or without a time.
+Whole numbers that never repeat are an identifier if they lie as close together as numbered rows do
+(less than two apart on average) or all have the same six digits or more; texts that never repeat,
+or are more than there can be levels, are one if no blank is within them, and free text otherwise.
+Nothing is called an identifier in a table of up to 20 rows.
+
+The quantile q is the smallest value v with #{rows ≤ v} > q·n, as quantile cuts are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.kernel.number import parse_number
+
+EMPTY, LABELS, NUMBERS, DATE, IDENTIFIER, TEXT, NESTED = GUESSES = (
+    "empty",
+    "labels",
+    "numbers",
+    "date",
+    "identifier",
+    "text",
+    "nested",
+)
+"""What a column may hold; lists and structures of Parquet are nested."""
+
+QUANTILES = ("0.01", "0.05", "0.25", "0.5", "0.75", "0.95", "0.99")
+"""The quantiles of a profile."""
+
+FEW_ROWS = 20
+_FEWEST_DIGITS = 6
+
+_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?)?"
+_MONTH, _DAY = r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
+_DATE = re.compile(
+    rf" *(?:\d{{4}}([-/.]){_MONTH}\1{_DAY}"
+    rf"|{_DAY}([-/.]){_MONTH}\2(?:\d{{4}}|\d{{2}})"
+    rf"|{_MONTH}(/){_DAY}\3(?:\d{{4}}|\d{{2}})"
+    rf"|(?:19|20)\d{{2}}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])){_TIME} *",
+    re.ASCII,
+)
+
+
+class Facts(NamedTuple):
+    """What a column may hold, its different values, and a summary if all are numbers."""
+
+    guess: str
+    distinct: int | None
+    """None where there are more than could be counted."""
+    numbers: dict[str, Any] | None = None
+
+
+class Tally(NamedTuple):
+    """What is known of the texts of a column; `distinct` is None if they were too many."""
+
+    present: int
+    distinct: int | None
+    all_dates: bool
+    any_blanks: bool
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date, or a date and a time.
+
+    Examples
+    --------
+    >>> [is_date(text) for text in ("2024-02-28", "28.02.2024 17:05", "20240228", "3/14/15", "12")]
+    [True, True, True, True, False]
+    """
+    return _DATE.fullmatch(text) is not None
+
+
+def numbers_of(texts: Iterable[str], decimal: str) -> NDArray[np.float64] | None:
+    """Return the numbers that texts spell, or None if one spells none."""
+    found = []
+    for text in texts:
+        number = parse_number(text.encode("utf-8", "backslashreplace"), decimal)
+        if number is None:
+            return None
+        found.append(number)
+    return np.array(found, dtype=np.float64)
+
+
+def facts_of_labels(
+    labels: Sequence[str],
+    rows: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    *,
+    decimal: str,
+    max_levels: int,
+    whole_rows: bool,
+) -> Facts:
+    """Return the facts of a column given its labels, and the rows and the weight of each."""
+    occurs = weights > 0
+    texts = [label for label, seen in zip(labels, occurs.tolist(), strict=True) if seen]
+    present = int(rows[occurs].sum())
+    values = numbers_of(texts, decimal) if texts else None
+    if values is not None:
+        return facts_of_numbers(values, weights[occurs], present, whole_rows=whole_rows)
+    all_dates, any_blanks = all(map(is_date, texts)), any(map(has_blanks, texts))
+    tally = Tally(present, len(texts), all_dates, any_blanks)
+    return Facts(guess_of_texts(tally, max_levels), len(texts))
+
+
+def facts_of_numbers(
+    values: NDArray[np.float64],
+    weights: NDArray[np.int64] | None,
+    present: int,
+    *,
+    whole_rows: bool,
+) -> Facts:
+    """Return the facts of numbers with their weights, which stand in so many rows."""
+    distinct, inverse = np.unique(values, return_inverse=True)
+    if len(distinct) == 0:
+        return Facts(EMPTY, 0)
+    counts = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(counts, inverse.reshape(-1), 1 if weights is None else weights)
+    guess = NUMBERS
+    if _are_dates(distinct):
+        guess = DATE
+    elif _are_identifiers(distinct, present):
+        guess = IDENTIFIER
+    summary = summary_of(distinct, counts) if whole_rows else None
+    return Facts(guess, len(distinct), summary)
+
+
+def _are_dates(distinct: NDArray[np.float64]) -> bool:
+    """Whether numbers are dates such as 20240228."""
+    if not (distinct[0] >= 19_000_101 and distinct[-1] <= 20_991_231):
+        return False
+    return bool((distinct == np.floor(distinct)).all()) and all(
+        is_date(str(int(number))) for number in distinct.tolist()
+    )
+
+
+def _are_identifiers(distinct: NDArray[np.float64], present: int) -> bool:
+    low, high = distinct[0], distinct[-1]
+    if present <= FEW_ROWS or len(distinct) != present or low < 0:
+        return False
+    if not (distinct == np.floor(distinct)).all():
+        return False
+    same_digits = high < 2.0**53 and len(str(int(low))) == len(str(int(high)))
+    return bool(high - low < 2 * present or (same_digits and low >= 10.0 ** (_FEWEST_DIGITS - 1)))
+
+
+def guess_of_texts(tally: Tally, max_levels: int) -> str:
+    """Return what texts may be that are not all numbers."""
+    if tally.present == 0:
+        return EMPTY
+    if tally.all_dates:
+        return DATE
+    never_repeat = tally.present > FEW_ROWS and tally.distinct == tally.present
+    if never_repeat or tally.distinct is None or tally.distinct > max_levels:
+        return TEXT if tally.any_blanks else IDENTIFIER
+    return LABELS
+
+
+def has_blanks(text: str) -> bool:
+    """Whether a blank is within a text, not around it."""
+    return len(text.split()) > 1
+
+
+def summary_of(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> dict[str, Any]:
+    """Return number, extremes and quantiles, and the rows between these.
+
+    Examples
+    --------
+    >>> found = summary_of(np.arange(1.0, 101.0), np.ones(100, dtype=np.int64))
+    >>> found["n"], found["min"], found["quantiles"]["0.25"], found["counts"]
+    (100, 1.0, 26.0, [1, 4, 20, 25, 25, 20, 4, 1])
+    """
+    below = np.cumsum(counts)
+    n = int(below[-1])
+    # The product is exact as a fraction.
+    ranks = [int(Fraction(q) * n) for q in QUANTILES]
+    found = [float(distinct[np.searchsorted(below, rank, side="right")]) for rank in ranks]
+    ends = np.concatenate([[0], below])[np.searchsorted(distinct, found, side="left")]
+    return {
+        "n": n,
+        "min": float(distinct[0]),
+        "max": float(distinct[-1]),
+        "quantiles": dict(zip(QUANTILES, found, strict=True)),
+        "counts": np.diff([0, *ends.tolist(), n]).tolist(),
+        "distinct": len(distinct),
+    }

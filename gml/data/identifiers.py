@@ -1,0 +1,75 @@
+"""Columns with too many different labels to be levels: all of them are named at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import MAX_LEVELS
+from gml.data.options import ReadOptions
+from gml.errors import DataError, listing, parameter, quote
+from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn
+from gml.kernel.number import parse_number
+
+_MOST_NAMED = 100
+
+
+def refuse_identifiers(
+    columns: Sequence[CsvColumn],
+    names: Sequence[str],
+    chosen: Sequence[int],
+    options: ReadOptions,
+    where: str,
+) -> None:
+    """Refuse columns with too many levels, naming them all at once."""
+    too_many = [j for j in chosen if has_too_many_levels(names[j], columns[j], options, where)]
+    if not too_many:
+        return
+    found = [names[j] for j in too_many]
+    one = len(found) == 1
+    ways = [f"leave {'it' if one else 'them'} out ({parameter('exclude', found[:_MOST_NAMED])})"]
+    if options.bins is None:
+        ways.append(f"cut numbers into intervals ({parameter('bins', 5)})")
+    if options.takes_numbers and any(_begins_with_numbers(columns[j], options) for j in too_many):
+        ways.append(f"take them as numbers ({options.takes_numbers})")
+    raise DataError(
+        f"{where}: more than {options.max_levels} levels, like "
+        f"{'an identifier, in column' if one else 'identifiers, in columns'} "
+        f"{listing(found)}; {', '.join(ways)} or raise {parameter('max_levels')}"
+    )
+
+
+def has_too_many_levels(name: str, column: CsvColumn, options: ReadOptions, where: str) -> bool:
+    """Whether a column has more labels than it may have levels, and is not to be cut."""
+    if column.kind == OVERFLOW and options.declared_intervals(name) is not None:
+        raise DataError(
+            f"{where}: column {quote(name)}: more than {MAX_LEVELS} different values, and not "
+            "all of them numbers, though its declared levels are intervals"
+        )
+    if column.kind == OVERFLOW:
+        return True
+    if column.kind == NUMBERS or len(column.labels) <= options.max_levels:
+        return False
+    declared = (
+        options.declared_levels(name) is not None
+        or options.declared_intervals(name) is not None
+        or options.expected_levels(name)
+    )
+    return not declared and numbers_to_cut(column.labels, options) is None
+
+
+def numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.float64] | None:
+    """Return the numbers that the labels spell, if there are so many that `bins` cuts them."""
+    if options.bins is None or len(labels) <= options.bins:
+        return None
+    values = [parse_number(label.encode(), options.decimal) for label in labels]
+    if None in values or len(set(values)) <= options.bins:
+        return None
+    return np.array(values, dtype=np.float64)
+
+
+def _begins_with_numbers(column: CsvColumn, options: ReadOptions) -> bool:
+    """Whether the labels that were read before they became too many are numbers."""
+    return all(parse_number(label.encode(), options.decimal) is not None for label in column.labels)

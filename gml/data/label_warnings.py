@@ -1,0 +1,80 @@
+"""What is said about labels and intervals of a table: one line each, naming all columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from gml.data.dataset import Dataset, Variable
+from gml.errors import listing, quote
+from gml.progress import reporter
+
+_SHOWN = 8
+
+
+def warn_of_fewer_intervals(asked: Mapping[str, tuple[int, int]]) -> None:
+    """Name the columns that were cut into fewer intervals than asked for, given both numbers."""
+    if asked:
+        columns = [f"{quote(name)} {got}, not {bins}" for name, (bins, got) in asked.items()]
+        reporter().warn(
+            "fewer intervals than asked for, as several quantiles fall on one value: "
+            + _shortened(columns)
+        )
+
+
+def warn_of_blanks(variables: Iterable[Variable]) -> None:
+    """Name the columns with labels that differ only in the blanks around them."""
+    columns = []
+    for variable in variables:
+        groups = _alike_but_for_blanks(variable.levels or ())
+        if groups:
+            alike = ", ".join(" and ".join(map(quote, group)) for group in groups[:_SHOWN])
+            columns.append(f"column {quote(variable.name)} has {alike}")
+    if columns:
+        reporter().warn(
+            f"labels that differ only in the blanks around them are different levels: "
+            f"{_shortened(columns)}"
+        )
+
+
+def warn_of_levels_without_weight(
+    dataset: Dataset, candidates: Mapping[str, Collection[str]]
+) -> None:
+    """Name the levels among the candidates that no row has, as those that had them weigh 0."""
+    columns = []
+    for variable, column in zip(dataset.variables, dataset.columns, strict=True):
+        found = candidates.get(variable.name)
+        if variable.levels is None or not found:
+            continue
+        occurs = np.bincount(column, minlength=len(variable.levels)) > 0
+        alone = [
+            level
+            for level, seen in zip(variable.levels, occurs[: len(variable.levels)], strict=True)
+            if not seen and level in found
+        ]
+        if alone:
+            columns.append(f"{listing(alone)} of column {quote(variable.name)}")
+    if columns:
+        reporter().warn(f"levels that only rows of weight 0 have: {_shortened(columns)}")
+
+
+def _alike_but_for_blanks(levels: Sequence[str]) -> list[list[str]]:
+    """Return the groups of levels that are the same without the blanks around them.
+
+    Examples
+    --------
+    >>> _alike_but_for_blanks([" 1", "1", "2", "x "])
+    [[' 1', '1']]
+    """
+    if all(level == level.strip() for level in levels):
+        return []
+    groups: dict[str, list[str]] = {}
+    for level in levels:
+        groups.setdefault(level.strip(), []).append(level)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _shortened(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return ", ".join(items[:_SHOWN]) + more

@@ -1,0 +1,173 @@
+"""What commands say about the tables they are given."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import gml as library
+from tests.command_line import error_line
+
+COMMANDS = {
+    "pc": ("pc", "d.csv"),
+    "hc": ("hc", "d.csv"),
+    "chowliu": ("chowliu", "d.csv"),
+    "indtest": ("indtest", "d.csv", "a", "b"),
+    "count": ("count", "d.csv", "--pairs", "-o", "c.parquet"),
+    "score": ("score", "d.csv", "g.dot"),
+    "fit-params": ("fit-params", "d.csv", "g.dot"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_rows_dropped_are_always_told(gml, tmp_path, command):
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    (tmp_path / "d.csv").write_text("a,b\n" + "x,u\ny,v\nx,v\ny,u\n" * 12 + "NA,u\n,v\n")
+    said = b"gml: 2 of 50 rows dropped for missing values (4%), 2 of them missing 'a'\n"
+    done = gml(*command, "--missing", "drop")
+    assert done.returncode == 0
+    assert done.stderr == said
+    assert gml(*command, "--missing", "drop", "-q").stderr == b""
+
+
+def test_one_row_has(gml, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,c\n" + "x,u,1\n" * 10 + "y,v,2\n" * 10)
+    (tmp_path / "g.dot").write_text("digraph { a -> b; c }")
+    (tmp_path / "new.csv").write_text("a,b\nx,v\n")
+    gml("fit-params", "d.csv", "g.dot", "-o", "m.json")
+    done = gml("query", "m.json", "--batch", "new.csv", "--target", "c")
+    assert b"1 row of evidence of probability 0 has no answer" in done.stderr
+
+
+@pytest.mark.parametrize("header", ["a;b", "a\tb"])
+def test_one_column_with_other_delimiters(gml, tmp_path, header):
+    (tmp_path / "d.csv").write_text(f"{header}\n1{header[1]}2\n")
+    option = {";": "';'", "\t": "tab"}[header[1]]
+    for command in ("pc", "hc", "chowliu", "profile"):
+        line = error_line(gml(command, "d.csv"), 3)
+        assert f"say --delimiter {option} to split it, or --delimiter ',' if it is one" in line
+    assert gml("profile", "d.csv", "-d", ",").returncode == 0
+
+
+NOT_TABLES = {
+    "digraph { a -> b }": "a DOT graph",
+    "// mine\nstrict graph g {\n": "a DOT graph",
+    'digraph "x y" {\n': "a DOT graph",
+    "network unknown {\n}\nvariable a {\n": "a BIF model",
+    "net\n{\n}\nnode a\n{\n": "a NET model",
+    '{"directed": true, "nodes": []}': "a JSON file",
+    '<?xml version="1.0"?>\n<graphml>': "a GraphML graph",
+    '<?xml version="1.0"?>\n<!DOCTYPE BIF [\n<!ELEMENT BIF ( NETWORK )*>\n]>\n<BIF>': "an XMLBIF model",
+    "<!doctype html><html>": "an XML or HTML file",
+}
+
+
+@pytest.mark.parametrize("start", NOT_TABLES)
+def test_graphs_are_no_tables(gml, tmp_path, start):
+    (tmp_path / "x").write_text(start + "\n")
+    line = error_line(gml("pc", "x"), 3)
+    assert f"x: this is {NOT_TABLES[start]}" in line
+    assert line.endswith("not a table; the data come first, then the graph or model\n")
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    assert "not a table" in error_line(gml("score", "x", "g.dot"), 3)
+
+
+@pytest.mark.parametrize("header", ["graph,net", "network", "digraph", "{a},b", "class node,x"])
+def test_tables_are_no_graphs(gml, tmp_path, header):
+    (tmp_path / "d.csv").write_text(
+        header + "\n" + "1,2\n"[: 2 * len(header.split(",")) - 1] + "\n"
+    )
+    assert gml("profile", "d.csv").returncode == 0
+
+
+def test_a_folder_without_tables(gml, tmp_path):
+    (tmp_path / "d").mkdir()
+    line = error_line(gml("pc", "d"), 3)
+    assert line == "gml: error: d: a folder without Parquet files; name a table\n"
+
+
+def test_byte_order_marks_under_other_encodings(gml, tmp_path):
+    (tmp_path / "d.csv").write_bytes(b"\xef\xbb\xbfa,b\nx,1\n")
+    for encoding in ("latin-1", "cp1252", "utf-16"):
+        line = error_line(gml("profile", "d.csv", "--encoding", encoding), 3)
+        assert "the byte order mark of UTF-8" in line
+        assert line.endswith("leave out --encoding\n")
+    assert gml("profile", "d.csv").returncode == 0
+    (tmp_path / "d.csv").write_text("a,b\nx,1\n", encoding="utf-16")
+    assert "say --encoding utf-16" in error_line(gml("profile", "d.csv", "--encoding", "cp1252"), 3)
+    assert gml("profile", "d.csv", "--encoding", "utf-16").returncode == 0
+
+
+def test_why_there_are_no_rows(gml, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b\n")
+    assert error_line(gml("pc", "d.csv"), 4) == "gml: error: d.csv: has a header, but no rows\n"
+    (tmp_path / "d.csv").write_text("a,b\n1,NA\n")
+    done = gml("pc", "d.csv", "--missing", "drop", "-q")
+    assert "all have missing values (--missing drop)" in error_line(done, 4)
+    (tmp_path / "d.csv").write_text("a,w\n1,0\n")
+    assert "all weigh 0" in error_line(gml("pc", "d.csv", "--weights", "w", "-q"), 4)
+
+
+def test_names_that_lists_take_apart(gml, tmp_path):
+    (tmp_path / "d.csv").write_text('"a,b",c,d\n1,2,3\n')
+    assert "did you mean 'c', without blanks?" in error_line(gml("pc", "d.csv", "-c", "d, c"), 2)
+    line = error_line(gml("indtest", "d.csv", "c", "d", "-z", "a,b"), 2)
+    assert """put a name with a comma in double quotes: '"a,b"'""" in line
+    assert gml("profile", "d.csv", "-c", '"a,b"').returncode == 0
+
+
+NUMBERS_BY = {
+    "pc": ("pc", "n.csv", "--test fisher-z"),
+    "hc": ("hc", "n.csv", "--score bic-g"),
+    "ges": ("ges", "n.csv", "--score bic-g"),
+    "exact": ("exact", "n.csv", "--score bic-g"),
+    "average": ("average", "n.csv", "--by", "hc", "--score bic-g"),
+    "indtest": ("indtest", "n.csv", "a", "b", "--test fisher-z"),
+    "score": ("score", "n.csv", "g.dot", "--score bic-g"),
+    "fit-params": ("fit-params", "n.csv", "g.dot", "--gaussian"),
+}
+
+
+@pytest.mark.parametrize("command", NUMBERS_BY.values(), ids=NUMBERS_BY)
+def test_a_table_of_numbers_is_told_what_takes_numbers(gml, tmp_path, command):
+    rows = [f"{i / 7:.4f},{(i * i) % 997 / 3:.4f}" for i in range(400)]
+    (tmp_path / "n.csv").write_text("a,b\n" + "\n".join(rows) + "\n")
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    *words, option = command
+    line = error_line(gml(*words), 3)
+    assert f"cut numbers into intervals (--bins 5), take them as numbers ({option})" in line
+    assert gml(*words, *option.split(), "-q").returncode == 0
+    (tmp_path / "n.csv").write_text("a,b\n" + "\n".join(f"x{row}" for row in rows) + "\n")
+    line = error_line(gml(*words), 3)
+    assert "--exclude 'a" in line
+
+
+def test_columns_to_leave_out_are_a_list_in_python(tmp_path):
+    (tmp_path / "d.csv").write_text('id,"n,o",x\n' + "".join(f"u{i},v{i},1\n" for i in range(300)))
+    with pytest.raises(library.DataError, match=r"leave them out \(`exclude=\['id', 'n,o'\]`\)"):
+        library.read(tmp_path / "d.csv")
+
+
+def test_columns_to_leave_out_are_one_record_in_the_shell(gml, tmp_path):
+    (tmp_path / "d.csv").write_text('id,"n,o",x\n' + "".join(f"u{i},v{i},1\n" for i in range(300)))
+    assert """(--exclude 'id,"n,o"')""" in error_line(gml("pc", "d.csv"), 3)
+
+
+def test_columns_without_values_have_levels(gml, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,c\n" + "x,u,\ny,v,\n" * 10)
+    for command in (("pc",), ("profile",)):
+        done = gml(
+            *command,
+            "d.csv",
+            *(["--missing", "available"] * (command == ("pc",))),
+            "-f",
+            "json",
+            "-q",
+        )
+        assert done.returncode == 0
+        content = json.loads(done.stdout)
+        if "nodes" in content:
+            assert {node["id"]: node["levels"] for node in content["nodes"]}["c"] == []
+        else:
+            assert content["columns"]["c"]["levels"] == []
