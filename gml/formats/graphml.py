@@ -10,6 +10,7 @@ from typing import Any
 from gml.data.json_text import parse_json
 from gml.errors import CannotAnswer, DataError, GraphError, quote
 from gml.formats.foreign_edges import decode_list, merge_edges, scalar
+from gml.formats.foreign_nodes import column_attributes, read_columns
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
 from gml.graph.provenance import Provenance
@@ -37,8 +38,7 @@ def dump_graphml(graph: Graph) -> str:
     if graph.learning:
         result.graph["learning"] = json.dumps(graph.learning.written())
     for name in graph.names:
-        extra = {"levels": json.dumps(list(graph.levels[name]))} if name in graph.levels else {}
-        result.add_node(name, **extra)
+        result.add_node(name, **column_attributes(graph, name, ascii=True))
     for edge in graph.edges():
         source_mark, target_mark = EDGE_TYPES[edge.type]
         extra = {key: scalar(v) for key, v in edge.attributes.items() if v is not None}
@@ -68,11 +68,7 @@ def load_graphml(text: str, where: str) -> Graph:
     for complaint in complaints:
         reporter().warn(f"{where}: {complaint.message}")
     names = _names(found)
-    levels = {}
-    for node, data in found.nodes(data=True):
-        declared = decode_list(str(data.get("levels", "")))
-        if isinstance(declared, list) and all(isinstance(level, str) for level in declared):
-            levels[names[node]] = tuple(declared)
+    columns = read_columns({names[node]: data for node, data in found.nodes(data=True)}, where)
     plain = Mark.ARROW if found.is_directed() else Mark.TAIL
     edges = merge_edges(
         (
@@ -97,8 +93,9 @@ def load_graphml(text: str, where: str) -> Graph:
             names.values(),
             edges,
             kind=kind,
-            levels=levels,
+            levels=columns.levels,
             learning=Provenance.read(learning),
+            numeric=columns.numeric,
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None

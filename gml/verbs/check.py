@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
-from gml.data.options import ReadingKeywords
+from gml.data.options import ReadingKeywords, given_keywords
 from gml.errors import (
     CannotAnswer,
     MissingTable,
@@ -33,6 +33,7 @@ from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
 from gml.verbs.shared.data_input import Data, name_of, options_for, require_whole_rows
+from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_input import require_model
 
@@ -119,6 +120,8 @@ def check(
     else:
         known = read_baseline(baseline)
     net, digest = _read_model(model)
+    declared = DeclaredColumns.of(net.graph, place(name_of(model, "the model")))
+    declared.require_agreement(options, given_keywords(reading), adds_levels=True)
     notes = _notes_on_model(known, digest)
     reader = CheckedReading(
         net,

@@ -82,7 +82,9 @@ def convert(
 def _as_graph(given: GivenGraph, chosen: str, held: Mapping[str, Hashes]) -> str:
     graph = given.graph
     if chosen not in WRITERS:
-        wanted = "" if graph.kind == "dag" else f" of a DAG, which this {graph.kind} is not"
+        wanted = (
+            "" if graph.kind == "dag" else f" of a DAG, which this {graph.kind_in_words} is not"
+        )
         raise GraphError(
             f"{given.name}: {TITLES[chosen]} holds a model, and this is a graph without tables; "
             f"learn them with gml fit-params DATA GRAPH{wanted}"
@@ -93,7 +95,6 @@ def _as_graph(given: GivenGraph, chosen: str, held: Mapping[str, Hashes]) -> str
     if chosen == "graphml":
         lost = [item for item in lost if item != how]
     if chosen == "dot":
-        lost += ["the levels"] * bool(graph.levels)
         lost += [how] * (bool(graph.learning) and how not in lost)
     warn_of_loss(chosen, lost)
     return text
