@@ -410,3 +410,62 @@ def test_latin1_xml(tmp_path):
 def test_load_graphml_bad_marks_fall_back():
     text = dump_graphml(Graph.from_edges("AB", [("A", "-->", "B")])).replace(">arrow<", ">spear<")
     assert named_edges(load_graphml(text, "t")) == {("A", "-->", "B")}
+
+
+def yed_file(arrows, more="", plain=""):
+    """GraphML as yEd writes it: labels and arrows within its own elements."""
+    nodes = "".join(
+        f'<node id="n{i}"><data key="d0"><y:ShapeNode><y:NodeLabel>{name}</y:NodeLabel>'
+        "</y:ShapeNode></data></node>"
+        for i, name in enumerate("ABCDEF")
+    )
+    edges = "".join(
+        f'<edge id="e{i}" source="n{i}" target="n{i + 1}"><data key="d1"><y:PolyLineEdge>'
+        f'<y:LineStyle color="#000000"/>{drawn}</y:PolyLineEdge></data>{plain}</edge>'
+        for i, drawn in enumerate(arrows)
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n'
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns" '
+        'xmlns:y="http://www.yworks.com/xml/graphml">\n'
+        f'<key for="node" id="d0" yfiles.type="nodegraphics"/>{more}'
+        '<key for="edge" id="d1" yfiles.type="edgegraphics"/>'
+        f'<graph edgedefault="directed" id="G">{nodes}{edges}</graph></graphml>'
+    )
+
+
+def arrows(source, target):
+    return f'<y:Arrows source="{source}" target="{target}"/>'
+
+
+def test_arrows_of_yed_are_read():
+    drawn = [
+        arrows("none", "standard"),
+        arrows("none", "none"),
+        arrows("delta", "none"),
+        arrows("standard", "white_delta"),
+        arrows("transparent_circle", "short"),
+    ]
+    graph = parse_graph(yed_file(drawn), "t")
+    assert named_edges(graph) == {
+        ("A", "-->", "B"),
+        ("B", "---", "C"),
+        ("D", "-->", "C"),
+        ("D", "<->", "E"),
+        ("E", "o->", "F"),
+    }
+    assert not any(edge.attributes for edge in graph.edges())
+
+
+def test_undirected_edges_of_yed_make_a_pdag():
+    graph = parse_graph(yed_file([arrows("none", "none"), arrows("none", "standard"), ""]), "t")
+    assert graph.kind == "pdag"
+    assert named_edges(graph) == {("A", "---", "B"), ("B", "-->", "C"), ("C", "-->", "D")}
+    reversed_all = parse_graph(yed_file([arrows("standard", "none")] * 2), "t")
+    assert named_edges(reversed_all) == {("B", "-->", "A"), ("C", "-->", "B")}
+
+
+def test_marks_of_gml_outlive_yed():
+    keys = '<key id="m" for="edge" attr.name="mark_target" attr.type="string"/>'
+    text = yed_file([arrows("none", "standard")], keys, '<data key="m">tail</data>')
+    assert named_edges(parse_graph(text, "t")) == {("A", "---", "B")}
