@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from itertools import islice
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,7 +136,8 @@ class Graph:
         the edges contradict, a cycle of arrows, a loop and a second edge between two nodes are
         errors.
         """
-        names = tuple(names)
+        # As the columns of a frame, nodes may come with numbers for names.
+        names = tuple(map(str, names))
         index = {name: i for i, name in enumerate(names)}
         if len(index) != len(names):
             twice = next(name for i, name in enumerate(names) if index[name] != i)
@@ -145,7 +147,8 @@ class Graph:
         attributes: dict[tuple[int, int], Mapping[str, Any]] = {}
         said: Mapping[str, Any] = {}
         kept: Mapping[str, Any] = {}
-        for source, type_, target, *rest in edges:
+        for one, type_, other, *rest in edges:
+            source, target = str(one), str(other)
             for name in (source, target):
                 if name not in index:
                     raise GraphError(unknown_name("node", name, names))
@@ -169,7 +172,13 @@ class Graph:
         if kind is None:
             kind = implied
         graph = cls(
-            names, marks, kind, levels or {}, attributes, learning or Provenance(), tuple(numeric)
+            names,
+            marks,
+            kind,
+            {str(name): found for name, found in (levels or {}).items()},
+            attributes,
+            learning or Provenance(),
+            tuple(map(str, numeric)),
         )
         _check_kind(graph, implied)
         return graph
@@ -192,12 +201,17 @@ class Graph:
             raise GraphError(unknown_name("node", name, self.names)) from None
 
     def _require_positions(self, *given: object) -> None:
-        """Refuse a name where the position of a node is needed."""
+        """Refuse a name, or anything else, where the position of a node is needed."""
         for position in given:
             if isinstance(position, str):
                 raise UsageError(
                     f"nodes are given by their position here, not by name: index({position!r}) of "
                     f"the graph is {self.index(position)}"
+                )
+            if not isinstance(position, Integral) or not 0 <= int(position) < len(self.names):
+                raise UsageError(
+                    f"the position of a node is a whole number from 0 to {len(self.names) - 1}, "
+                    f"not {position!r}"
                 )
 
     @cached_property

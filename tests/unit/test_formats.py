@@ -469,3 +469,16 @@ def test_marks_of_gml_outlive_yed():
     keys = '<key id="m" for="edge" attr.name="mark_target" attr.type="string"/>'
     text = yed_file([arrows("none", "standard")], keys, '<data key="m">tail</data>')
     assert named_edges(parse_graph(text, "t")) == {("A", "---", "B")}
+
+
+def test_swapped_arguments_and_other_things_than_paths(tmp_path):
+    graph = Graph.from_edges("AB", [("A", "-->", "B")])
+    with pytest.raises(UsageError, match="a Graph is needed, not a str; the graph comes first"):
+        write_graph(str(tmp_path / "g.dot"), graph)
+    for wrong in (lambda: write_graph(graph, 5), lambda: read_graph(5), lambda: gml.read_model(5)):
+        with pytest.raises(UsageError, match="`path` must be a path, not an int"):
+            wrong()
+    net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    with pytest.raises(UsageError, match="not a str; the model comes first, then the path"):
+        gml.write_model(str(tmp_path / "m.json"), net)
+    assert not any(tmp_path.iterdir())
