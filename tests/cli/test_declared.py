@@ -141,6 +141,20 @@ def test_other_commands_refuse_too(gml, weather, graphs, tmp_path, command):
     assert gml(name, weather, *places, "--bins", 4, *output).returncode == 0
 
 
+def test_what_a_graph_implies_is_tested_on_its_intervals(gml, weather, tmp_path):
+    graph = tmp_path / "tree.dot"
+    assert gml("chowliu", weather, "--bins", 4, "-o", graph).returncode == 0
+    found = gml("indtest", weather, "--implied", graph, "-f", "json")
+    assert found.returncode == 0, found.stderr
+    asked = gml("indtest", weather, "--implied", graph, "--bins", 4, "-f", "json")
+    results = json.loads(found.stdout)["results"]
+    assert results == json.loads(asked.stdout)["results"]
+    assert {result["n"] for result in results} == {400}
+    assert max(result["df"] for result in results) <= 9 * 4
+    said = error_line(gml("indtest", weather, "--implied", graph, "--bins", 5), 2)
+    assert said.startswith("gml: error: --bins 5 contradicts")
+
+
 def test_a_foreign_graph_on_raw_numbers_is_refused(gml, weather, tmp_path):
     graph = tmp_path / "foreign.dot"
     graph.write_text("digraph { temp -> rain }")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gml.data.columns import Choice
@@ -45,6 +45,12 @@ class GivenGraph:
             return consistent_extension(self.graph)
         except GraphError as error:
             raise GraphError(f"{self.name}: {error}") from None
+
+    def declared_cuts(self) -> DeclaredColumns:
+        """What the graph declares about the columns that it was learned from in intervals."""
+        declared = DeclaredColumns.of(self.graph, self.name)
+        levels = {name: declared.levels[name] for name in declared.cuts}
+        return replace(declared, levels=levels, numeric=())
 
     def numeric(self) -> tuple[str, ...]:
         """The nodes that hold numbers, by the file or by the method that the graph was learned by.
