@@ -36,7 +36,10 @@ def folder(tmp_path):
 def test_dag_on_standard_output(gml, folder):
     done = gml("exact", "data.csv")
     assert (done.returncode, done.stderr) == (0, b"")
-    nodes = "".join(f'  "{name}" [levels="[\\"0\\", \\"1\\"]"];\n' for name in "bac")
+    nodes = "".join(
+        f'  "{name}" [levels="[\\"{low}\\", \\"{high}\\"]"];\n'
+        for name, low, high in ("bxy", "auv", "c01")
+    )
     assert done.stdout.decode() == (
         f'digraph {{\n  graph [kind="dag"];\n{nodes}  "a" -> "b";\n  "c" -> "b";\n}}\n'
     )
