@@ -142,6 +142,10 @@ class Graph:
         if len(index) != len(names):
             twice = next(name for i, name in enumerate(names) if index[name] != i)
             raise GraphError(f"node {quote(twice)} is there twice")
+        known = {str(name): found for name, found in (levels or {}).items()}
+        for name, found in known.items():
+            if len(set(found)) != len(found):
+                raise GraphError(f"node {quote(name)} has a level twice")
         require_marks(len(names))
         marks = np.zeros((len(names), len(names)), dtype=np.uint8)
         attributes: dict[tuple[int, int], Mapping[str, Any]] = {}
@@ -175,7 +179,7 @@ class Graph:
             names,
             marks,
             kind,
-            {str(name): found for name, found in (levels or {}).items()},
+            known,
             attributes,
             learning or Provenance(),
             tuple(map(str, numeric)),

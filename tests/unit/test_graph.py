@@ -231,3 +231,8 @@ def test_an_undirected_graph_is_called_one():
     square = [("A", "---", "B"), ("B", "---", "C"), ("C", "---", "D"), ("D", "---", "A")]
     with pytest.raises(GraphError, match="of this undirected graph: it fails at"):
         consistent_extension(Graph.from_edges("ABCD", square))
+
+
+def test_a_level_that_is_there_twice():
+    with pytest.raises(GraphError, match="node 'A' has a level twice"):
+        Graph.from_edges("AB", [], levels={"A": ("x", "y", "x")})
