@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -164,8 +165,10 @@ def _harmless(line: str) -> str:
     return f"{line[: -len(bare)]}\\x{ord(bare[0]):02x}{bare[1:]}"
 
 
-def quote(name: str) -> str:
-    """Quote a name for a one-line message."""
+def quote(name: object) -> str:
+    """Quote a name for a one-line message; what is not text is shown as Python does."""
+    if not isinstance(name, str):
+        return repr(name)
     shown = name if len(name) <= 60 else name[:57] + "..."
     return repr(shown)
 
@@ -297,6 +300,19 @@ def listing(names: Iterable[str]) -> str:
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
+def require_path(path: object) -> None:
+    """Refuse what is not a path.
+
+    Examples
+    --------
+    >>> require_path(5)
+    Traceback (most recent call last):
+    gml.errors.UsageError: `path` must be a path, not an int
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"{parameter('path')} must be a path, not {kind_of(path)}")
+
+
 def kind_of(given: object) -> str:
     """What something is that should be something else; others have frames and arrays too.
 
@@ -370,7 +386,7 @@ def _near(name: str, valid: list[str]) -> list[str]:
     return [folded[candidate] for candidate in near]
 
 
-def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
+def unknown_name(what: str, name: object, valid: Iterable[str]) -> str:
     """Say that a name is unknown, with the nearest valid ones first.
 
     Examples
@@ -379,8 +395,13 @@ def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
     "column ' b' not found; did you mean 'b', without blanks? there are 'b', 'a'"
     >>> print(unknown_name("column", "a", ["a,b"]))
     column 'a' not found; put a name with a comma in double quotes: '"a,b"'; there are 'a,b'
+    >>> unknown_name("column", 0, ["0", "1"])
+    "column 0 is not text, as names are: did you mean '0'? there are '0', '1'"
     """
     valid = list(valid)
+    if not isinstance(name, str):
+        hint = f"did you mean {quote(str(name))}? " if str(name) in valid else ""
+        return f"{what} {quote(name)} is not text, as names are: {hint}there are {listing(valid)}"
     nearest = _near(name, valid)
     bare = name.strip()
     if bare != name and bare in valid:

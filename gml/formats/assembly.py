@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import GraphError, listing, quote, unknown_name
+from gml.errors import GraphError, quote, unknown_name
+from gml.formats.stand_ins import Alphabet, refuse_unreadable, with_stand_ins
 from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.network import described_row
@@ -195,25 +196,26 @@ def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
     return tables
 
 
-def refuse_unreadable(
-    tables: Sequence[CPT],
-    format: str,
-    *,
-    reads_name: Callable[[str], object],
-    reads_level: Callable[[str], object],
-) -> None:
-    """Refuse names and levels that readers of a format would not give back."""
-    bad = [cpt.variable.name for cpt in tables if not reads_name(cpt.variable.name)]
-    if bad:
-        raise GraphError(f"{format} cannot hold the name {listing(bad)}; JSON does")
+def tables_to_write(
+    net: BayesNet, alphabet: Alphabet, sanitize: bool
+) -> tuple[list[CPT], list[str]]:
+    """Return the tables of a network in names that a format can hold, and comments about them.
+
+    Names that readers would not give back are refused, or replaced if `sanitize` says so.
+    """
+    tables = discrete_tables(net, alphabet.format)
+    comments: list[str] = []
+    if sanitize:
+        tables, comments = with_stand_ins(tables, alphabet)
+    refuse_unreadable(tables, alphabet)
+    return tables, comments
+
+
+def refuse_single_levels(tables: Sequence[CPT], format: str) -> None:
+    """Refuse nodes of one level, which readers of a format do not accept."""
     for cpt in tables:
-        levels = cpt.variable.levels or ()
-        where = f"of {quote(cpt.variable.name)}"
-        bad = [level for level in levels if not reads_level(level)]
-        if bad:
-            raise GraphError(f"{format} cannot hold the level {listing(bad)} {where}; JSON does")
-        if len(levels) < 2:
+        if len(cpt.variable.levels or ()) < 2:
             raise GraphError(
-                f"{format} readers refuse a node with one level, that {where}; write XMLBIF or "
-                "JSON instead"
+                f"{format} readers refuse a node with one level, that of "
+                f"{quote(cpt.variable.name)}; write XMLBIF or JSON instead"
             )

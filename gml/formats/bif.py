@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import GraphError, counted, listing, quote
-from gml.formats.assembly import Assembly, discrete_tables, numbers, refuse_unreadable
+from gml.errors import counted, listing, quote
+from gml.formats.assembly import Assembly, numbers, refuse_single_levels, tables_to_write
+from gml.formats.stand_ins import Alphabet, restored
 from gml.formats.statements import Statement, Statements, split_names, unquoted
 from gml.model.bayesnet import CPT, BayesNet
 
@@ -42,11 +43,11 @@ _KEYWORDS = frozenset(
 _LOOKS_LIKE_TABLE = re.compile(r"(table|default)[-+.eE0-9]")
 
 
-def dump_bif(net: BayesNet) -> str:
-    """Return BIF text; names that a reader would not read back are refused."""
-    tables = discrete_tables(net, "BIF")
-    _refuse_names(tables)
-    parts = ["network unknown {\n}\n"]
+def dump_bif(net: BayesNet, *, sanitize: bool = False) -> str:
+    """Return BIF text; names that a reader would not read back are refused, or replaced."""
+    tables, comments = tables_to_write(net, ALPHABET, sanitize)
+    refuse_single_levels(tables, "BIF")
+    parts = [*(f"// {comment}\n" for comment in comments), "network unknown {\n}\n"]
     for cpt in tables:
         levels = cpt.variable.levels or ()
         parts.append(
@@ -70,19 +71,6 @@ def _probability(cpt: CPT) -> str:
     return f"probability ( {cpt.variable.name} | {parents} ) {{\n{rows}}}\n"
 
 
-def _refuse_names(tables: list[CPT]) -> None:
-    refuse_unreadable(tables, "BIF", reads_name=_reads_name, reads_level=_reads_level)
-    folded: dict[str, str] = {}
-    for cpt in tables:
-        name = cpt.variable.name
-        other = folded.setdefault(name.lower(), name)
-        if other != name:
-            raise GraphError(
-                f"BIF readers take {quote(other)} and {quote(name)} for one name; XMLBIF and JSON "
-                "do not"
-            )
-
-
 def _reads_name(name: str) -> bool:
     words = name in _KEYWORDS or _LOOKS_LIKE_TABLE.search(name)
     return bool(_IDENTIFIER.fullmatch(name)) and not words
@@ -91,6 +79,9 @@ def _reads_name(name: str) -> bool:
 def _reads_level(level: str) -> bool:
     plain = _IDENTIFIER.fullmatch(level) or _WHOLE_NUMBER.fullmatch(level)
     return bool(plain) and level not in _KEYWORDS
+
+
+ALPHABET = Alphabet("BIF", _reads_name, _reads_level, folds_case=True)
 
 
 # ---------------------------------------------------------------------- reading
@@ -122,7 +113,7 @@ def load_bif(text: str, where: str) -> BayesNet:
     # Blocks may come in any order, so tables wait until every variable is known.
     for header, rows in definitions:
         _read_probability(header, rows, assembly)
-    return assembly.network()
+    return restored(assembly.network(), text, where)
 
 
 def _block(statements: Statements, what: str) -> list[Statement]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gml.atomic import write_whole
 from gml.data.text_file import read_text
-from gml.errors import GraphError, UsageError, kind_of, place, require_one_of
+from gml.errors import GraphError, UsageError, kind_of, place, require_one_of, require_path
 from gml.formats.dot import dump_dot, load_dot
 from gml.formats.graphml import dump_graphml, load_graphml
 from gml.formats.json_graph import dump_json, load_json
@@ -46,11 +46,18 @@ def write_graph(graph: Graph, path: str | os.PathLike[str], *, format: str | Non
     ...     read_graph(f"{folder}/tree.json") == tree
     True
     """
+    if not isinstance(graph, Graph):
+        raise _not_a_graph(graph, path)
+    require_path(path)
     chosen = format or format_of(path, GRAPH_SUFFIXES)
     require_one_of("format", chosen, WRITERS)
-    if not isinstance(graph, Graph):
-        raise UsageError(f"a Graph is needed, not {kind_of(graph)}; results have `graph` and `dag`")
     write_whole(path, WRITERS[chosen](graph).encode("utf-8"))
+
+
+def _not_a_graph(given: object, path: object) -> UsageError:
+    swapped = isinstance(path, Graph)
+    hint = "the graph comes first, then the path" if swapped else "results have `graph` and `dag`"
+    return UsageError(f"a Graph is needed, not {kind_of(given)}; {hint}")
 
 
 def read_graph(path: str | os.PathLike[str]) -> Graph:
@@ -68,6 +75,7 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
     >>> read_graph("sample_data/cancer.dot").names
     ('Pollution', 'Smoker', 'Cancer', 'Xray', 'Dyspnoea')
     """
+    require_path(path)
     return parse_graph(read_text(path, error=GraphError), place(path))
 
 

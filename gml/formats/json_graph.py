@@ -8,6 +8,7 @@ from typing import Any
 from gml.data.json_text import parse_json
 from gml.errors import GraphError, quote
 from gml.formats.content_hash import NO_INPUTS, Hashes, is_changed
+from gml.formats.foreign_nodes import NUMERIC, Columns
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import Graph
@@ -21,10 +22,7 @@ def dump_json(graph: Graph, *, inputs: Hashes = NO_INPUTS) -> str:
     about: dict[str, Any] = {"schema": SCHEMA, "kind": graph.kind}
     if graph.learning:
         about["learning"] = graph.learning.written()
-    nodes = [
-        {"id": name} | ({"levels": list(graph.levels[name])} if name in graph.levels else {})
-        for name in graph.names
-    ]
+    nodes = [{"id": name} | graph.about_column(name) for name in graph.names]
     edges = [
         {"source": graph.names[edge.source], "target": graph.names[edge.target], "type": edge.type}
         | {key: _finite(value) for key, value in edge.attributes.items()}
@@ -69,7 +67,7 @@ def graph_of(content: dict[str, Any], where: str) -> Graph:
     about = content.get("graph", {})
     if not isinstance(about, dict):
         raise GraphError(f'{where}: "graph" is not an object')
-    names, levels = _read_nodes(content["nodes"], where)
+    names, columns = _read_nodes(content["nodes"], where)
     links = content.get("edges", content.get("links", []))
     if not isinstance(links, list):
         raise GraphError(f'{where}: "edges" is not a list')
@@ -90,16 +88,18 @@ def graph_of(content: dict[str, Any], where: str) -> Graph:
             names,
             edges,
             kind=kind,
-            levels=levels,
+            levels=columns.levels,
             learning=Provenance.read(about.get("learning")),
+            numeric=columns.numeric,
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
 
 
-def _read_nodes(nodes: list[Any], where: str) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+def _read_nodes(nodes: list[Any], where: str) -> tuple[list[str], Columns]:
     names: list[str] = []
     levels: dict[str, tuple[str, ...]] = {}
+    numeric: list[str] = []
     for node in nodes:
         if not isinstance(node, dict) or "id" not in node:
             raise GraphError(f'{where}: a node has no "id"')
@@ -110,7 +110,9 @@ def _read_nodes(nodes: list[Any], where: str) -> tuple[list[str], dict[str, tupl
             if not isinstance(declared, list) or not all(isinstance(v, str) for v in declared):
                 raise GraphError(f"{where}: levels of {quote(name)} are not a list of strings")
             levels[name] = tuple(declared)
-    return names, levels
+        elif node.get("type") == NUMERIC:
+            numeric.append(name)
+    return names, Columns(levels, tuple(numeric))
 
 
 def _read_edge(link: Any, plain: str, where: str) -> tuple[str, str, str, dict[str, Any]]:

@@ -10,7 +10,15 @@ from pathlib import Path
 
 from gml.atomic import Leftovers, write_whole
 from gml.data.text_file import read_text
-from gml.errors import GraphError, OutputError, UsageError, kind_of, place, require_one_of
+from gml.errors import (
+    GraphError,
+    OutputError,
+    UsageError,
+    kind_of,
+    place,
+    require_one_of,
+    require_path,
+)
 from gml.formats.bif import dump_bif, load_bif
 from gml.formats.cpt_table import dump_table, dump_text
 from gml.formats.dot import load_dot
@@ -60,6 +68,7 @@ def read_model(path: str | os.PathLike[str]) -> BayesNet:
     ...     read_model(f"{folder}/model.bif").cpt("smoke").table.tolist()
     [[0.5002, 0.4998]]
     """
+    require_path(path)
     return parse_model(read_text(path, error=GraphError), place(path))
 
 
@@ -106,11 +115,17 @@ def write_model(net: BayesNet, path: str | os.PathLike[str], format: str | None 
     ...     read_model(f"{folder}/model.json").learning.rows
     5000
     """
+    if not isinstance(net, BayesNet):
+        raise _not_a_model(net, path)
+    require_path(path)
     chosen = format or format_of(path, MODEL_SUFFIXES)
     require_one_of("format", chosen, MODEL_WRITERS)
-    if not isinstance(net, BayesNet):
-        raise UsageError(f"a BayesNet is needed, as gml.fit makes it, not {kind_of(net)}")
     write_whole(path, MODEL_WRITERS[chosen](net).encode("utf-8"))
+
+
+def _not_a_model(given: object, path: object) -> UsageError:
+    hint = "; the model comes first, then the path" if isinstance(path, BayesNet) else ""
+    return UsageError(f"a BayesNet is needed, as gml.fit makes it, not {kind_of(given)}{hint}")
 
 
 # ---------------------------------------------------------------------- one file per node

@@ -21,7 +21,8 @@ import re
 import numpy as np
 
 from gml.errors import counted, quote
-from gml.formats.assembly import Assembly, discrete_tables, numbers, refuse_unreadable
+from gml.formats.assembly import Assembly, numbers, refuse_single_levels, tables_to_write
+from gml.formats.stand_ins import Alphabet, restored
 from gml.formats.statements import Statement, Statements, split_names, unquoted
 from gml.model.bayesnet import CPT, BayesNet
 
@@ -32,11 +33,11 @@ _KEYWORDS = frozenset(("net", "class", "node", "potential", "data", "states"))
 _LEVEL = re.compile(r"(?!.*(//|/\*|data=))[!#-'*+\--\[\]-~]+")
 
 
-def dump_net(net: BayesNet) -> str:
-    """Return NET text; names that a reader would not read back are refused."""
-    tables = discrete_tables(net, "NET")
-    refuse_unreadable(tables, "NET", reads_name=_reads_name, reads_level=_LEVEL.fullmatch)
-    parts = ["net {\n}\n"]
+def dump_net(net: BayesNet, *, sanitize: bool = False) -> str:
+    """Return NET text; names that a reader would not read back are refused, or replaced."""
+    tables, comments = tables_to_write(net, ALPHABET, sanitize)
+    refuse_single_levels(tables, "NET")
+    parts = [*(f"% {comment}\n" for comment in comments), "net {\n}\n"]
     for cpt in tables:
         states = " ".join(f'"{level}"' for level in cpt.variable.levels or ())
         parts.append(f"node {cpt.variable.name} {{\n  states = ({states});\n}}\n")
@@ -58,6 +59,9 @@ def _potential(cpt: CPT) -> str:
 
 def _reads_name(name: str) -> bool:
     return bool(_IDENTIFIER.fullmatch(name)) and name not in _KEYWORDS
+
+
+ALPHABET = Alphabet("NET", _reads_name, _LEVEL.fullmatch)
 
 
 # ---------------------------------------------------------------------- reading
@@ -93,7 +97,7 @@ def load_net(text: str, where: str) -> BayesNet:
         raise statements.fail("the file ends within a block")
     for header, data in definitions:
         _read_potential(header, data, assembly)
-    return assembly.network()
+    return restored(assembly.network(), text, where)
 
 
 def _attributes(statements: Statements, what: str) -> dict[str, Statement]:

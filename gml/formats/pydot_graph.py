@@ -1,10 +1,10 @@
-"""Graphs of pydot, for scripts around Graphviz: the same nodes, marks and attributes as in DOT."""
+"""Graphs of pydot, for scripts around Graphviz: nodes, marks and attributes as in DOT."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gml.formats.dot import edge_attributes, identifier, load_dot, quoted
+from gml.formats.dot import edge_attributes, identifier, load_dot, node_attributes, quoted
 from gml.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ def to_pydot(graph: Graph) -> pydot.Dot:
     result = pydot.Dot(graph_name="", graph_type="digraph")
     result.set("kind", f'"{graph.kind}"')
     for name in graph.names:
-        result.add_node(pydot.Node(quoted(name)))
+        node = pydot.Node(quoted(name))
+        for key, value in node_attributes(graph, name).items():
+            node.set(key, value)
+        result.add_node(node)
     for edge in graph.edges():
         ends = quoted(graph.names[edge.source]), quoted(graph.names[edge.target])
         # Attributes with names of pydot's own parameters go in one by one.

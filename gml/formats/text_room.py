@@ -70,8 +70,12 @@ def require_graph_text(graph: Graph, format: str) -> None:
             known[id(said)] = sum(len(key) + len(str(value)) for key, value in said.items())
         n_attributes += len(said)
         characters += known[id(said)]
+    levels = [level for found in graph.levels.values() for level in found]
+    if format != "text":
+        n_attributes += len(levels)
+        characters += sum(map(len, levels))
     size = n_edges * a.edge + n_attributes * a.attribute + characters * a.character
-    _require(size, graph.names, f"writing {format} of a graph of {n_edges} edges")
+    _require(size, (*graph.names, *levels), f"writing {format} of a graph of {n_edges} edges")
 
 
 def require_table_text(cpds: Iterable[CPT | LinearGaussian], format: str) -> None:

@@ -12,18 +12,19 @@ from __future__ import annotations
 import re
 
 from gml.errors import GraphError, counted, quote
-from gml.formats.assembly import Assembly, discrete_tables, numbers
+from gml.formats.assembly import Assembly, numbers, tables_to_write
+from gml.formats.stand_ins import Alphabet, reads_xml, restored
 from gml.model.bayesnet import CPT, BayesNet
 
-_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-_LOST_BLANKS = re.compile(r"^\s|\s$|\s\s|^\ufeff|^$")
+ALPHABET = Alphabet("XMLBIF", reads_xml, reads_xml)
 
 
-def dump_xmlbif(net: BayesNet) -> str:
-    """Return XMLBIF text."""
-    tables = discrete_tables(net, "XMLBIF")
+def dump_xmlbif(net: BayesNet, *, sanitize: bool = False) -> str:
+    """Return XMLBIF text; names that a reader would not read back are refused, or replaced."""
+    tables, comments = tables_to_write(net, ALPHABET, sanitize)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
+        *(f"<!-- {comment} -->" for comment in comments),
         '<BIF VERSION="0.3">',
         "<NETWORK>",
         "<NAME>unknown</NAME>",
@@ -52,12 +53,6 @@ def _definition(cpt: CPT) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    if _FORBIDDEN.search(text):
-        raise GraphError(
-            f"XMLBIF cannot hold the control character in {quote(text)}; write JSON instead"
-        )
-    if _LOST_BLANKS.search(text):
-        raise GraphError(f"XMLBIF readers lose blanks of {quote(text)}; write JSON instead")
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -100,7 +95,7 @@ def load_xmlbif(text: str, where: str) -> BayesNet:
                 f"{rows * columns} should be"
             )
         assembly.define(child, parents, values.reshape(rows, columns))
-    return assembly.network()
+    return restored(assembly.network(), text, where)
 
 
 def _text(element: object) -> str:

@@ -146,7 +146,8 @@ def consistent_extension(graph: Graph) -> Graph:
     if broken is not None:
         triple = ", ".join(quote(order.names[node]) for node in broken)
         raise GraphError(
-            f"no DAG has the edges and colliders of this {graph.kind}: it fails at {triple}"
+            f"no DAG has the edges and colliders of this {graph.kind_in_words}: it fails at "
+            + triple
         )
     found = order.restored(directed)
     tail, arrow = EDGE_TYPES["-->"]

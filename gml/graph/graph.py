@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from itertools import islice
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import GraphError, counted, parameter, printable, quote, unknown_name
+from gml.errors import GraphError, UsageError, counted, parameter, printable, quote, unknown_name
 from gml.graph.order import find_cycle
 from gml.graph.provenance import Provenance
 from gml.resources import FEW_BYTES, require_memory
@@ -104,6 +105,8 @@ class Graph:
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     attributes: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
     learning: Provenance = field(default_factory=Provenance)
+    numeric: tuple[str, ...] = ()
+    """The nodes whose columns hold numbers; those without levels may hold anything."""
 
     if TYPE_CHECKING:
         # The package adds these to the class: formats are above this room.
@@ -125,6 +128,7 @@ class Graph:
         kind: str | None = None,
         levels: Mapping[str, tuple[str, ...]] | None = None,
         learning: Provenance | None = None,
+        numeric: Iterable[str] = (),
     ) -> Graph:
         """Build a graph from (source, type, target[, attributes]); the kind follows from the edges.
 
@@ -132,17 +136,23 @@ class Graph:
         the edges contradict, a cycle of arrows, a loop and a second edge between two nodes are
         errors.
         """
-        names = tuple(names)
+        # As the columns of a frame, nodes may come with numbers for names.
+        names = tuple(map(str, names))
         index = {name: i for i, name in enumerate(names)}
         if len(index) != len(names):
             twice = next(name for i, name in enumerate(names) if index[name] != i)
             raise GraphError(f"node {quote(twice)} is there twice")
+        known = {str(name): found for name, found in (levels or {}).items()}
+        for name, found in known.items():
+            if len(set(found)) != len(found):
+                raise GraphError(f"node {quote(name)} has a level twice")
         require_marks(len(names))
         marks = np.zeros((len(names), len(names)), dtype=np.uint8)
         attributes: dict[tuple[int, int], Mapping[str, Any]] = {}
         said: Mapping[str, Any] = {}
         kept: Mapping[str, Any] = {}
-        for source, type_, target, *rest in edges:
+        for one, type_, other, *rest in edges:
+            source, target = str(one), str(other)
             for name in (source, target):
                 if name not in index:
                     raise GraphError(unknown_name("node", name, names))
@@ -165,9 +175,22 @@ class Graph:
         implied = implied_kind(names, marks)
         if kind is None:
             kind = implied
-        graph = cls(names, marks, kind, levels or {}, attributes, learning or Provenance())
+        graph = cls(
+            names,
+            marks,
+            kind,
+            known,
+            attributes,
+            learning or Provenance(),
+            tuple(map(str, numeric)),
+        )
         _check_kind(graph, implied)
         return graph
+
+    @property
+    def kind_in_words(self) -> str:
+        """The kind as a noun, for messages."""
+        return "undirected graph" if self.kind == "undirected" else self.kind
 
     @property
     def n_edges(self) -> int:
@@ -181,12 +204,27 @@ class Graph:
         except KeyError:
             raise GraphError(unknown_name("node", name, self.names)) from None
 
+    def _require_positions(self, *given: object) -> None:
+        """Refuse a name, or anything else, where the position of a node is needed."""
+        for position in given:
+            if isinstance(position, str):
+                raise UsageError(
+                    f"nodes are given by their position here, not by name: index({position!r}) of "
+                    f"the graph is {self.index(position)}"
+                )
+            if not isinstance(position, Integral) or not 0 <= int(position) < len(self.names):
+                raise UsageError(
+                    f"the position of a node is a whole number from 0 to {len(self.names) - 1}, "
+                    f"not {position!r}"
+                )
+
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
 
     def edge_type(self, i: int, j: int) -> str | None:
         """Return the type of the edge read from i to j; None if there is none, or reversed."""
+        self._require_positions(i, j)
         return _TYPE_OF.get((self.marks[j, i], self.marks[i, j]))
 
     def edges(self) -> Iterator[Edge]:
@@ -201,6 +239,7 @@ class Graph:
 
     def parents(self, j: int) -> list[int]:
         """Return the nodes whose edge to j has an arrow at j and a tail at the node."""
+        self._require_positions(j)
         arrows = (self.marks[:, j] == Mark.ARROW) & (self.marks[j, :] == Mark.TAIL)
         return [int(i) for i in np.flatnonzero(arrows)]
 
@@ -213,7 +252,14 @@ class Graph:
 
     def adjacent(self, i: int, j: int) -> bool:
         """Whether there is an edge between i and j."""
+        self._require_positions(i, j)
         return bool(self.marks[i, j])
+
+    def about_column(self, name: str) -> dict[str, Any]:
+        """Return what is known about the column of a node, as JSON and networkx have it."""
+        if name in self.levels:
+            return {"levels": list(self.levels[name])}
+        return {"type": "numeric"} if name in self.numeric else {}
 
     def to_networkx(self) -> nx.DiGraph | nx.Graph:
         """Return a networkx graph with the type and attributes of each edge.
@@ -231,8 +277,7 @@ class Graph:
 
         result = nx.Graph() if self.kind == "undirected" else nx.DiGraph()
         for name in self.names:
-            extra = {"levels": list(self.levels[name])} if name in self.levels else {}
-            result.add_node(name, **extra)
+            result.add_node(name, **self.about_column(name))
         for edge in self.edges():
             ends = self.names[edge.source], self.names[edge.target]
             result.add_edge(*ends, type=edge.type, **edge.attributes)
@@ -262,6 +307,7 @@ class Graph:
             and self.kind == other.kind
             and bool(np.array_equal(self.marks, other.marks))
             and dict(self.levels) == dict(other.levels)
+            and set(self.numeric) == set(other.numeric)
             and {k: dict(v) for k, v in self.attributes.items()}
             == {k: dict(v) for k, v in other.attributes.items()}
             and self.learning.written() == other.learning.written()

@@ -233,7 +233,14 @@ class Network:
                 edges[parent.name, "-->", cpd.variable.name] = None
         names = [cpd.variable.name for cpd in self.cpds]
         levels = {v.name: v.levels for v in known.values() if v.levels is not None}
-        graph = Graph.from_edges(names, edges, kind="dag", levels=levels, learning=self.learning)
+        graph = Graph.from_edges(
+            names,
+            edges,
+            kind="dag",
+            levels=levels,
+            learning=self.learning,
+            numeric=[v.name for v in known.values() if v.is_continuous],
+        )
         object.__setattr__(self, "graph", graph)
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,7 +121,8 @@ def names_of(target: Names) -> tuple[str, ...]:
     """Return the names asked for; a plain string is one name."""
     if target is None:
         return ()
-    names = (target,) if isinstance(target, str) else tuple(target)
+    one = isinstance(target, str) or not isinstance(target, Iterable)
+    names: tuple[Any, ...] = (target,) if one else tuple(target)
     if not all(isinstance(name, str) for name in names):
         raise UsageError(f"{parameter('target')} must be a name or a list of names, not {target!r}")
     return names

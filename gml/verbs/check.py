@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
-from gml.data.options import ReadingKeywords
+from gml.data.options import ReadingKeywords, given_keywords
 from gml.errors import (
     GraphError,
     UsageError,
@@ -35,6 +35,7 @@ from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
 from gml.verbs.shared.check_run import CheckRun
 from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
+from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.deliveries import begins_as_model, deliveries_in, tables_in
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_input import ModelSource, require_model
@@ -152,6 +153,9 @@ def check(
         _require_one_table(data)
     known = baseline if isinstance(baseline, Baseline | None) else read_baseline(baseline)
     net, digest = _read_model(model, deliveries)
+    declared = DeclaredColumns.of(net.graph, place(name_of(model, "the model")))
+    for some in options[:1]:
+        declared.require_agreement(some, given_keywords(reading), adds_levels=True)
     other = () if known is None else _notes_on_model(known, digest)
     without = [WITHOUT_BASELINE] if known is None and net.baseline is None else []
     run = CheckRun(

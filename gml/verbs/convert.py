@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gml.errors import GraphError, UsageError, parameter, unknown_name
 from gml.formats.content_hash import NO_INPUTS, Hashes
@@ -36,6 +37,7 @@ def convert(
     format: str | None = None,
     *,
     path: str | os.PathLike[str] | None = None,
+    sanitize: bool = False,
     inputs: Hashes = NO_INPUTS,
 ) -> Converted:
     """Return a graph or a model in another format, with a warning about what that cannot hold.
@@ -49,6 +51,9 @@ def convert(
         "json", "bif", "xmlbif", "net", "dot", "graphml" or "text". Model formats need tables.
     path
         A name whose suffix picks the format, where none is given.
+    sanitize
+        For BIF, XMLBIF and NET: replace names and levels that the format cannot hold by others,
+        with a table in comments by which gml reads the original ones back.
     inputs
         Hashes of what the result is made from, for JSON to hold: {"in": "sha256:..."}.
 
@@ -71,7 +76,11 @@ def convert(
     if by_suffix is not None:
         format = by_suffix.graph if given.model is None else by_suffix.model
     assert format is not None
-    held = {"inputs": inputs} if format == "json" else {}
+    if sanitize and format not in TABLES_ONLY:
+        raise UsageError(f"{parameter('sanitize')} is for BIF, XMLBIF and NET, not for {format}")
+    held: dict[str, Any] = {"inputs": inputs} if format == "json" else {}
+    if format in TABLES_ONLY:
+        held["sanitize"] = sanitize
     if given.model is not None and format in MODEL_WRITERS:
         text = MODEL_WRITERS[format](given.model, **held)
         warn_of_loss(format, beside_tables(given.model) if format in TABLES_ONLY else [])
@@ -79,10 +88,12 @@ def convert(
     return Converted(_as_graph(given, format, held), format)
 
 
-def _as_graph(given: GivenGraph, chosen: str, held: Mapping[str, Hashes]) -> str:
+def _as_graph(given: GivenGraph, chosen: str, held: Mapping[str, Any]) -> str:
     graph = given.graph
     if chosen not in WRITERS:
-        wanted = "" if graph.kind == "dag" else f" of a DAG, which this {graph.kind} is not"
+        wanted = (
+            "" if graph.kind == "dag" else f" of a DAG, which this {graph.kind_in_words} is not"
+        )
         raise GraphError(
             f"{given.name}: {TITLES[chosen]} holds a model, and this is a graph without tables; "
             f"learn them with gml fit-params DATA GRAPH{wanted}"
@@ -93,7 +104,6 @@ def _as_graph(given: GivenGraph, chosen: str, held: Mapping[str, Hashes]) -> str
     if chosen == "graphml":
         lost = [item for item in lost if item != how]
     if chosen == "dot":
-        lost += ["the levels"] * bool(graph.levels)
         lost += [how] * (bool(graph.learning) and how not in lost)
     warn_of_loss(chosen, lost)
     return text

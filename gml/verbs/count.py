@@ -33,7 +33,8 @@ from gml.independence.implied import implied_independences
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.shared.data_input import Data, declaring, is_path, name_of, options_for, rows_of
-from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_levels, given_graph
+from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 
 
@@ -90,7 +91,7 @@ def count(
     if isinstance(data, Dataset | Counter):
         options = options_for(data, reading)
     else:
-        options = options_for(data, declaring(reading, wanted.levels))
+        options = options_for(data, declaring(reading, wanted.declared))
     options = replace(options, digest=True)
     # Missing cells are counted before they are gone.
     raw = rows_of(data, replace(options, missing="available"), used=wanted.columns)
@@ -191,9 +192,9 @@ class _Wanted:
         return cls(pairs, triples, read, named)
 
     @property
-    def levels(self) -> dict[str, tuple[str, ...]]:
-        """The levels that the graphs declare."""
-        return declared_levels(self.graphs)
+    def declared(self) -> DeclaredColumns:
+        """What the graphs declare about columns."""
+        return declared_columns(self.graphs)
 
     def columns(self, names: Sequence[str]) -> Sequence[str]:
         """Pick the columns used: all, or those of the sets that have a name."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gml.counts.counter import Counter, rows_counted
-from gml.data.options import DEFAULT_NA
+from gml.data.options import DEFAULT_NA, names_of
 from gml.errors import UsageError, counted, listing, parameter
 from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
@@ -16,8 +16,9 @@ from gml.model.fit import fit, require_all_seen, unseen_configurations
 from gml.model.training import training_of
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
-from gml.verbs.shared.data_input import Data, is_data, is_path, open_data
-from gml.verbs.shared.graph_input import GraphLike, given_graph
+from gml.verbs.shared.data_input import Data, is_data, is_path, is_read, open_data
+from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.graph_input import GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
 
@@ -58,7 +59,8 @@ def fit_params(
     strict
         Refuse a configuration of parents that occurs in no row.
     gaussian
-        Treat the columns as numbers: fit linear regressions.
+        Treat the columns as numbers: fit linear regressions; the default for a graph that was
+        learned from numbers.
     accept
         Accept what the model's own rows break, as `gml.check(data, model).accepted()` does: later
         checks of the model report only what is new.
@@ -78,24 +80,40 @@ def fit_params(
     """
     if is_data(graph) and not is_path(graph):
         raise UsageError("the data come first, then the graph: fit(data, graph)")
-    _require_fitting(method, prior, ess, gaussian, [*reading, *(["strict"] * strict)])
+    _require_fitting(method, prior, ess)
     given = given_graph(graph)
+    declared = replace(declared_columns([given]), numeric=given.numeric())
+    for_labels = [parameter(name) for name in FOR_LABELS if reading.get(name) is not None]
+    for_labels += [parameter("method", method)] * (method == "bayes")
+    for_labels += [parameter("strict")] * strict
+    by_graph = not gaussian and is_read(data) and {*declared.numeric} >= {*given.graph.names}
+    _require_kind(declared, for_labels, gaussian=gaussian, by_graph=by_graph)
+    if declared.numeric and is_read(data) and not gaussian:
+        reading["numeric"] = [*names_of("numeric", reading.get("numeric") or ()), *declared.numeric]
     dag = given.dag()
-    if given.graph.kind != "dag":
-        reporter().warn(
-            f"{given.name}: a {given.graph.kind}; the tables are those of one of the DAGs it "
-            "stands for"
-        )
     counter = open_data(
         data,
         fractional=True,
         used=given.columns(),
-        declared=given.graph.levels,
-        undeclared="numbers" if gaussian else "labels",
+        declared=declared,
+        refuse_many_numbers=True,
+        undeclared="numbers" if gaussian or by_graph else "labels",
         takes_numbers=parameter("gaussian"),
         threads=threads,
         **reading,
     )
+    if given.graph.kind != "dag":
+        kind = given.graph.kind_in_words
+        reporter().warn(
+            f"{given.name}: {'an' if kind[0] == 'u' else 'a'} {kind}; the tables are those of one "
+            "of the DAGs it stands for"
+        )
+    if by_graph:
+        how = given.learned_by
+        reporter().warn(
+            f"{given.name} was learned from numbers{f' by {how}' if how else ''}: the columns are "
+            "taken as numbers, and regressions fitted"
+        )
     net = fit(
         dag,
         counter,
@@ -138,9 +156,7 @@ def _accepted(net: BayesNet, counter: Counter, threads: int | None) -> Baseline:
     return check(counter, net, baseline=Baseline(), unlikely_rows=0, threads=threads).accepted()
 
 
-def _require_fitting(
-    method: str, prior: str | None, ess: float | None, gaussian: bool, given: list[str]
-) -> None:
+def _require_fitting(method: str, prior: str | None, ess: float | None) -> None:
     """Refuse what does not go together."""
     if method != "bayes":
         for name, value in (("prior", prior), ("ess", ess)):
@@ -148,11 +164,16 @@ def _require_fitting(
                 raise UsageError(f"{parameter(name)} belongs to {parameter('method', 'bayes')}")
     if prior not in (None, "bdeu") and ess is not None:
         raise UsageError(f"{parameter('ess')} belongs to {parameter('prior', 'bdeu')}")
+
+
+def _require_kind(
+    declared: DeclaredColumns, for_labels: list[str], *, gaussian: bool, by_graph: bool
+) -> None:
+    """Refuse regressions of columns that have levels, and what is for labels with regressions."""
     if gaussian:
-        if method == "bayes":
-            raise UsageError(
-                f"{parameter('method', 'bayes')} is for levels; numbers are fitted by mle"
-            )
-        for name in (*FOR_LABELS, "strict"):
-            if name in given:
-                raise UsageError(f"{parameter(name)} does not go with {parameter('gaussian')}")
+        for name in declared.levels:
+            raise declared.contradiction(parameter("gaussian"), name)
+    for option in for_labels if gaussian or by_graph else ():
+        if by_graph:
+            raise declared.contradiction(option, next(iter(declared.numeric)))
+        raise UsageError(f"{option} does not go with {parameter('gaussian')}")

@@ -27,7 +27,7 @@ from gml.verbs.shared.keywords import answers_misspelling
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gml.verbs.shared.graph_input import GraphLike
+    from gml.verbs.shared.graph_input import GivenGraph, GraphLike
 
 Question = tuple[str, str, tuple[str, ...]]
 Record = dict[str, Any]
@@ -132,7 +132,8 @@ def indtest(
     all_pairs
         Test every pair of columns instead.
     implied
-        Test what this DAG implies instead, pair by pair.
+        Test what this DAG implies instead, pair by pair; numbers lie in the intervals that it
+        declares.
     test, alpha
         One of `gml.TESTS` and its level, 0.05 by default.
     adjust
@@ -153,12 +154,16 @@ def indtest(
     chosen, reading = choose_test(
         test, alpha, options, default_alpha=ALPHA, df="full", also_given=also
     )
+    from gml.verbs.shared.graph_input import given_graph
+
+    graph = None if implied is None else given_graph(implied)
     ask, used = _questioner(
-        column_name(x), column_name(y), names_of("given", given), all_pairs, implied
+        column_name(x), column_name(y), names_of("given", given), all_pairs, graph
     )
     counter = open_data(
         data,
         used=used,
+        declared=None if graph is None or chosen.undeclared == "numbers" else graph.declared_cuts(),
         undeclared=chosen.undeclared,
         takes_numbers=test_of_numbers(),
         threads=threads,
@@ -214,7 +219,11 @@ def _warn_of_sparse_tables(results: ResultArrays) -> None:
 
 
 def _questioner(
-    x: str | None, y: str | None, given: tuple[str, ...], all_pairs: bool, implied: GraphLike | None
+    x: str | None,
+    y: str | None,
+    given: tuple[str, ...],
+    all_pairs: bool,
+    implied: GivenGraph | None,
 ) -> tuple[Callable[[Sequence[str]], _Questions], Choice | None]:
     """Return what to ask, given the names of the columns read, and which columns to read."""
     asked_for = sum((x is not None, all_pairs, implied is not None))
@@ -256,11 +265,9 @@ def _pairs(names: Sequence[str], given: tuple[str, ...]) -> _Questions:
     )
 
 
-def _implied(given: GraphLike) -> tuple[Callable[[Sequence[str]], _Questions], Choice]:
+def _implied(found: GivenGraph) -> tuple[Callable[[Sequence[str]], _Questions], Choice]:
     from gml.independence.implied import each_implied
-    from gml.verbs.shared.graph_input import given_graph
 
-    found = given_graph(given)
     graph = found.graph
     n_nodes = len(graph.names)
     questions = _Questions(

@@ -21,7 +21,8 @@ from gml.verbs.shared.data_input import (
     open_data,
     require_whole_rows,
 )
-from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_levels, given_graph
+from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.result_frames import frame_of, shown_rows
 
@@ -127,12 +128,15 @@ def score(
     given = _given_graphs([*several, *([] if compare_to is None else [compare_to])], chosen)
     if predict is not None and predict not in given[0].graph.names:
         raise UsageError(unknown_name("node", predict, given[0].graph.names))
-    levels = declared_levels(given)
+    # A score of numbers looks at the edges alone, whatever levels the graphs were learned with.
+    numbers = chosen[0].undeclared == "numbers"
+    declared = DeclaredColumns(given[0].name) if numbers else declared_columns(given)
     counter = open_data(
         data,
         fractional=True,
         used=given[0].columns(),
-        declared=levels,
+        declared=declared,
+        refuse_many_numbers=True,
         undeclared=chosen[0].undeclared,
         offer_available=False,
         takes_numbers=score_of_numbers(),
@@ -151,7 +155,7 @@ def score(
     ]
     if holdout is not None or folds is not None:
         splits = _splits(
-            counter, holdout, folds, seed or 0, given[0], levels, chosen[0].undeclared, reading
+            counter, holdout, folds, seed or 0, given[0], declared, chosen[0].undeclared, reading
         )
         how = {"prior": prior or "jeffreys", "ess": options.get("ess", 1.0), "threads": threads}
         found = [
@@ -260,7 +264,7 @@ def _splits(
     folds: int | None,
     seed: int,
     first: GivenGraph,
-    levels: Mapping[str, tuple[str, ...]],
+    declared: DeclaredColumns,
     undeclared: Undeclared,
     reading: Mapping[str, Any],
 ) -> Splits:
@@ -274,7 +278,7 @@ def _splits(
 
     assert holdout is not None
     # Levels that graphs declare, and intervals chosen from the data, hold for held-out rows too.
-    options = reading_options(**declaring(cast("ReadingKeywords", reading), levels))
+    options = reading_options(**declaring(cast("ReadingKeywords", reading), declared))
     cut = {
         variable.name: variable.levels
         for variable in counter.variables
@@ -284,15 +288,17 @@ def _splits(
     }
     others = {name: how for name, how in options.cut.items() if name not in cut}
     same = {**reading, "levels": options.levels, "bins": None, "cut": others or None}
+    same["discretize"] = None
     if isinstance(holdout, Dataset | Counter):
         same = {}
+    names = declared.levels
+    known = {v.name: v.levels for v in counter.variables if v.levels and v.name in names}
     name = name_of(holdout, "the holdout")
     predicted = open_data(
         holdout,
         fractional=True,
         used=GivenGraph(first.graph, name).columns(),
-        declared={v.name: v.levels for v in counter.variables if v.levels and v.name in levels}
-        | cut,
+        declared=DeclaredColumns(first.name, known | cut),
         undeclared=undeclared,
         offer_available=False,
         **same,

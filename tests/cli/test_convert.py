@@ -75,10 +75,10 @@ def test_model_to_graph_says_what_is_lost(gml, folder):
     done = gml("convert", "model.json", "g.dot")
     assert done.returncode == 0
     assert done.stderr.decode() == (
-        "gml: warning: DOT does not hold the tables, the counts, the intervals, how it was learned "
-        "and the levels; JSON does\n"
+        "gml: warning: DOT does not hold the tables, the counts, the intervals and how it was "
+        "learned; JSON does\n"
     )
-    assert read_graph(folder / "g.dot").names == NET.names
+    assert read_graph(folder / "g.dot").levels == NET.graph.levels
     done = gml("convert", "model.json", "g.graphml")
     assert done.stderr.decode() == (
         "gml: warning: GraphML does not hold the tables, the counts and the intervals; JSON does\n"
@@ -97,7 +97,8 @@ def test_graphs(gml, folder):
     assert parse_graph(text.decode(), "t").names == ("a",)
     source = b'{"nodes": [{"id": "a", "levels": ["x", "y"]}], "edges": []}'
     done = gml("convert", "-", "-", "-f", "dot", stdin=source)
-    assert done.stderr == b"gml: warning: DOT does not hold the levels; JSON does\n"
+    assert done.stderr == b""
+    assert parse_graph(done.stdout.decode(), "t").levels == {"a": ("x", "y")}
 
 
 @pytest.mark.parametrize("name", ["m.bif", "m.xmlbif", "m.net"])
@@ -128,3 +129,24 @@ def test_a_name_that_the_format_cannot_hold(gml, folder):
     (folder / "blank.json").write_text(json.dumps(source))
     assert "'a b'" in error_line(gml("convert", "blank.json", "m.bif"), 3)
     assert gml("convert", "blank.json", "m.xmlbif").returncode == 0
+
+
+@pytest.mark.parametrize("suffix", ["bif", "net", "xmlbif"])
+def test_names_are_replaced_on_request_and_come_back(gml, folder, suffix):
+    nodes = [
+        {"id": "a  b", "levels": ["[0,10)", "[10,inf)"], "parents": [], "cpt": [[0.5, 0.5]]},
+        {"id": "é", "levels": ["x y\n", "y"], "parents": ["a  b"], "cpt": [[1.0, 0.0], [0.25, 0.75]]},
+    ]  # fmt: skip
+    edges = [{"source": "a  b", "target": "é", "type": "-->"}]
+    (folder / "odd.json").write_text(json.dumps({"nodes": nodes, "edges": edges}))
+    said = error_line(gml("convert", "odd.json", f"m.{suffix}"), 3)
+    assert "'a  b'" in said and "gml convert with --sanitize" in said and "JSON can" in said
+    done = gml("convert", "odd.json", f"m.{suffix}", "--sanitize")
+    assert done.returncode == 0 and b"replaced by others" in done.stderr
+    assert gml("convert", f"m.{suffix}", "back.json").returncode == 0
+    assert_same(read_model(folder / "back.json"), read_model(folder / "odd.json"))
+    asked = gml(
+        "query", f"m.{suffix}", "--target", "é", "--evidence", '"a  b=[0,10)"', "-f", "json"
+    )
+    assert json.loads(asked.stdout)["results"][0]["level"] == "x y\n"
+    assert "--sanitize is for" in error_line(gml("convert", "odd.json", "m.json", "--sanitize"), 2)

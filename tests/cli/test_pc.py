@@ -46,9 +46,10 @@ def test_bytes_of_a_small_graph(gml, tmp_path):
     done = gml("pc", "abcd.csv", "-f", "text")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == b"cpdag, 4 nodes, 3 edges\na --> c\nb --> c\nc --> d\n"
-    assert gml("pc", "abcd.csv").stdout == (
-        b'digraph {\n  graph [kind="cpdag"];\n  "a";\n  "b";\n  "c";\n  "d";\n'
-        b'  "a" -> "c";\n  "b" -> "c";\n  "c" -> "d";\n}\n'
+    nodes = "".join(f'  "{name}" [levels="[\\"0\\", \\"1\\"]"];\n' for name in "abcd")
+    assert gml("pc", "abcd.csv").stdout.decode() == (
+        f'digraph {{\n  graph [kind="cpdag"];\n{nodes}'
+        '  "a" -> "c";\n  "b" -> "c";\n  "c" -> "d";\n}\n'
     )
 
 

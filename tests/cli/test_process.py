@@ -202,7 +202,13 @@ def test_chowliu_dot_bytes(gml, tmp_path):
     (tmp_path / "d.csv").write_text("B,A,C\n0,0,x\n0,0,y\n1,1,x\n1,1,y\n")
     done = gml("chowliu", "d.csv")
     before, number, after = re.split(rb"mi=(\d\.\d+)", done.stdout, maxsplit=1)
-    assert before == (b'digraph {\n  graph [kind="dag"];\n  "B";\n  "A";\n  "C";\n  "A" -> "B" [')
+    assert before == (
+        b'digraph {\n  graph [kind="dag"];\n'
+        b'  "B" [levels="[\\"0\\", \\"1\\"]"];\n'
+        b'  "A" [levels="[\\"0\\", \\"1\\"]"];\n'
+        b'  "C" [levels="[\\"x\\", \\"y\\"]"];\n'
+        b'  "A" -> "B" ['
+    )
     assert float(number) == pytest.approx(math.log(2), rel=1e-15)
     assert after == b'];\n  "A" -> "C" [mi=0.0];\n}\n'
     assert done.stderr == b""

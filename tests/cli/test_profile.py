@@ -39,12 +39,13 @@ def folder(tmp_path):
         "pc d.csv --missing available",
         "ges d.csv --missing drop",
         "indtest d.csv --all-pairs --missing drop -f csv",
-        "score d.csv g.dot --missing drop --score bic,bdeu -f csv",
-        "fit-params d.csv g.dot --missing drop -f text",
+        "score d.csv g.dot --missing drop --score bic,bdeu -f csv --max-levels 255",
+        "fit-params d.csv g.dot --missing drop -f text --max-levels 255",
     ],
 )
 def test_the_schema_gives_the_same_as_the_options(gml, folder, command, options):
-    # 300 rows have more values of n than some levels are worth: that is said, and not the point.
+    # 300 rows have more values of n than some levels are worth: that is said, or refused unless
+    # --max-levels is given, and not the point.
     with_options = gml(*command.split(), *options.split(), "-q")
     assert with_options.returncode == 0, with_options.stderr
     assert gml("profile", "d.csv", *options.split(), "-o", "s.json").returncode == 0

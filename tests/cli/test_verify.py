@@ -160,3 +160,13 @@ def test_no_hash(gml, folder):
     assert gml("verify", "m.json", "--input", "nowhere.csv").returncode == 3
     assert gml("verify").returncode == 2
     assert gml("verify", "m.json", "-o", "m.json").returncode == 2
+
+
+def test_one_bad_file_is_told_once(gml, folder):
+    done = gml("verify", "nope.json")
+    assert done.returncode == 3
+    assert done.stdout == b""
+    assert done.stderr == b"gml: error: nope.json: No such file or directory\n"
+    assert verdicts(gml("verify", "nope.json", "-f", "json"), 3) == ["unreadable"]
+    assert gml("verify", "nope.json", "-o", "r.txt").returncode == 3
+    assert "unreadable" in (folder / "r.txt").read_text()

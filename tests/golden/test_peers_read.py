@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import select
 import subprocess
 import sys
@@ -115,6 +116,34 @@ def test_every_label_at_the_edge(package, peer, format, tmp_path):
     write_model(net, path, format)
     peer("read", format, path, tmp_path / "found.json")
     assert_read_alike(net, json.loads((tmp_path / "found.json").read_text()), DIGITS[package])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.filterwarnings("ignore:.* replaced by others")
+def test_they_read_stand_ins(package, peer, format, tmp_path):
+    names = [
+        "a b",
+        "a_b",
+        "A B",
+        "é",
+        "node",
+        "table5",
+        "日本",
+        "a,b",
+        "*/",
+        "-->",
+        "{;}",
+        '"',
+        "%",
+    ]
+    labels = ["[-inf,0)", "[0,1e-07)", "[10,inf)", "<5", "65+", "a b", "a_b", "é", "", "0.5", "1,5"]
+    net = random_network(np.random.default_rng(5), names, labels)
+    path = tmp_path / f"net.{SUFFIXES[format]}"
+    text = MODEL_WRITERS[format](net, sanitize=True)
+    path.write_text(text)
+    peer("read", format, path, tmp_path / "found.json")
+    seen = parse_model(re.sub("^.*gml:original.*\n", "", text, flags=re.MULTILINE), "t")
+    assert_read_alike(seen, json.loads((tmp_path / "found.json").read_text()), DIGITS[package])
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -456,3 +457,19 @@ def test_rows_whose_gaps_were_treated_are_no_alarm(tmp_path, policy):
     expected = gml.check(tmp_path / "gaps.csv", net).counts
     for data in (rows, gml.MemoryCounter(rows)):
         assert gml.check(data, net).counts == expected
+
+
+def test_columns_with_numbers_for_names():
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (60, 3)))
+    net = gml.fit(frame, gml.Graph.from_edges([0, 1, 2], [(0, "-->", 1)]))
+    assert net.names == ("0", "1", "2")
+    for wrong in (
+        lambda: gml.chow_liu(frame, root=0),
+        lambda: gml.indtest(frame, 0, 1),
+        lambda: net.query("0", {1: 0}),
+        lambda: net.predict(frame, 0),
+    ):
+        with pytest.raises(UsageError, match=r"is not text, as names are: did you mean '[01]'\?"):
+            wrong()
+    with pytest.raises(UsageError, match="`target` must be a name or a list of names, not 0"):
+        net.query(0)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gml.errors import GraphError
+from gml.errors import GraphError, UsageError
+from gml.graph.extension import consistent_extension
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
 from gml.graph.order import topological_order
 from gml.graph.provenance import Provenance, RecordedMissing
@@ -200,3 +201,38 @@ def test_equality_sees_marks_and_attributes():
 )
 def test_what_a_file_says_of_missing_values_is_taken_as_far_as_it_makes_sense(written, read):
     assert Provenance.read({"missing": written}).missing == read
+
+
+def test_a_name_where_a_position_is_needed():
+    graph = Graph.from_edges(["smoke", "lung"], [("smoke", "-->", "lung")])
+    for wrong in (
+        lambda: graph.parents("lung"),
+        lambda: graph.adjacent("lung", 0),
+        lambda: graph.edge_type(0, "lung"),
+    ):
+        with pytest.raises(UsageError, match=r"not by name: index\('lung'\) of the graph is 1"):
+            wrong()
+    with pytest.raises(GraphError, match="node 'lng' not found; did you mean 'lung'"):
+        graph.parents("lng")
+    for wrong in (2, -1, 0.5, None):
+        with pytest.raises(UsageError, match="a whole number from 0 to 1, not"):
+            graph.parents(wrong)
+    assert graph.parents(np.int64(1)) == [0]
+
+
+def test_nodes_with_numbers_for_names():
+    graph = Graph.from_edges([0, 1], [(0, "-->", 1)], levels={0: ("a", "b")}, numeric=[1])
+    assert (graph.names, graph.levels, graph.numeric) == (("0", "1"), {"0": ("a", "b")}, ("1",))
+    with pytest.raises(GraphError, match=r"node 0 is not text, as names are: did you mean '0'\?"):
+        graph.index(0)
+
+
+def test_an_undirected_graph_is_called_one():
+    square = [("A", "---", "B"), ("B", "---", "C"), ("C", "---", "D"), ("D", "---", "A")]
+    with pytest.raises(GraphError, match="of this undirected graph: it fails at"):
+        consistent_extension(Graph.from_edges("ABCD", square))
+
+
+def test_a_level_that_is_there_twice():
+    with pytest.raises(GraphError, match="node 'A' has a level twice"):
+        Graph.from_edges("AB", [], levels={"A": ("x", "y", "x")})

@@ -18,6 +18,7 @@ _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text")
     epilog="\b\nExamples:\n"
     "  gml convert alarm.bif.gz alarm.json\n"
     "  gml convert model.json model.xmlbif\n"
+    "  gml convert model.json model.bif --sanitize  # for names that BIF cannot hold\n"
     "  gml convert model.json - -f text             # the tables, for people\n"
     "  gml convert asia.net - -f dot | dot -Tsvg > asia.svg\n"
     "  gml pc survey.csv -f json | gml convert - graph.graphml",
@@ -31,8 +32,13 @@ _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text")
     type=click.Choice(_FORMATS),
     help="Output format; by default the suffix of OUT picks it.",
 )
+@click.option(
+    "--sanitize",
+    is_flag=True,
+    help="Replace names that BIF, XMLBIF or NET cannot hold; comments in OUT lead back to them.",
+)
 @common_options
-def command(in_path: str, out_path: str, format_: str | None) -> None:
+def command(in_path: str, out_path: str, format_: str | None, sanitize: bool) -> None:
     """Convert a graph or model file; either can be - (OUT only with --format).
 
     IN is JSON, DOT, GraphML, BIF, XMLBIF or NET, recognised by its content, compressed or not. The
@@ -52,5 +58,11 @@ def command(in_path: str, out_path: str, format_: str | None) -> None:
     possible = formats_of(out_path) if format_ is None else (format_,)
     run_ledger().wants_digests = "json" in possible
     given = given_graph(source)
-    found = convert(given, format_, path=out_path, inputs=run_ledger().input_hashes())
+    found = convert(
+        given,
+        format_,
+        path=out_path,
+        sanitize=sanitize,
+        inputs=run_ledger().input_hashes(),
+    )
     ConvertedOutput(out_path, found.format).write(found.text)

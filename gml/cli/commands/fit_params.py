@@ -72,7 +72,9 @@ from gml.parameters import ESS
         "--strict", is_flag=True, help="Exit 4 if a configuration of parents was never seen."
     ),
     click.option(
-        "--gaussian", is_flag=True, help="Treat the columns as numbers: fit linear regressions."
+        "--gaussian",
+        is_flag=True,
+        help="Treat the columns as numbers: fit regressions (by default if GRAPH says so).",
     ),
     click.option(
         "--accept",
@@ -94,8 +96,8 @@ def command(
     """Fit the conditional probability tables of GRAPH to DATA.
 
     A configuration of parents that occurs in no row gets a uniform distribution and counts of zero.
-    If GRAPH declares levels, the tables have those levels. A CPDAG gets the tables of one of its
-    DAGs.
+    If GRAPH declares levels, the tables have those levels, and options that contradict them are
+    refused. A CPDAG gets the tables of one of its DAGs.
     """
     from gml.formats.losses import TABLES_ONLY, warn_of_loss
     from gml.formats.models import write_cpt_folder

@@ -11,14 +11,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
 
-from gml.counts.counter import Counter
+from gml.counts.counter import Counter, rows_counted
 from gml.counts.memory import MemoryCounter
 from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.recoding import with_declared
 from gml.data.columns import Choice
-from gml.data.dataset import Dataset
-from gml.data.discretize import cuts_of_levels
+from gml.data.dataset import Dataset, Variable
 from gml.data.frames import WHERE, is_frame
+from gml.data.levels import NA_LEVEL
 from gml.data.missing import why_empty
 from gml.data.options import (
     ReadingKeywords,
@@ -31,17 +31,21 @@ from gml.data.reading import read_dataset
 from gml.data.schema import with_levels
 from gml.errors import (
     CannotAnswer,
+    DataError,
     UsageError,
     counted,
     kind_of,
     listing,
     parameter,
     place,
+    quote,
     require_whole,
 )
+from gml.kernel.number import parse_number
 from gml.ledger import wants_digest
 from gml.progress import reporter
 from gml.verbs.shared.chosen_methods import score_of_numbers, test_of_numbers
+from gml.verbs.shared.declared_columns import DeclaredColumns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +64,8 @@ def open_data(
     data: Data,
     *,
     used: Choice | None = None,
-    declared: Mapping[str, tuple[str, ...]] | None = None,
+    declared: DeclaredColumns | None = None,
+    refuse_many_numbers: bool = False,
     undeclared: Undeclared = "labels",
     offer_available: bool = True,
     fractional: bool = False,
@@ -78,8 +83,11 @@ def open_data(
     used
         Picks the columns to use from those that the reading keywords leave; all by default.
     declared
-        Levels by column that a graph has, for columns of labels about which no reading keyword
-        says otherwise; a value that is not among them is refused.
+        What a graph says about columns: a value that is not among its levels is refused, and so
+        is a reading keyword that contradicts it.
+    refuse_many_numbers
+        Whether to refuse a column of very many numbers about which the graph says nothing, unless
+        `max_levels` is given; otherwise there is a warning.
     undeclared
         Whether columns of a path or frame hold labels or numbers if neither `numeric` nor a
         schema says so.
@@ -112,16 +120,19 @@ def open_data(
         _refuse_reading(given, data)
         chosen = data if used is None else data.select(used(data.names))
         counter = MemoryCounter(chosen, threads=threads)
-        counter = with_declared(counter, declared or {}, "the data")
+        counter = with_declared(counter, declared.levels if declared else {}, "the data")
     elif isinstance(data, Counter):
         _refuse_reading(given, data)
         counter = data if used is None else data.select(used([v.name for v in data.variables]))
-        counter = with_declared(counter, declared or {})
+        counter = with_declared(counter, declared.levels if declared else {})
     else:
-        if declared:
+        if declared is not None:
             reading = declaring(reading, declared)
         offers = {"offer_available": offer_available, "takes_numbers": takes_numbers}
         counter = _read(data, used, undeclared, offers, threads, reading)
+        asked_for = "max_levels" in given or is_counted(data)
+        if declared is not None and refuse_many_numbers and not asked_for:
+            _refuse_many_numbers(counter, declared, reading_options(**reading))
     if not fractional:
         require_whole_rows(counter.unit)
     _note_size(counter, data)
@@ -138,19 +149,30 @@ def require_whole_rows(unit: float) -> None:
         )
 
 
-def declaring(reading: ReadingKeywords, levels: Mapping[str, tuple[str, ...]]) -> ReadingKeywords:
-    """Return the keywords, with levels declared for columns about which they say nothing."""
+def declaring(reading: ReadingKeywords, declared: DeclaredColumns) -> ReadingKeywords:
+    """Return the keywords, if they agree with what is declared, and with the levels declared."""
     options = reading_options(**reading)
-    free = {name: found for name, found in levels.items() if name not in options.cut}
-    if options.bins is not None and any(cuts_of_levels(found) for found in free.values()):
-        bins = parameter("bins")
-        reporter().note(f"the intervals of the graph are used, not those of {bins}")
-    return {**reading, "levels": with_levels(options.levels, free)}
+    declared.require_agreement(options, given_keywords(reading))
+    # A way to cut that agrees is the declared one, whatever these rows would make of it.
+    cut = {name: how for name, how in options.cut.items() if name not in declared.levels}
+    schema = options.levels
+    schema = replace(
+        schema,
+        cuts={name: at for name, at in schema.cuts.items() if name not in declared.levels},
+        kinds={name: kind for name, kind in schema.kinds.items() if name not in declared.levels},
+    )
+    levels = with_levels(schema, declared.levels)
+    return {**reading, "levels": levels, "cut": cut or None}
 
 
 def is_path(data: object) -> TypeGuard[str | os.PathLike[str]]:
     """Whether data are named, not given."""
     return isinstance(data, str | os.PathLike)
+
+
+def is_read(data: Data) -> bool:
+    """Whether a verb reads the data, so that it decides what the columns hold."""
+    return not isinstance(data, Dataset | Counter)
 
 
 def is_data(data: object) -> TypeGuard[Data]:
@@ -232,18 +254,38 @@ def _note_size(counter: Counter, data: Data) -> None:
         raise CannotAnswer(f"{where}: {why_empty(counter.rows(), where)}")
 
 
+def _many_levels(counter: Counter) -> list[Variable]:
+    """The columns with more levels than the rows can say anything about."""
+    most = max(_MANY_LEVELS, rows_counted(counter) / 5)
+    return [v for v in counter.variables if v.levels is not None and len(v.levels) > most]
+
+
+def _refuse_many_numbers(counter: Counter, declared: DeclaredColumns, options: ReadOptions) -> None:
+    """Refuse columns of very many numbers whose levels nobody chose."""
+    chosen = (declared.levels, options.levels.levels, options.levels.intervals, options.levels.cuts)
+    rows = rows_counted(counter)
+    for variable in _many_levels(counter):
+        name, levels = variable.name, variable.levels or ()
+        if name in options.cut or any(name in levels_of for levels_of in chosen):
+            continue
+        labels = [level for level in levels if level != NA_LEVEL]
+        if all(parse_number(label.encode(), options.decimal) is not None for label in labels):
+            raise DataError(
+                f"column {quote(name)} has {len(labels)} different numbers in {rows} rows, and "
+                f"{declared.source_of(name)} declares no levels for it; "
+                f"cut numbers into intervals ({parameter('bins', 5)}, or {parameter('cut')}), or "
+                f"give {parameter('max_levels')} to take each number for a level"
+            )
+
+
 def _warn_of_levels(counter: Counter) -> None:
     """Warn about columns with too many values, and about those with only one."""
-    many = [
-        f"{v.name!r} ({len(v.levels)})"
-        for v in counter.variables
-        if v.levels is not None and len(v.levels) > max(_MANY_LEVELS, counter.n / 5)
-    ]
+    many = [f"{v.name!r} ({len(v.levels or ())})" for v in _many_levels(counter)]
     if many:
         reporter().warn(
-            f"too many values for {counter.n} rows to say much: {', '.join(sorted(many)[:8])}; "
-            f"cut numbers with {parameter('bins')}, or take them as numbers "
-            f"({test_of_numbers()}, {score_of_numbers()})"
+            f"too many values for {rows_counted(counter)} rows to say much: "
+            f"{', '.join(sorted(many)[:8])}; cut numbers with {parameter('bins')}, or take them as "
+            f"numbers ({test_of_numbers()}, {score_of_numbers()})"
         )
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
     if constant:

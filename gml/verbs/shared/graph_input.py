@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gml.data.columns import Choice
@@ -12,7 +12,11 @@ from gml.data.text_file import read_text
 from gml.errors import GraphError, UsageError, listing, parameter, place, quote, unknown_name
 from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph
+from gml.independence.registry import TESTS
+from gml.parameters import LABELS
 from gml.progress import reporter
+from gml.scores.registry import SCORES
+from gml.verbs.shared.declared_columns import DeclaredColumns
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
@@ -41,6 +45,31 @@ class GivenGraph:
             return consistent_extension(self.graph)
         except GraphError as error:
             raise GraphError(f"{self.name}: {error}") from None
+
+    def declared_cuts(self) -> DeclaredColumns:
+        """What the graph declares about the columns that it was learned from in intervals."""
+        declared = DeclaredColumns.of(self.graph, self.name)
+        levels = {name: declared.levels[name] for name in declared.cuts}
+        return replace(declared, levels=levels, numeric=())
+
+    def numeric(self) -> tuple[str, ...]:
+        """The nodes that hold numbers, by the file or by the method that the graph was learned by.
+
+        Files of earlier versions say so only in their provenance.
+        """
+        if self.graph.numeric or self.learned_by is None:
+            return self.graph.numeric
+        return tuple(name for name in self.graph.names if name not in self.graph.levels)
+
+    @property
+    def learned_by(self) -> str | None:
+        """The test or score for numbers alone that the graph was learned by, if that is known."""
+        settings = self.graph.learning.get("settings")
+        for kind, known in (("score", SCORES), ("test", TESTS)):
+            name = settings.get(kind) if isinstance(settings, dict) else None
+            if isinstance(name, str) and name in known and LABELS not in known[name].columns:
+                return name
+        return None
 
     def columns(self) -> Choice:
         """Pick the columns of the nodes; those without a node are ignored, with one warning."""
@@ -99,17 +128,20 @@ def given_graph(graph: GraphLike, name: str = "the graph") -> GivenGraph:
     )
 
 
-def declared_levels(graphs: Iterable[GivenGraph]) -> dict[str, tuple[str, ...]]:
-    """The levels that graphs declare, which may differ only in their order."""
+def declared_columns(graphs: Sequence[GivenGraph]) -> DeclaredColumns:
+    """What graphs declare about columns; their levels may differ only in their order."""
     levels: dict[str, tuple[str, ...]] = {}
-    said_by: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for given in graphs:
         for name, declared in given.graph.levels.items():
             known = levels.setdefault(name, declared)
             if set(known) != set(declared):
                 raise GraphError(
-                    f"node {quote(name)} has the levels {listing(known)} in {said_by[name]}, but "
+                    f"node {quote(name)} has the levels {listing(known)} in {sources[name]}, but "
                     f"{listing(declared)} in {given.name}"
                 )
-            said_by.setdefault(name, given.name)
-    return levels
+            sources.setdefault(name, given.name)
+    recorded = [given.graph.learning.options for given in graphs]
+    options = recorded[0] if recorded and all(one == recorded[0] for one in recorded) else {}
+    source = graphs[0].name if len(graphs) == 1 else "the graphs"
+    return DeclaredColumns(source, levels, options=options, sources=sources)

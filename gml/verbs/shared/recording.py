@@ -61,10 +61,11 @@ def plain_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def described(result: _Graphs, counter: Counter, learning: Provenance) -> _Graphs:
-    """Return a result whose graphs have the levels of the data, and their provenance."""
+    """Return a result whose graphs know what the columns hold, and have their provenance."""
     levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
+    numeric = tuple(v.name for v in counter.variables if v.levels is None)
     changed = {
-        name: replace(graph, learning=learning, levels=levels)
+        name: replace(graph, learning=learning, levels=levels, numeric=numeric)
         for name in ("graph", "dag")
         if isinstance(graph := getattr(result, name, None), Graph)
     }

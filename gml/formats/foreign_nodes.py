@@ -1,0 +1,62 @@
+"""What DOT and GraphML say about the columns of nodes, in attributes that other programs ignore.
+
+`levels` is a JSON list of the levels of a column, in their order; levels that are intervals are the
+cut points. `type` is `numeric` for a column of numbers. The same names stand in graph JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from gml.errors import GraphError, quote
+from gml.formats.foreign_edges import decode_list
+from gml.graph.graph import Graph
+
+NUMERIC = "numeric"
+COLUMN_ATTRIBUTES = ("levels", "type")
+
+
+class Columns(NamedTuple):
+    """The levels of columns by name, and the columns that hold numbers."""
+
+    levels: dict[str, tuple[str, ...]]
+    numeric: tuple[str, ...]
+
+
+def column_attributes(graph: Graph, name: str, *, ascii: bool = False) -> dict[str, str]:
+    """Return what a graph knows about the column of a node, as text; of ASCII only, if asked.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges("AB", [], levels={"A": ("no", "yes")}, numeric=["B"])
+    >>> column_attributes(graph, "A"), column_attributes(graph, "B")
+    ({'levels': '["no", "yes"]'}, {'type': 'numeric'})
+    """
+    return {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=ascii)
+        for key, value in graph.about_column(name).items()
+    }
+
+
+def read_columns(said: Mapping[str, Mapping[str, Any]], where: str) -> Columns:
+    """Return what attributes say about the columns of nodes.
+
+    `levels` that is no list is somebody else's attribute; a list that is not one of levels would
+    lose them in silence, so that it is an error.
+    """
+    levels: dict[str, tuple[str, ...]] = {}
+    numeric = []
+    for name, attributes in said.items():
+        text = str(attributes.get("levels", "")).strip()
+        if text.startswith("["):
+            found = decode_list(text)
+            if not isinstance(found, list) or not all(isinstance(level, str) for level in found):
+                raise GraphError(
+                    f"{where}: the levels of {quote(name)} are not a JSON list of strings"
+                )
+            levels[name] = tuple(found)
+        elif attributes.get("type") == NUMERIC:
+            numeric.append(name)
+    return Columns(levels, tuple(numeric))
