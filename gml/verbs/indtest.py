@@ -20,7 +20,7 @@ from gml.independence.multiplicity import adjusted
 from gml.independence.registry import TESTS
 from gml.progress import reporter
 from gml.resources import require_memory
-from gml.verbs.shared.chosen_methods import choose_test
+from gml.verbs.shared.chosen_methods import DEFAULT_TEST, choose_test
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 
@@ -115,7 +115,7 @@ def indtest(
     given: str | Sequence[str] = (),
     all_pairs: bool = False,
     implied: GraphLike | None = None,
-    test: str = "g",
+    test: str = DEFAULT_TEST,
     alpha: float | None = None,
     adjust: str | None = None,
     threads: int | None = None,
@@ -134,7 +134,7 @@ def indtest(
     implied
         Test what this DAG implies instead, pair by pair.
     test, alpha
-        One of `gml.TESTS` and its level, 0.05 by default.
+        One of `gml.TESTS` (`auto` by default) and its level, 0.05 by default.
     adjust
         Adjust p-values for the number of tests: `bonferroni`, `holm`, `bh` or `by`.
     threads
