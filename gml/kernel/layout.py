@@ -265,5 +265,8 @@ class TableStatistics:
 
     @property
     def x2_third(self) -> NDArray[np.float64]:
-        """Third central moment of the same; NaN where the table is so dense that G serves."""
+        """Third central moment of the same; NaN where the table is so dense that G keeps its level.
+
+        It is left 0 where X² is so small that two moments do.
+        """
         return self.floats[:, 6]

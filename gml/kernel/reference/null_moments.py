@@ -15,27 +15,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# From this expected count on, Williams' term for the mean of G is right.
-_MANY_EXPECTED = 20
-
 
 class NullMoments(NamedTuple):
-    """Mean, variance and third central moment of X², and how far the mean of G is above df."""
+    """Mean, variance and third central moment of X², and how far the mean of G is above df.
+
+    The latter twice: to the order of 1/n (Williams 1976, Biometrika 63:33), and with Poisson cells.
+    """
 
     x2_mean: float
     x2_variance: float
     x2_third: float
     g_excess: float
+    poisson_g_excess: float
 
 
 def moments_of_stratum(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NullMoments:
     """Moments under independence, given the margins of a stratum without empty levels."""
     n, df = int(rows.sum()), (len(rows) - 1) * (len(columns) - 1)
+    by_row, by_column = n * float(np.sum(1 / rows)), n * float(np.sum(1 / columns))
     return NullMoments(
         df * n / (n - 1),
         _x2_variance(n, rows, columns),
         _x2_third(tuple(rows.tolist()), tuple(columns.tolist())),
-        _g_excess(n, rows.astype(float), columns.astype(float)),
+        (by_row - 1) * (by_column - 1) / (6 * n),
+        _poisson_g_excess(n, rows.astype(float), columns.astype(float)),
     )
 
 
@@ -59,11 +62,8 @@ def _poisson_excess(m: NDArray[np.float64]) -> NDArray[np.float64]:
     return above / (((m - 0.722) * m + 1.152) * m + 0.17)
 
 
-def _g_excess(n: int, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> float:
-    """How far the mean of G is above df if the cells are Poisson; Williams' term if all are full."""
-    if rows.min() * columns.min() >= _MANY_EXPECTED * n:
-        by_row, by_column = n * float(np.sum(1 / rows)), n * float(np.sum(1 / columns))
-        return (by_row - 1) * (by_column - 1) / (6 * n)
+def _poisson_g_excess(n: int, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> float:
+    """How far the mean of G is above df: the excess of the cells less that of the margins."""
     return float(
         _poisson_excess(np.outer(rows, columns) / n).sum()
         - _poisson_excess(rows).sum()

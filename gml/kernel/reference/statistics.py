@@ -21,6 +21,10 @@ from gml.kernel.reference.tail import stirling_error
 _SERIES_TERMS = 40
 # How far the mean of G may be above its degrees of freedom, in standard deviations.
 _DENSE = 0.1
+# With Poisson cells the mean of G is at most this often as far above it as Williams' formula says.
+_ABOVE_WILLIAMS = 2
+# The third moment of X² is told where X² is this far above its mean, in standard deviations.
+_TELLING = 0.5
 
 
 def divergence(t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -62,7 +66,7 @@ def statistics_of_strata(
 ) -> TableStatistics:
     """Statistics of the strata of one table; the levels seen of Z stay the caller's to fill in."""
     out = TableStatistics.zeros(1)
-    g_excess = 0.0
+    g_excess = np.zeros(2)
     all_rows = np.zeros(x_levels, dtype=np.int64)
     all_columns = np.zeros(y_levels, dtype=np.int64)
     for stratum in strata:
@@ -91,22 +95,26 @@ def statistics_of_strata(
         out.x2_mean[0] += moments.x2_mean
         out.x2_variance[0] += moments.x2_variance
         out.x2_third[0] += moments.x2_third
-        g_excess += moments.g_excess
+        g_excess += (moments.g_excess, moments.poisson_g_excess)
     out.seen_x[0] = np.count_nonzero(all_rows)
     out.seen_y[0] = np.count_nonzero(all_columns)
-    if _is_dense(out, g_excess):
+    if _is_dense(out, *g_excess):
         out.x2_third[0] = np.nan
+    elif out.x2[0] <= out.x2_mean[0] + _TELLING * math.sqrt(out.x2_variance[0]):
+        out.x2_third[0] = 0.0
     return out
 
 
-def _is_dense(found: TableStatistics, g_excess: float) -> bool:
-    """Whether the mean of G under independence is within _DENSE of its standard deviation of df."""
+def _is_dense(found: TableStatistics, g_excess: float, poisson_g_excess: float) -> bool:
+    """Whether the mean of G under independence is above df by _DENSE of its deviation at most."""
     strata = max(int(found.seen_strata[0]), 1)
     rows, columns = found.cells_xz[0] / strata, found.cells_yz[0] / strata
     n = max(int(found.n[0]), 1)
     excess = float(strata) ** 2 * (rows**2 - 1) * (columns**2 - 1) / (6 * n)
     limit = _DENSE * math.sqrt(2 * found.df_adjusted[0])
-    return bool(excess <= limit and g_excess <= limit)
+    return bool(
+        excess <= limit and (_ABOVE_WILLIAMS * g_excess <= limit or poisson_g_excess <= limit)
+    )
 
 
 def _stirling_rest(n: int, a: float) -> float:

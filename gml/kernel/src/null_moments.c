@@ -1,27 +1,12 @@
 #include "null_moments.h"
 
-/* From this expected count on, Williams' term for the mean of G is right. */
-#define MANY_EXPECTED 20
-
-/* What the levels of a margin with rows add up to; `least` and `largest` are their counts. */
-typedef struct {
-    double reciprocals;
-    int64_t least, largest;
-} margin_sums;
-
-static margin_sums sums_of(const int64_t *totals, size_t levels)
+static double reciprocals(const int64_t *totals, size_t levels)
 {
-    margin_sums sums = {0, INT64_MAX, 0};
-    for (size_t i = 0; i < levels; i++) {
-        if (totals[i] == 0)
-            continue;
-        sums.reciprocals += 1 / (double)totals[i];
-        if (totals[i] < sums.least)
-            sums.least = totals[i];
-        if (totals[i] > sums.largest)
-            sums.largest = totals[i];
-    }
-    return sums;
+    double sum = 0;
+    for (size_t i = 0; i < levels; i++)
+        if (totals[i] != 0)
+            sum += 1 / (double)totals[i];
+    return sum;
 }
 
 /* Variance of X2 over all tables with the margins of this one (Haldane 1940, Biometrika 31:346;
@@ -46,13 +31,23 @@ static inline double poisson_excess(double m)
     return ((m / 6 + 0.253) * m - 0.17) / (((m - 0.722) * m + 1.152) * m + 0.17);
 }
 
-/* For large m the sum below is Williams' (n by_row - 1)(n by_column - 1) / 6n (1976). */
-static double g_excess(const stratum_margins *margins, const margin_sums *of_rows,
-                       const margin_sums *of_columns)
+null_moments moments_of_stratum(const stratum_margins *margins)
+{
+    const int64_t r = margins->seen_rows, c = margins->seen_columns;
+    const double by_row = reciprocals(margins->row_totals, margins->rows);
+    const double by_column = reciprocals(margins->column_totals, margins->columns);
+    const double n = (double)margins->n;
+    null_moments found;
+    found.x2_mean = (double)((r - 1) * (c - 1)) * n / (n - 1);
+    found.x2_variance = x2_variance(margins->n, by_row, r, by_column, c);
+    found.g_excess = (n * by_row - 1) * (n * by_column - 1) / (6 * n);
+    return found;
+}
+
+/* G is the deviance of the cells less those of the margins, plus that of their sum. */
+double poisson_g_excess(const stratum_margins *margins)
 {
     const double n = (double)margins->n;
-    if ((double)of_rows->least * (double)of_columns->least >= MANY_EXPECTED * n)
-        return (n * of_rows->reciprocals - 1) * (n * of_columns->reciprocals - 1) / (6 * n);
     double excess = poisson_excess(n);
     for (size_t b = 0; b < margins->columns; b++)
         if (margins->column_totals[b] != 0)
@@ -67,20 +62,6 @@ static double g_excess(const stratum_margins *margins, const margin_sums *of_row
                 excess += poisson_excess(share * (double)margins->column_totals[b]);
     }
     return excess;
-}
-
-null_moments moments_of_stratum(const stratum_margins *margins)
-{
-    const margin_sums of_rows = sums_of(margins->row_totals, margins->rows);
-    const margin_sums of_columns = sums_of(margins->column_totals, margins->columns);
-    const int64_t r = margins->seen_rows, c = margins->seen_columns;
-    const double n = (double)margins->n;
-    null_moments found;
-    found.x2_mean = (double)((r - 1) * (c - 1)) * n / (n - 1);
-    found.x2_variance =
-        x2_variance(margins->n, of_rows.reciprocals, r, of_columns.reciprocals, c);
-    found.g_excess = g_excess(margins, &of_rows, &of_columns);
-    return found;
 }
 
 /* The third moments of tables of three to five rows, by the margins: 2+1; 3+1, 2+2, 2+1+1; 4+1, 3+2,
@@ -107,6 +88,15 @@ static size_t margin_of_few(int64_t n, int64_t levels, int64_t largest)
     return levels == 4 ? 4 : levels == 3 ? 2 + (size_t)(largest == 2) : (size_t)(largest == 3);
 }
 
+static int64_t largest_of(const int64_t *totals, size_t levels)
+{
+    int64_t largest = 0;
+    for (size_t i = 0; i < levels; i++)
+        if (totals[i] > largest)
+            largest = totals[i];
+    return largest;
+}
+
 static double third_moment_of_few(const stratum_margins *margins)
 {
     const int64_t n = margins->n, r = margins->seen_rows, c = margins->seen_columns;
@@ -114,9 +104,8 @@ static double third_moment_of_few(const stratum_margins *margins)
         return 0;
     if (n == 3)
         return of_three;
-    const size_t a = margin_of_few(n, r, sums_of(margins->row_totals, margins->rows).largest);
-    const size_t b =
-        margin_of_few(n, c, sums_of(margins->column_totals, margins->columns).largest);
+    const size_t a = margin_of_few(n, r, largest_of(margins->row_totals, margins->rows));
+    const size_t b = margin_of_few(n, c, largest_of(margins->column_totals, margins->columns));
     return n == 4 ? of_four[a][b] : of_five[a][b];
 }
 
@@ -140,6 +129,23 @@ static margin_terms terms_of(const int64_t *totals, size_t levels, int64_t seen,
     return (margin_terms){t * t * t, t * t, t * w, t, w, s2 - r * r * r};
 }
 
+/* The form below where there are two levels, so that q = w (w + 6). */
+static double third_moment_of_two_by_two(double n, double w, double v)
+{
+    const double m = n - 1, k = n - 2, few = 8 * (n - 4) * k;
+    const double m2 = m * m;
+    const double none = few * k * k * k * ((n - 5) * n + 2);
+    const double one = -few * k * m * ((3 * n - 10) * n + 4);
+    const double square = few * m2 * (2 * n - 1);
+    const double both = 2 * m * (((((11 * n - 51) * n - 24) * n + 380) * n - 480) * n + 128);
+    const double more = -2 * m2 * (((11 * n - 19) * n - 44) * n + 16);
+    const double squares = m2 * (n + 1) * ((n + 15) * n - 4);
+    const double product = w * v;
+    const double sum = none + one * (w + v) + square * (w * w + v * v) +
+                       product * (both + more * (w + v) + squares * product);
+    return sum / (m2 * m * k * (n - 3) * (n - 4) * (n - 5));
+}
+
 /* Kazi-Aoual, Hitier, Sabatier & Lebreton (1995, Comput. Stat. Data Anal. 20:643) give the first
    three moments of the trace of a product of two matrices whose rows are permuted; X2 is n times
    that of the projections on the levels of rows and of columns. What is left of their formula for
@@ -153,6 +159,8 @@ double x2_third_moment(const stratum_margins *margins)
         terms_of(margins->row_totals, margins->rows, margins->seen_rows, n);
     const margin_terms b =
         terms_of(margins->column_totals, margins->columns, margins->seen_columns, n);
+    if (margins->seen_rows == 2 && margins->seen_columns == 2)
+        return third_moment_of_two_by_two(n, a.w, b.w);
     const double m2 = m * m, m3 = m2 * m, m4 = m2 * m2;
     const double t3_t3 = 4 * ((((n + 4) * n - 37) * n + 60) * n - 16);
     const double t3_t2 = -4 * m * ((((n + 9) * n - 64) * n + 104) * n - 32);

@@ -74,19 +74,30 @@ double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int
 
 /* How far the mean of G may be above its degrees of freedom, in standard deviations. */
 #define DENSE 0.1
+/* With Poisson cells the mean of G is at most this often as far above it as Williams' formula says. */
+#define ABOVE_WILLIAMS 2
+/* The third moment is found where X2 is this far above its mean, in standard deviations: elsewhere p
+   is so large that two moments do. */
+#define TELLING 0.5
 
-/* Whether G keeps its level on this table: its mean under independence is not too high, neither by
-   the size of the table (the strata taken as equal and their margins as even) nor by the margins as
-   they are, with Poisson cells. The first fails to see uneven margins, the second few rows. */
-static int is_dense(const table_statistics *found)
+static double most_excess(const table_statistics *found)
+{
+    return DENSE * sqrt(2 * (double)found->df_adjusted);
+}
+
+/* Whether the table has rows enough for G, if the strata are equal and their margins even. */
+static int is_dense_if_even(const table_statistics *found)
 {
     const double strata = found->seen_strata > 0 ? (double)found->seen_strata : 1;
     const double n = found->n > 0 ? (double)found->n : 1;
     const double rows = (double)found->cells_xz / strata, columns = (double)found->cells_yz / strata;
-    const double excess =
-        strata * strata * (rows * rows - 1) * (columns * columns - 1) / (6 * n);
-    const double limit = DENSE * sqrt(2 * (double)found->df_adjusted);
-    return excess <= limit && found->g_excess <= limit;
+    return strata * strata * (rows * rows - 1) * (columns * columns - 1) / (6 * n) <=
+           most_excess(found);
+}
+
+static int has_telling_x2(const table_statistics *found)
+{
+    return found->x2 > found->x2_mean + TELLING * sqrt(found->x2_variance);
 }
 
 /* What a stratum adds to the moments under independence. */
@@ -95,9 +106,11 @@ static void add_moments(table_sums *sums, const stratum_margins *margins)
     const null_moments moments = moments_of_stratum(margins);
     sums->found.x2_mean += moments.x2_mean;
     sums->found.x2_variance += moments.x2_variance;
-    sums->found.g_excess += moments.g_excess;
-    if (sums->at_once)
+    sums->g_excess += moments.g_excess;
+    if (sums->at_once) {
+        sums->poisson_g_excess += poisson_g_excess(margins);
         sums->found.x2_third += x2_third_moment(margins);
+    }
 }
 
 int statistics_begin(table_sums *sums, size_t rows, size_t columns)
@@ -105,6 +118,7 @@ int statistics_begin(table_sums *sums, size_t rows, size_t columns)
     memset(&sums->found, 0, sizeof sums->found);
     sums->found.seen_z = 1;
     sums->at_once = 0;
+    sums->g_excess = sums->poisson_g_excess = 0;
     sums->rows = rows;
     sums->columns = columns;
     sums->totals = sums->few;
@@ -214,6 +228,17 @@ void statistics_add(table_sums *sums, const int64_t *stratum)
                                          seen_columns, n});
 }
 
+/* Leave out the third moment where it is not needed. */
+static void settle(const table_sums *sums, table_statistics *out)
+{
+    const double most = most_excess(out);
+    if (is_dense_if_even(out) &&
+        (ABOVE_WILLIAMS * sums->g_excess <= most || sums->poisson_g_excess <= most))
+        out->x2_third = NAN;
+    else if (!has_telling_x2(out))
+        out->x2_third = 0;
+}
+
 void statistics_end(table_sums *sums, table_statistics *out)
 {
     const int64_t *all_rows = sums->totals + sums->rows + sums->columns;
@@ -223,15 +248,15 @@ void statistics_end(table_sums *sums, table_statistics *out)
     for (size_t b = 0; b < sums->columns; b++)
         sums->found.seen_y += all_columns[b] != 0;
     *out = sums->found;
-    if (is_dense(out))
-        out->x2_third = NAN;
+    if (sums->at_once)
+        settle(sums, out);
     if (sums->totals != sums->few)
         free(sums->totals);
 }
 
-/* Once it is known that the table is not dense: most tables of a search are. */
-static int add_third_moments(const int64_t *table, size_t strata, size_t rows, size_t columns,
-                             table_statistics *out)
+/* A function of the margins, summed over the strata in which both variables vary. */
+static int sum_over_strata(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                           double (*function)(const stratum_margins *), double *sum)
 {
     int64_t few[FEW_LEVELS], *totals = few;
     if (rows + columns > FEW_LEVELS)
@@ -239,9 +264,8 @@ static int add_third_moments(const int64_t *table, size_t strata, size_t rows, s
     if (totals == NULL)
         return 0;
     for (size_t s = 0; s < strata; s++) {
-        const int64_t *stratum = table + s * rows * columns;
         stratum_margins margins = {totals, totals + rows, rows, columns, 0, 0, 0};
-        add_up(stratum, rows, columns, totals, totals + rows);
+        add_up(table + s * rows * columns, rows, columns, totals, totals + rows);
         for (size_t a = 0; a < rows; a++) {
             margins.n += totals[a];
             margins.seen_rows += totals[a] != 0;
@@ -249,10 +273,26 @@ static int add_third_moments(const int64_t *table, size_t strata, size_t rows, s
         for (size_t b = 0; b < columns; b++)
             margins.seen_columns += totals[rows + b] != 0;
         if (margins.seen_rows > 1 && margins.seen_columns > 1)
-            out->x2_third += x2_third_moment(&margins);
+            *sum += function(&margins);
     }
     if (totals != few)
         free(totals);
+    return 1;
+}
+
+/* What costs most is found last, and only where it is needed: few tables of a search need it. */
+static int find_third_moment(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                             table_sums *sums, table_statistics *out)
+{
+    const double most = most_excess(out);
+    const int dense_if_even = is_dense_if_even(out);
+    if (dense_if_even && ABOVE_WILLIAMS * sums->g_excess > most &&
+        !sum_over_strata(table, strata, rows, columns, poisson_g_excess, &sums->poisson_g_excess))
+        return 0;
+    if ((!dense_if_even || sums->poisson_g_excess > most) && has_telling_x2(out) &&
+        !sum_over_strata(table, strata, rows, columns, x2_third_moment, &out->x2_third))
+        return 0;
+    settle(sums, out);
     return 1;
 }
 
@@ -265,7 +305,7 @@ int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t
     for (size_t s = 0; s < strata; s++)
         statistics_add(&sums, table + s * rows * columns);
     statistics_end(&sums, out);
-    return isnan(out->x2_third) || add_third_moments(table, strata, rows, columns, out);
+    return find_third_moment(table, strata, rows, columns, &sums, out);
 }
 
 int64_t seen_configurations(const int64_t *table, size_t strata, int64_t seen_strata, size_t cells,

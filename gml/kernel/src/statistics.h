@@ -11,8 +11,8 @@ typedef struct {
     double v_denominator; /* sum n_s (min(r_s, c_s) - 1) over strata with df > 0 */
     double x2_mean;       /* of X2 under independence, the margins of every stratum given */
     double x2_variance;
-    double x2_third; /* central; NaN where the table is so dense that G keeps its level */
-    double g_excess; /* of the mean of G over df_adjusted under independence, cells being Poisson */
+    double x2_third; /* central; NaN where the table is so dense that G keeps its level, 0 where X2 is
+                        so small that two moments do */
     double seen_z;        /* product of the levels seen of Z; 1 unless the caller knows Z */
     int64_t n;
     int64_t df_adjusted;  /* sum (non-empty rows - 1)(non-empty columns - 1) */
@@ -28,7 +28,8 @@ typedef struct {
 typedef struct {
     table_statistics found;
     size_t rows, columns;
-    int at_once; /* whether third moments are summed too, as the strata come only once */
+    int at_once; /* whether all is summed that may be needed, as the strata come only once */
+    double g_excess, poisson_g_excess; /* of the mean of G over df_adjusted under independence */
     int64_t few[FEW_LEVELS];
     int64_t *totals;
 } table_sums;
