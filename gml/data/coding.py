@@ -24,7 +24,7 @@ from gml.data.discretize import Binning, Intervals, interval_levels
 from gml.data.levels import order_levels
 from gml.data.missing import apply_missing_policy, count_missing
 from gml.data.options import ReadOptions
-from gml.data.problems import undeclared
+from gml.data.problems import csv_field, undeclared
 from gml.errors import DataError, listing, parameter, quote
 from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn
 from gml.kernel.number import parse_number
@@ -107,7 +107,7 @@ def _refuse_identifiers(
             if not declared and _numbers_to_cut(column.labels, options) is None:
                 too_many.append(name)
     if too_many:
-        record = ",".join(_csv_field(name) for name in too_many[:_MOST_NAMED])
+        record = ",".join(csv_field(name) for name in too_many[:_MOST_NAMED])
         one = len(too_many) == 1
         more = " …" if len(too_many) > _MOST_NAMED else ""
         cut = (
@@ -122,12 +122,6 @@ def _refuse_identifiers(
             f"({parameter('exclude')} {record!r}{more}){cut} "
             f"or raise {parameter('max_levels')}"
         )
-
-
-def _csv_field(name: str) -> str:
-    if any(c in name for c in ',"\r\n') or name == "":
-        return '"' + name.replace('"', '""') + '"'
-    return name
 
 
 def _numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.float64] | None:

@@ -18,6 +18,11 @@ from gml.kernel.layout import (
     ColumnSpec,
     CsvProblem,
 )
+from gml.kernel.number import parse_number
+
+
+class NotANumber(DataError):
+    """A cell of a column of numbers holds something else."""
 
 
 def explain_problem(
@@ -61,10 +66,32 @@ def explain_problem(
     if problem.status == NOT_A_NUMBER:
         say = f"; say {parameter('decimal', ',')} for a decimal comma"
         hint = say if b"," in problem.value else ""
-        return DataError(f"{cell}: {value} is not a number{hint}")
+        return NotANumber(f"{cell}: {value} is not a number{hint}")
     if problem.status == NOT_A_COUNT:
         return DataError(f"{cell}: {value}, but weights must be whole numbers, 0 or more")
     return MemoryError()
+
+
+def is_text_column(levels: Sequence[str], decimal: str) -> bool:
+    """Whether a column is one of text: fewer than half of its values are numbers."""
+    numbers = sum(parse_number(level.encode(), decimal) is not None for level in levels)
+    return len(levels) > 0 and 2 * numbers < len(levels)
+
+
+def leave_out_text(names: Sequence[str]) -> str:
+    """Say which columns hold text where numbers are needed, and how to leave them out."""
+    columns = "column {} holds" if len(names) == 1 else "columns {} hold"
+    columns = columns.format(", ".join(map(quote, names)))
+    it = "it" if len(names) == 1 else "them"
+    record = quote(",".join(map(csv_field, names)))
+    return f"{columns} text: leave {it} out ({parameter('exclude')} {record})"
+
+
+def csv_field(name: str) -> str:
+    """Return a name as a field of a list of names."""
+    if any(c in name for c in ',"\r\n') or name == "":
+        return '"' + name.replace('"', '""') + '"'
+    return name
 
 
 def undeclared(value: str, declared: Sequence[str]) -> str:

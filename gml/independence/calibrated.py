@@ -8,8 +8,8 @@ and columns in each, it is too high by about
     S²(r²−1)(c²−1)/6n
 
 (Williams 1976, Biometrika 63:33; means over the strata serve for r and c). Uneven margins are seen
-by the other, for which the cells are Poisson: with e(m) = E[2(O ln(O/m) − O + m)] − 1, the excess of
-a stratum with margins R, C and n rows is
+by the other, for which the cells are Poisson: with e(m) = E[2(O ln(O/m) − O + m)] − 1, the excess
+of a stratum with margins R, C and n rows is
 
     Σ e(RC/n) − Σ e(R) − Σ e(C) + e(n).
 

@@ -265,8 +265,9 @@ class TableStatistics:
 
     @property
     def x2_third(self) -> NDArray[np.float64]:
-        """Third central moment of the same; NaN where the table is so dense that G keeps its level.
+        """Third central moment of the same; NaN where G serves, as it keeps its level there.
 
-        It is left 0 where X² is so small that two moments do.
+        Where neither G nor X² is clearly above its mean, no more is found out than is at hand: NaN
+        where the table would be dense with even margins, 0 otherwise.
         """
         return self.floats[:, 6]

@@ -115,7 +115,9 @@ def _sums(totals: tuple[int, ...]) -> _Sums:
     n, r = sum(totals), len(totals)
     s1 = sum((Fraction(1, count) for count in totals), Fraction(0))
     s2 = s1 - Fraction(2 * r - 1, n)
-    cubes = sum((count * (Fraction(1, count) - Fraction(1, n)) ** 3 for count in totals), Fraction())
+    cubes = sum(
+        (count * (Fraction(1, count) - Fraction(1, n)) ** 3 for count in totals), Fraction()
+    )
     return _Sums(
         Fraction(r - 1), s2, cubes, s1 - Fraction(3 * r - 2, n), s2 - Fraction((r - 1) ** 2, n)
     )
@@ -125,21 +127,22 @@ def _third_of_projections(rows: tuple[int, ...], columns: tuple[int, ...]) -> Fr
     """Third central moment of X² = n·tr AB, exact; the terms in the order of the paper."""
     n, a, b = sum(rows), _sums(rows), _sums(columns)
     both = [(a, b), (b, a)]
-    ts, tt = [one.t * one.s2 for one in (a, b)], [one.t**3 + 6 * one.t**2 + 8 * one.t for one in (a, b)]
+    ts, tt = (
+        [one.t * one.s2 for one in (a, b)],
+        [one.t**3 + 6 * one.t**2 + 8 * one.t for one in (a, b)],
+    )
     total = n**2 * (n + 1) * (n**2 + 15 * n - 4) * a.s3 * b.s3
     total += 4 * (n**4 - 8 * n**3 + 19 * n**2 - 4 * n - 16) * a.u * b.u
     total += 6 * (n**4 - 8 * n**3 + 21 * n**2 - 6 * n - 24) * a.b * b.b
     total += 12 * (n**4 - n**3 - 8 * n**2 + 36 * n - 48) * a.s2 * b.s2
     total += 3 * (n**4 - 4 * n**3 - 2 * n**2 + 9 * n - 12) * ts[0] * ts[1]
-    total += a.t**3 * (
-        (n**3 - 9 * n**2 + 23 * n - 14) * b.t**3 + 6 * (n - 4) * b.t**2 + 8 * b.t
+    total += a.t**3 * ((n**3 - 9 * n**2 + 23 * n - 14) * b.t**3 + 6 * (n - 4) * b.t**2 + 8 * b.t)
+    total += (
+        6
+        * a.t**2
+        * ((n - 4) * b.t**3 + (n**3 - 9 * n**2 + 24 * n - 14) * b.t**2 + 4 * (n - 3) * b.t)
     )
-    total += 6 * a.t**2 * (
-        (n - 4) * b.t**3 + (n**3 - 9 * n**2 + 24 * n - 14) * b.t**2 + 4 * (n - 3) * b.t
-    )
-    total += 8 * a.t * (
-        b.t**3 + 3 * (n - 3) * b.t**2 + (n**3 - 9 * n**2 + 26 * n - 22) * b.t
-    )
+    total += 8 * a.t * (b.t**3 + 3 * (n - 3) * b.t**2 + (n**3 - 9 * n**2 + 26 * n - 22) * b.t)
     for (one, other), own, of_other in zip(both, ts, tt[::-1], strict=True):
         total += 24 * (n**2 - n - 4) * one.u * other.b
         total += 12 * (n**3 - 2 * n**2 + 9 * n - 12) * own * other.s2

@@ -23,7 +23,7 @@ _SERIES_TERMS = 40
 _DENSE = 0.1
 # With Poisson cells the mean of G is at most this often as far above it as Williams' formula says.
 _ABOVE_WILLIAMS = 2
-# The third moment of X² is told where X² is this far above its mean, in standard deviations.
+# Where neither G nor X² is this far above its mean, in standard deviations, p is large anyway.
 _TELLING = 0.5
 
 
@@ -100,7 +100,7 @@ def statistics_of_strata(
     out.seen_y[0] = np.count_nonzero(all_columns)
     if _is_dense(out, *g_excess):
         out.x2_third[0] = np.nan
-    elif out.x2[0] <= out.x2_mean[0] + _TELLING * math.sqrt(out.x2_variance[0]):
+    elif not _is_telling(out):
         out.x2_third[0] = 0.0
     return out
 
@@ -112,8 +112,16 @@ def _is_dense(found: TableStatistics, g_excess: float, poisson_g_excess: float) 
     n = max(int(found.n[0]), 1)
     excess = float(strata) ** 2 * (rows**2 - 1) * (columns**2 - 1) / (6 * n)
     limit = _DENSE * math.sqrt(2 * found.df_adjusted[0])
+    above = min(_ABOVE_WILLIAMS * g_excess, poisson_g_excess)
+    return bool(excess <= limit and (above <= limit or not _is_telling(found)))
+
+
+def _is_telling(found: TableStatistics) -> bool:
+    """Whether G or X² is so far above its mean that p matters."""
+    df, variance = found.df_adjusted[0], max(found.x2_variance[0], 0.0)
     return bool(
-        excess <= limit and (_ABOVE_WILLIAMS * g_excess <= limit or poisson_g_excess <= limit)
+        found.g[0] > df + _TELLING * math.sqrt(2 * df)
+        or found.x2[0] > found.x2_mean[0] + _TELLING * math.sqrt(variance)
     )
 
 

@@ -1,47 +1,10 @@
 #include "null_moments.h"
 
-static double reciprocals(const int64_t *totals, size_t levels)
-{
-    double sum = 0;
-    for (size_t i = 0; i < levels; i++)
-        if (totals[i] != 0)
-            sum += 1 / (double)totals[i];
-    return sum;
-}
-
-/* Variance of X2 over all tables with the margins of this one (Haldane 1940, Biometrika 31:346;
-   Lewis, Saunders & Westcott 1984, equation 3), from the sums of the reciprocal margins. */
-static double x2_variance(int64_t total, double by_row, int64_t rows, double by_column,
-                          int64_t columns)
-{
-    const double n = (double)total, r = (double)rows, c = (double)columns;
-    if (total <= 3)
-        return total == 3 && rows == 2 && columns == 2 ? 1.125 : 0;
-    const double v_rows = (r - 1) * (n - r) / (n - 1), v_columns = (c - 1) * (n - c) / (n - 1);
-    const double w_rows = (n * by_row - r * r) / (n - 2);
-    const double w_columns = (n * by_column - c * c) / (n - 2);
-    return 2 * n / (n - 3) * (v_rows - w_rows) * (v_columns - w_columns) +
-           n * n / (n - 1) * w_rows * w_columns;
-}
-
 /* E[2 (O ln(O/m) - O + m)] - 1 of a Poisson count O with mean m, within 0.02: -1 where m is 0, 0.16
    where it is 1.5, 1/6m where it is large. */
 static inline double poisson_excess(double m)
 {
     return ((m / 6 + 0.253) * m - 0.17) / (((m - 0.722) * m + 1.152) * m + 0.17);
-}
-
-null_moments moments_of_stratum(const stratum_margins *margins)
-{
-    const int64_t r = margins->seen_rows, c = margins->seen_columns;
-    const double by_row = reciprocals(margins->row_totals, margins->rows);
-    const double by_column = reciprocals(margins->column_totals, margins->columns);
-    const double n = (double)margins->n;
-    null_moments found;
-    found.x2_mean = (double)((r - 1) * (c - 1)) * n / (n - 1);
-    found.x2_variance = x2_variance(margins->n, by_row, r, by_column, c);
-    found.g_excess = (n * by_row - 1) * (n * by_column - 1) / (6 * n);
-    return found;
 }
 
 /* G is the deviance of the cells less those of the margins, plus that of their sum. */

@@ -76,8 +76,8 @@ double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int
 #define DENSE 0.1
 /* With Poisson cells the mean of G is at most this often as far above it as Williams' formula says. */
 #define ABOVE_WILLIAMS 2
-/* The third moment is found where X2 is this far above its mean, in standard deviations: elsewhere p
-   is so large that two moments do. */
+/* Where neither G nor X2 is this far above its mean, in standard deviations, p is so large that it
+   does not matter how exactly it is found. */
 #define TELLING 0.5
 
 static double most_excess(const table_statistics *found)
@@ -95,9 +95,11 @@ static int is_dense_if_even(const table_statistics *found)
            most_excess(found);
 }
 
-static int has_telling_x2(const table_statistics *found)
+static int is_telling(const table_statistics *found)
 {
-    return found->x2 > found->x2_mean + TELLING * sqrt(found->x2_variance);
+    const double df = (double)found->df_adjusted;
+    return found->g > df + TELLING * sqrt(2 * df) ||
+           found->x2 > found->x2_mean + TELLING * sqrt(fmax(found->x2_variance, 0));
 }
 
 /* What a stratum adds to the moments under independence. */
@@ -231,11 +233,12 @@ void statistics_add(table_sums *sums, const int64_t *stratum)
 /* Leave out the third moment where it is not needed. */
 static void settle(const table_sums *sums, table_statistics *out)
 {
+    const int telling = is_telling(out);
     const double most = most_excess(out);
-    if (is_dense_if_even(out) &&
-        (ABOVE_WILLIAMS * sums->g_excess <= most || sums->poisson_g_excess <= most))
+    if (is_dense_if_even(out) && (!telling || ABOVE_WILLIAMS * sums->g_excess <= most ||
+                                  sums->poisson_g_excess <= most))
         out->x2_third = NAN;
-    else if (!has_telling_x2(out))
+    else if (!telling)
         out->x2_third = 0;
 }
 
@@ -259,6 +262,16 @@ static int sum_over_strata(const int64_t *table, size_t strata, size_t rows, siz
                            double (*function)(const stratum_margins *), double *sum)
 {
     int64_t few[FEW_LEVELS], *totals = few;
+    if (rows == 2 && columns == 2) {
+        for (const int64_t *cell = table; cell < table + 4 * strata; cell += 4) {
+            const int64_t row_totals[2] = {cell[0] + cell[1], cell[2] + cell[3]};
+            const int64_t column_totals[2] = {cell[0] + cell[2], cell[1] + cell[3]};
+            if (row_totals[0] && row_totals[1] && column_totals[0] && column_totals[1])
+                *sum += function(&(stratum_margins){row_totals, column_totals, 2, 2, 2, 2,
+                                                    row_totals[0] + row_totals[1]});
+        }
+        return 1;
+    }
     if (rows + columns > FEW_LEVELS)
         totals = malloc((rows + columns) * sizeof *totals);
     if (totals == NULL)
@@ -285,11 +298,11 @@ static int find_third_moment(const int64_t *table, size_t strata, size_t rows, s
                              table_sums *sums, table_statistics *out)
 {
     const double most = most_excess(out);
-    const int dense_if_even = is_dense_if_even(out);
-    if (dense_if_even && ABOVE_WILLIAMS * sums->g_excess > most &&
+    const int dense_if_even = is_dense_if_even(out), telling = is_telling(out);
+    if (telling && dense_if_even && ABOVE_WILLIAMS * sums->g_excess > most &&
         !sum_over_strata(table, strata, rows, columns, poisson_g_excess, &sums->poisson_g_excess))
         return 0;
-    if ((!dense_if_even || sums->poisson_g_excess > most) && has_telling_x2(out) &&
+    if (telling && (!dense_if_even || sums->poisson_g_excess > most) &&
         !sum_over_strata(table, strata, rows, columns, x2_third_moment, &out->x2_third))
         return 0;
     settle(sums, out);

@@ -11,8 +11,8 @@ typedef struct {
     double v_denominator; /* sum n_s (min(r_s, c_s) - 1) over strata with df > 0 */
     double x2_mean;       /* of X2 under independence, the margins of every stratum given */
     double x2_variance;
-    double x2_third; /* central; NaN where the table is so dense that G keeps its level, 0 where X2 is
-                        so small that two moments do */
+    double x2_third; /* central; NaN where G serves: it keeps its level, or is not telling; 0 where
+                        X2 is not telling */
     double seen_z;        /* product of the levels seen of Z; 1 unless the caller knows Z */
     int64_t n;
     int64_t df_adjusted;  /* sum (non-empty rows - 1)(non-empty columns - 1) */
