@@ -22,7 +22,7 @@ from gml.data.columns import Choice, choose_columns, column_specs
 from gml.data.dataset import MAX_LEVELS, Dataset, code_type
 from gml.data.missing import FRAME
 from gml.data.options import ReadOptions
-from gml.data.problems import undeclared
+from gml.data.problems import NotANumber, undeclared
 from gml.data.schema import NOMINAL, ORDINAL, Schema, is_text, with_levels
 from gml.errors import DataError, UsageError, kind_of, parameter, quote
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
@@ -143,7 +143,7 @@ class _Column:
                 continue
             number = parse_number(text.encode("utf-8", "replace"), ".")
             if number is None:
-                raise self._refused(at == k, f"{quote(text)} is not a number")
+                raise NotANumber(str(self._refused(at == k, f"{quote(text)} is not a number")))
             lookup[k] = number
         return CsvColumn(NUMBERS, [], lookup[at])
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import code_type
-from gml.data.problems import undeclared
+from gml.data.problems import NotANumber, undeclared
 from gml.errors import DataError, parameter, quote
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
 from gml.resources import budget_in_force, require_memory
@@ -149,7 +149,8 @@ class ColumnBuilder:
                     self._table[k] = (self._number if self._is_numbers else self._code)(value)
             except _Refused as refused:
                 row = self._row - self._first_row + int(np.argmax(at == k)) + 1
-                raise DataError(
+                error = NotANumber if self._is_numbers else DataError
+                raise error(
                     f"{self._where}: row {row}: column {quote(self.name)}: {refused}"
                 ) from None
             if self._overflow and not self._is_numbers:

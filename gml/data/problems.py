@@ -21,6 +21,10 @@ from gml.kernel.layout import (
 from gml.kernel.number import parse_number
 
 
+class NotANumber(DataError):
+    """A cell of a column of numbers holds something else."""
+
+
 def explain_problem(
     problem: CsvProblem,
     where: str,
@@ -62,7 +66,7 @@ def explain_problem(
     if problem.status == NOT_A_NUMBER:
         say = f"; say {parameter('decimal', ',')} for a decimal comma"
         hint = say if b"," in problem.value else ""
-        return DataError(f"{cell}: {value} is not a number{hint}")
+        return NotANumber(f"{cell}: {value} is not a number{hint}")
     if problem.status == NOT_A_COUNT:
         number = parse_number(problem.value, ".") or 0.0
         return DataError(f"{cell}: {value}, but {weights_must_be(number)}")
@@ -77,6 +81,20 @@ def weights_must_be(number: float) -> str:
             "as float64"
         )
     return "weights must be whole numbers, 0 or more"
+
+
+def is_text_column(levels: Sequence[str], decimal: str) -> bool:
+    """Whether a column is one of text: fewer than half of its values are numbers."""
+    numbers = sum(parse_number(level.encode(), decimal) is not None for level in levels)
+    return len(levels) > 0 and 2 * numbers < len(levels)
+
+
+def leave_out_text(names: Sequence[str]) -> str:
+    """Say which columns hold text where numbers are needed, and how to leave them out."""
+    columns = "column {} holds" if len(names) == 1 else "columns {} hold"
+    columns = columns.format(", ".join(map(quote, names)))
+    it = "it" if len(names) == 1 else "them"
+    return f"{columns} text: leave {it} out ({parameter('exclude', list(names))})"
 
 
 def undeclared(value: str, declared: Sequence[str]) -> str:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Unpack
 from gml import kernel
 from gml.data.coding import build_dataset
 from gml.data.columns import Choice, choose_columns, column_specs
-from gml.data.dataset import Dataset
+from gml.data.dataset import MAX_LEVELS, Dataset
 from gml.data.frames import is_frame, read_frame
 from gml.data.header import Header, read_header
 from gml.data.options import ReadingKeywords, ReadOptions, Undeclared, reading_options
 from gml.data.parquet import is_parquet, open_parquet
-from gml.data.problems import explain_problem
+from gml.data.problems import NotANumber, explain_problem, is_text_column, leave_out_text
 from gml.data.source import ByteSource, open_source
-from gml.errors import DataError, UsageError, kind_of, place
+from gml.errors import DataError, GmlError, UsageError, kind_of, place
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
 from gml.ledger import note_digest
 from gml.resources import budget_in_force
@@ -89,6 +89,39 @@ def read_dataset(
     used: Choice | None = None,
 ) -> Dataset:
     """Read the columns that `used` picks from those that the options leave (default: all)."""
+    try:
+        return _read_dataset(data, options, used)
+    except NotANumber as problem:
+        text = _text_columns(data, options, used)
+        if not text:
+            raise
+        raise NotANumber(f"{problem}; {leave_out_text(text)}") from None
+
+
+def _text_columns(
+    data: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions, used: Choice | None
+) -> list[str]:
+    """Which columns that nobody declared as numbers hold text, found by reading once more."""
+    if options.undeclared != "numbers" or (not is_frame(data) and str(data) == "-"):
+        return []
+    labels = replace(
+        options, undeclared="labels", missing="available", max_levels=MAX_LEVELS, digest=False
+    )
+    try:
+        variables = _read_dataset(data, labels, used).variables
+    except GmlError:
+        return []
+    taken = {name for name in options.levels.kinds if not options.is_numeric(name)}
+    return [
+        variable.name
+        for variable in variables
+        if variable.name not in taken and is_text_column(variable.levels or (), options.decimal)
+    ]
+
+
+def _read_dataset(
+    data: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions, used: Choice | None
+) -> Dataset:
     if is_frame(data):
         return read_frame(data, options, used=used)
     path: str | os.PathLike[str] = data

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Triple
 from gml.data.column_kinds import require_kinds
+from gml.errors import UsageError, counted, kind_of
 from gml.independence.registry import KnownTest
 
 INDEPENDENT = "independent"
@@ -62,6 +63,8 @@ class ResultArrays(Sequence[CIResult]):
     mi: NDArray[np.float64] | None = None
     cramers_v: NDArray[np.float64] | None = None
     strata: NDArray[np.int64] | None = None
+    strained: NDArray[np.bool_] | None = None
+    """Whether the table is too sparse for the distribution that the p-value comes from."""
 
     def __len__(self) -> int:
         return len(self.n)
@@ -232,8 +235,21 @@ class _AdaptedTest(IndependenceTest):
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests, one by one if need be."""
         if isinstance(self._test, Batching):
-            return ResultArrays.of(list(self._test.batch(triples)))
-        return ResultArrays.of([self._test(*triple) for triple in triples])
+            results = list(self._test.batch(triples))
+        else:
+            results = [self._test(*triple) for triple in triples]
+        for result in results:
+            if not isinstance(result, CIResult):
+                raise UsageError(
+                    f"the test {self.name} returned {kind_of(result)}, and must return a CIResult: "
+                    "CIResult(statistic, df, log_p, mi, n), log_p the natural logarithm of p"
+                )
+        if len(results) != len(triples):
+            raise UsageError(
+                f"the test {self.name} returned {counted(len(results), 'result')} for "
+                f"{counted(len(triples), 'question')}"
+            )
+        return ResultArrays.of(results)
 
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
         """Judge by the rule of the test, or by p."""

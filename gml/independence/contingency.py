@@ -5,6 +5,12 @@ stratum of Z. Degrees of freedom `full` = (r_x−1)(r_y−1)∏r_Z over levels s
 `x2`; `adjusted` = Σₛ (non-empty rows−1)(non-empty columns−1), as causal-learn. `mi-threshold` calls
 x and y dependent iff I > df·ln n/2n with full df, which is iff the arc raises BIC.
 
+G errs where a table is sparse: its mean under independence is above its degrees of freedom by about
+S²(r²−1)(c²−1)/6n for S strata of r×c non-empty rows and columns (Williams 1976, Biometrika 63:33).
+X² errs less, and its mean M and variance V are known. A result is *strained* where the mean is too
+high by a quarter of the standard deviation √2df or more, so that a level of 0.01 is 0.02 in truth;
+where the standard deviation of X² is too high by as much; or where df > n.
+
 No result when no rows are usable, or when no stratum has two levels of both variables although both
 vary; and, if asked for, when n < K·cells.
 """
@@ -14,6 +20,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +37,9 @@ from gml.independence.base import (
     verdict_of_margin,
 )
 
+# How far the mean or the deviation may be too high, in units of the deviation.
+_STRAINED = 0.25
+
 
 def full_df(found: TableStatistics) -> NDArray[np.float64]:
     """Return (r_x−1)(r_y−1)∏r_Z over the levels seen."""
@@ -37,6 +47,16 @@ def full_df(found: TableStatistics) -> NDArray[np.float64]:
         np.maximum(found.seen_x - 1.0, 0) * np.maximum(found.seen_y - 1.0, 0) * found.seen_z
     )
     return product
+
+
+def mean_excess(found: TableStatistics) -> NDArray[np.float64]:
+    """About how far the mean of G is above its adjusted df, with even margins and equal strata."""
+    strata = np.maximum(found.seen_strata, 1)
+    rows, columns = found.cells_xz / strata, found.cells_yz / strata
+    excess: NDArray[np.float64] = (
+        strata**2 * (rows**2 - 1) * (columns**2 - 1) / (6.0 * np.maximum(found.n, 1))
+    )
+    return excess
 
 
 def is_sufficient(found: TableStatistics, min_per_cell: float) -> NDArray[np.bool_]:
@@ -86,18 +106,33 @@ class ChiSquaredTest(PValueTest):
     def _statistic(self, found: TableStatistics) -> NDArray[np.float64]:
         """The statistic of each table."""
 
+    @abstractmethod
+    def _moments(
+        self, found: TableStatistics
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """About what its mean and, if that is known, its variance are under independence."""
+
+    def _strained(self, found: TableStatistics, df: NDArray[np.float64]) -> NDArray[np.bool_]:
+        mean, variance = self._moments(found)
+        deviation = np.sqrt(2 * df)
+        strained: NDArray[np.bool_] = (mean - df > _STRAINED * deviation) | (df > found.n)
+        if variance is not None:
+            strained |= np.sqrt(np.maximum(variance, 0)) > (1 + _STRAINED) * deviation
+        return strained & (found.n > 0) & (found.df_adjusted > 0)
+
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
         found = self._counter.statistics(triples)
         df = full_df(found) if self.df_rule == "full" else found.df_adjusted.astype(np.float64)
         statistic = np.ascontiguousarray(self._statistic(found))
-        return describe(
+        results = describe(
             found,
             sufficient=is_sufficient(found, self._options["min_per_cell"]),
             statistic=statistic,
             df=df,
             log_p=kernel.active().log_chi2_upper(statistic, df),
         )
+        return replace(results, strained=self._strained(found, df) & results.sufficient)
 
 
 class GTest(ChiSquaredTest):
@@ -106,12 +141,22 @@ class GTest(ChiSquaredTest):
     def _statistic(self, found: TableStatistics) -> NDArray[np.float64]:
         return found.g
 
+    def _moments(
+        self, found: TableStatistics
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        return found.df_adjusted + mean_excess(found), None
+
 
 class PearsonTest(ChiSquaredTest):
     """Pearson's X²."""
 
     def _statistic(self, found: TableStatistics) -> NDArray[np.float64]:
         return found.x2
+
+    def _moments(
+        self, found: TableStatistics
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        return found.x2_mean, found.x2_variance
 
 
 class ThresholdTest(CounterTest):

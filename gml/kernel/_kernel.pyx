@@ -108,7 +108,7 @@ cdef extern from "counting.h":
 
 cdef extern from "statistics.h":
     ctypedef struct table_statistics:
-        double g, x2, v_denominator, x2_mean, x2_variance, seen_z
+        double g, x2, v_denominator, x2_mean, x2_variance, x2_third, seen_z
         int64_t n, df_adjusted, seen_x, seen_y, seen_strata, cells_xyz, cells_xz, cells_yz
     int statistics_of_table(const int64_t *, size_t, size_t, size_t, table_statistics *) nogil
     double c_log_bayes_factor "log_bayes_factor"(
@@ -627,6 +627,7 @@ cdef void _store(const table_statistics *found, double *floats, int64_t *ints) n
     floats[3] = found.seen_z
     floats[4] = found.x2_mean
     floats[5] = found.x2_variance
+    floats[6] = found.x2_third
     ints[0] = found.n
     ints[1] = found.df_adjusted
     ints[2] = found.seen_x

@@ -173,7 +173,7 @@ class CsvProblem(Exception):
 
 @dataclass(frozen=True)
 class TableStatistics:
-    """Statistics of many tables (x, y | Z): floats (tables × 6) and ints (tables × 8)."""
+    """Statistics of many tables (x, y | Z): floats (tables × 7) and ints (tables × 8)."""
 
     floats: NDArray[np.float64]
     ints: NDArray[np.int64]
@@ -181,7 +181,7 @@ class TableStatistics:
     @classmethod
     def zeros(cls, n: int) -> TableStatistics:
         """Room for n tables."""
-        return cls(np.zeros((n, 6)), np.zeros((n, 8), dtype=np.int64))
+        return cls(np.zeros((n, 7)), np.zeros((n, 8), dtype=np.int64))
 
     @classmethod
     def concatenate(cls, parts: list[TableStatistics]) -> TableStatistics:
@@ -262,3 +262,12 @@ class TableStatistics:
     def x2_variance(self) -> NDArray[np.float64]:
         """Variance of X² under independence, given the margins of every stratum."""
         return self.floats[:, 5]
+
+    @property
+    def x2_third(self) -> NDArray[np.float64]:
+        """Third central moment of the same; NaN where G serves, as it keeps its level there.
+
+        Where neither G nor X² is clearly above its mean, no more is found out than is at hand: NaN
+        where the table would be dense with even margins, 0 otherwise.
+        """
+        return self.floats[:, 6]

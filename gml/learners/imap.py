@@ -50,13 +50,15 @@ _BATCH = 1 << 13
 class ImapResult:
     """The DAG; the number of tests run or families scored; whether there was enough time.
 
-    `score` is that of the DAG, if a score was used.
+    `score` is that of the DAG, if a score was used; `strained` says of each test, if the test can
+    tell, whether its table was too sparse for it.
     """
 
     graph: Graph
     asked: int
     complete: bool = True
     score: float | None = None
+    strained: NDArray[np.bool_] | None = None
 
 
 def minimal_imap(
@@ -97,7 +99,7 @@ def minimal_imap(
     families = OrderedFamilies(test.names, order, knowledge or Knowledge(), max_parents)
     search = _Tests(as_test(test), alpha, families, deadline or Deadline())
     complete = search.grow() and search.shrink()
-    return ImapResult(families.graph(), search.asked, complete)
+    return ImapResult(families.graph(), search.asked, complete, strained=search.strained())
 
 
 def greedy_imap(
@@ -141,7 +143,12 @@ class _Tests:
         self._alpha = alpha
         self._families = families
         self._deadline = deadline
+        self._strained: list[NDArray[np.bool_]] = []
         self.asked = 0
+
+    def strained(self) -> NDArray[np.bool_] | None:
+        """Whether each test was on too sparse a table, if the test can tell."""
+        return np.concatenate(self._strained) if self._strained else None
 
     def grow(self) -> bool:
         """Let variables join; False if time ran out."""
@@ -201,6 +208,8 @@ class _Tests:
             some = questions[start : start + _BATCH]
             results = self._test.batch(some)
             self.asked += len(some)
+            if results.strained is not None:
+                self._strained.append(results.strained)
             parts.append((self._test.margins(results, self._alpha), _effects(results)))
         margins, effects = (
             np.concatenate([np.empty(0), *(part[k] for part in parts)]) for k in (0, 1)

@@ -20,9 +20,10 @@ from gml.independence.multiplicity import adjusted
 from gml.independence.registry import TESTS
 from gml.progress import reporter
 from gml.resources import require_memory
-from gml.verbs.shared.chosen_methods import choose_test, test_of_numbers
+from gml.verbs.shared.chosen_methods import DEFAULT_TEST, choose_test, test_of_numbers
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.sparse_tables import warn_of_sparse_tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +116,7 @@ def indtest(
     given: str | int | Sequence[str | int] = (),
     all_pairs: bool = False,
     implied: GraphLike | None = None,
-    test: str = "g",
+    test: str = DEFAULT_TEST,
     alpha: float | None = None,
     adjust: str | None = None,
     threads: int | None = None,
@@ -135,7 +136,7 @@ def indtest(
         Test what this DAG implies instead, pair by pair; numbers lie in the intervals that it
         declares.
     test, alpha
-        One of `gml.TESTS` and its level, 0.05 by default.
+        One of `gml.TESTS` (`auto` by default) and its level, 0.05 by default.
     adjust
         Adjust p-values for the number of tests: `bonferroni`, `holm`, `bh` or `by`.
     threads
@@ -173,7 +174,7 @@ def indtest(
     made = chosen.make(counter, threads)
     is_adjusted = adjust not in (None, "none")
     results = _results(questions, made, is_adjusted=is_adjusted)
-    _warn_of_sparse_tables(results)
+    warn_of_sparse_tables(made.name, results.strained)
     decisive = _adjusted(results, str(adjust)) if is_adjusted else None
     return TestReport(questions, results, made, chosen.reported_alpha, decisive)
 
@@ -202,20 +203,6 @@ def _triples(questions: Iterable[Question], position: Mapping[str, int]) -> Sequ
     if len({len(given) for _, _, given in triples}) != 1:
         return triples
     return TripleArray(np.array([(a, b, *given) for a, b, given in triples], dtype=np.int32))
-
-
-def _warn_of_sparse_tables(results: ResultArrays) -> None:
-    if results.df is None:
-        return
-    sparse = int(((results.df > results.n) & (results.n > 0)).sum())
-    if sparse:
-        # What compares with drawn tables needs no distribution that holds for many rows only.
-        drawing = next(name for name, test in TESTS.items() if test.draws is not None)
-        reporter().warn(
-            f"{sparse} of {len(results)} tests have more degrees of freedom than rows: their "
-            f"p-values mean little; cut numbers ({parameter('bins')}), use "
-            f"{parameter('test', drawing)} or {parameter('min_per_cell')}"
-        )
 
 
 def _questioner(

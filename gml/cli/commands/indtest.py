@@ -37,7 +37,7 @@ from gml.cli.shared.test_options import test_options
     click.option("--all-pairs", is_flag=True, help="Test every pair of columns."),
     click.option("--implied", metavar="GRAPH", help="Test what a DAG implies, pair by pair."),
 )
-@test_options("g", alpha=0.05, df="full")
+@test_options("auto", alpha=0.05, df="full")
 @keyword_options(
     click.option(
         "--adjust",

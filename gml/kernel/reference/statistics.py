@@ -15,9 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.layout import TableStatistics
+from gml.kernel.reference.null_moments import moments_of_stratum
 from gml.kernel.reference.tail import stirling_error
 
 _SERIES_TERMS = 40
+# How far the mean of G may be above its degrees of freedom, in standard deviations.
+_DENSE = 0.1
+# With Poisson cells the mean of G is at most this often as far above it as Williams' formula says.
+_ABOVE_WILLIAMS = 2
+# Where neither G nor X² is this far above its mean, in standard deviations, p is large anyway.
+_TELLING = 0.5
 
 
 def divergence(t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -59,6 +66,7 @@ def statistics_of_strata(
 ) -> TableStatistics:
     """Statistics of the strata of one table; the levels seen of Z stay the caller's to fill in."""
     out = TableStatistics.zeros(1)
+    g_excess = np.zeros(2)
     all_rows = np.zeros(x_levels, dtype=np.int64)
     all_columns = np.zeros(y_levels, dtype=np.int64)
     for stratum in strata:
@@ -83,24 +91,37 @@ def statistics_of_strata(
         deviation = _deviation(stratum, rows[:, None], columns[None, :], n)
         inside = product > 0
         out.x2[0] += float(np.sum(deviation[inside] ** 2 / (product[inside] * n)))
-        out.x2_mean[0] += df * n / (n - 1)
-        out.x2_variance[0] += _x2_variance(n, rows[rows > 0], columns[columns > 0])
+        moments = moments_of_stratum(rows[rows > 0], columns[columns > 0])
+        out.x2_mean[0] += moments.x2_mean
+        out.x2_variance[0] += moments.x2_variance
+        out.x2_third[0] += moments.x2_third
+        g_excess += (moments.g_excess, moments.poisson_g_excess)
     out.seen_x[0] = np.count_nonzero(all_rows)
     out.seen_y[0] = np.count_nonzero(all_columns)
+    if _is_dense(out, *g_excess):
+        out.x2_third[0] = np.nan
+    elif not _is_telling(out):
+        out.x2_third[0] = 0.0
     return out
 
 
-def _x2_variance(n: int, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> float:
-    """Variance of X² over all tables with these margins (Haldane 1940, Biometrika 31:346)."""
-    r, c = len(rows), len(columns)
-    if n <= 3:
-        return 1.125 if (n, r, c) == (3, 2, 2) else 0.0
-    v_rows, v_columns = (r - 1) * (n - r) / (n - 1), (c - 1) * (n - c) / (n - 1)
-    w_rows = (n * float(np.sum(1 / rows)) - r * r) / (n - 2)
-    w_columns = (n * float(np.sum(1 / columns)) - c * c) / (n - 2)
-    return (
-        2 * n / (n - 3) * (v_rows - w_rows) * (v_columns - w_columns)
-        + n * n / (n - 1) * w_rows * w_columns
+def _is_dense(found: TableStatistics, g_excess: float, poisson_g_excess: float) -> bool:
+    """Whether the mean of G under independence is above df by _DENSE of its deviation at most."""
+    strata = max(int(found.seen_strata[0]), 1)
+    rows, columns = found.cells_xz[0] / strata, found.cells_yz[0] / strata
+    n = max(int(found.n[0]), 1)
+    excess = float(strata) ** 2 * (rows**2 - 1) * (columns**2 - 1) / (6 * n)
+    limit = _DENSE * math.sqrt(2 * found.df_adjusted[0])
+    above = min(_ABOVE_WILLIAMS * g_excess, poisson_g_excess)
+    return bool(excess <= limit and (above <= limit or not _is_telling(found)))
+
+
+def _is_telling(found: TableStatistics) -> bool:
+    """Whether G or X² is so far above its mean that p matters."""
+    df, variance = found.df_adjusted[0], max(found.x2_variance[0], 0.0)
+    return bool(
+        found.g[0] > df + _TELLING * math.sqrt(2 * df)
+        or found.x2[0] > found.x2_mean[0] + _TELLING * math.sqrt(variance)
     )
 
 

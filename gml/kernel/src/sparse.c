@@ -165,6 +165,7 @@ int sparse_statistics(const coded_data *data, const int32_t *set, size_t size,
     table_sums sums;
     done = stratum != NULL && statistics_begin(&sums, x_levels, y_levels);
     if (done) {
+        sums.at_once = 1;
         visit_strata(data, &sorted, x_levels * y_levels, stratum, add_to_statistics, &sums);
         statistics_end(&sums, out);
         out->seen_z = 1;

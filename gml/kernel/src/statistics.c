@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "null_moments.h"
 #include "tail.h"
 
 /* O n - R C, exact in 128 bits: the sign and size of a small deviation survive. */
@@ -71,46 +72,55 @@ double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int
     return stratum_sums(table, rows, columns, row_totals, column_totals, n, &x2);
 }
 
-static double reciprocals(const int64_t *totals, size_t n)
+/* How far the mean of G may be above its degrees of freedom, in standard deviations. */
+#define DENSE 0.1
+/* With Poisson cells the mean of G is at most this often as far above it as Williams' formula says. */
+#define ABOVE_WILLIAMS 2
+/* Where neither G nor X2 is this far above its mean, in standard deviations, p is so large that it
+   does not matter how exactly it is found. */
+#define TELLING 0.5
+
+static double most_excess(const table_statistics *found)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        if (totals[i] != 0)
-            sum += 1 / (double)totals[i];
-    return sum;
+    return DENSE * sqrt(2 * (double)found->df_adjusted);
 }
 
-/* Variance of X2 over all tables with the margins of this one (Haldane 1940, Biometrika 31:346;
-   Lewis, Saunders & Westcott 1984, equation 3), from the sums of the reciprocal margins. */
-static double x2_variance(int64_t total, double by_row, int64_t rows, double by_column,
-                          int64_t columns)
+/* Whether the table has rows enough for G, if the strata are equal and their margins even. */
+static int is_dense_if_even(const table_statistics *found)
 {
-    const double n = (double)total, r = (double)rows, c = (double)columns;
-    if (total <= 3)
-        return total == 3 && rows == 2 && columns == 2 ? 1.125 : 0;
-    const double v_rows = (r - 1) * (n - r) / (n - 1), v_columns = (c - 1) * (n - c) / (n - 1);
-    const double w_rows = (n * by_row - r * r) / (n - 2);
-    const double w_columns = (n * by_column - c * c) / (n - 2);
-    return 2 * n / (n - 3) * (v_rows - w_rows) * (v_columns - w_columns) +
-           n * n / (n - 1) * w_rows * w_columns;
+    const double strata = found->seen_strata > 0 ? (double)found->seen_strata : 1;
+    const double n = found->n > 0 ? (double)found->n : 1;
+    const double rows = (double)found->cells_xz / strata, columns = (double)found->cells_yz / strata;
+    return strata * strata * (rows * rows - 1) * (columns * columns - 1) / (6 * n) <=
+           most_excess(found);
 }
 
-/* What a stratum adds to the moments of X2 under independence. */
-static void add_moments(table_statistics *out, int64_t total, const int64_t *row_totals, size_t rows,
-                        int64_t seen_rows, const int64_t *column_totals, size_t columns,
-                        int64_t seen_columns)
+static int is_telling(const table_statistics *found)
 {
-    const double n = (double)total;
-    const double by_row = reciprocals(row_totals, rows);
-    const double by_column = reciprocals(column_totals, columns);
-    out->x2_mean += (double)((seen_rows - 1) * (seen_columns - 1)) * n / (n - 1);
-    out->x2_variance += x2_variance(total, by_row, seen_rows, by_column, seen_columns);
+    const double df = (double)found->df_adjusted;
+    return found->g > df + TELLING * sqrt(2 * df) ||
+           found->x2 > found->x2_mean + TELLING * sqrt(fmax(found->x2_variance, 0));
+}
+
+/* What a stratum adds to the moments under independence. */
+static void add_moments(table_sums *sums, const stratum_margins *margins)
+{
+    const null_moments moments = moments_of_stratum(margins);
+    sums->found.x2_mean += moments.x2_mean;
+    sums->found.x2_variance += moments.x2_variance;
+    sums->g_excess += moments.g_excess;
+    if (sums->at_once) {
+        sums->poisson_g_excess += poisson_g_excess(margins);
+        sums->found.x2_third += x2_third_moment(margins);
+    }
 }
 
 int statistics_begin(table_sums *sums, size_t rows, size_t columns)
 {
     memset(&sums->found, 0, sizeof sums->found);
     sums->found.seen_z = 1;
+    sums->at_once = 0;
+    sums->g_excess = sums->poisson_g_excess = 0;
     sums->rows = rows;
     sums->columns = columns;
     sums->totals = sums->few;
@@ -159,7 +169,24 @@ static void add_two_by_two(table_sums *sums, const int64_t *stratum)
     out->v_denominator += (double)n;
     out->g += 2 * half_g * per_row;
     out->x2 += sum * per_row;
-    add_moments(out, n, row_totals, 2, 2, column_totals, 2, 2);
+    add_moments(sums, &(stratum_margins){row_totals, column_totals, 2, 2, 2, 2, n});
+}
+
+/* The margins of a stratum; returns how many of its cells are not empty. */
+static inline int64_t add_up(const int64_t *stratum, size_t rows, size_t columns,
+                             int64_t *row_totals, int64_t *column_totals)
+{
+    int64_t cells = 0;
+    memset(row_totals, 0, rows * sizeof *row_totals);
+    memset(column_totals, 0, columns * sizeof *column_totals);
+    for (size_t a = 0; a < rows; a++)
+        for (size_t b = 0; b < columns; b++) {
+            int64_t count = stratum[a * columns + b];
+            row_totals[a] += count;
+            column_totals[b] += count;
+            cells += count != 0;
+        }
+    return cells;
 }
 
 void statistics_add(table_sums *sums, const int64_t *stratum)
@@ -172,15 +199,7 @@ void statistics_add(table_sums *sums, const int64_t *stratum)
     table_statistics *out = &sums->found;
     int64_t *row_totals = sums->totals, *column_totals = row_totals + rows;
     int64_t *all_rows = column_totals + columns, *all_columns = all_rows + rows;
-    memset(row_totals, 0, (rows + columns) * sizeof *row_totals);
-    int64_t n = 0, cells = 0;
-    for (size_t a = 0; a < rows; a++)
-        for (size_t b = 0; b < columns; b++) {
-            int64_t count = stratum[a * columns + b];
-            row_totals[a] += count;
-            column_totals[b] += count;
-            cells += count != 0;
-        }
+    int64_t n = 0, cells = add_up(stratum, rows, columns, row_totals, column_totals);
     int64_t seen_rows = 0, seen_columns = 0;
     for (size_t a = 0; a < rows; a++) {
         n += row_totals[a];
@@ -207,7 +226,20 @@ void statistics_add(table_sums *sums, const int64_t *stratum)
     double x2;
     out->g += stratum_sums(stratum, rows, columns, row_totals, column_totals, n, &x2);
     out->x2 += x2;
-    add_moments(out, n, row_totals, rows, seen_rows, column_totals, columns, seen_columns);
+    add_moments(sums, &(stratum_margins){row_totals, column_totals, rows, columns, seen_rows,
+                                         seen_columns, n});
+}
+
+/* Leave out the third moment where it is not needed. */
+static void settle(const table_sums *sums, table_statistics *out)
+{
+    const int telling = is_telling(out);
+    const double most = most_excess(out);
+    if (is_dense_if_even(out) && (!telling || ABOVE_WILLIAMS * sums->g_excess <= most ||
+                                  sums->poisson_g_excess <= most))
+        out->x2_third = NAN;
+    else if (!telling)
+        out->x2_third = 0;
 }
 
 void statistics_end(table_sums *sums, table_statistics *out)
@@ -219,8 +251,62 @@ void statistics_end(table_sums *sums, table_statistics *out)
     for (size_t b = 0; b < sums->columns; b++)
         sums->found.seen_y += all_columns[b] != 0;
     *out = sums->found;
+    if (sums->at_once)
+        settle(sums, out);
     if (sums->totals != sums->few)
         free(sums->totals);
+}
+
+/* A function of the margins, summed over the strata in which both variables vary. */
+static int sum_over_strata(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                           double (*function)(const stratum_margins *), double *sum)
+{
+    int64_t few[FEW_LEVELS], *totals = few;
+    if (rows == 2 && columns == 2) {
+        for (const int64_t *cell = table; cell < table + 4 * strata; cell += 4) {
+            const int64_t row_totals[2] = {cell[0] + cell[1], cell[2] + cell[3]};
+            const int64_t column_totals[2] = {cell[0] + cell[2], cell[1] + cell[3]};
+            if (row_totals[0] && row_totals[1] && column_totals[0] && column_totals[1])
+                *sum += function(&(stratum_margins){row_totals, column_totals, 2, 2, 2, 2,
+                                                    row_totals[0] + row_totals[1]});
+        }
+        return 1;
+    }
+    if (rows + columns > FEW_LEVELS)
+        totals = malloc((rows + columns) * sizeof *totals);
+    if (totals == NULL)
+        return 0;
+    for (size_t s = 0; s < strata; s++) {
+        stratum_margins margins = {totals, totals + rows, rows, columns, 0, 0, 0};
+        add_up(table + s * rows * columns, rows, columns, totals, totals + rows);
+        for (size_t a = 0; a < rows; a++) {
+            margins.n += totals[a];
+            margins.seen_rows += totals[a] != 0;
+        }
+        for (size_t b = 0; b < columns; b++)
+            margins.seen_columns += totals[rows + b] != 0;
+        if (margins.seen_rows > 1 && margins.seen_columns > 1)
+            *sum += function(&margins);
+    }
+    if (totals != few)
+        free(totals);
+    return 1;
+}
+
+/* What costs most is found last, and only where it is needed: few tables of a search need it. */
+static int find_third_moment(const int64_t *table, size_t strata, size_t rows, size_t columns,
+                             table_sums *sums, table_statistics *out)
+{
+    const double most = most_excess(out);
+    const int dense_if_even = is_dense_if_even(out), telling = is_telling(out);
+    if (telling && dense_if_even && ABOVE_WILLIAMS * sums->g_excess > most &&
+        !sum_over_strata(table, strata, rows, columns, poisson_g_excess, &sums->poisson_g_excess))
+        return 0;
+    if (telling && (!dense_if_even || sums->poisson_g_excess > most) &&
+        !sum_over_strata(table, strata, rows, columns, x2_third_moment, &out->x2_third))
+        return 0;
+    settle(sums, out);
+    return 1;
 }
 
 int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t columns,
@@ -232,7 +318,7 @@ int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t
     for (size_t s = 0; s < strata; s++)
         statistics_add(&sums, table + s * rows * columns);
     statistics_end(&sums, out);
-    return 1;
+    return find_third_moment(table, strata, rows, columns, &sums, out);
 }
 
 int64_t seen_configurations(const int64_t *table, size_t strata, int64_t seen_strata, size_t cells,

@@ -11,6 +11,8 @@ typedef struct {
     double v_denominator; /* sum n_s (min(r_s, c_s) - 1) over strata with df > 0 */
     double x2_mean;       /* of X2 under independence, the margins of every stratum given */
     double x2_variance;
+    double x2_third; /* central; NaN where G serves: it keeps its level, or is not telling; 0 where
+                        X2 is not telling */
     double seen_z;        /* product of the levels seen of Z; 1 unless the caller knows Z */
     int64_t n;
     int64_t df_adjusted;  /* sum (non-empty rows - 1)(non-empty columns - 1) */
@@ -26,11 +28,14 @@ typedef struct {
 typedef struct {
     table_statistics found;
     size_t rows, columns;
+    int at_once; /* whether all is summed that may be needed, as the strata come only once */
+    double g_excess, poisson_g_excess; /* of the mean of G over df_adjusted under independence */
     int64_t few[FEW_LEVELS];
     int64_t *totals;
 } table_sums;
 
-/* Strata one by one: begin (0 when memory ran out), add each stratum[x][y], end. */
+/* Strata one by one: begin (0 when memory ran out), add each stratum[x][y], end; `at_once` may be set
+   in between. */
 int statistics_begin(table_sums *sums, size_t rows, size_t columns);
 void statistics_add(table_sums *sums, const int64_t *stratum);
 void statistics_end(table_sums *sums, table_statistics *out);
