@@ -57,7 +57,7 @@ GROUPS = {
 
 COMMANDS = dict(sorted((name, line) for group in GROUPS.values() for name, line in group.items()))
 
-_HANDED_ON = "gml.handed_on"
+_GIVEN_BEFORE = "gml.given_before"
 
 
 class LazyGroup(click.Group):
@@ -88,7 +88,7 @@ class LazyGroup(click.Group):
         except click.NoSuchOption as error:
             where = "options of a command stand after its name"
             raise click.UsageError(f"gml has no option {error.option_name}; {where}", ctx) from None
-        ctx.meta[_HANDED_ON] = handed_on(self._anywhere, given)
+        ctx.meta[_GIVEN_BEFORE] = given
         return super().parse_args(ctx, args)
 
     def resolve_command(
@@ -99,7 +99,8 @@ class LazyGroup(click.Group):
 
             raise click.UsageError(unknown_command(args[0], COMMANDS), ctx)
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command, [*ctx.meta.get(_HANDED_ON, ()), *rest]
+        before = handed_on(self._anywhere, ctx.meta.get(_GIVEN_BEFORE, {}), command)
+        return name, command, [*before, *rest]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)

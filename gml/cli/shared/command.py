@@ -28,12 +28,14 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; an unknown option is answered with the one that was meant."""
+        # Parsing takes words off the list.
+        typed = list(args)
         try:
             return self.parsed(ctx, args)
         except click.NoSuchOption as error:
             from gml.cli.shared.guesses import unknown_option
 
-            raise click.UsageError(unknown_option(ctx, error.option_name, args), ctx) from None
+            raise click.UsageError(unknown_option(ctx, error.option_name, typed), ctx) from None
 
     def parsed(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse as click does."""

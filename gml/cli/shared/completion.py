@@ -76,7 +76,9 @@ def _options(command: click.Command) -> list[tuple[str, str]]:
     """The long name of each option, the short one where there is no other, with its help."""
     context = click.Context(command, resilient_parsing=True)
     found = [each for each in command.get_params(context) if isinstance(each, click.Option)]
-    return [(each.opts[-1], (each.help or "").partition(". ")[0]) for each in found]
+    return [
+        (each.opts[-1], (each.help or "").partition(". ")[0]) for each in found if not each.hidden
+    ]
 
 
 def _awaited(

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import click
 
-from gml.errors import GmlError, quote, unknown_name
+from gml.errors import GmlError, nearest_name, quote, unknown_name
 from gml.progress import StderrReporter, reporting_to
 
 _FIT = "gml fit-params DATA GRAPH -o model.json"
@@ -197,11 +197,11 @@ def unknown_option(ctx: click.Context, name: str, args: list[str]) -> str:
         from gml.formats.suffixes import PICTURES, drawn_by_graphviz
 
         return f"{intro}; " + drawn_by_graphviz(name[2:] if name[2:] in PICTURES else "svg")
-    owners = _owners(ctx.find_root(), name)
-    known = unknown_name("option", name, [option for option in options if option[:2] == "--"])
-    if "did you mean" not in known and owners:
-        return f"{intro} of gml {command.name}; it is one of {', '.join(owners)}"
-    return known
+    if owners := _owners(ctx.find_root(), name):
+        others = ", ".join(owners[:3]) + (" and others" if len(owners) > 3 else "")
+        return f"{intro} of gml {command.name}, but of {others}"
+    near = nearest_name(name, [option for option in options if option.startswith("--")])
+    return f"{intro}; did you mean {near}?" if near else intro
 
 
 def _as_written(name: str, args: list[str]) -> str:

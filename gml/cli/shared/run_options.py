@@ -47,11 +47,14 @@ THREADS = RunOption(("--threads",), "Number of threads; by default all cores.", 
 ANYWHERE = (QUIET, VERBOSE, DEBUG, IF_CHANGED, MAX_MEMORY, THREADS)
 
 
-def handed_on(options: list[click.Option], given: dict[str, Any]) -> list[str]:
-    """Return the words that give a command the options that stood before it."""
+def handed_on(
+    options: list[click.Option], given: dict[str, Any], command: click.Command | None
+) -> list[str]:
+    """Return the words that give a command those options that stood before it and that it has."""
+    own = [name for parameter in command.params for name in parameter.opts] if command else []
     words: list[str] = []
     for option in options:
-        if str(option.name) in given:
+        if str(option.name) in given and option.opts[-1] in own:
             words.append(option.opts[-1])
             if not option.is_flag:
                 words.append(str(given[str(option.name)]))
