@@ -15,6 +15,7 @@ import click
 
 from gml import SCORES
 from gml.cli.shared.parameter_types import NameList, OutputFile
+from gml.cli.shared.run import file_named
 from gml.errors import UsageError
 
 _FILES = ("DATA", "GRAPH", "MODEL", "FILE", "SCHEMA", "IN", "LOG", "COUNTS", "DIR")
@@ -137,14 +138,11 @@ def _names(ctx: click.Context) -> list[str]:
     from gml.verbs.shared.known_names import column_names, log_names, node_levels
 
     given = ctx.params
-    if data := given.get("data_path"):
-        return column_names(
-            str(data), delimiter=given.get("delimiter"), encoding=given.get("encoding")
-        )
-    if log := given.get("log"):
-        return log_names(str(log))
-    model = given.get("model_path")
-    return list(node_levels(str(model))) if model else []
+    if data := file_named(ctx, "DATA"):
+        return column_names(data, delimiter=given.get("delimiter"), encoding=given.get("encoding"))
+    if log := file_named(ctx, "LOG"):
+        return log_names(log)
+    return list(node_levels(file_named(ctx, "MODEL") or ""))
 
 
 def _matching(incomplete: str, found: Iterable[tuple[str, str]]) -> Candidates:
@@ -195,7 +193,7 @@ def _in_assignments(incomplete: str, ctx: click.Context) -> Candidates:
     """NODE= or, after the equals sign, NODE=LEVEL, for the last place of a list."""
     from gml.verbs.shared.known_names import node_levels
 
-    levels = node_levels(str(ctx.params.get("model_path") or ""))
+    levels = node_levels(file_named(ctx, "MODEL") or "")
     before, last = _last_item(incomplete)
     node, equals, _ = last.partition("=")
     if not equals:

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import click
 
+from gml.cli.shared.run import file_named
 from gml.errors import GmlError, nearest_name, quote, unknown_name
 from gml.progress import StderrReporter, reporting_to
 
@@ -246,8 +247,8 @@ def _owners(root: click.Context, name: str) -> list[str]:
 
 def misplaced_file(command: click.Command, ctx: click.Context) -> str | None:
     """Say so if a table was given as a graph or model, and perhaps the other way round."""
-    data = ctx.params.get("data_path")
-    is_swapped = isinstance(data, str) and data != "-" and _is_graph(data)
+    data = file_named(ctx, "DATA")
+    is_swapped = data is not None and data != "-" and _is_graph(data)
     for parameter in command.params:
         what = _GRAPHS.get((parameter.metavar or "").split(" ")[0].rstrip("."))
         given = ctx.params.get(str(parameter.name)) if what is not None else None
@@ -258,7 +259,7 @@ def misplaced_file(command: click.Command, ctx: click.Context) -> str | None:
                 return f"{quote(path)} is a table, where {what}"
             option = "" if isinstance(parameter, click.Argument) else f"{parameter.opts[-1]} "
             return (
-                f"{quote(str(data))} is a graph or model, and {quote(path)} is a table: DATA comes "
+                f"{quote(data or '')} is a graph or model, and {quote(path)} is a table: DATA comes "
                 f"first, {ctx.command_path} {path} {option}{data}"
             )
     return None
