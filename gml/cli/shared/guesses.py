@@ -259,8 +259,8 @@ def misplaced_file(command: click.Command, ctx: click.Context) -> str | None:
                 return f"{quote(path)} is a table, where {what}"
             option = "" if isinstance(parameter, click.Argument) else f"{parameter.opts[-1]} "
             return (
-                f"{quote(data or '')} is a graph or model, and {quote(path)} is a table: DATA comes "
-                f"first, {ctx.command_path} {path} {option}{data}"
+                f"{quote(data or '')} is a graph or model, and {quote(path)} is a table: DATA "
+                f"comes first, {ctx.command_path} {path} {option}{data}"
             )
     return None
 
