@@ -8,7 +8,8 @@ KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml
 
 SECONDS ?= 60
 
-.PHONY: demo test hostile fuzz lint format docs bench bench-search bench-check sessions sanitize clean
+.PHONY: demo test hostile shells fuzz lint format docs bench bench-search bench-check sessions \
+  sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -29,11 +30,22 @@ demo: $(STAMP)
 
 ## Run the tests, but for those of hostile input, and say which were skipped.
 test: $(PEERS)
-	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore=tests/hostile --ignore=tests/fuzz
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore=tests/hostile --ignore=tests/fuzz \
+	  --ignore=tests/shells
 
 ## Run the tests of hostile input: bombs, odd streams, signals at bad moments, a minute of fuzzing.
 hostile: $(STAMP)
 	$(BIN)/python -m pytest -q -n auto tests/hostile tests/fuzz
+
+## Try the completion in zsh and fish, which are installed (apt-get) where they are missing.
+shells: $(STAMP)
+	@for shell in zsh fish; do command -v $$shell > /dev/null || missing="$$missing $$shell"; done; \
+	if [ -n "$$missing" ]; then \
+	  echo "installing$$missing"; \
+	  if [ "$$(id -u)" = 0 ]; then as_root=; else as_root=sudo; fi; \
+	  $$as_root apt-get update -qq && $$as_root apt-get install -qq -y $$missing > /dev/null; \
+	fi
+	$(BIN)/python -m pytest -q tests/shells
 
 ## Feed damaged input of every kind to every command: make fuzz SECONDS=3600 SEED=7 KINDS=csv,dot.
 fuzz: $(STAMP)

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from gml.verbs.ges import ges
     from gml.verbs.hc import hc
     from gml.verbs.hc import hc as hill_climb
+    from gml.verbs.help import help
     from gml.verbs.imap import imap
     from gml.verbs.indtest import indtest
     from gml.verbs.merge import merge
@@ -131,6 +132,7 @@ _HOMES = {
     "fit_params": "gml.verbs.fit_params",
     "ges": "gml.verbs.ges",
     "hc": "gml.verbs.hc",
+    "help": "gml.verbs.help",
     "imap": "gml.verbs.imap",
     "indtest": "gml.verbs.indtest",
     "merge": "gml.verbs.merge",
@@ -235,6 +237,7 @@ __all__ = [
     "fit_params",
     "ges",
     "hc",
+    "help",
     "hill_climb",
     "imap",
     "indtest",

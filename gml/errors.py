@@ -8,6 +8,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
 
+EXIT_CODES = {
+    0: "done; where a question was asked, the answer is yes",
+    1: "the question was answered no",
+    2: "usage: an unknown option, command or column, a missing argument, options that contradict",
+    3: "input rejected: an unreadable file, a bad table or graph, a value that is not declared",
+    4: "cannot answer: no rows left, too little memory, evidence that cannot be",
+    5: "stopped by --max-seconds; the best result so far was written",
+    70: "a bug in gml; --debug shows the traceback to report",
+    130: "interrupted; partial files were removed",
+}
+"""What the exit codes of commands mean."""
+
 
 class GmlError(Exception):
     """Base of all errors with a message for people; the message is one line.

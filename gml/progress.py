@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Protocol
 
 from gml.errors import GmlWarning, UsageError, parameter, printable, unmarked, with_flags
 from gml.stopping import check_stopped
@@ -55,6 +56,17 @@ def _is_own(module: object) -> bool:
     return isinstance(module, str) and (module == "gml" or module.startswith("gml."))
 
 
+class Count(Protocol):
+    """Takes how many parts are done, and a few words on how things stand."""
+
+    def __call__(self, done: int, note: str = "") -> None:
+        """Report it."""
+
+
+def _uncounted(done: int, note: str = "") -> None:
+    """Report nothing."""
+
+
 class Reporter:
     """What a library user gets: warnings, and no progress."""
 
@@ -74,6 +86,11 @@ class Reporter:
     def status(self, text: str | None) -> None:
         """Show this text in place of the progress of the parts; None ends that."""
 
+    @contextmanager
+    def counting(self, what: str, total: int) -> Iterator[Count]:
+        """Count parts of the work on one line, which replaces what the parts say themselves."""
+        yield _uncounted
+
     def finish(self) -> None:
         """Clear the progress display."""
 
@@ -89,6 +106,7 @@ class StderrReporter(Reporter):
         self._drawn = 0.0
         self._visible = False
         self._status: str | None = None
+        self._counted: str | None = None
         self._said: set[str] = set()
 
     def warn(self, message: str) -> None:
@@ -120,13 +138,12 @@ class StderrReporter(Reporter):
             return
         self._drawn = now
         self._visible = True
-        if self._status is not None:
+        if self._counted is not None:
+            text = self._counted
+        elif self._status is not None:
             text = self._status
         elif total:
-            share = min(1.0, done / total)
-            filled = int(share * _BAR_WIDTH)
-            bar = "#" * filled + "." * (_BAR_WIDTH - filled)
-            text = f"{what} [{bar}] {share:4.0%}"
+            text = f"{what} {_bar(done, total)} {min(1.0, done / total):4.0%}"
         else:
             text = f"{what} {done:,}"
         write_stderr(f"\r\x1b[K{printable(text)}")
@@ -136,11 +153,34 @@ class StderrReporter(Reporter):
         self._status = text
         self.advance("", 0, None)
 
+    @contextmanager
+    def counting(self, what: str, total: int) -> Iterator[Count]:
+        """Count on one line; within parts that are counted, theirs is not shown."""
+        if self._counted is not None:
+            yield _uncounted
+            return
+
+        def count(done: int, note: str = "") -> None:
+            after = f", {note}" if note else ""
+            self._counted = f"{what} {_bar(done, total)} {done:,} of {total:,}{after}"
+            self.advance(what, done, total)
+
+        count(0)
+        try:
+            yield count
+        finally:
+            self._counted = None
+
     def finish(self) -> None:
         """Remove the bar from the terminal."""
         if self._visible:
             write_stderr("\r\x1b[K")
             self._visible = False
+
+
+def _bar(done: int, total: int) -> str:
+    filled = int(min(1.0, done / max(total, 1)) * _BAR_WIDTH)
+    return f"[{'#' * filled}{'.' * (_BAR_WIDTH - filled)}]"
 
 
 class Deadline:

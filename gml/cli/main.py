@@ -11,37 +11,65 @@ from typing import Any, NoReturn
 
 import click
 
+from gml.cli.shared.run_options import ANYWHERE, handed_on
 from gml.cli.shared.standard_output import abandon_standard_output, write_standard_output
-from gml.errors import GmlError, printable, unknown_name
+from gml.errors import GmlError, printable
 from gml.progress import say, write_stderr
 from gml.resources import lack_behind, prepare_libraries
 
-COMMANDS = {
-    "average": "Learn how certain each edge is: average many graphs.",
-    "check": "Check whether a model still holds on new data.",
-    "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
-    "compare": "Compare graphs or models with a reference.",
-    "convert": "Convert a graph or model file to another format.",
-    "count": "Count sets of columns into a file that stands for the data.",
-    "exact": "Learn the DAG with the highest score, for certain.",
-    "explain": "Say why PC has an edge, or none, from its log.",
-    "fit-params": "Fit the probability tables of a graph.",
-    "ges": "Learn a CPDAG by greedy search over equivalence classes.",
-    "hc": "Learn a DAG by hill climbing, with a tabu list and restarts.",
-    "imap": "Learn a minimal I-map for an order of the variables.",
-    "indtest": "Test the independence of variables.",
-    "merge": "Add up count files, as if all rows had been counted at once.",
-    "pc": "Learn a CPDAG by independence tests (the PC algorithm).",
-    "profile": "Write the schema of a table: levels, cut points, missing rates.",
-    "query": "Ask a model for posteriors, explanations and predictions.",
-    "sample": "Draw rows from a model.",
-    "score": "Score graphs on data.",
-    "verify": "Check that files are as they were written, and from which inputs.",
+GROUPS = {
+    "Learn a structure": {
+        "chowliu": "Learn a Chow–Liu tree, a forest or a TAN model.",
+        "pc": "Learn a CPDAG by independence tests (the PC algorithm).",
+        "hc": "Learn a DAG by hill climbing, with a tabu list and restarts.",
+        "ges": "Learn a CPDAG by greedy search over equivalence classes.",
+        "exact": "Learn the DAG with the highest score, for certain.",
+        "imap": "Learn a minimal I-map for an order of the variables.",
+        "average": "Learn how certain each edge is: average many graphs.",
+        "explain": "Say why PC has an edge, or none, from its log.",
+    },
+    "Fit and use a model": {
+        "fit-params": "Fit the probability tables of a graph.",
+        "query": "Ask a model for posteriors, explanations and predictions.",
+        "sample": "Draw rows from a model.",
+    },
+    "Test and score": {
+        "indtest": "Test the independence of variables.",
+        "score": "Score graphs on data.",
+        "compare": "Compare graphs or models with a reference.",
+    },
+    "Data quality": {
+        "profile": "Write the schema of a table: levels, cut points, missing rates.",
+        "check": "Check whether a model still holds on new data.",
+    },
+    "Files": {
+        "convert": "Convert a graph or model file to another format.",
+        "count": "Count sets of columns into a file that stands for the data.",
+        "merge": "Add up count files, as if all rows had been counted at once.",
+        "verify": "Check that files are as they were written, and from which inputs.",
+    },
+    "Help": {
+        "help": "Explain a command, or tests, scores, formats, exit codes.",
+        "completion": "Print a script that completes command lines in your shell.",
+    },
 }
+"""The commands by what people want, each with what it does."""
+
+COMMANDS = dict(sorted((name, line) for group in GROUPS.values() for name, line in group.items()))
+
+_GIVEN_BEFORE = "gml.given_before"
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is called."""
+    """A group that imports a command when it is called.
+
+    Options about the run may stand before the command: they are handed on to it.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._anywhere = [option.before_command() for option in ANYWHERE]
+        self.params += self._anywhere
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -54,16 +82,42 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            given, *_ = self.make_parser(ctx).parse_args(list(args))
+        except click.NoSuchOption as error:
+            where = "options of a command stand after its name"
+            raise click.UsageError(f"gml has no option {error.option_name}; {where}", ctx) from None
+        ctx.meta[_GIVEN_BEFORE] = given
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
-        return super().resolve_command(ctx, args)
+            from gml.cli.shared.guesses import unknown_command
+
+            raise click.UsageError(unknown_command(args[0], COMMANDS), ctx)
+        name, command, rest = super().resolve_command(ctx, args)
+        before = handed_on(self._anywhere, ctx.meta.get(_GIVEN_BEFORE, {}), command)
+        return name, command, [*before, *rest]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        own = [option for option in self.get_params(ctx) if option not in self._anywhere]
+        for title, options in (
+            ("Options before or after the command", self._anywhere),
+            ("Options", own),
+        ):
+            records = [option.get_help_record(ctx) for option in options]
+            with formatter.section(title):
+                formatter.write_dl([record for record in records if record is not None])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        widest = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), line) for name, line in commands.items()])
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -85,6 +139,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "  gml fit-params survey.csv graph.json -o model.json\n"
     "  gml query model.json --target Vote --evidence Region=north\n"
     "  zcat big.csv.gz | gml chowliu - -o tree.json\n"
+    "\n\b\n"
+    "Topics of gml help: tests, scores, formats, missing, knowledge, exit-codes.\n"
     "\n\b\n"
     "Exit codes: 0 done or yes, 1 the answer is no, 2 usage, 3 input rejected,\n"
     "4 cannot answer, 5 out of time, 70 a bug, 130 interrupted.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,8 @@ CHECK_SUFFIXES = {
     ".xml": "junit",
     ".sarif": "sarif",
 }
+PICTURES = ("svg", "png", "pdf", "ps", "eps", "jpg", "jpeg", "gif", "webp")
+"""What Graphviz makes of DOT."""
 PROFILE_SUFFIXES = {".json": "json", ".txt": "text", ".csv": "csv", ".md": "markdown"}
 
 
@@ -51,10 +54,28 @@ def format_of(
 ) -> str:
     """Return the format that a file's suffix picks."""
     suffix = Path(path).suffix.lower()
+    if suffix not in suffixes and suffix[1:] in PICTURES:
+        if "bif" in suffixes.values():
+            raise UsageError(drawn_by_graphviz(suffix[1:], "convert FILE -", str(path)))
+        if "dot" in suffixes.values():
+            raise UsageError(drawn_by_graphviz(suffix[1:], path=str(path)))
     if suffix not in suffixes:
         known = " ".join(suffixes)
         raise UsageError(f"{str(path)!r} does not tell its format; use one of {known}{or_option}")
     return suffixes[suffix]
+
+
+def drawn_by_graphviz(picture: str, command: str = "…", path: str | None = None) -> str:
+    """Say how to get a picture.
+
+    Examples
+    --------
+    >>> drawn_by_graphviz("svg")
+    'gml draws no pictures, but Graphviz does: gml … -f dot | dot -Tsvg > graph.svg'
+    """
+    where = shlex.quote(path or f"graph.{picture}")
+    way = f"gml {command} -f dot | dot -T{picture} > {where}"
+    return f"gml draws no pictures, but Graphviz does: {way}"
 
 
 class PickedFormats(NamedTuple):

@@ -94,10 +94,11 @@ def search_order(
     code = None
     while code not in (SEARCH_DONE, SEARCH_FULL) and not deadline.passed:
         code = search.run(_EXPANSIONS_PER_CALL)
-        gap = (search.bound - search.reached) * RESOLUTION
+        # In nats below the sum of the best parents of all variables, which may form a cycle.
+        best, bound = (losses * RESOLUTION for losses in (search.bound, search.reached))
         reporter().status(
-            f"orders of {m} variables: {search.expanded:,} sets of them, "
-            f"at most {gap:.3f} from the optimum"
+            f"orders of {m} variables: {search.expanded:,} states, the best loses {best:.3f} nats, "
+            f"bound {bound:.3f}"
         )
     reporter().status(None)
     path = search.path()

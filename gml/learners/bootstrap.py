@@ -66,8 +66,9 @@ def learn_replicates(
     threads = threads or available_threads()
     graphs: list[Graph] = []
     in_time = takewhile(lambda _: not deadline.passed, samples)
-    for graph in in_order(learn, in_time, threads, ahead=threads):
-        if graph is not None:
-            graphs.append(graph)
-        reporter().advance("replicates", len(graphs), total)
+    with reporter().counting("replicates", total) as count:
+        for graph in in_order(learn, in_time, threads, ahead=threads):
+            if graph is not None:
+                graphs.append(graph)
+            count(len(graphs))
     return graphs

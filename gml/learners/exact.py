@@ -283,7 +283,8 @@ class _Solver:
                 return self._greedy_order(part)
             last = min(first + step, slices)
             kernel.active().best_sinks(masks, units, starts, low, first, last, best, sinks)
-            reporter().advance(f"orders of {m} variables", last, slices)
+            reporter().status(f"orders of {m} variables: {last << low:,} of {1 << m:,} states")
+        reporter().status(None)
         order, left = [], (1 << m) - 1
         if best[left] == NEVER:
             raise CannotAnswer(f"the score excludes every DAG{self._of(part)}")

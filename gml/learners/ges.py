@@ -107,11 +107,13 @@ def ges(
     run = _Run(local, classes, kinds, course)
     run.search("")
     rng = np.random.default_rng(seed)
-    for restart in range(restarts):
-        if course.out_of_time():
-            break
-        run.perturb(rng, perturb, f"restart {restart + 1}")
-        run.search(f"restart {restart + 1}: ")
+    with reporter().counting("restarts", restarts) as count:
+        for restart in range(restarts):
+            if course.out_of_time():
+                break
+            count(restart, f"best score {run.best_score * local.resolution:.2f}")
+            run.perturb(rng, perturb, f"restart {restart + 1}")
+            run.search(f"restart {restart + 1}: ")
     member = [_set(column) for column in classes.member(run.best).T]
     dag = representative(dag_of(member, local.names, score.names), knowledge)
     return SearchResult(
@@ -181,7 +183,7 @@ class _Run:
         self._phases = phases
         self._course = course
         self._graph = self.best = classes.first()
-        self._best_score = self._score()
+        self.best_score = self._score()
 
     def search(self, prefix: str) -> None:
         """Go through the phases until none of them gains."""
@@ -197,8 +199,8 @@ class _Run:
         except OutOfTime:
             self._course.stopped = True
         score = self._score()
-        if score > self._best_score:
-            self.best, self._best_score = self._graph, score
+        if score > self.best_score:
+            self.best, self.best_score = self._graph, score
         reporter().status(None)
 
     def perturb(self, rng: np.random.Generator, moves: int | None, phase: str) -> None:
@@ -206,7 +208,7 @@ class _Run:
         member = [_set(column) for column in self._classes.member(self.best).T]
         self._graph = EssentialGraph(perturbed(member, rng, moves, self._classes.limits))
         score = self._score()
-        self._course.tell_restart(phase, score - self._best_score, score)
+        self._course.tell_restart(phase, score - self.best_score, score)
 
     def _score(self) -> int:
         return self._local.unit(self._local.total(self._graph.dag))

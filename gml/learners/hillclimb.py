@@ -116,12 +116,14 @@ def hill_climb(
     run = _Run(state, tabu, course)
     run.climb("climb")
     rng = np.random.default_rng(seed)
-    for restart in range(restarts):
-        if course.out_of_time():
-            break
-        phase = f"restart {restart + 1}"
-        run.begin_from(perturbed(run.best, rng, perturb, limits), phase)
-        run.climb(phase)
+    with reporter().counting("restarts", restarts) as count:
+        for restart in range(restarts):
+            if course.out_of_time():
+                break
+            count(restart, f"best score {run.best_score * local.resolution:.2f}")
+            phase = f"restart {restart + 1}"
+            run.begin_from(perturbed(run.best, rng, perturb, limits), phase)
+            run.climb(phase)
     dag = dag_of(run.best, local.names, score.names)
     return SearchResult(
         graph=dag,
@@ -328,7 +330,7 @@ class _Run:
         self._tabu = tabu
         self._course = course
         self.best = list(state.parents)
-        self._best_score = state.score
+        self.best_score = state.score
 
     def climb(self, phase: str) -> None:
         """Make the best move until none gains, or too many have passed without a better graph."""
@@ -338,7 +340,7 @@ class _Run:
         while since <= self._tabu:
             if self._course.out_of_time():
                 break
-            move = state.best_move(recent, self._best_score - state.score)
+            move = state.best_move(recent, self.best_score - state.score)
             if move is None or (move.loss >= 0 and not self._tabu):
                 break
             self._make(move, phase)
@@ -352,12 +354,12 @@ class _Run:
         """Go to another graph."""
         self._state.go_to(parents)
         score = self._state.score
-        self._course.tell_restart(phase, score - self._best_score, score)
+        self._course.tell_restart(phase, score - self.best_score, score)
 
     def _make(self, move: Move, phase: str) -> None:
         self._state.make(move)
         score = self._state.score
-        if score > self._best_score:
-            self.best, self._best_score = list(self._state.parents), score
+        if score > self.best_score:
+            self.best, self.best_score = list(self._state.parents), score
         edge = move.source, move.target
         self._course.tell_move(phase, _MOVES[move.kind], edge, 0, -move.loss, score)

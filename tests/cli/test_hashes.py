@@ -60,6 +60,7 @@ CASES = [
     ("query m.json --evidence a=x", {"model": "m.json"}),
     ("convert m.json -", {"in": "m.json"}),
     ("explain l.jsonl a b", {"log": "l.jsonl"}),
+    ("help tests", {}),
     ("check d.csv m.json --levels s.json", {"data": "d.csv", "levels": "s.json", "model": "m.json"}),
 ]  # fmt: skip
 

@@ -188,6 +188,17 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("profile data.csv --levels={}", ("schema.json", "data.csv")),
     ("pc data.csv --knowledge={}", ("knowledge.json", "data.csv")),
     ("average data.csv --by order-mcmc --iterations 20 --threshold={}", ("0.5", "1")),
+    ("help {}", ("tests", "pc", "nonsense")),
+    (
+        "completion bash --line={}",
+        (
+            "gml pc data.csv -c a,",
+            "gml query model.json --evidence 'a=",
+            'gml indtest data.csv "a',
+            "gml -q h",
+        ),
+    ),
+    ("completion zsh --line gml --breaks={}", ("=:", "\"'><=;|&(:")),
     ("{} data.csv", ("profile", "chowliu", "nonsense")),
     ("profile data.csv {}", ("--quiet", "--verbose", "--nonsense")),
 )

@@ -8,6 +8,7 @@ import click
 
 from gml import SCORES, TESTS
 from gml.cli.shared.chain_options import chain_options
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import (
     chosen_options,
     common_options,
@@ -32,6 +33,7 @@ from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS
 
 @click.command(
     "average",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml average survey.csv --by hc                    # 200 bootstrap samples\n"
     "  gml average survey.csv --by ges --bootstrap 500 --seed 1 -f text\n"

@@ -100,7 +100,11 @@ def _refuse(problem: str | None, ctx: click.Context, param: click.Parameter) -> 
     help="Fail only if the effect is at least this: total variation for a row of a table, nats for "
     "a relation, nats per row for the fit, share of rows for the schema (repeatable).",
 )
-@name_list_option("--families", help_="Run only these checks: schema,tables,structure,fit.")
+@name_list_option(
+    "--families",
+    help_="Run only these checks: schema,tables,structure,fit.",
+    choices=("schema", "tables", "structure", "fit"),
+)
 @click.option(
     "--severity",
     multiple=True,

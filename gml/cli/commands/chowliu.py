@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from gml import DF
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import alpha_option, chosen_options, common_options
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.declared_options import click_option
@@ -17,6 +18,7 @@ from gml.cli.shared.output_options import graph_output
 
 @click.command(
     "chowliu",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml chowliu survey.csv                        # DOT on standard output\n"
     "  gml chowliu survey.csv | dot -Tsvg > tree.svg\n"

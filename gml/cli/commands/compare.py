@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.output import ComparisonOutput
@@ -14,6 +15,7 @@ from gml.errors import UsageError
 
 @click.command(
     "compare",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml compare truth.dot learned.json\n"
     "  gml compare truth.bif pc.dot tree.dot -f csv\n"

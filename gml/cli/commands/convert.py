@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.output import ConvertedOutput
 from gml.cli.shared.parameter_types import OutputFile
@@ -15,6 +16,7 @@ _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text")
 
 @click.command(
     "convert",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml convert alarm.bif.gz alarm.json\n"
     "  gml convert model.json model.xmlbif\n"

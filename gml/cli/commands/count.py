@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.output import CountFileOutput
@@ -13,6 +14,7 @@ from gml.cli.shared.run import claim_input
 
 @click.command(
     "count",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml count survey.csv --pairs -o pairs.parquet && gml chowliu pairs.parquet\n"
     "  gml count survey.csv --graph graph.dot -o counts.parquet\n"

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from gml import scores_without_ceilings
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import chosen_options, common_options, exit_code
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
@@ -37,6 +38,7 @@ score higher than the optimum.
 
 @click.command(
     "exact",
+    cls=Command,
     help=_HELP,
     epilog="\b\nExamples:\n"
     "  gml exact survey.csv                           # DAG as DOT on standard output\n"

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.output import TextOutput
 from gml.cli.shared.output_options import text_output
@@ -15,6 +16,7 @@ from gml.errors import printable, with_flags
 
 @click.command(
     "explain",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml pc survey.csv --test-log log.jsonl -o graph.dot\n"
     "  gml explain log.jsonl Age Vote\n"

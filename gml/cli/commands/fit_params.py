@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import (
     chosen_options,
     common_options,
@@ -27,6 +28,7 @@ from gml.parameters import ESS
 
 @click.command(
     "fit-params",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml fit-params survey.csv graph.dot -o model.json\n"
     "  gml fit-params survey.csv graph.json --accept -o model.json   # for gml check\n"

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import chosen_options, common_options, exit_code, seed_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
@@ -17,6 +18,7 @@ from gml.cli.shared.search_options import Tracing, restart_options, search_optio
 
 @click.command(
     "ges",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml ges survey.csv                             # CPDAG as DOT on standard output\n"
     "  gml ges survey.csv --restarts 50 -o graph.json\n"
@@ -32,7 +34,7 @@ from gml.cli.shared.search_options import Tracing, restart_options, search_optio
 @keyword_options(
     click.option(
         "--phases",
-        type=NameList(),
+        type=NameList(("forward", "backward", "turning")),
         default="forward,backward,turning",
         show_default=True,
         metavar="NAMES",

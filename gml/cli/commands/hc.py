@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import chosen_options, common_options, exit_code, seed_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
@@ -23,6 +24,7 @@ from gml.cli.shared.search_options import (
 
 @click.command(
     "hc",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml hc survey.csv                              # DAG as DOT on standard output\n"
     "  gml hc survey.csv --tabu 20 --restarts 50 -o graph.json\n"

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from gml import SCORES, TESTS
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import (
     chosen_options,
     common_options,
@@ -26,6 +27,7 @@ from gml.cli.shared.test_options import test_options
 
 @click.command(
     "imap",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml imap survey.csv --order Age,Sex,Education,Income\n"
     "  gml imap survey.csv --order Age,Sex,Income --alpha 0.001 -o graph.json\n"

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from gml import ADJUSTMENTS
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.keyword_options import keyword_options
@@ -19,6 +20,7 @@ from gml.cli.shared.test_options import test_options
 
 @click.command(
     "indtest",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml indtest survey.csv Age Vote --given Region,Sex\n"
     "  gml indtest survey.csv Age Vote --expect independent -o /dev/null || echo changed\n"

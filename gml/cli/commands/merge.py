@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.output import CountFileOutput
 from gml.cli.shared.output_options import count_file_output
@@ -13,6 +14,7 @@ from gml.errors import UsageError
 
 @click.command(
     "merge",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml merge part-*.parquet -o all.parquet\n"
     "  gml merge january.parquet february.parquet --min-cell 10 -o year.parquet\n"

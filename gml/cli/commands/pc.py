@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import (
     chosen_options,
     common_options,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "pc",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml pc survey.csv                              # CPDAG as DOT on standard output\n"
     "  gml pc survey.csv | dot -Tsvg > graph.svg\n"

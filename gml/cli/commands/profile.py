@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import DataRequest, profiling_data_options
 from gml.cli.shared.output import ProfileOutput
@@ -12,6 +13,7 @@ from gml.cli.shared.output_options import profile_output
 
 @click.command(
     "profile",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml profile survey.csv -f text                # a table for people\n"
     "  gml profile survey.csv -o schema.json\n"

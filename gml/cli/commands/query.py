@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import row_reading_options
 from gml.cli.shared.model_arguments import ModelRequest, model_options
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "query",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml query model.json --evidence Smoker=yes,Xray=positive\n"
     "  gml query alarm.bif --target BP,HR --evidence CVP=HIGH   # the joint of both\n"

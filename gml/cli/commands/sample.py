@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options, seed_option, threads_option
 from gml.cli.shared.model_arguments import ModelRequest, model_options
 from gml.cli.shared.numbers import RealRange, WholeRange
@@ -15,6 +16,7 @@ _MOST_ROWS = 1 << 62
 
 @click.command(
     "sample",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml sample model.json -n 1000 > rows.csv\n"
     "  gml sample alarm.bif -n 1000000 --seed 7 -o rows.csv.gz\n"

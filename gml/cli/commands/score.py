@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options, seed_option
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
@@ -18,6 +19,7 @@ from gml.cli.shared.score_options import score_options
 
 @click.command(
     "score",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml score survey.csv graph.dot\n"
     "  gml score survey.csv a.dot b.dot --score bdeu,bic --ess 10\n"

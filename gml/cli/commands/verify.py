@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.output import ReportOutput
 from gml.cli.shared.output_options import report_output
@@ -13,6 +14,7 @@ from gml.errors import DataError, counted
 
 @click.command(
     "verify",
+    cls=Command,
     epilog="\b\nExamples:\n"
     "  gml verify model.json\n"
     "  gml verify *.json -q -o /dev/null || echo somebody changed a file\n"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gml.cli.shared.option_groups import OUTPUT, under
 from gml.cli.shared.output import CheckReportOutput
 from gml.cli.shared.output_options import check_report_output
 from gml.cli.shared.run import plan_output, run_ledger, was_given
@@ -92,6 +93,7 @@ class CheckOutput:
             say("error: ", f"{error}")
 
 
+@under(OUTPUT)
 def check_output(function: Function) -> Function:
     """-o, -f and --report for checks, injected as `out`."""
 

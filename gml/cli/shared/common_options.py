@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import click
 
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import Real, RealRange, WholeRange
+from gml.cli.shared.option_groups import OUTPUT, RUN, under
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import run_ledger, was_given
+from gml.cli.shared.run_options import DEBUG, IF_CHANGED, MAX_MEMORY, QUIET, THREADS, VERBOSE
 from gml.progress import StderrReporter, reporting_to
 from gml.resources import available_threads, limited_to, parse_size
 from gml.verbs.shared.unrecorded import UNRECORDED
@@ -60,42 +62,33 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, value: str | None)
         ctx.with_resource(limited_to(parse_size(value)))
 
 
-safe_csv_option = click.option(
-    "--safe-csv",
-    is_flag=True,
-    help="In CSV, put ' before a text that a spreadsheet would run as a formula.",
+safe_csv_option = under(OUTPUT)(
+    click.option(
+        "--safe-csv",
+        is_flag=True,
+        help="In CSV, put ' before a text that a spreadsheet would run as a formula.",
+    )
 )
 
 
+@under(RUN)
 def common_options(function: Function) -> Function:
     """The options of every command; runs it with a reporter on standard error.
 
     --if-changed and --depfile are about all files that are written, whichever option names them.
     """
 
-    @click.option(
-        "--if-changed",
-        is_flag=True,
-        help="Leave a file and its time stamp alone if its content would not change.",
-    )
+    @IF_CHANGED.declared()
     @click.option(
         "--depfile",
         type=OutputFile(),
         metavar="FILE",
         help="Write which files were made from which, for Make to include.",
     )
-    @click.option(
-        "--max-memory",
-        metavar="SIZE",
-        is_eager=True,
-        expose_value=False,
-        callback=_limit_memory,
-        help="Refuse what would take more memory than this (500M, 2G), such as large tables, "
-        "before it is made; by default half of what is free. gml itself takes about 60M.",
-    )
-    @click.option("-q", "--quiet", is_flag=True, help="Show no warnings and no progress.")
-    @click.option("-v", "--verbose", is_flag=True, help="Say what is being done.")
-    @click.option("--debug", is_flag=True, help="Show a traceback with an error.")
+    @MAX_MEMORY.declared(is_eager=True, expose_value=False, callback=_limit_memory)
+    @QUIET.declared()
+    @VERBOSE.declared()
+    @DEBUG.declared()
     @functools.wraps(function)
     def wrapper(
         *args: Any,
@@ -115,7 +108,7 @@ def common_options(function: Function) -> Function:
             with writing_depfile(depfile):
                 return function(*args, **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    return cast(Function, wrapper)
 
 
 def _usable(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -123,12 +116,7 @@ def _usable(ctx: click.Context, param: click.Parameter, value: int | None) -> in
     return None if value is None else min(value, _THREADS_PER_CORE * available_threads())
 
 
-threads_option = click.option(
-    "--threads",
-    type=WholeRange(min=1),
-    callback=_usable,
-    help="Number of threads; by default all cores.",
-)
+threads_option = THREADS.declared(type=WholeRange(min=1), callback=_usable)
 
 
 def probability(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
@@ -150,15 +138,18 @@ max_seconds_option = keyword_options(
         "--max-seconds",
         type=RealRange(min=0),
         help="Stop after this many seconds with the best so far, and exit 5.",
-    )
+    ),
+    heading=RUN,
 )
 """--max-seconds S, injected in `keywords`."""
 
-seed_option = click.option(
-    "--seed",
-    # Any integer seeds a generator, however large.
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Seed of the random numbers.",
+seed_option = under(RUN)(
+    click.option(
+        "--seed",
+        # Any integer seeds a generator, however large.
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Seed of the random numbers.",
+    )
 )

@@ -11,6 +11,7 @@ import click
 
 from gml.cli.shared.common_options import threads_option
 from gml.cli.shared.numbers import Whole
+from gml.cli.shared.option_groups import DATA, under
 from gml.cli.shared.parameter_types import name_list_option
 from gml.cli.shared.run import claim_input, run_ledger, was_given
 from gml.errors import UsageError
@@ -181,12 +182,13 @@ def _data_options(function: Function, options: list[Callable[[Any], Any]]) -> Fu
 
     before = len(getattr(wrapper, "__click_params__", ()))
     for option in reversed(options):
-        wrapper = option(wrapper)
+        wrapper = under(DATA)(option)(wrapper)
     declared: list[click.Parameter] = wrapper.__click_params__  # type: ignore[attr-defined]
     names = [parameter.name for parameter in declared[before:]]
     return wrapper  # type: ignore[return-value]
 
 
+@under(DATA)
 def row_reading_options(function: Function) -> Function:
     """How to read a file of rows that are not data to count, injected as `reading`."""
 

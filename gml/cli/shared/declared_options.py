@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from gml.cli.shared.numbers import Real, RealRange, WholeRange
+from gml.cli.shared.option_groups import RUN, under
 from gml.parameters import Entry, Option, owners_of
 
 
@@ -25,7 +26,7 @@ def click_option(
     takers = "; ".join(_takers(registry, option.name) for registry in registries)
     # A seed may be that of other random numbers too.
     suffix = f" ({takers})" if takers and option.kind != "seed" else ""
-    return click.option(
+    declared = click.option(
         "--" + option.name.replace("_", "-"),
         type=_type_of(option),
         default=option.default if default is None else default,
@@ -34,6 +35,7 @@ def click_option(
         callback=check,
         help=f"{option.help}{suffix}.",
     )
+    return under(RUN)(declared) if option.kind == "seed" else declared
 
 
 def _takers(registry: Mapping[str, Entry], option: str) -> str:

@@ -12,16 +12,19 @@ from typing import Any, TypeVar
 
 import click
 
+from gml.cli.shared.option_groups import Declared, under
 from gml.cli.shared.run import was_given
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Declared = Callable[[Any], Any]
 
 
 def keyword_options(
-    *options: Declared, names: Mapping[str, str] | None = None
+    *options: Declared, names: Mapping[str, str] | None = None, heading: str | None = None
 ) -> Callable[[Function], Function]:
-    """Declare options, in this order; `names` has parameters whose names differ."""
+    """Declare options, in this order; `names` has parameters whose names differ.
+
+    In the help they stand under a heading, if one is given.
+    """
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
@@ -36,7 +39,7 @@ def keyword_options(
 
         before = len(getattr(wrapper, "__click_params__", ()))
         for option in reversed(options):
-            wrapper = option(wrapper)
+            wrapper = under(heading)(option)(wrapper)
         parameters: list[click.Parameter] = wrapper.__click_params__  # type: ignore[attr-defined]
         declared = [str(parameter.name) for parameter in parameters[before:]]
         return wrapper  # type: ignore[return-value]

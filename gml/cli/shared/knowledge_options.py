@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from gml.cli.shared.option_groups import KNOWLEDGE, under
 from gml.cli.shared.run import claim_input
 from gml.errors import UsageError
 
@@ -70,6 +71,7 @@ def parse_arcs(text: str, what: str) -> list[tuple[str, str]]:
     return list(zip(names[::2], names[1::2], strict=True))
 
 
+@under(KNOWLEDGE)
 def knowledge_options(function: Function) -> Function:
     """The four options, injected in `keywords`."""
 

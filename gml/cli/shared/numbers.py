@@ -33,10 +33,33 @@ class _Countable:
     """Refuses integers that 64 bits cannot hold."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        number: int = super().convert(value, param, ctx)  # type: ignore[misc]
+        try:
+            number: int = super().convert(value, param, ctx)  # type: ignore[misc]
+        except click.BadParameter:
+            if (whole := _whole_number(value)) is None:
+                raise
+            raise click.BadParameter(f"write {value} as {whole}", ctx, param) from None
         if not -_LARGEST_INTEGER <= number <= _LARGEST_INTEGER:
             raise click.BadParameter("is too large: at most 2^63 - 1", ctx, param)
         return number
+
+
+def _whole_number(value: Any) -> int | None:
+    """Return the whole number that a text such as 1e6 means, if it means one.
+
+    Examples
+    --------
+    >>> _whole_number("1e6"), _whole_number("2.50e1"), _whole_number("0.5"), _whole_number("many")
+    (1000000, 25, None, None)
+    """
+    try:
+        number = float(str(value))
+    except ValueError:
+        return None
+    # A number that click itself can read is refused for another reason.
+    if not number.is_integer() or abs(number) >= 2**53 or str(value).lstrip("+-").isdigit():
+        return None
+    return int(number)
 
 
 class Whole(_Countable, click.types.IntParamType):

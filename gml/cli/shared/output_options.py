@@ -10,6 +10,7 @@ import click
 
 from gml.cli.shared.common_options import safe_csv_option
 from gml.cli.shared.numbers import WholeRange
+from gml.cli.shared.option_groups import OUTPUT, under
 from gml.cli.shared.output import (
     AnswerOutput,
     CheckReportOutput,
@@ -25,10 +26,20 @@ from gml.cli.shared.output import (
     TableOutput,
     TextOutput,
 )
-from gml.cli.shared.parameter_types import OutputFile
+from gml.cli.shared.parameter_types import OutputFile, OutputFormat
 from gml.cli.shared.run import plan_result
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_OUTPUT_FILE = under(OUTPUT)(
+    click.option(
+        "-o",
+        "--output",
+        type=OutputFile(),
+        metavar="FILE",
+        help="Write here; the suffix picks the format.",
+    )
+)
 
 
 def graph_output(function: Function) -> Function:
@@ -38,6 +49,7 @@ def graph_output(function: Function) -> Function:
     return _output(function, GraphOutput, GRAPH_SUFFIXES)
 
 
+@under(OUTPUT)
 def graph_or_report_output(function: Function) -> Function:
     """-o for a graph, -f for it or for the report that takes its place, as `output`, `format_`."""
     from gml.formats.suffixes import GRAPH_SUFFIXES, REPORT_SUFFIXES
@@ -55,7 +67,7 @@ def graph_or_report_output(function: Function) -> Function:
         "-f",
         "--format",
         "format_",
-        type=click.Choice(list(formats)),
+        type=OutputFormat(list(formats)),
         help="Output format: of the graph, dot by default, or of the report, text by default.",
     )
     @functools.wraps(function)
@@ -122,6 +134,7 @@ def text_output(function: Function) -> Function:
     return _output(function, TextOutput, {".txt": "text", ".json": "json"})
 
 
+@under(OUTPUT)
 def row_output(function: Function) -> Function:
     """-o for rows, injected as `out`."""
 
@@ -145,6 +158,20 @@ def row_output(function: Function) -> Function:
     return safe_csv_option(wrapper)  # type: ignore[return-value]
 
 
+@under(OUTPUT)
+def file_output(function: Function) -> Function:
+    """-o for a text that has one format, injected as `out`."""
+
+    @click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Write here.")
+    @functools.wraps(function)
+    def wrapper(*args: Any, output: str | None, **kwargs: Any) -> Any:
+        plan_result(output)
+        return function(*args, out=RowOutput(output), **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+@under(OUTPUT)
 def count_file_output(function: Function) -> Function:
     """-o and --min-cell for count files, injected as `out` and `min_cell`."""
 
@@ -181,19 +208,15 @@ def _output(
     default = formats[0]
     has_csv = "csv" in formats
 
-    @click.option(
-        "-o",
-        "--output",
-        type=OutputFile(),
-        metavar="FILE",
-        help="Write here; the suffix picks the format.",
-    )
-    @click.option(
-        "-f",
-        "--format",
-        "format_",
-        type=click.Choice(formats),
-        help=f"Output format; {default} by default.",
+    @_OUTPUT_FILE
+    @under(OUTPUT)(
+        click.option(
+            "-f",
+            "--format",
+            "format_",
+            type=OutputFormat(formats),
+            help=f"Output format; {default} by default.",
+        )
     )
     @functools.wraps(function)
     def wrapper(*args: Any, output: str | None, format_: str | None, **kwargs: Any) -> Any:

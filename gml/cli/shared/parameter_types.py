@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -30,12 +30,26 @@ def parse_list(text: str) -> tuple[str, ...]:
 
 
 class NameList(click.ParamType[tuple[str, ...]]):
-    """A list of names, as one CSV record."""
+    """A list of names, as one CSV record; `choices` are all that there can be, if not columns."""
 
     name = "names"
 
+    def __init__(self, choices: Iterable[str] = ()) -> None:
+        self.choices = tuple(choices)
+
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
         return value if isinstance(value, tuple) else parse_list(value)
+
+
+class OutputFormat(click.Choice[str]):
+    """A format of the result; a picture is none, but another program can make one."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        from gml.formats.suffixes import PICTURES, drawn_by_graphviz
+
+        if str(value).lower() in PICTURES and "dot" in self.choices:
+            raise click.BadParameter(drawn_by_graphviz(str(value).lower()), ctx, param)
+        return super().convert(value, param, ctx)
 
 
 class OutputFile(click.ParamType[str]):
@@ -54,10 +68,12 @@ class OutputFile(click.ParamType[str]):
         return str(value)
 
 
-def name_list_option(*flags: str, help_: str) -> Callable[[Function], Function]:
+def name_list_option(
+    *flags: str, help_: str, choices: Iterable[str] = ()
+) -> Callable[[Function], Function]:
     """An option that takes names as one CSV record; given again, it adds to them."""
 
     def joined(ctx: click.Context, param: click.Parameter, value: Any) -> tuple[str, ...]:
         return tuple(name for names in value for name in names)
 
-    return click.option(*flags, type=NameList(), multiple=True, callback=joined, help=help_)
+    return click.option(*flags, type=NameList(choices), multiple=True, callback=joined, help=help_)

@@ -9,6 +9,7 @@ import click
 
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import WholeRange
+from gml.cli.shared.option_groups import TEST
 from gml.cli.shared.test_options import test_options
 from gml.parameters import Entry
 
@@ -33,6 +34,7 @@ _USE_OF_TESTS = keyword_options(
         help="Keep or drop an edge whose test the data cannot decide; auto: keep it if there are "
         "enough rows.",
     ),
+    heading=TEST,
 )
 
 

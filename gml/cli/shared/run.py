@@ -22,6 +22,18 @@ def was_given(name: str) -> bool:
     )
 
 
+def file_named(ctx: click.Context, word: str) -> str | None:
+    """Return the first file that an argument names, by the word that the usage line has for it."""
+    for parameter in ctx.command.params:
+        if isinstance(parameter, click.Argument):
+            metavar = parameter.metavar or str(parameter.name).upper()
+            if metavar.split(" ")[0].rstrip(".") == word:
+                given = ctx.params.get(str(parameter.name))
+                first = given[0] if isinstance(given, tuple) and given else given
+                return first if isinstance(first, str) else None
+    return None
+
+
 def run_ledger() -> Ledger:
     """Return the ledger of the run, which all its contexts share."""
     found: Ledger = click.get_current_context().meta.setdefault(_LEDGER, Ledger())

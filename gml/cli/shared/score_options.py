@@ -11,6 +11,7 @@ import click
 from gml import EDGE_PENALTY, SCORES, check_scores, scores_of_numbers
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
+from gml.cli.shared.option_groups import SCORE
 from gml.cli.shared.parameter_types import NameList
 from gml.errors import UsageError
 from gml.parameters import Entry, options_of, owners_of
@@ -41,7 +42,7 @@ def score_options(
         click.option(
             "--score",
             "names",
-            type=NameList(),
+            type=NameList(SCORES),
             default=default,
             show_default=show_default,
             metavar="NAMES" if several else "NAME",
@@ -52,7 +53,7 @@ def score_options(
         others = [shared] if shared and owners_of(shared, name) else []
         options.append(click_option(option, SCORES, *others))
     options.append(click_option(EDGE_PENALTY))
-    declare = keyword_options(*options, names={"names": "score"})
+    declare = keyword_options(*options, names={"names": "score"}, heading=SCORE)
     of_scores = options_of(SCORES)
 
     def decorate(function: Function) -> Function:
@@ -85,4 +86,5 @@ def score_instead_options(*, shared: Mapping[str, Entry]) -> Callable[[Function]
         ),
         *(click_option(option, SCORES) for option in own),
         click_option(EDGE_PENALTY),
+        heading=SCORE,
     )

@@ -13,6 +13,7 @@ from gml.cli.shared.common_options import max_seconds_option, safe_csv_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.knowledge_options import knowledge_options
 from gml.cli.shared.numbers import WholeRange
+from gml.cli.shared.option_groups import OUTPUT, under
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.score_options import score_options
 from gml.errors import UsageError
@@ -63,6 +64,7 @@ def search_options(function: Function) -> Function:
     return score_options(several=False)(limited)
 
 
+@under(OUTPUT)
 def trace_option(function: Function) -> Function:
     """--trace FILE.csv, injected as `tracing`, within which the steps of a search are taken."""
     declared = click.option(

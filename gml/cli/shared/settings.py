@@ -32,6 +32,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from gml.cli.shared.command import Command
+from gml.cli.shared.option_groups import RUN, with_heading
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.setting_values import from_text, from_toml, is_on, takes_assignments
@@ -45,7 +47,7 @@ _OWN_FILE, _SHARED_FILE = "gml.toml", "pyproject.toml"
 _NOT_CONFIGURED = {"config", "no-config", "debug", "help", "version"}
 
 
-class ConfiguredCommand(click.Command):
+class ConfiguredCommand(Command):
     """A command with settings from the environment and from a file.
 
     `paths` are the keys whose values are paths, or NAME=PATH, of inputs; `outputs` those of
@@ -59,7 +61,8 @@ class ConfiguredCommand(click.Command):
         typed = (key for key, p in self.configurable().items() if isinstance(p.type, OutputFile))
         self.outputs = frozenset((*outputs, *typed))
         self.paths = self.outputs.union(paths)
-        self.params += [
+        self.params += with_heading(
+            RUN,
             click.Option(
                 ["--config"],
                 metavar="FILE",
@@ -74,7 +77,7 @@ class ConfiguredCommand(click.Command):
                 expose_value=False,
                 help="Take no settings from a file.",
             ),
-        ]
+        )
         unknown = self.paths - self.configurable().keys()
         assert not unknown, f"{sorted(unknown)} are no settings of {self.name}"
 
@@ -100,19 +103,19 @@ class ConfiguredCommand(click.Command):
         parser.parse_args = parse_args  # type: ignore[method-assign]
         return parser
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parsed(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse with the settings as defaults; an error in one names its place."""
         if ctx.resilient_parsing:
-            return super().parse_args(ctx, args)
+            return super().parsed(ctx, args)
         given = self.make_parser(ctx).parse_args(list(args))[0]
         asks_for_help = self.get_help_option(ctx)
         if asks_for_help is not None and given.get(str(asks_for_help.name)):
-            return super().parse_args(ctx, args)
+            return super().parsed(ctx, args)
         settings = self._settings(given.get("config"), bool(given.get("no_config")))
         ctx.default_map = settings.values
         ctx.meta["gml.config"] = settings
         try:
-            rest = super().parse_args(ctx, args)
+            rest = super().parsed(ctx, args)
         except click.BadParameter as error:
             origin = settings.origin(ctx, error.param)
             if isinstance(error, click.MissingParameter) and isinstance(

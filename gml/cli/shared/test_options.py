@@ -12,6 +12,7 @@ from gml import TESTS, check_test
 from gml.cli.shared.common_options import alpha_option
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
+from gml.cli.shared.option_groups import TEST
 from gml.parameters import Entry, options_of, owners_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -48,7 +49,7 @@ def test_options(
             continue
         others = [shared] if shared and owners_of(shared, name) else []
         options.append(click_option(option, TESTS, *others, default=defaults.get(name)))
-    declare = keyword_options(*options)
+    declare = keyword_options(*options, heading=TEST)
     return declare if shared or beside else lambda function: declare(_checked(function, default))
 
 

@@ -1,0 +1,293 @@
+"""What people mean by commands and options that do not exist, and by arguments in a wrong order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+
+import click
+
+from gml.cli.shared.run import file_named
+from gml.errors import GmlError, nearest_name, quote, unknown_name
+from gml.progress import StderrReporter, reporting_to
+
+_FIT = "gml fit-params DATA GRAPH -o model.json"
+_LEARN = "gml ges DATA (or pc, hc, exact, chowliu)"
+_PREDICT = "gml query MODEL --predict COLUMN --batch ROWS.csv"
+_DRAW = "gml pc DATA -f dot | dot -Tsvg > graph.svg (or gml convert GRAPH - -f dot | …)"
+
+COMMANDS_MEANT = {
+    "fit": _FIT,
+    "estimate": _FIT,
+    "parameters": _FIT,
+    "params": _FIT,
+    "cpt": _FIT,
+    "cpts": _FIT,
+    "predict": _PREDICT,
+    "classify": _PREDICT,
+    "impute": _PREDICT,
+    "plot": _DRAW,
+    "draw": _DRAW,
+    "show": _DRAW,
+    "render": _DRAW,
+    "view": _DRAW,
+    "visualize": _DRAW,
+    "visualise": _DRAW,
+    "picture": _DRAW,
+    "learn": _LEARN,
+    "train": _LEARN,
+    "structure": _LEARN,
+    "discover": _LEARN,
+    "search": _LEARN,
+    "graph": _LEARN,
+    "infer": "gml query MODEL --target A --evidence B=x",
+    "inference": "gml query MODEL --target A --evidence B=x",
+    "ask": "gml query MODEL --target A --evidence B=x",
+    "posterior": "gml query MODEL --target A --evidence B=x",
+    "do": "gml query MODEL --target A --do B=x",
+    "validate": "gml check DATA MODEL",
+    "drift": "gml check DATA MODEL",
+    "monitor": "gml check DATA MODEL",
+    "gate": "gml check DATA MODEL",
+    "describe": "gml profile DATA -f text",
+    "summary": "gml profile DATA -f text",
+    "summarize": "gml profile DATA -f text",
+    "info": "gml profile DATA -f text",
+    "schema": "gml profile DATA -o schema.json",
+    "head": "gml profile DATA -f text",
+    "stats": "gml profile DATA -f text",
+    "test": "gml indtest DATA X Y --given A,B",
+    "citest": "gml indtest DATA X Y --given A,B",
+    "independence": "gml indtest DATA X Y --given A,B",
+    "correlation": "gml indtest DATA --all-pairs",
+    "tree": "gml chowliu DATA",
+    "chow-liu": "gml chowliu DATA",
+    "tan": "gml chowliu DATA --class COLUMN",
+    "bootstrap": "gml average DATA --by hc, or gml pc DATA --bootstrap 100",
+    "stability": "gml average DATA --by hc, or gml pc DATA --bootstrap 100",
+    "strength": "gml average DATA --by hc, or gml pc DATA --bootstrap 100",
+    "simulate": "gml sample MODEL -n 1000",
+    "generate": "gml sample MODEL -n 1000",
+    "draws": "gml sample MODEL -n 1000",
+    "diff": "gml compare GRAPH GRAPH",
+    "shd": "gml compare GRAPH GRAPH",
+    "distance": "gml compare GRAPH GRAPH",
+    "evaluate": "gml score DATA GRAPH --folds 10, or gml compare TRUTH GRAPH",
+    "eval": "gml score DATA GRAPH --folds 10, or gml compare TRUTH GRAPH",
+    "cv": "gml score DATA GRAPH --folds 10",
+    "cross-validate": "gml score DATA GRAPH --folds 10",
+    "bic": "gml score DATA GRAPH --score bic",
+    "bdeu": "gml score DATA GRAPH --score bdeu",
+    "export": "gml convert IN OUT",
+    "import": "gml convert IN OUT",
+    "why": "gml explain LOG A B, with the log of gml pc --test-log",
+    "hillclimb": "gml hc DATA",
+    "hill-climb": "gml hc DATA",
+    "tabu": "gml hc DATA --tabu 15",
+    "mmhc": "gml hc DATA",
+    "k2": "gml imap DATA --order A,B,C --score k2",
+    "fges": "gml ges DATA",
+    "mcmc": "gml average DATA --by order-mcmc",
+    "hash": "gml verify FILE",
+    "version": "gml --version",
+    "man": "gml help",
+    "complete": "gml completion bash|zsh|fish",
+}
+"""What there is instead of a command that is not."""
+
+_OPTIONS_MEANT: Mapping[str, tuple[str, ...]] = {
+    "--delimiter": ("--sep", "--separator", "--delim", "--field-separator"),
+    "--format": ("--output-format", "--out-format", "--fmt", "--type", "--to"),
+    "--output": ("--out", "--outfile", "--output-file", "--save", "--save-to", "--dest"),
+    "--columns": (
+        *("--cols", "--col", "--column", "--variables", "--vars", "--nodes", "--features"),
+        *("--select", "--usecols", "--use", "--include", "--fields"),
+    ),
+    "--exclude": ("--drop", "--ignore", "--without", "--skip", "--omit", "--leave-out"),
+    "--alpha": ("--significance", "--p-value", "--pvalue", "--level", "--sig", "--threshold"),
+    "--threads": ("--jobs", "--n-jobs", "--cores", "--workers", "--cpus", "--parallel", "-j"),
+    "--max-seconds": ("--timeout", "--time-limit", "--max-time", "--time"),
+    "--max-memory": ("--memory", "--mem", "--ram"),
+    "--na": ("--nan", "--na-values", "--missing-values", "--null", "--missing-token"),
+    "--missing drop": ("--dropna", "--drop-na", "--drop-missing", "--complete-cases"),
+    "--seed": ("--random-state", "--random-seed", "--rng"),
+    "--given": ("--cond", "--conditioning", "--conditional", "--conditioned-on", "--z", "--by"),
+    "--require": ("--whitelist", "--required", "--allow", "--must", "--fixed-edges"),
+    "--forbid": ("--blacklist", "--forbidden", "--disallow", "--exclude-edges"),
+    "--tiers": ("--tier", "--temporal-order", "--layers"),
+    "--knowledge": ("--prior-knowledge", "--background", "--constraints", "--bk"),
+    "--bootstrap": ("--boot", "--replicates", "--resamples", "--reps"),
+    "--weights": ("--weight", "--sample-weight", "--freq", "--counts", "--weight-column"),
+    "--ess": ("--iss", "--equivalent-sample-size", "--imaginary-sample-size"),
+    "--score": ("--metric", "--criterion", "--scoring", "--scores", "--score-type"),
+    "--test": ("--ci-test", "--citest", "--indep-test", "--ci", "--independence-test"),
+    "--bins": ("--nbins", "--n-bins", "--buckets", "--quantiles", "--num-bins"),
+    "--discretize": ("--discretise", "--binning", "--discretization"),
+    "--evidence": ("--observe", "--observed", "--given", "--where", "--condition", "-e"),
+    "--do": ("--intervene", "--intervention", "--set"),
+    "--target": ("--query", "--variable", "--node", "--var", "--of"),
+    "--predict": ("--target", "--label", "--class", "--response", "--y"),
+    "--class": ("--target", "--label", "--response", "--class-column", "--tan", "--y"),
+    "--folds": ("--cv", "--kfold", "--k-fold", "--cross-validate", "--n-folds"),
+    "--max-parents": ("--maxp", "--max-indegree", "--max-in-degree", "--indegree"),
+    "--max-cond": ("--depth", "--max-depth", "--max-cond-size", "--max-k", "--max-sx"),
+    "--max-levels": ("--max-categories", "--cardinality"),
+    "--levels": ("--schema", "--dtypes", "--types"),
+    "--numeric": ("--continuous", "--numbers", "--float"),
+    "--quiet": ("--silent", "--no-warnings", "--no-progress", "-s"),
+    "--verbose": ("--log", "--info", "--progress"),
+    "--batch": ("--rows", "--data", "--input", "--file", "--csv"),
+    "--permutations": ("--n-permutations", "--perms", "--resamples"),
+    "--adjust": ("--correction", "--p-adjust", "--multiple-testing", "--fdr"),
+    "--all-pairs": ("--all", "--pairs", "--pairwise"),
+    "--order": ("--ordering", "--node-order"),
+    "--min-effect": ("--effect", "--effect-size", "--tolerance"),
+    "--config": ("--settings", "--configuration", "--toml"),
+    "-n": ("--n", "--size", "--samples", "--num", "--count", "--nrows", "--rows"),
+    "--encoding": ("--charset",),
+    "--restarts": ("--restart", "--random-restarts"),
+    "--prior": ("--smoothing", "--laplace", "--pseudocounts"),
+    "--method bayes": ("--bayesian", "--bayes"),
+}
+# By the word that the usage line has for it.
+_ARGUMENTS_MEANT = {
+    "DATA": ("--data", "--input", "--file", "--csv", "--in", "-i"),
+    "GRAPH": ("--graph", "--dag", "--network", "--structure", "-g"),
+    "MODEL": ("--model", "--network", "--net", "--bif", "-m"),
+    "X": ("--x",),
+    "Y": ("--y",),
+}
+_PICTURE_OPTIONS = ("--plot", "--draw", "--svg", "--png", "--pdf", "--show", "--picture")
+
+
+def unknown_command(name: str, commands: Mapping[str, str]) -> str:
+    """Say what to call in place of a command that there is not.
+
+    Examples
+    --------
+    >>> unknown_command("fit", {})
+    "there is no command 'fit'; use gml fit-params DATA GRAPH -o model.json"
+    """
+    meant = COMMANDS_MEANT.get(name.lower().replace("_", "-"))
+    if meant is not None:
+        return f"there is no command {quote(name)}; use {meant}"
+    if os.path.exists(name):  # noqa: PTH110 - a name that no path can have is none
+        return f"{quote(name)} is a file; name a command before it, as in gml profile {name}"
+    return unknown_name("command", name, commands)
+
+
+def unknown_option(ctx: click.Context, name: str, args: list[str]) -> str:
+    """Say which option or argument of a command was meant by one that it does not have."""
+    command = ctx.command
+    name = _as_written(name, args)
+    options = [option for parameter in _options(command) for option in parameter.opts]
+    intro = f"there is no option {name}"
+    if "-" + name in options:
+        return f"{intro}; long options have two dashes: -{name}"
+    for meant, words in _OPTIONS_MEANT.items():
+        if name.lower() in words and meant.partition(" ")[0] in options:
+            return f"{intro}; use {_both_names(command, meant)}"
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument):
+            metavar = (parameter.metavar or str(parameter.name).upper()).partition(".")[0]
+            if name.lower() in _ARGUMENTS_MEANT.get(metavar, ()):
+                usage = " ".join(_usage(command))
+                return f"{intro}; {metavar} needs none: gml {command.name} {usage}"
+    if name in _PICTURE_OPTIONS:
+        from gml.formats.suffixes import PICTURES, drawn_by_graphviz
+
+        return f"{intro}; " + drawn_by_graphviz(name[2:] if name[2:] in PICTURES else "svg")
+    if owners := _owners(ctx.find_root(), name):
+        others = ", ".join(owners[:3]) + (" and others" if len(owners) > 3 else "")
+        return f"{intro} of gml {command.name}, but of {others}"
+    near = nearest_name(name, [option for option in options if option.startswith("--")])
+    return f"{intro}; did you mean {near}?" if near else intro
+
+
+def _as_written(name: str, args: list[str]) -> str:
+    """The whole word, where click names only the first letter after a single dash."""
+    if name.startswith("--"):
+        return name
+    words = (arg.partition("=")[0] for arg in args if arg.startswith(name[:2]))
+    return next((word for word in words if len(word) > 2), name)
+
+
+def _options(command: click.Command) -> list[click.Option]:
+    return [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+
+
+def _both_names(command: click.Command, meant: str) -> str:
+    """An option with its short name, if it has one."""
+    name, space, value = meant.partition(" ")
+    for parameter in _options(command):
+        if name in parameter.opts and not value:
+            return " or ".join(parameter.opts)
+    return name + space + value
+
+
+def _usage(command: click.Command) -> list[str]:
+    arguments = (parameter for parameter in command.params if isinstance(parameter, click.Argument))
+    return [argument.metavar or str(argument.name).upper() for argument in arguments]
+
+
+def _owners(root: click.Context, name: str) -> list[str]:
+    """The commands that have an option."""
+    if not isinstance(root.command, click.Group):
+        return []
+    found = [
+        (other, root.command.get_command(root, other)) for other in root.command.list_commands(root)
+    ]
+    return [
+        f"gml {other}"
+        for other, command in found
+        if command is not None and any(name in option.opts for option in _options(command))
+    ]
+
+
+def misplaced_file(command: click.Command, ctx: click.Context) -> str | None:
+    """Say so if a table was given as a graph or model, and perhaps the other way round."""
+    data = file_named(ctx, "DATA")
+    is_swapped = data is not None and data != "-" and _is_graph(data)
+    for parameter in command.params:
+        what = _GRAPHS.get((parameter.metavar or "").split(" ")[0].rstrip("."))
+        given = ctx.params.get(str(parameter.name)) if what is not None else None
+        for path in given if isinstance(given, tuple) else (given,):
+            if not isinstance(path, str) or path == "-" or not _is_table(path, is_swapped):
+                continue
+            if not is_swapped:
+                return f"{quote(path)} is a table, where {what}"
+            option = "" if isinstance(parameter, click.Argument) else f"{parameter.opts[-1]} "
+            return (
+                f"{quote(data or '')} is a graph or model, and {quote(path)} is a table: DATA "
+                f"comes first, {ctx.command_path} {path} {option}{data}"
+            )
+    return None
+
+
+_GRAPHS = {
+    "GRAPH": "a graph is wanted; learn one with gml ges DATA -o graph.json",
+    "MODEL": "a model is wanted; fit one with gml fit-params DATA GRAPH -o model.json",
+}
+
+
+def _is_table(path: str, data_is_graph: bool) -> bool:
+    """Whether a file looks like a table; a damaged graph must not, a header such as node,x may."""
+    from gml.formats.recognition import begins_like_graph, begins_like_table
+
+    if not begins_like_table(path):
+        return False
+    return not (_is_graph(path) if data_is_graph else begins_like_graph(path))
+
+
+def _is_graph(path: str) -> bool:
+    """Whether a file is a graph or a model, for certain; a pipe is not read again."""
+    from gml.formats.recognition import begins_like_graph
+    from gml.verbs.shared.graph_input import given_graph
+
+    if not begins_like_graph(path):
+        return False
+    with reporting_to(StderrReporter(quiet=True)), suppress(GmlError):
+        given_graph(path)
+        return True
+    return False

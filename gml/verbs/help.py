@@ -1,0 +1,269 @@
+"""What there is to choose from: tests, scores, formats and the like, as the registries have it.
+
+Nothing that computes is loaded for it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gml.errors import EXIT_CODES, UsageError, parameter, unknown_name, unmarked, with_flags
+from gml.formats.suffixes import (
+    CHECK_SUFFIXES,
+    GRAPH_SUFFIXES,
+    MODEL_SUFFIXES,
+    PROFILE_SUFFIXES,
+    REPORT_SUFFIXES,
+)
+from gml.independence.registry import TESTS, KnownTest
+from gml.parameters import Entry, options_of
+from gml.scores.registry import SCORES, KnownScore
+
+_WIDTH = 100
+_INDENT = 4
+# Facts that follow the name at once.
+_LEADS = ("is", "does", "means", "meaning", "suffixes")
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic: what it is about, and its entries, each a name and facts about it.
+
+    `about` and entries name parameters as Python does; `text` is for people.
+    """
+
+    name: str
+    title: str
+    about: str
+    entries: tuple[Mapping[str, Any], ...]
+
+    @property
+    def text(self) -> str:
+        """The topic for people, with flags for parameters."""
+        flags = (*options_of(TESTS), *options_of(SCORES))
+        blocks = [self.title, _wrapped(with_flags(self.about, *flags))]
+        entries = [with_flags(_block(entry), *flags) for entry in self.entries]
+        is_list = not any("\n" in entry for entry in entries)
+        return "\n\n".join([*blocks, ("\n" if is_list else "\n\n").join(entries)]) + "\n"
+
+    def facts(self) -> dict[str, Any]:
+        """The topic for programs."""
+        return {
+            "topic": self.name,
+            "title": self.title,
+            "about": unmarked(self.about),
+            "entries": [dict(entry) for entry in self.entries],
+        }
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def help(topic: str) -> Topic:
+    """Explain a topic: tests, scores, formats, missing, knowledge or exit-codes.
+
+    Parameters
+    ----------
+    topic
+        Its name; the command also takes that of a command.
+
+    Returns
+    -------
+    Topic
+        With a `title`, what it is `about`, and `entries`; `text` is for people.
+
+    Examples
+    --------
+    >>> import gml
+    >>> [entry["name"] for entry in gml.help("tests").entries][:3]
+    ['auto', 'g', 'chi2']
+    >>> gml.help("exit-codes").entries[1]["meaning"]
+    'the question was answered no'
+    """
+    if topic not in TOPICS:
+        raise UsageError(unknown_name("topic", str(topic), TOPICS))
+    title, make = TOPICS[topic]
+    about, entries = make()
+    return Topic(topic, title, about, tuple(entries))
+
+
+Content = tuple[str, list[dict[str, Any]]]
+
+
+def _tests() -> Content:
+    about = (
+        f"Tests of independence of x and y given Z, for {parameter('test')}. A test for labels "
+        "counts a table; one for numbers uses covariances."
+    )
+    return about, [_test_entry(test) for test in TESTS.values()]
+
+
+def _test_entry(test: KnownTest) -> dict[str, Any]:
+    return {
+        **_entry(test),
+        "statistic": test.statistic,
+        "computes": test.formula,
+        "dependent if": test.rule,
+        "p-value": test.p_value,
+        "options": _options_of(test),
+    }
+
+
+def _scores() -> Content:
+    about = (
+        f"Scores of a graph, for {parameter('score')}; higher is better. The score of a graph is "
+        "the sum over its nodes. Equivalent: DAGs that no data can tell apart score the same."
+    )
+    return about, [_score_entry(score) for score in SCORES.values()]
+
+
+def _score_entry(score: KnownScore) -> dict[str, Any]:
+    return {
+        **_entry(score),
+        "a node's part": score.formula,
+        "equivalent": score.equivalent,
+        "options": _options_of(score),
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {"name": entry.name, "is": entry.summary, "for": list(entry.columns)}
+
+
+def _options_of(entry: Entry) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": option.name,
+            "help": option.help,
+            "default": option.default,
+            **({"choices": list(option.choices)} if option.choices else {}),
+        }
+        for option in entry.options
+    ]
+
+
+def _formats() -> Content:
+    about = (
+        "Files are read by their content, compressed (.gz .bz2 .xz .zst) or not, and written by "
+        f"their suffix, unless {parameter('format')} says otherwise. DATA is CSV, TSV, Parquet or "
+        "a count file. gml draws no pictures; Graphviz does: gml pc DATA | dot -Tsvg > graph.svg"
+    )
+    kinds = {
+        "graph": GRAPH_SUFFIXES,
+        "model": MODEL_SUFFIXES,
+        "report": REPORT_SUFFIXES,
+        "report of checks": CHECK_SUFFIXES,
+        "profile": PROFILE_SUFFIXES,
+    }
+    return about, [
+        {
+            "name": form,
+            "holds": kind,
+            "suffixes": [suffix for suffix, picked in suffixes.items() if picked == form],
+            "can be read": kind in ("graph", "model") and form != "text",
+        }
+        for kind, suffixes in kinds.items()
+        for form in dict.fromkeys(suffixes.values())
+    ]
+
+
+MISSING = {
+    "error": "refuse them, with their number by column",
+    "drop": "leave out rows with a missing value in a column that is used",
+    "level": "a last level of its own, named NA",
+    "available": "each table uses the rows that are complete in its own columns",
+}
+"""What is done about missing values, by the name of the choice."""
+
+
+def _missing() -> Content:
+    from gml.data.options import DEFAULT_NA
+
+    tokens = ", ".join(token or "an empty cell" for token in DEFAULT_NA)
+    about = (
+        f"A cell is missing if it is {tokens}; {parameter('na')} replaces this list, and a "
+        f"declared level is never missing. {parameter('missing')} says what is done then:"
+    )
+    return about, [{"name": name, "does": does} for name, does in MISSING.items()]
+
+
+def _knowledge() -> Content:
+    about = (
+        "What learners are told beforehand. Edges within a tier are allowed. A name with a comma "
+        "or an arrow goes into double quotes. Knowledge that contradicts itself is refused."
+    )
+    return about, [
+        {"name": "require", "means": "the edge must be there", "example": "--require 'A->B'"},
+        {"name": "forbid", "means": "the edge must not be there", "example": "--forbid 'C->A'"},
+        {
+            "name": "tiers",
+            "means": "no edge leads to an earlier tier",
+            "example": "--tiers 'A,B < C < D'",
+        },
+        {
+            "name": "knowledge",
+            "means": "all of it from a JSON or Tetrad file",
+            "example": '{"require": [["A","B"]], "forbid": [["C","A"]], "tiers": [["A"],["C"]]}',
+        },
+    ]
+
+
+def _exit_codes() -> Content:
+    about = "What the exit code of a command says; in Python, `exit_code` of the error."
+    return about, [
+        {"name": str(code), "code": code, "meaning": meaning}
+        for code, meaning in EXIT_CODES.items()
+    ]
+
+
+TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
+    "tests": ("Independence tests", _tests),
+    "scores": ("Scores of graphs", _scores),
+    "formats": ("File formats", _formats),
+    "missing": ("Missing values", _missing),
+    "knowledge": ("Knowledge about edges", _knowledge),
+    "exit-codes": ("Exit codes", _exit_codes),
+}
+"""The topics: a title, and what makes the content."""
+
+
+def _block(entry: Mapping[str, Any]) -> str:
+    """An entry for people: its name and what it is on one line, then one line per fact."""
+    lead = next((_shown(entry[key]) for key in _LEADS if key in entry), "")
+    lines = [f"{entry['name']}: {lead}" if lead else str(entry["name"])]
+    lines += [
+        _wrapped(f"{key}: {_shown(value)}", _INDENT)
+        for key, value in entry.items()
+        if key not in ("name", "code", *_LEADS) and value not in ([], None)
+    ]
+    return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_shown_option(item) for item in value)
+    return str(value)
+
+
+def _shown_option(item: Any) -> str:
+    if not isinstance(item, dict):
+        return str(item)
+    default = f"{item['default']:g}" if isinstance(item["default"], float) else item["default"]
+    return f"{parameter(item['name'])} ({item['help']}; by default {default})"
+
+
+def _wrapped(text: str, indent: int = 0) -> str:
+    margin = " " * indent
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=margin,
+        subsequent_indent=margin + "  " * bool(indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,1 @@
+"""The completion in shells that few machines have: make shells installs them."""
