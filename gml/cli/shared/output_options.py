@@ -22,6 +22,7 @@ from gml.cli.shared.output import (
     Output,
     ProfileOutput,
     ReportOutput,
+    RowOutput,
     ScoreOutput,
     TableOutput,
     TextOutput,
