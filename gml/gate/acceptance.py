@@ -14,7 +14,8 @@ from gml.gate.result import FAMILIES
 from gml.model.bayesnet import BayesNet
 from gml.model.network import CPT
 
-_SCHEMA = ("schema:column:", "schema:levels:", "schema:missing:")
+_OF_COLUMN = ("column", "levels", "missing", "range", "sentinel", "unique")
+_OF_ROWS = "schema:repeats"
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,9 @@ class Asked:
         if family in FAMILIES and family not in self.families:
             return True
         if family == "schema":
-            kinds = {*_SCHEMA, *(":".join(i.split(":")[:2]) + ":" for i in self.ids)}
-            return any(name == kind + label(node) for kind in kinds for node in self.net.names)
+            return name == _OF_ROWS or any(
+                rest == f"{kind}:{label(node)}" for kind in _OF_COLUMN for node in self.net.names
+            )
         return family == "tables" and self._is_of_table(rest)
 
     def _is_of_table(self, rest: str) -> bool:
@@ -55,7 +57,7 @@ class Asked:
                 continue
             row = rest[len(before) :]
             names = [parent.name for parent in cpd.parents]
-            if row == "unseen" or any(
+            if row in ("unseen", "numbers") or any(
                 row == listed(list(zip(names, levels, strict=True)))
                 for levels in cpd.configurations()
             ):

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, TableSet
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
+from gml.gate.asked import Asked
 from gml.gate.families import FamilyCounts, family_counts, table_of
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
 from gml.gate.margins import column_margins
-from gml.gate.question import Asked, Question
+from gml.gate.question import Question
 from gml.gate.range_checks import drift_checks, range_checks
 from gml.gate.rarefaction import OtherReasons
 from gml.gate.repeat_checks import RowRepeats, other_reasons, repeat_check, unique_checks

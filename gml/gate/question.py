@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from gml.gate.margins import Margin
 from gml.gate.monte_carlo import MonteCarlo
-from gml.gate.result import Check, UnlikelyRow
+from gml.gate.result import Check
 
 Settle = Callable[[MonteCarlo], tuple[float, str]]
 """Returns ln p as accurately as the level of a decision requires, and how it was obtained."""
@@ -26,13 +25,3 @@ class Question:
     always: bool = False
     log_choices: float = 0.0
     """ln of the factor for the p-value that `settle` gives; the check's own already includes it."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The questions of a run, the least likely rows, and what the reader should know."""
-
-    questions: list[Question]
-    unlikely: tuple[UnlikelyRow, ...]
-    notes: list[str]
-    margins: Mapping[str, Margin] = field(default_factory=dict)
