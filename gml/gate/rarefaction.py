@@ -21,9 +21,7 @@ probability γ, a twentieth of the level: r of them stand for up to r + √(2r l
 p-value is increased by γ (Berger & Boos 1994, J. Am. Stat. Assoc. 89:1012), and twice the smaller
 of the two p-values counts.
 
-A file delivered g times has multiplicities that all are multiples of g. A multiplicity is even with
-a probability below ½, whatever its mean, and a multiple of a larger prime more rarely still; with D
-different rows, whose total is given, this is an accident with probability 2^−(D−2) at most.
+A file delivered g times has multiplicities that all are multiples of g (`Repeats.log_accident`).
 """
 
 from __future__ import annotations
@@ -180,7 +178,7 @@ def deliveries(old: Repeats, new: Repeats) -> tuple[int, float]:
     """
     common = new.common_factor
     times = common // math.gcd(common, old.common_factor) if common else 1
-    return times, 0.0 if times == 1 else min(0.0, -(new.distinct - 2) * math.log(2))
+    return times, 0.0 if times == 1 else new.log_accident
 
 
 def _variance(
