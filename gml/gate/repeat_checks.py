@@ -96,7 +96,10 @@ def repeat_check(
         before, now = rarefied(repeats.old, size), rarefied(new, size)
         message = f"{new.n - distinct} of {new.n} rows repeat others; "
         message += f"among {size} rows {before:.4g} → {now:.4g} are different"
-    return _question(_ID, "repeats", (), message, repeats.old, new, log_accident, reasons)
+    asked = _question(_ID, "repeats", (), message, repeats.old, new, log_accident, reasons)
+    if repeats.times == 1:
+        return asked
+    return replace(asked, check=replace(asked.check, effect=1 - 1 / repeats.times))
 
 
 def unique_checks(
@@ -144,8 +147,8 @@ def _question(
         log_p=log_p(excess),
         effect=excess.share,
         effect_unit=_UNIT,
-        old={"rows": old.n, "different": old.distinct},
-        new={"rows": new.n, "different": new.distinct},
+        old={"different": old.distinct},
+        new={"different": new.distinct},
         rows_old=old.n,
         rows_new=new.n,
         status=PASS,

@@ -39,6 +39,7 @@ def test_a_file_delivered_several_times_is_reported_as_that(gml, folder, how_oft
     assert repeats["message"] == (
         f"every row occurs a multiple of {how_often} times: delivered {how_often} times?"
     )
+    assert repeats["effect"] == 1 - 1 / how_often
     assert content["rows"] == 1000 * how_often
     assert any(f"delivered {how_often} times" in note for note in content["notes"])
 
