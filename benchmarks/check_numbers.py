@@ -7,11 +7,10 @@ on n₀ rows and checked on n. Arms where nothing changed:
     plain       n rows of the same source
     training    one row in fifty of the model's is a copy of another, and none of the new ones
     both        one row in fifty is a copy on both sides
-    delivered   both files were delivered three times
+    thrice      the new file was delivered three times, which is not counted as an alarm
     asia        rows of the network asia, most of which repeat
 
-Copies break what tests assume, rows drawn one by one, so that `both` counts alarms of the checks of
-repeats and of numbers alone. Faults:
+The second number of each setting is for the checks of numbers and of duplicates alone. Faults:
 
     9999 s      a share s of one column is 9999; -1 s: the same with -1
     factor f    one column is f times as large
@@ -31,7 +30,7 @@ import gml
 
 ROWS = (500, 5_000)
 RATIOS = (0.2, 1.0, 5.0)
-ARMS = ("plain", "training", "both", "delivered", "asia")
+ARMS = ("plain", "training", "both", "thrice", "asia")
 REPETITIONS = 100
 FAULT_REPETITIONS = 20
 SIZES = ((5_000, 1_000), (1_000, 1_000))
@@ -77,8 +76,8 @@ def source(arm, rng):
         both[0] = lambda n: with_copies(table(n, rng), 0.02, rng)
     if arm == "both":
         both[1] = both[0]
-    if arm == "delivered":
-        both = [lambda n: pd.concat([table(n // 3, rng)] * 3)] * 2
+    if arm == "thrice":
+        both[1] = lambda n: pd.concat([table(n // 3, rng)] * 3)
     return both
 
 
@@ -134,7 +133,8 @@ def _quiet(arm, n_old, ratio, setting, repetition):
     row_seed, check_seed = seeds(setting, repetition, 2)
     old, new = source(arm, np.random.default_rng(row_seed))
     report = _checked(old(n_old), new(round(n_old * ratio)), check_seed)
-    return [check.kind for check in report.ranked("fail")]
+    expected = ("repeats", "unique") if arm == "thrice" else ()
+    return [check.kind for check in report.ranked("fail") if check.kind not in expected]
 
 
 # ---------------------------------------------------------------------- faults

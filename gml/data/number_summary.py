@@ -75,6 +75,15 @@ class NumberValues:
         narrow = next(t for t in (np.int8, np.int32, np.int64) if most <= np.iinfo(t).max)
         object.__setattr__(self, "counts", self.counts.astype(narrow))
 
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, NumberValues)
+            and np.array_equal(self.values, other.values)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
     @classmethod
     def of(
         cls, numbers: NDArray[np.float64], weights: NDArray[np.int64] | None = None

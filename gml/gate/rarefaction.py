@@ -18,12 +18,15 @@ variable of this variance, half a row nearer, as rows are counted.
 New rows that repeat for another reason enter this estimate, too. So where the larger sample hardly
 repeats, the estimate is also made from it alone, with as many more pairs as it may lack with
 probability γ, a twentieth of the level: r of them stand for up to r + √(2r ln 1/γ) + ln 1/γ. This
-p-value is increased by γ (Berger & Boos 1994, J. Am. Stat. Assoc. 89:1012), and twice the smaller
-of the two p-values counts.
+p-value is increased by γ (Berger & Boos 1994, J. Am. Stat. Assoc. 89:1012).
 
-A file delivered g times has multiplicities that all are multiples of g. A multiplicity is even with
-a probability below ½, whatever its mean, and a multiple of a larger prime more rarely still; with D
-different rows, whose total is given, this is an accident with probability 2^−(D−2) at most.
+There, too, and if the new sample is not the larger one, groups of equal rows can be counted. Of c
+equal rows, each new with probability v = n/(n₀+n), two or more are new and at most one is old, or
+the reverse. Given that one of the two is so, it is the first with a probability of at most
+v²(3−2v), that of c = 3. So the number of groups of new rows is at most binomial, given all groups.
+Three times the smallest of the p-values counts.
+
+A file delivered g times has multiplicities that all are multiples of g (`Repeats.log_accident`).
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.gate.tails import log_skewed_tail
+from gml.gate.tails import log_skewed_tail, log_sum
 from gml.model.training import Repeats
 
 # Rows that occur more often than this show their intensity well enough.
@@ -113,15 +116,33 @@ def excess_repeats(
     by_both = _log_tail(
         beyond, _variance(_intensities([larger, smaller]), larger.n, size) + of_copies
     )
-    by_larger, lacking = 0.0, _with_more_pairs(larger, math.log(1 / share))
+    by_larger = by_groups = 0.0
+    lacking = _with_more_pairs(larger, math.log(1 / share))
     if larger.n - lacking.distinct <= _HARDLY * larger.n:
         variance = max(
             _variance(_intensities([repeats]), larger.n, size) for repeats in (larger, lacking)
         )
         by_larger = _log_tail(beyond, variance + of_copies)
         by_larger = float(np.logaddexp(math.log(share), by_larger))
-    log_p = min(0.0, math.log(2) + min(by_both, by_larger))
+        by_groups = _log_p_of_groups(old, new, (1 - other.left) * before, other.copied > 0)
+    log_p = min(0.0, math.log(3) + min(by_both, by_larger, by_groups))
     return Excess(size, expected, found, log_p)
+
+
+def _log_p_of_groups(old: Repeats, new: Repeats, explained: float, has_copies: bool) -> float:
+    """ln p of so many groups of equal new rows beside those of old rows."""
+    share = new.n / (old.n + new.n)
+    if share > 0.5:
+        return 0.0
+    # Copies come with their rows, so that their number grows as that of the rows does.
+    chance = share if has_copies else share**2 * (3 - 2 * share)
+    groups = new.distinct - new.multiplicities.get(1, 0) - math.ceil(explained)
+    total = groups + old.distinct - old.multiplicities.get(1, 0)
+    if groups <= 0:
+        return 0.0
+    k = np.arange(groups, total + 1)
+    logs = [math.lgamma(total + 1) - math.lgamma(j + 1) - math.lgamma(total - j + 1) for j in k]
+    return log_sum(np.array(logs) + k * math.log(chance) + (total - k) * math.log1p(-chance))
 
 
 def _log_tail(beyond: float, variance: float) -> float:
@@ -180,7 +201,7 @@ def deliveries(old: Repeats, new: Repeats) -> tuple[int, float]:
     """
     common = new.common_factor
     times = common // math.gcd(common, old.common_factor) if common else 1
-    return times, 0.0 if times == 1 else min(0.0, -(new.distinct - 2) * math.log(2))
+    return times, 0.0 if times == 1 else new.log_accident
 
 
 def _variance(

@@ -35,8 +35,6 @@ RAREFACTION = "rarefaction"
 _ID = "schema:repeats"
 _KINDS = ("repeats", "unique")
 _UNIT = "share of rows"
-# Rows count as delivered several times if that would be an accident with this probability at most.
-_NO_ACCIDENT = math.log(1e-6)
 # What an upper bound may miss, as a share of the level.
 _SHARE_OF_LEVEL = 0.05
 _DRAWN_ROWS = 200_000
@@ -78,8 +76,8 @@ def row_repeats(
     found = Repeats.of(groups.counts)
     if not found.n or not training.rows.n:
         return None
-    times, log_accident = deliveries(training.rows, found)
-    return RowRepeats(training.rows, found, groups, times if log_accident <= _NO_ACCIDENT else 1)
+    times, _ = deliveries(training.rows, found)
+    return RowRepeats(training.rows, found, groups, times if found.is_no_accident else 1)
 
 
 def repeat_check(
@@ -98,7 +96,10 @@ def repeat_check(
         before, now = rarefied(repeats.old, size), rarefied(new, size)
         message = f"{new.n - distinct} of {new.n} rows repeat others; "
         message += f"among {size} rows {before:.4g} → {now:.4g} are different"
-    return _question(_ID, "repeats", (), message, repeats.old, new, log_accident, reasons)
+    asked = _question(_ID, "repeats", (), message, repeats.old, new, log_accident, reasons)
+    if repeats.times == 1:
+        return asked
+    return replace(asked, check=replace(asked.check, effect=1 - 1 / repeats.times))
 
 
 def unique_checks(
@@ -146,8 +147,8 @@ def _question(
         log_p=log_p(excess),
         effect=excess.share,
         effect_unit=_UNIT,
-        old={"rows": old.n, "different": old.distinct},
-        new={"rows": new.n, "different": new.distinct},
+        old={"different": old.distinct},
+        new={"different": new.distinct},
         rows_old=old.n,
         rows_new=new.n,
         status=PASS,

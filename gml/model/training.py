@@ -14,6 +14,9 @@ from gml.counts.row_groups import equal_rows
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 
+# Rows count as delivered several times if that would be an accident with this probability at most.
+_NO_ACCIDENT = math.log(1e-6)
+
 
 @dataclass(frozen=True)
 class Repeats:
@@ -48,6 +51,20 @@ class Repeats:
     def common_factor(self) -> int:
         """The largest number that divides every multiplicity; 0 without rows."""
         return math.gcd(*self.multiplicities)
+
+    @property
+    def log_accident(self) -> float:
+        """ln of the most that a common factor above 1 is probable by accident.
+
+        A multiplicity is even with a probability below ½, whatever its mean, and a multiple of a
+        larger prime more rarely still; the total of all is given.
+        """
+        return min(0.0, -(self.distinct - 2) * math.log(2))
+
+    @property
+    def is_no_accident(self) -> bool:
+        """Whether a common factor above 1 says that the rows were delivered several times."""
+        return self.log_accident <= _NO_ACCIDENT
 
     def written(self) -> dict[str, int]:
         """The repeats as JSON has them."""

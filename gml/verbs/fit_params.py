@@ -13,7 +13,7 @@ from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
 from gml.model.fit import fit, require_all_seen, unseen_configurations
-from gml.model.training import training_of
+from gml.model.training import Repeats, training_of
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 from gml.verbs.shared.data_input import Data, is_data, is_path, is_read, open_data
@@ -145,8 +145,21 @@ def fit_params(
         cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
         rows = counter.in_rows(treated.rows)
         learning = learning.also(missing={"policy": treated.policy, "rows": rows, "columns": cells})
-    net = replace(net, learning=learning, training=training_of(counter.rows()))
+    training = training_of(counter.rows())
+    if training is not None and training.rows is not None:
+        _warn_of_deliveries(training.rows)
+    net = replace(net, learning=learning, training=training)
     return replace(net, baseline=_accepted(net, counter, threads)) if accept else net
+
+
+def _warn_of_deliveries(rows: Repeats) -> None:
+    """Rows that all occur several times look surer than they are, to every test."""
+    times = rows.common_factor
+    if times > 1 and rows.is_no_accident:
+        reporter().warn(
+            f"every row occurs a multiple of {times} times: were the data delivered {times} times? "
+            "A check of this model would be too sure"
+        )
 
 
 def _accepted(net: BayesNet, counter: Counter, threads: int | None) -> Baseline:

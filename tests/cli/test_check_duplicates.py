@@ -39,6 +39,7 @@ def test_a_file_delivered_several_times_is_reported_as_that(gml, folder, how_oft
     assert repeats["message"] == (
         f"every row occurs a multiple of {how_often} times: delivered {how_often} times?"
     )
+    assert repeats["effect"] == 1 - 1 / how_often
     assert content["rows"] == 1000 * how_often
     assert any(f"delivered {how_often} times" in note for note in content["notes"])
 
@@ -145,3 +146,16 @@ def test_values_of_a_column_that_was_unique(tmp_path):
 def test_no_repeats_are_asked_for_where_a_column_is_left_out(gml, folder):
     content, _ = found(gml("check", "new.csv", "model.json", "--exclude", "dysp", "-f", "json"))
     assert "schema:repeats" not in {check["id"] for check in content["checks"]}
+
+
+def test_a_model_of_rows_delivered_twice_is_warned_of(gml, folder, sample_data):
+    times(folder, 2)
+    done = gml("fit-params", "often.csv", sample_data / "asia.dot", "-o", "twice.json")
+    assert done.returncode == 0
+    assert (
+        b"every row occurs a multiple of 2 times: were the data delivered 2 times?" in done.stderr
+    )
+    # Both sides alike is nothing new.
+    report, failing = found(gml("check", "often.csv", "twice.json", "-f", "json"))
+    assert failing == []
+    assert not any("delivered" in note for note in report["notes"])
