@@ -302,6 +302,19 @@ def test_a_model_can_be_edited_to_accept_more(gml, place):
     assert gml("verify", "model.json").returncode == 1
 
 
+def test_what_a_model_holds_can_be_added_to(gml, place):
+    held = json.loads((place / "model.json").read_text())["graph"]["baseline"]
+    args = ("check", "bad.csv", "model.json", "--baseline", "model.json")
+    assert gml(*args, "--write-baseline", "more.json").returncode == 0
+    more = json.loads((place / "more.json").read_text())
+    assert len(more["accepted"]) > len(held["accepted"])
+    assert gml("check", "bad.csv", "model.json", "--baseline", "more.json").returncode == 0
+    alone = sections(gml(*args, "-f", "json"), 1)
+    assert alone["checks"] == sections(gml(*args[:3], "-f", "json"), 1)["checks"]
+    done = gml("check", "a.csv", "model.json", "--baseline", "plain.json")
+    assert 'plain.json: not a baseline: "kind" is not "baseline"' in error_line(done, 3)
+
+
 def test_other_formats_do_not_hold_the_baseline(gml, place, sample_data):
     done = gml("fit-params", "train.csv", sample_data / "asia.dot", "--accept", "-o", "model.bif")
     assert done.returncode == 0
