@@ -80,12 +80,13 @@ def write_baseline(
 
 
 def read_baseline(path: str | os.PathLike[str]) -> Baseline:
-    """Read a baseline file.
+    """Read a baseline file, or the baseline that a model file holds.
 
     Parameters
     ----------
     path
-        The file; `gml check --write-baseline` and `write_baseline` make one.
+        The file; `gml check --write-baseline` and `write_baseline` make one, and so does
+        `gml.fit(..., accept=True)` with a model around it.
 
     Examples
     --------
@@ -108,6 +109,9 @@ def read_baseline(path: str | os.PathLike[str]) -> Baseline:
 
 
 def _parsed(content: Any, where: str) -> Baseline:
+    about = content.get("graph") if isinstance(content, dict) else None
+    if isinstance(about, dict) and isinstance(about.get("baseline"), dict):
+        return baseline_in(about["baseline"], where)
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise DataError(f'{where}: not a baseline: "kind" is not "{KIND}"')
     recorded = recorded_hash(content)

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from tests.cli.test_check import report
 from tests.command_line import error_line, run_here
 
 
@@ -42,11 +43,6 @@ def place(tmp_path, made):
     return tmp_path
 
 
-def sections(done, code):
-    assert done.returncode == code, (done.stdout + done.stderr).decode()
-    return json.loads(done.stdout)
-
-
 # --- several deliveries -----------------------------------------------------------------------
 
 
@@ -56,7 +52,7 @@ def test_one_report_with_a_section_per_file(gml, place):
         "--report", "junit=j.xml", "--report", "sarif=s.sarif", "--report", "markdown=m.md",
         "--report", "github=g.txt", "--report", "text=t.txt",
     )  # fmt: skip
-    found = sections(done, 1)
+    found = report(done, 1)
     assert done.stderr == b""
     assert [d["data"] for d in found["deliveries"]] == ["a.csv", "bad.csv", "b.csv"]
     assert [d["verdict"] for d in found["deliveries"]] == ["pass", "fail", "pass"]
@@ -72,15 +68,15 @@ def test_one_report_with_a_section_per_file(gml, place):
     assert (place / "g.txt").read_text().startswith("::error file=bad.csv,")
     assert (place / "t.txt").read_text().startswith("FAIL  1 of 3 deliveries fails: ")
     # The order of the files shows in the order of the sections alone.
-    again = sections(gml("check", "bad.csv", "b.csv", "a.csv", "model.json", "-f", "json"), 1)
+    again = report(gml("check", "bad.csv", "b.csv", "a.csv", "model.json", "-f", "json"), 1)
     by_name = {d["data"]: d for d in found["deliveries"]}
     assert [by_name[d["data"]] for d in again["deliveries"]] == again["deliveries"]
 
 
 def test_alpha_for_the_run_and_for_each_file(gml, place):
     args = ("a.csv", "bad.csv", "model.json", "-f", "json")
-    run, each = (sections(gml("check", *args, "--alpha-per", per), 1) for per in ("run", "file"))
-    alone = sections(gml("check", "bad.csv", "model.json", "-f", "json"), 1)
+    run, each = (report(gml("check", *args, "--alpha-per", per), 1) for per in ("run", "file"))
+    alone = report(gml("check", "bad.csv", "model.json", "-f", "json"), 1)
     assert each["deliveries"][1]["checks"] == alone["checks"]
 
     def surest(checks):
@@ -97,7 +93,7 @@ def test_alpha_for_the_run_and_for_each_file(gml, place):
 
 
 def test_one_delivery_is_reported_as_ever(gml, place):
-    found = sections(gml("check", "a.csv", "model.json", "-f", "json"), 0)
+    found = report(gml("check", "a.csv", "model.json", "-f", "json"), 0)
     assert list(found) == [
         "schema", "hash", "verdict", "alpha", "data", "model", "rows", "model_rows", "summary",
         "checks", "unlikely_rows", "notes",
@@ -139,11 +135,11 @@ def test_a_folder_and_standard_input(gml, place):
         shutil.copy(place / name, place / "days" / name)
     (place / "days" / ".part").write_text("half a")
     rows = (place / "c.csv").read_bytes()
-    found = sections(gml("check", "-", "days", "model.json", "-f", "json", stdin=rows), 0)
+    found = report(gml("check", "-", "days", "model.json", "-f", "json", stdin=rows), 0)
     names = ["standard input", "days/a.csv", "days/b.csv"]
     assert [d["data"] for d in found["deliveries"]] == names
     assert len(found["hash"]["inputs"]["data"]) == 3
-    alone = sections(gml("check", "days", "model.json", "-f", "json"), 0)
+    alone = report(gml("check", "days", "model.json", "-f", "json"), 0)
     assert [d["data"] for d in alone["deliveries"]] == names[1:]
     assert "only one argument can be -" in error_line(gml("check", "-", "-", "model.json"), 2)
     inside = gml("check", "days", "model.json", "-o", "days/report.json")
@@ -157,15 +153,15 @@ def test_a_folder_and_standard_input(gml, place):
 def test_deliveries_in_settings(gml, place):
     (place / "gml.toml").write_text('[check]\ndata = ["a.csv", "b.csv"]\nmodel = "model.json"\n')
     os.chmod(place / "gml.toml", 0o644)
-    found = sections(gml("check", "-f", "json"), 0)
+    found = report(gml("check", "-f", "json"), 0)
     assert [d["data"] for d in found["deliveries"]] == ["a.csv", "b.csv"]
     assert found["settings"] == "gml.toml"
     # A lone argument is still DATA, and the model comes from the file.
-    assert sections(gml("check", "c.csv", "-f", "json"), 0)["data"] == "c.csv"
-    both = sections(gml("check", "-f", "json", env={"GML_DATA": "b.csv\nc.csv"}), 0)
+    assert report(gml("check", "c.csv", "-f", "json"), 0)["data"] == "c.csv"
+    both = report(gml("check", "-f", "json", env={"GML_DATA": "b.csv\nc.csv"}), 0)
     assert [d["data"] for d in both["deliveries"]] == ["b.csv", "c.csv"]
     (place / "gml.toml").write_text('[check]\ndata = "a.csv"\nmodel = "model.json"\n')
-    assert sections(gml("check", "-f", "json"), 0)["data"] == "a.csv"
+    assert report(gml("check", "-f", "json"), 0)["data"] == "a.csv"
 
 
 # --- reports on exit 3 and 4 ------------------------------------------------------------------
@@ -250,7 +246,7 @@ def test_messages_of_reports_name_flags(gml, place):
     message = json.loads(done.stdout)["error"]["message"]
     assert "--missing drop" in message and "`" not in message
     several = gml("check", "holes.csv", "a.csv", "model.json", "--missing", "error", "-f", "json")
-    assert sections(several, 3)["deliveries"][0]["error"]["message"] == message
+    assert report(several, 3)["deliveries"][0]["error"]["message"] == message
     assert several.stderr.decode() == f"gml: error: {message}\n"
 
 
@@ -269,10 +265,10 @@ def test_a_model_holds_what_was_accepted_with_it(gml, place):
     written = json.loads((place / "accepted.json").read_text())
     held = json.loads((place / "model.json").read_text())["graph"]["baseline"]
     assert held == {key: written[key] for key in ("rows", "accepted", "references")}
-    by_file = sections(
+    by_file = report(
         gml("check", "c.csv", "plain.json", "--baseline", "accepted.json", "-f", "json"), 0
     )
-    by_model = sections(gml("check", "c.csv", "model.json", "-f", "json"), 0)
+    by_model = report(gml("check", "c.csv", "model.json", "-f", "json"), 0)
     assert by_file["checks"] == by_model["checks"]
     assert by_model["notes"] == []
     assert gml("verify", "model.json").returncode == 0
@@ -286,13 +282,13 @@ def test_a_model_can_be_edited_to_accept_more(gml, place):
     document = json.loads((place / "model.json").read_text())
     failing = [
         c["id"]
-        for c in sections(gml("check", "bad.csv", "model.json", "-f", "json"), 1)["checks"]
+        for c in report(gml("check", "bad.csv", "model.json", "-f", "json"), 1)["checks"]
         if c["status"] == "fail"
     ]
     document["graph"]["baseline"]["accepted"] = [{"id": name} for name in [*failing, "fit:x"]]
     (place / "model.json").write_text(json.dumps(document))
     done = gml("check", "bad.csv", "model.json", "-f", "json")
-    found = sections(done, 0)
+    found = report(done, 0)
     assert found["summary"]["baselined"] == len(failing)
     lines = done.stderr.decode().splitlines()
     assert lines[0] == "gml: warning: model.json: changed since it was written (its hash differs)"
@@ -300,6 +296,19 @@ def test_a_model_can_be_edited_to_accept_more(gml, place):
     assert lines[1].startswith(f"gml: warning: {unknown}")
     assert any(note.startswith(unknown) for note in found["notes"])
     assert gml("verify", "model.json").returncode == 1
+
+
+def test_what_a_model_holds_can_be_added_to(gml, place):
+    held = json.loads((place / "model.json").read_text())["graph"]["baseline"]
+    args = ("check", "bad.csv", "model.json", "--baseline", "model.json")
+    assert gml(*args, "--write-baseline", "more.json").returncode == 0
+    more = json.loads((place / "more.json").read_text())
+    assert len(more["accepted"]) > len(held["accepted"])
+    assert gml("check", "bad.csv", "model.json", "--baseline", "more.json").returncode == 0
+    alone = report(gml(*args, "-f", "json"), 1)
+    assert alone["checks"] == report(gml(*args[:3], "-f", "json"), 1)["checks"]
+    done = gml("check", "a.csv", "model.json", "--baseline", "plain.json")
+    assert 'plain.json: not a baseline: "kind" is not "baseline"' in error_line(done, 3)
 
 
 def test_other_formats_do_not_hold_the_baseline(gml, place, sample_data):

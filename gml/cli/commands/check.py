@@ -167,7 +167,6 @@ def command(
     with out.reporting(lambda error: _rejected(data.paths, model_path, (alpha, alpha_per), error)):
         from gml.verbs.check import CheckReports, check
 
-        known = _known_baseline(baseline, write_baseline)
         checked, request = data.claimed()
         several = not isinstance(checked, str)
         if several and write_baseline is not None:
@@ -183,7 +182,7 @@ def command(
             families=families,
             severity=severity,
             warn_only=warn_only,
-            baseline=known,
+            baseline=_known_baseline(baseline, write_baseline),
             unlikely_rows=unlikely_rows,
             seed=seed,
             threads=request.threads,

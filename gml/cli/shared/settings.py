@@ -89,19 +89,8 @@ class ConfiguredCommand(Command):
     def make_parser(self, ctx: click.Context) -> Any:
         """Take a lone argument for the first, though that takes several: others may be settings."""
         parser = super().make_parser(ctx)
-        first, *rest = [str(p.name) for p in self.params if isinstance(p, click.Argument)] or [""]
-        parse = parser.parse_args
-
-        def parse_args(args: list[str]) -> Any:
-            given, left, order = parse(args)
-            if rest and not isinstance(given[first], str | tuple):
-                lone = given[rest[-1]]
-                if isinstance(lone, str):
-                    given[first], given[rest[-1]] = (lone,), given[first]
-            return given, left, order
-
-        parser.parse_args = parse_args  # type: ignore[method-assign]
-        return parser
+        arguments = [str(p.name) for p in self.params if isinstance(p, click.Argument)]
+        return _LoneArgumentFirst(parser, arguments) if len(arguments) > 1 else parser
 
     def parsed(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse with the settings as defaults; an error in one names its place."""
@@ -195,6 +184,27 @@ class ConfiguredCommand(Command):
             settings.put(parameter, from_toml(parameter, value, origin, folder), origin)
             if key in self.outputs:
                 settings.outputs[str(parameter.name)] = parameter
+
+
+class _LoneArgumentFirst:
+    """A parser that gives a lone argument to the first parameter, not to the last.
+
+    The parser must not refer to this: it holds the context of the run, which would then live on.
+    """
+
+    def __init__(self, parser: Any, arguments: list[str]) -> None:
+        self._parser = parser
+        self._first, self._last = arguments[0], arguments[-1]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parser, name)
+
+    def parse_args(self, args: list[str]) -> Any:
+        given, left, order = self._parser.parse_args(args)
+        lone = given[self._last]
+        if isinstance(lone, str) and not isinstance(given[self._first], str | tuple):
+            given[self._first], given[self._last] = (lone,), given[self._first]
+        return given, left, order
 
 
 def settings_file() -> str | None:

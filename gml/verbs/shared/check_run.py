@@ -46,7 +46,9 @@ class CheckRun:
         except (DataError, CannotAnswer) as error:
             if raises:
                 raise
-            return Delivery(reader.data, problem=rejection(error, [reader.data]))
+            # Its traceback would keep what was read of the delivery.
+            problem = rejection(error.with_traceback(None), [reader.data])
+            return Delivery(reader.data, problem=problem)
 
     def _asked(self, checked: CheckedData) -> Examined:
         try:
