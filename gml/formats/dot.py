@@ -99,7 +99,7 @@ def load_dot(text: str, where: str) -> Graph:
     kind = parser.kind
     if kind is None and not parser.directed and not parser.edges:
         kind = "undirected"
-    columns = read_columns(parser.columns, where)
+    columns = read_columns(parser.columns, where, ours=parser.kind is not None)
     try:
         return Graph.from_edges(
             parser.nodes,

@@ -40,23 +40,21 @@ def column_attributes(graph: Graph, name: str, *, ascii: bool = False) -> dict[s
     }
 
 
-def read_columns(said: Mapping[str, Mapping[str, Any]], where: str) -> Columns:
+def read_columns(said: Mapping[str, Mapping[str, Any]], where: str, *, ours: bool) -> Columns:
     """Return what attributes say about the columns of nodes.
 
-    `levels` that is no list is somebody else's attribute; a list that is not one of levels would
-    lose them in silence, so that it is an error.
+    `levels` that is not a JSON list of strings is somebody else's attribute. In a file that gml
+    wrote (`ours`), a list that is damaged would be lost in silence, so that it is an error.
     """
     levels: dict[str, tuple[str, ...]] = {}
     numeric = []
     for name, attributes in said.items():
         text = str(attributes.get("levels", "")).strip()
-        if text.startswith("["):
-            found = decode_list(text)
-            if not isinstance(found, list) or not all(isinstance(level, str) for level in found):
-                raise GraphError(
-                    f"{where}: the levels of {quote(name)} are not a JSON list of strings"
-                )
+        found = decode_list(text)
+        if isinstance(found, list) and all(isinstance(level, str) for level in found):
             levels[name] = tuple(found)
+        elif ours and text.startswith("["):
+            raise GraphError(f"{where}: the levels of {quote(name)} are not a JSON list of strings")
         elif attributes.get("type") == NUMERIC:
             numeric.append(name)
     return Columns(levels, tuple(numeric))

@@ -81,7 +81,8 @@ def load_graphml(text: str, where: str) -> Graph:
     for complaint in complaints:
         reporter().warn(f"{where}: {complaint.message}")
     names = _names(found)
-    columns = read_columns({names[node]: data for node, data in found.nodes(data=True)}, where)
+    said = {names[node]: data for node, data in found.nodes(data=True)}
+    columns = read_columns(said, where, ours=found.graph.get("schema") == "gml/1")
     plain = Mark.ARROW if found.is_directed() else Mark.TAIL
     edges = merge_edges(
         (

@@ -86,9 +86,10 @@ def fit_params(
     for_labels = [parameter(name) for name in FOR_LABELS if reading.get(name) is not None]
     for_labels += [parameter("method", method)] * (method == "bayes")
     for_labels += [parameter("strict")] * strict
-    by_graph = not gaussian and is_read(data) and {*declared.numeric} >= {*given.graph.names}
+    numbers = {*declared.numeric} if is_read(data) and not gaussian else set()
+    by_graph = bool(numbers) and numbers >= {*given.graph.names}
     _require_kind(declared, for_labels, gaussian=gaussian, by_graph=by_graph)
-    if declared.numeric and is_read(data) and not gaussian:
+    if numbers and not by_graph:
         reading["numeric"] = [*names_of("numeric", reading.get("numeric") or ()), *declared.numeric]
     dag = given.dag()
     counter = open_data(

@@ -173,19 +173,21 @@ def test_levels_that_are_no_list_are_somebody_elses():
 
 @pytest.mark.parametrize("said", ["[no, yes]", "[1, 2]", '[\\"a\\"', "[[]]"])
 def test_damaged_levels_are_not_lost_in_silence(said):
-    text = f'digraph {{ a [levels="{said}"] }}'
+    assert load_dot(f'digraph {{ a [levels="{said}"] }}', "t").levels == {}
+    text = f'digraph {{ graph [kind="dag"]; a [levels="{said}"] }}'
     with pytest.raises(GraphError, match="levels of 'a' are not a JSON list of strings"):
         load_dot(text, "t")
     plain = said.replace("\\", "")
-    source = nx_graphml_of({"levels": plain})
+    assert parse_graph(nx_graphml_of({"levels": plain}), "t").levels == {}
+    source = nx_graphml_of({"levels": plain}, schema="gml/1")
     with pytest.raises(GraphError, match="levels of 'a' are not a JSON list of strings"):
         parse_graph(source, "t")
 
 
-def nx_graphml_of(attributes):
+def nx_graphml_of(attributes, **about):
     import networkx as nx
 
-    graph = nx.DiGraph()
+    graph = nx.DiGraph(**about)
     graph.add_node("a", **attributes)
     return "\n".join(nx.generate_graphml(graph))
 

@@ -15,6 +15,7 @@ from gml.data.options import reading_options
 from gml.data.schema import Schema
 from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
 from gml.verbs.shared.data_input import declaring, open_data
+from gml.verbs.shared.declared_columns import DeclaredColumns
 from tests.toy_engine import as_list
 
 
@@ -113,12 +114,17 @@ def test_levels_that_say_little_earn_a_warning(frame):
 
 def test_a_graph_declares_levels(frame):
     levels = {"A": ("y", "x", "z"), "B": ("[-inf,2)", "[2,inf)")}
-    counter = open_data(frame, declared=levels)
+    declared = DeclaredColumns("g.dot", levels)
+    counter = open_data(frame, declared=declared)
     assert [v.levels for v in counter.variables] == list(levels.values())
     assert counter.rows().columns[1].tolist() == [0, 1, 1, 1]
-    own = open_data(frame, declared=levels, cut={"B": [3]}, levels={"A": ["x", "y"]})
-    assert [v.levels for v in own.variables] == [("x", "y"), ("[-inf,3)", "[3,inf)")]
-    assert declaring({"missing": "drop"}, {})["missing"] == "drop"
+    own = open_data(frame, declared=declared, cut={"B": [2]}, levels={"A": ["z", "x", "y"]})
+    assert [v.levels for v in own.variables] == [("z", "x", "y"), levels["B"]]
+    with pytest.raises(UsageError, match="`cut` contradicts g.dot, .* for column 'B'"):
+        open_data(frame, declared=declared, cut={"B": [3]})
+    with pytest.raises(UsageError, match="`levels` contradicts g.dot, .* for column 'A'"):
+        open_data(frame, declared=declared, levels={"A": ["x", "y"]})
+    assert declaring({"missing": "drop"}, DeclaredColumns("g.dot"))["missing"] == "drop"
 
 
 def counted_file(data, path):
@@ -151,7 +157,7 @@ def test_declared_levels_are_those_of_any_data(frame, tmp_path):
     sets = [gml.TableSet((0, 1)), gml.TableSet((0,), (1,)), gml.TableSet((1,), (0,))]
     tables = {}
     for kind, data in each_kind(frame, tmp_path).items():
-        counter = open_data(data, declared=DECLARED)
+        counter = open_data(data, declared=DeclaredColumns("g", DECLARED))
         assert [v.levels for v in counter.variables] == list(DECLARED.values()), kind
         tables[kind] = [
             (counts.table.tolist(), counts.configs.tolist(), counts.n_configs, counts.n)
@@ -196,10 +202,8 @@ def test_a_graph_declares_levels_of_held_out_rows(tmp_path):
     for data in each_kind(unknown, tmp_path).values():
         with pytest.raises(DataError, match="column 'smoke': declared level 'often' not found"):
             gml.score(fitted, graph, holdout=data)
-    own = gml.read(unknown)
-    levels = {"smoke": ["often", "no", "yes"]}
-    for data in (unknown, own, gml.MemoryCounter(own)):
-        assert gml.score(fitted, graph, holdout=data, levels=levels)[0].heldout > 0
+    with pytest.raises(UsageError, match="`levels` contradicts graph 1, .* for column 'smoke'"):
+        gml.score(fitted, graph, holdout=unknown, levels={"smoke": ["often", "no", "yes"]})
 
 
 @pytest.mark.parametrize(
@@ -217,32 +221,35 @@ def test_what_is_not_declared_is_refused_in_any_data(frame, tmp_path, declared, 
     pytest.importorskip("pyarrow")
     for data in each_kind(frame, tmp_path).values():
         with pytest.raises(DataError, match=message):
-            open_data(data, declared=declared)
+            open_data(data, declared=DeclaredColumns("g", declared))
 
 
 def test_levels_without_rows_need_no_declaration(frame):
     data = gml.read(frame, levels={"A": ["w", "x", "y"]})
     for given in (data, gml.MemoryCounter(data), as_list(data)):
-        counter = open_data(given, declared={"A": ("y", "x")})
+        counter = open_data(given, declared=DeclaredColumns("g", {"A": ("y", "x")}))
         assert counter.variables[0].levels == ("y", "x")
         (counts,) = counter.tables([gml.TableSet((0,))])
         assert counts.table.tolist() == [[2, 2]]
-        assert open_data(given, declared={"B": ("1", "2", "3", "4")}).variables == data.variables
+        same_levels = DeclaredColumns("g", {"B": ("1", "2", "3", "4")})
+        assert open_data(given, declared=same_levels).variables == data.variables
 
 
 def test_missing_values_stay_a_level_after_those_declared(frame):
     frame.loc[0, "A"] = None
-    levels = {"A": ("y", "z", "x")}
+    levels = DeclaredColumns("g", {"A": ("y", "z", "x")})
     read = open_data(frame, declared=levels, missing="level")
     data = gml.read(frame, missing="level")
     for given in (data, gml.MemoryCounter(data)):
         same(open_data(given, declared=levels).rows(), read.rows())
 
 
-def test_numbers_stay_numbers_whatever_is_declared(frame):
+def test_numbers_that_were_read_stay_numbers(frame):
     data = gml.read(frame, numeric="B")
-    assert open_data(data, declared=DECLARED).variables[1].levels is None
-    assert open_data(frame, declared=DECLARED, numeric="B").variables[1].levels is None
+    declared = DeclaredColumns("g", DECLARED)
+    assert open_data(data, declared=declared).variables[1].levels is None
+    with pytest.raises(UsageError, match="`numeric` contradicts g, .* for column 'B'"):
+        open_data(frame, declared=declared, numeric="B")
 
 
 def test_keywords(tmp_path):
