@@ -165,6 +165,10 @@ def test_where_a_file_is_meant_the_shell_completes_paths(answer, line):
         "gml pc odd.csv --alpha ",
         "gml pc odd.csv --bins many -c x",
         "gml check --config none.toml --families x",
+        f"gml pc {'n' * 5000}.csv -c ",
+        f"gml query {'n' * 5000}.json --evidence ",
+        f"gml explain {'n' * 5000} ",
+        "gml query . --target ",
     ],
 )
 def test_nothing_is_offered_and_nothing_said_where_nothing_is_known(answer, line):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from gml.data.options import reading_options
@@ -30,7 +31,7 @@ def column_names(
     ['asia', 'tub', 'smoke']
     """
     # A pipe can be read only once, and not here.
-    if not Path(path).exists() or Path(path).is_fifo():
+    if not _is_stored(path):
         return []
     try:
         with reporting_to(_Silent()):
@@ -63,7 +64,7 @@ def node_levels(path: str) -> dict[str, tuple[str, ...]]:
     >>> node_levels("sample_data/asia.dot")["lung"]
     ()
     """
-    if not Path(path).is_file():
+    if not _is_stored(path):
         return {}
     from gml.verbs.shared.graph_input import given_graph
 
@@ -86,9 +87,16 @@ def log_names(path: str) -> list[str]:
     >>> log_names("sample_data/asia.csv")
     []
     """
+    if not _is_stored(path):
+        return []
     try:
         with Path(path).open(encoding="utf-8") as file:
             first = json.loads(file.readline(_LONGEST_LINE))
         return [str(name) for name in first["names"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []
+
+
+def _is_stored(path: str) -> bool:
+    """Whether it is a file or a folder; a name that neither can have is no error."""
+    return os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH112, PTH113
