@@ -286,7 +286,9 @@ def report():
                 for line in lines
                 if (line["fault"], line["errors"]) == (fault, kind)
             }
-            rows.append(f"| {fault} | {kind} | " + " | ".join(cells[n] for n in sizes) + " |")
+            rows.append(
+                f"| {fault} | {kind} | " + " | ".join(cells.get(n, "·") for n in sizes) + " |"
+            )
         yield "\n".join(rows)
     lines = Results("check_gaussian_real").lines
     if lines:
