@@ -55,7 +55,7 @@ def drawn(kind, n, seed, *, fault=None):
         parents = dict(EDGES.get(name, {}))
         if fault == "coefficient" and name == "d":
             parents["c"] = 0.25
-        error = _errors(kind, n, rng)
+        error = errors_of(kind, n, rng)
         if kind == "uneven" and parents:
             first = columns[next(iter(parents))]
             error *= 0.5 + np.abs(first) / max(1e-9, float(np.std(first)))
@@ -69,7 +69,8 @@ def drawn(kind, n, seed, *, fault=None):
     return Dataset(tuple(Variable(name, None) for name in NAMES), tuple(columns.values()))
 
 
-def _errors(kind, n, rng):
+def errors_of(kind, n, rng):
+    """Errors of a distribution with mean 0 and variance 1."""
     if kind == "laplace":
         return rng.laplace(size=n) / math.sqrt(2)
     if kind == "t5":
@@ -285,7 +286,9 @@ def report():
                 for line in lines
                 if (line["fault"], line["errors"]) == (fault, kind)
             }
-            rows.append(f"| {fault} | {kind} | " + " | ".join(cells[n] for n in sizes) + " |")
+            rows.append(
+                f"| {fault} | {kind} | " + " | ".join(cells.get(n, "·") for n in sizes) + " |"
+            )
         yield "\n".join(rows)
     lines = Results("check_gaussian_real").lines
     if lines:

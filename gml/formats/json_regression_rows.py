@@ -16,6 +16,8 @@ from typing import Any
 from gml.errors import GraphError
 from gml.model.regression_rows import FitShare, RegressionRows
 
+_MOST_ROWS = 2**53
+
 
 def rows_object(rows: RegressionRows, order: Sequence[int]) -> dict[str, Any]:
     """Return the JSON object, the parents in the order given."""
@@ -93,6 +95,6 @@ def _number(value: Any, name: str, what: str) -> float:
 
 
 def _count(value: float, what: str) -> int:
-    if value < 0 or value != int(value):
+    if not 0 <= value < _MOST_ROWS or value != int(value):
         raise GraphError(f'"counts" of the rows of {what} has a number that is not a count')
     return int(value)

@@ -39,6 +39,9 @@ _ROWS_PER_TERM = 10
 _MOST_CONDITION = 1e10
 # Share of the spread of the least certain direction below which there is none.
 _NO_SPREAD = 1e-12
+# Numbers whose fourth powers floats can hold, and counts that they can.
+_LARGEST = 1e60
+_MOST_ROWS = 2**53
 # As for tables: only what is far beyond the level is beyond doubt.
 _DOUBT = 7.0
 _SHARE_OF_MAXIMUM = 0.5
@@ -190,7 +193,11 @@ def _old(cpd: LinearGaussian, order: Sequence[int]) -> OldRegression | None:
     size = len(order) + 1
     gram = np.eye(size)
     gram[1:, 1:] = np.array(kept.correlations)[:-1, :-1].reshape(size - 1, size - 1)
-    if np.linalg.cond(gram) > _MOST_CONDITION:
+    figures = np.array([*np.ravel(kept.meat), *gram.ravel(), kept.fourth])
+    if n > _MOST_ROWS or not (np.abs(figures) < _LARGEST).all():
+        return None
+    values = np.linalg.eigvalsh(gram)
+    if values[0] * _MOST_CONDITION < values[-1]:
         return None
     slopes = np.array([0.0, *(cpd.coefficients[k] for k in order)])
     slopes[1:] *= np.array(kept.sds[:-1]) / cpd.sd
@@ -201,7 +208,7 @@ def _old(cpd: LinearGaussian, order: Sequence[int]) -> OldRegression | None:
 
 def _new(design: Vector, target: Vector) -> NewRegression | None:
     n = len(target)
-    if not (np.isfinite(target).all() and np.isfinite(design).all()):
+    if not ((np.abs(target) < _LARGEST).all() and (np.abs(design) < _LARGEST).all()):
         return None
     found = orthogonalised(design)
     shares = np.einsum("ni,n->i", found.basis, target)

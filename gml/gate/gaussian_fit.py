@@ -58,6 +58,10 @@ def gaussian_fit_check(
     if any(share is None for share in shares) or len(sizes) > 1 or None in sizes:
         why = "the model does not say how likely its rows were, all columns together"
         return Question(replace(check, message=why)), errors
+    if not np.isfinite(total[seen]).all():
+        return Question(
+            replace(check, message="some errors are beyond what can be squared")
+        ), errors
     if n < _LEAST_ROWS or any(family.old is None for family in families):
         return Question(replace(check, message=f"{n} complete rows are too few")), errors
     n_old = int(next(iter(sizes)) or 0)

@@ -102,15 +102,17 @@ def examine(
             raise CannotAnswer(
                 "a count file has no rows, and a model of numbers is checked on rows"
             )
-        asked = gaussian_questions(
-            net,
-            rows,
-            settings,
-            context,
-            repeats=repeats,
-            numbers=numbers,
-            references=baseline.references,
-        )
+        # What overflows is recognised where it matters.
+        with np.errstate(all="ignore"):
+            asked = gaussian_questions(
+                net,
+                rows,
+                settings,
+                context,
+                repeats=repeats,
+                numbers=numbers,
+                references=baseline.references,
+            )
     else:
         asked = level_questions(
             net,

@@ -29,7 +29,7 @@ def compared_within(
     vary as much more, since the cuts vary: to first order, the difference is that of two samples.
     The check stays as it is where there is nothing to compare; `choices` is ln of a factor for p.
     """
-    if not len(values) or not cuts:
+    if not len(values) or not cuts or not sum(counts):
         return Question(check)
     old, new = np.array(counts, dtype=np.int64), counts_within(cuts, values)
     found = compare_rows(old[None], new[None])

@@ -337,6 +337,28 @@ def test_a_row_that_counts_twice_is_two_rows(model):
     assert fitted(weighted).cpds == fitted(repeated).cpds
 
 
+@pytest.mark.parametrize("value", [1e30, -1e120, 1.7e308])
+def test_sentinels_of_any_size(model, value):
+    frame = rows(200, 15).to_frame()
+    frame.loc[:39, "y"] = value
+    assert "schema:drift:y" in failing(run(model, frame))
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, 1e200])
+def test_figures_that_no_rows_can_have(model, factor):
+    """A damaged file may say anything; the answer is an answer."""
+    cpd = model.cpd("y")
+    spoilt = replace(
+        cpd.rows,
+        meat=tuple(tuple(factor * x for x in row) for row in cpd.rows.meat),
+        correlations=tuple(tuple(factor * x for x in row) for row in cpd.rows.correlations),
+        fourth=factor,
+        counts=(0,) * len(cpd.rows.counts),
+    )
+    cpds = [replace(c, rows=spoilt) if c is cpd else c for c in model.cpds]
+    run(BayesNet(tuple(cpds)), rows(200, 15))
+
+
 def test_rows_are_needed(model):
     class WithoutRows(gml.MemoryCounter):
         def rows(self):
