@@ -8,7 +8,7 @@ from typing import Any
 
 from gml.counts.counter import rows_counted
 from gml.data.options import DEFAULT_NA
-from gml.errors import UsageError, listing, parameter
+from gml.errors import UsageError, agreeing, counted, listing, parameter
 from gml.graph.provenance import Provenance
 from gml.model.bayesnet import BayesNet
 from gml.model.fit import fit, require_all_seen, unseen_configurations
@@ -102,9 +102,10 @@ def fit_params(
         require_all_seen(net)
     unseen = unseen_configurations(net)
     if unseen:
+        n_unseen = sum(map(len, unseen.values()))
+        seen = agreeing(n_unseen, "was never seen, and is", "were never seen, and are")
         reporter().warn(
-            f"{sum(map(len, unseen.values()))} configurations of parents were never seen, and are "
-            f"uniform: for {listing(unseen)}"
+            f"{counted(n_unseen, 'configuration')} of parents {seen} uniform: for {listing(unseen)}"
         )
     learning = Provenance.of(
         "fit-params",

@@ -119,7 +119,7 @@ def test_unseen_configurations(gml, folder):
     done = gml("fit-params", "data.csv", "g.dot", "--levels", "schema.json")
     assert done.returncode == 0
     assert done.stderr.count(b"\n") == 1
-    assert b"1 configurations of parents were never seen, and are uniform: for 'wet'" in done.stderr
+    assert b"1 configuration of parents was never seen, and is uniform: for 'wet'" in done.stderr
     wet = json.loads(done.stdout)["nodes"][1]
     assert wet["cpt"][2] == [0.5, 0.5]
     assert wet["counts"][2] == [0, 0]
