@@ -169,7 +169,7 @@ def test_a_graph_declares_levels_for_any_data(tmp_path):
     graph = replace(graph, levels={"smoke": ("yes", "no", "maybe"), "lung": ("yes", "no")})
     kinds = each_kind(frame.iloc[:200], tmp_path)
     for kind, data in kinds.items():
-        with pytest.warns(GmlWarning, match="1 configurations of parents were never seen"):
+        with pytest.warns(GmlWarning, match="1 configuration of parents was never seen"):
             net = gml.fit(data, graph)
         assert net.cpt("smoke").variable.levels == ("yes", "no", "maybe"), kind
         assert net.cpt("lung").table.shape == (3, 2)
