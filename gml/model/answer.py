@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import UsageError, printable, unknown_name
+from gml.errors import UsageError, counted, printable, unknown_name
 from gml.model.evidence import resolved, unknown_value, value_of
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def aligned(rows: Sequence[Row], n_rows: int | None = None) -> list[str]:
         for line in table
     ]
     more = (len(rows) if n_rows is None else n_rows) - SHOWN_ROWS
-    return [*lines, f"... {more} more rows"] if more > 0 else lines
+    return [*lines, f"... {counted(more, 'more row')}"] if more > 0 else lines
 
 
 def _cell(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gml.counts.counter import Counter, rows_counted
 from gml.data.options import DEFAULT_NA, names_of
-from gml.errors import UsageError, counted, listing, parameter
+from gml.errors import UsageError, agreeing, counted, listing, parameter
 from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
@@ -128,9 +128,9 @@ def fit_params(
     unseen = unseen_configurations(net)
     if unseen:
         n_unseen = sum(map(len, unseen.values()))
-        rest = "was never seen, and is" if n_unseen == 1 else "were never seen, and are"
+        seen = agreeing(n_unseen, "was never seen, and is", "were never seen, and are")
         reporter().warn(
-            f"{counted(n_unseen, 'configuration')} of parents {rest} uniform: for {listing(unseen)}"
+            f"{counted(n_unseen, 'configuration')} of parents {seen} uniform: for {listing(unseen)}"
         )
     learning = Provenance.of(
         "fit-params",

@@ -171,3 +171,37 @@ def test_blanks_are_seen(gml, tmp_path):
     assert b"' 1', 1, 2" in done.stdout
     assert b"column 'a' has ' 1' and '1'" in done.stderr
     assert b"' 1', 1, 2" in gml("profile", "d.csv", "-f", "markdown", "-q").stdout
+
+
+def test_many_columns_that_are_not_numbers_after_all(tmp_path):
+    """However often reading starts again, the facts are the same."""
+    n = 400
+    table = {f"c{k}": [*range(n - k - 1), *["x"] * (k + 1)] for k in range(6)}
+    table["x"] = [round(i * 1.5, 1) for i in range(n)]
+    (tmp_path / "d.csv").write_text(written(table))
+    by_text = library.profile(tmp_path / "d.csv").columns
+    assert by_text == library.profile(pd.DataFrame(table).astype(str)).columns
+    assert [column.guess for column in by_text] == ["identifier"] * 6 + ["numbers"]
+    assert by_text[6].numbers["max"] == 598.5
+    assert by_text[5].distinct == n - 5
+
+
+@pytest.mark.parametrize(
+    "values,guess",
+    [
+        ([20240101 + i % 28 for i in range(60)], "date"),
+        ([f"{1 + i % 28}.{1 + i % 12}.2024 1{i % 10}:00" for i in range(60)], "date"),
+        ([1_000_000 + 997 * i * i for i in range(60)], "identifier"),
+        ([f"ab-{i}" for i in range(60)], "identifier"),
+        ([f"ab-{i}" for i in range(20)], "labels"),
+        ([f"it was {i}" for i in range(60)], "text"),
+        ([10 * i * i for i in range(60)], "numbers"),
+        ([i / 2 for i in range(60)], "numbers"),
+        ([i % 2 for i in range(60)], "numbers"),
+        (["yes", "no"] * 30, "labels"),
+        (["", "NA"] * 30, "empty"),
+    ],
+)
+def test_guesses(tmp_path, values, guess):
+    (tmp_path / "d.csv").write_text(written({"a": values, "b": ["x"] * len(values)}))
+    assert library.profile(tmp_path / "d.csv").columns[0].guess == guess
