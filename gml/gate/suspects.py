@@ -95,6 +95,7 @@ class Evidence:
         self.failures = failures
         self.margins = margins
         self._parents = parents
+        powered = [check for check in powered if not is_of_all_rows(check)]
         self.powered = [check for check in powered if _is_of_a_relation(check)]
         self._level = math.log(alpha)
         self.by_itself = {c.variables[0]: c for c in (*powered, *failures) if c.kind == _OWN}
@@ -210,7 +211,7 @@ def parents_by_column(checks: Iterable[Check]) -> dict[str, tuple[str, ...]]:
     """The parents of the columns that have a table, from the checks of all tables."""
     found: dict[str, tuple[str, ...]] = {}
     for check in checks:
-        if check.family == "tables" and check.given:
+        if check.family == "tables" and check.variables and check.given:
             found[check.variables[0]] = tuple(name for name, _ in check.given)
     return found
 
