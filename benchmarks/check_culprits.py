@@ -59,6 +59,7 @@ FAULTS = (
 """Kinds and sizes: shares of the rows, factors, shares moved, rows by which a join is off."""
 ROWS = {
     "asia": (1_000, 5_000),
+    "survey": (1_000, 5_000),
     "sachs": (1_000, 5_000),
     "insurance": (2_000,),
     "alarm": (2_000,),
@@ -67,6 +68,7 @@ ROWS = {
 }
 REPETITIONS = {
     "asia": 10,
+    "survey": 10,
     "sachs": 4,
     "insurance": 3,
     "alarm": 4,

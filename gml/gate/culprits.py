@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gml.errors import counted
-from gml.gate.suspects import REPEATS, Evidence, Suspect, involved, is_of_all_rows, smallest_set
+from gml.gate.suspects import (
+    REPEATS,
+    UNIQUE,
+    Evidence,
+    Suspect,
+    involved,
+    is_of_all_rows,
+    smallest_set,
+)
 
 if TYPE_CHECKING:
     from gml.gate.margins import Margin
@@ -60,7 +68,7 @@ def find_culprits(
     repeats = [check for check in failures if check.kind == REPEATS]
     accusing = [check for check in failures if not is_of_all_rows(check)]
     if repeats:
-        accusing = [check for check in accusing if check.family == "schema"]
+        accusing = [c for c in accusing if c.family == "schema" and c.kind != UNIQUE]
     told = _Telling(len(failures), 0 if repeats else len(failures) - len(accusing), noun)
     found = [told.of_repeats(repeats[0])] if repeats else []
     if not accusing:
@@ -85,8 +93,10 @@ class _Telling:
     noun: str
 
     def of_repeats(self, check: Check) -> Culprit:
-        """Rows that come more than once make every other p-value too small."""
-        said = f"{check.message}; with repeated rows p-values are too small to blame a column by"
+        """Rows that occur more than once make p-values too small to blame a column by."""
+        said = check.message
+        if self.of_failures > 1:
+            said += "; while rows repeat, no column is blamed for what else fails"
         return Culprit((), self.of_failures, self.of_failures, REPEATS, said)
 
     def of_no_one(self, first: Suspect) -> Culprit:
@@ -125,24 +135,23 @@ def _cause(suspect: Suspect, own: Sequence[Check], evidence: Evidence) -> tuple[
     """What happened to a column, for programs and for people."""
     name = suspect.column
     for check in own:
-        if check.family == "schema":
+        if check.family == "schema" and check.variables == (name,) and check.kind != DRIFT:
             return check.kind, f": {check.message.removeprefix(f'{name}: ')}"
-    margin = evidence.margins.get(name)
-    if margin is None:
+    if name not in evidence.known:
         return UNKNOWN, ""
     if name not in evidence.changed:
         return RELATIONS, f"; its own distribution is unchanged{_of_relations(name, own)}"
     of_others = [c for c in own if name in involved(c) and c.variables[-1] != name]
     cause, so = (VALUES, ", and so did its relations") if of_others else (DRIFT, "")
-    return cause, f"; its own distribution changed{so}: {_change(name, margin)}"
+    return cause, f"; its own distribution changed{so}: {_change(name, evidence)}"
 
 
 def _cause_of_either(columns: Sequence[str], evidence: Evidence) -> tuple[str, str]:
     """What happened to one of several columns."""
-    if not all(name in evidence.margins for name in columns):
+    if not all(name in evidence.known for name in columns):
         return UNKNOWN, ""
     if columns[0] in evidence.changed:
-        return DRIFT, f"; both changed: {_change(columns[0], evidence.margins[columns[0]])}"
+        return DRIFT, f"; both changed: {_change(columns[0], evidence)}"
     return RELATIONS, "; their own distributions are unchanged: shuffled or joined wrongly?"
 
 
@@ -154,8 +163,12 @@ def _of_relations(name: str, own: Sequence[Check]) -> str:
     return f", its relation to {', '.join(others)} is not" if len(others) in (1, 2) else ""
 
 
-def _change(name: str, margin: Margin) -> str:
-    """The level that changed most, or what happened to the levels if that is clearer."""
+def _change(name: str, evidence: Evidence) -> str:
+    """How numbers moved, the level that changed most, or what happened to the levels."""
+    by_itself = evidence.by_itself.get(name)
+    if by_itself is not None:
+        return by_itself.message.removeprefix(f"{name}: ")
+    margin = evidence.margins[name]
     before, after, levels = margin.before, margin.after, margin.levels
     here = [k for k, share in enumerate(after) if share]
     if len(here) == 1 and sum(share > 0 for share in before) > 1:

@@ -12,8 +12,8 @@ edge u -> v; to explain such failures by that column is *strained*, the second h
 *Its distribution drifted*: levels became more or less frequent, or the column depends on its
 parents in another way. Selecting rows by x changes P(v | parents) if v is x or an ancestor of x,
 and for no other v, so that only checks of these can fail; explaining those of ancestors is
-half as strained. By the data processing inequality, no other column's own distribution then
-changed more, in total variation, than that of x.
+half as strained. The own distribution of any column may change with it; by the data processing
+inequality none changes more, in total variation, than that of x.
 
 The smallest set of columns that explains every failure is chosen. Ties are broken, in this order,
 by the number of columns whose own distributions changed though they should not have, by strained
@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     from gml.gate.margins import Margin
     from gml.gate.result import Check
 
-REPEATS = "repeats"
-"""The kind of the check for rows that occur more than once."""
+REPEATS, UNIQUE = "repeats", "unique"
+"""Kinds of the checks for rows, and for values of a column, that occur more than once."""
+_OWN = "drift"
+# The kind of a check of a column by itself, over intervals of its numbers.
 _LARGEST_SET = 3
 # All pairs and triples of so many are tried, those that explain most.
 _MOST_TRIED = 40
@@ -93,10 +95,14 @@ class Evidence:
         self.failures = failures
         self.margins = margins
         self._parents = parents
+        powered = [check for check in powered if not is_of_all_rows(check)]
         self.powered = [check for check in powered if _is_of_a_relation(check)]
         self._level = math.log(alpha)
+        self.by_itself = {c.variables[0]: c for c in (*powered, *failures) if c.kind == _OWN}
+        self.known = {*margins, *self.by_itself}
         level = self._level - math.log(max(1, len(margins)))
         self.changed = {name for name, margin in margins.items() if margin.log_p <= level}
+        self.changed |= {check.variables[0] for check in failures if check.kind == _OWN}
 
     def _ancestors(self, column: str) -> set[str]:
         """The column and all that it depends on in the model."""
@@ -147,16 +153,19 @@ class Evidence:
 
     def _of_drift(self) -> Iterator[Suspect]:
         own, of_relations = defaultdict[str, int](int), defaultdict[str, int](int)
-        strain = Multiset[str]()
+        strain, by_themselves = Multiset[str](), 0
         for bit, check in enumerate(self.failures):
             target = check.variables[-1]
             own[target] |= 1 << bit
-            if check.family != "schema":
+            if check.kind == _OWN:
+                by_themselves |= 1 << bit
+            elif check.family != "schema":
                 of_relations[target] |= 1 << bit
             strain[target] += check.kind == "independence"
         for name in dict.fromkeys([*own, *sorted(self.changed)]):
             bits = own[name]
             if name in self.changed:
+                bits |= by_themselves
                 for ancestor in self._ancestors(name):
                     bits |= of_relations[ancestor]
             strained = _STRAINED * strain[name] + _HALF * (bits & ~own[name]).bit_count()
@@ -167,7 +176,10 @@ class Evidence:
         self, column: str, drifted: bool, explained: int, left: int, strain: float
     ) -> Suspect:
         share = self._shares[drifted].get(column, 0.0)
-        change = self.margins[column].total_variation if column in self.changed else 0.0
+        change = 0.0
+        if column in self.changed:
+            margin, check = self.margins.get(column), self.by_itself.get(column)
+            change = margin.total_variation if margin else (check and check.effect) or 0.0
         return Suspect(column, drifted, explained, left, strain, share, change)
 
     def explained_by(self, suspect: Suspect) -> list[Check]:
@@ -197,11 +209,11 @@ class Evidence:
 
 def parents_by_column(checks: Iterable[Check]) -> dict[str, tuple[str, ...]]:
     """The parents of the columns that have a table, from the checks of all tables."""
-    return {
-        check.variables[0]: tuple(name for name, _ in check.given)
-        for check in checks
-        if check.family == "tables"
-    }
+    found: dict[str, tuple[str, ...]] = {}
+    for check in checks:
+        if check.family == "tables" and check.variables and check.given:
+            found[check.variables[0]] = tuple(name for name, _ in check.given)
+    return found
 
 
 def involved(check: Check) -> tuple[str, ...]:
@@ -215,7 +227,7 @@ def is_of_all_rows(check: Check) -> bool:
 
 def _is_of_a_relation(check: Check) -> bool:
     """Whether a broken column is expected to make a check fail: a table, a row of it, an edge."""
-    return check.family == "tables" or check.kind == "edge"
+    return check.kind == "edge" or (check.family == "tables" and check.kind != _OWN)
 
 
 def smallest_set(suspects: Sequence[Suspect], n_failures: int) -> tuple[Suspect, ...] | None:

@@ -193,6 +193,34 @@ def test_repeated_rows_are_no_fault_of_a_column():
     assert first.columns == () and second.columns == ("v",)
 
 
+def test_a_file_delivered_twice_breaks_no_unique_column():
+    (culprit,) = culprits(check("repeats", family="schema"), check("unique", "id"))
+    assert culprit.columns == ()
+    (culprit,) = culprits(check("unique", "id"))
+    assert (culprit.columns, culprit.cause) == (("id",), "unique")
+
+
+@pytest.mark.parametrize("family", ["tables", "schema"])
+def test_numbers_that_drifted_are_a_change_of_the_column_itself(family):
+    checks = [
+        check("drift", "x", family=family),
+        replace(check("drift", "p", family=family), effect=0.1),
+        check("row", "p", given=("g",)),
+        check("row", "x", given=("p",)),
+        check("drift", "g", family=family, fails=False),
+    ]
+    checks[0] = replace(checks[0], effect=0.3, message="x: median 3 → 36, about 12 times")
+    (culprit,) = culprits(*checks)
+    assert (culprit.columns, culprit.cause) == (("x",), "drift")
+    assert culprit.message == (
+        "all 4 failures can come from x; its own distribution changed: median 3 → 36, about 12 times"
+    )
+    (culprit,) = culprits(checks[0], check("row", "w", given=("x",)), checks[4])
+    assert (culprit.columns, culprit.cause) == (("x",), "values")
+    (culprit,) = culprits(check("edge", "x", "g"), check("edge", "p", "g"), checks[4])
+    assert (culprit.columns, culprit.cause) == (("g",), "relations")
+
+
 def test_the_fit_accuses_no_column_and_counts_as_involving_all():
     fit = check("likelihood", "u", "v", family="fit")
     assert culprits(fit) == ()
