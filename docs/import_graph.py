@@ -17,7 +17,7 @@ ROOMS = (
     "formats", "pictures", "verbs", "cli",
 )  # fmt: skip
 FLOOR = (
-    "errors", "stopping", "signals", "name_order", "parameters", "ledger", "resources", "atomic",
+    "errors", "printable_text", "stopping", "signals", "name_order", "parameters", "ledger", "resources", "atomic",
     "progress",
 )  # fmt: skip
 

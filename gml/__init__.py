@@ -163,7 +163,7 @@ _PARTS = {
     "ADJUSTMENTS": "gml.independence.registry",
     "CIResult": "gml.independence.base",
     "CannotAnswer": "gml.errors",
-    "Check": "gml.gate.result",
+    "Check": "gml.gate.check",
     "CheckSettings": "gml.gate.run",
     "CountFileCounter": "gml.counts.count_file_engine",
     "Counts": "gml.counts.counter",

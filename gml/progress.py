@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
-from gml.errors import GmlWarning, UsageError, parameter, printable, unmarked, with_flags
+from gml.errors import GmlWarning, UsageError, parameter, unmarked, with_flags
+from gml.printable_text import printable
 from gml.stopping import check_stopped
 
 _QUIET_SECONDS = 1.0

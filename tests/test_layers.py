@@ -17,10 +17,11 @@ FLOOR = {
     "parameters": {"errors"},
     "signals": set(),
     "atomic": {"errors", "ledger", "signals"},
-    "progress": {"errors", "stopping"},
+    "progress": {"errors", "printable_text", "stopping"},
     "resources": {"errors"},
     "stopping": set(),
     "name_order": set(),
+    "printable_text": set(),
 }
 MAY_USE = {
     "kernel": set(),

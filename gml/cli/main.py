@@ -13,7 +13,8 @@ import click
 
 from gml.cli.shared.run_options import ANYWHERE, handed_on
 from gml.cli.shared.standard_output import abandon_standard_output, write_standard_output
-from gml.errors import GmlError, printable
+from gml.errors import GmlError
+from gml.printable_text import printable
 from gml.progress import say, write_stderr
 from gml.resources import lack_behind, prepare_libraries
 

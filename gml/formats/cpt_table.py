@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gml.data.safe_cells import cell
-from gml.errors import visible
 from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.printable_text import visible
 
 _NEVER_SEEN = "(never seen)"
 

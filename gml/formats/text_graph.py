@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gml.errors import counted, printable, visible
+from gml.errors import counted
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import Graph
+from gml.printable_text import printable, visible
 
 
 def dump_text(graph: Graph) -> str:

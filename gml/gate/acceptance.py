@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from gml.gate.check import FAMILIES
 from gml.gate.families import label, listed
-from gml.gate.result import FAMILIES
 from gml.model.bayesnet import BayesNet
 from gml.model.network import CPT
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gml.gate.check import UnlikelyRow
 from gml.gate.margins import Margin
 from gml.gate.question import Question
-from gml.gate.result import UnlikelyRow
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from gml.errors import counted
+from gml.gate.check import Check
+from gml.gate.margins import Margin
 from gml.gate.suspects import (
     REPEATS,
     UNIQUE,
@@ -22,10 +23,6 @@ from gml.gate.suspects import (
     is_of_all_rows,
     smallest_set,
 )
-
-if TYPE_CHECKING:
-    from gml.gate.margins import Margin
-    from gml.gate.result import Check
 
 DRIFT, VALUES, RELATIONS, UNKNOWN = "drift", "values", "relations", "unknown"
 # Two levels were exchanged if undoing that removes this share of the change.

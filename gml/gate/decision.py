@@ -13,9 +13,9 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from gml.gate.check import BASELINED, FAIL, INSUFFICIENT, PASS, WARN, Check
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
-from gml.gate.result import BASELINED, FAIL, INSUFFICIENT, PASS, WARN, Check
 from gml.gate.settings import CheckSettings
 from gml.independence.multiplicity import adjust
 from gml.progress import reporter

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gml.errors import printable
-from gml.gate.result import STATUSES, CheckReport
+from gml.gate.check import STATUSES
+from gml.gate.result import CheckReport
+from gml.printable_text import printable
 
 RUN, FILE = "run", "file"
 ALPHA_PER = (RUN, FILE)

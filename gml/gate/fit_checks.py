@@ -43,10 +43,10 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.data.dataset import Dataset
 from gml.errors import agreeing, counted
+from gml.gate.check import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
 from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question, Settle
-from gml.gate.result import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
 from gml.gate.selection import Selection
 from gml.gate.tails import log_skewed_tail
 from gml.kernel.pool import in_order

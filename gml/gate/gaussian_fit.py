@@ -20,10 +20,10 @@ from dataclasses import replace
 import numpy as np
 
 from gml.errors import counted
+from gml.gate.check import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
 from gml.gate.gaussian_families import GaussianFamily, allowance
 from gml.gate.number_rows import NumberRows
 from gml.gate.question import Question
-from gml.gate.result import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
 from gml.gate.tails import log_chi2_tail, log_normal_tail
 from gml.model.bayesnet import BayesNet, LinearGaussian
 from gml.model.regression_rows import Vector, errors_under

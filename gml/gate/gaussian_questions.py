@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.gate.asked import Asked
+from gml.gate.check import UnlikelyRow
 from gml.gate.gaussian_families import gaussian_families
 from gml.gate.gaussian_fit import gaussian_fit_check, least_likely_rows
 from gml.gate.gaussian_schema import gaussian_schema_checks
@@ -16,7 +17,6 @@ from gml.gate.number_rows import number_rows
 from gml.gate.question import Question
 from gml.gate.range_checks import range_checks
 from gml.gate.repeat_checks import RowRepeats, repeat_check, unique_checks
-from gml.gate.result import UnlikelyRow
 from gml.gate.settings import CheckSettings, Context
 from gml.model.baseline import Reference
 from gml.model.bayesnet import BayesNet, LinearGaussian

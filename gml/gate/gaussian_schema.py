@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
+from gml.gate.check import INSUFFICIENT, Check
 from gml.gate.families import label
 from gml.gate.number_rows import NumberRows, Texts
 from gml.gate.question import Question
-from gml.gate.result import INSUFFICIENT, Check
 from gml.gate.schema_checks import MissingCells, column_check, missing_check
 from gml.gate.within_cuts import compared_within
 from gml.model.bayesnet import BayesNet, LinearGaussian

@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import parameter
+from gml.gate.check import INSUFFICIENT, PASS, Check
 from gml.gate.families import label, listed
 from gml.gate.gaussian_families import GaussianFamily, spreads
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.number_rows import NumberRows
 from gml.gate.question import Question
-from gml.gate.result import INSUFFICIENT, PASS, Check
 from gml.gate.structure_checks import INCREASE, PERMUTATION, log_p_of_increase
 from gml.gate.tails import chi2_quantile, log_chi2_tail, log_f_tail
 from gml.graph.graph import Graph

@@ -29,6 +29,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gml.gate.check import INSUFFICIENT, PASS, Check, Figure
 from gml.gate.families import listed
 from gml.gate.gaussian_families import (
     GaussianFamily,
@@ -39,7 +40,6 @@ from gml.gate.gaussian_families import (
     spreads,
 )
 from gml.gate.question import Question
-from gml.gate.result import INSUFFICIENT, PASS, Check, Figure
 from gml.gate.tails import log_normal_tail
 from gml.gate.within_cuts import compared_within
 

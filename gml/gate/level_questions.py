@@ -11,6 +11,7 @@ from gml.counts.counter import Counter, TableSet
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.gate.asked import Asked
+from gml.gate.check import UnlikelyRow
 from gml.gate.families import FamilyCounts, family_counts, table_of
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
 from gml.gate.margins import column_margins
@@ -18,7 +19,6 @@ from gml.gate.question import Question
 from gml.gate.range_checks import drift_checks, range_checks
 from gml.gate.rarefaction import OtherReasons
 from gml.gate.repeat_checks import RowRepeats, other_reasons, repeat_check, unique_checks
-from gml.gate.result import UnlikelyRow
 from gml.gate.schema_checks import ColumnCounts, schema_checks
 from gml.gate.selection import Selection, weak_parents
 from gml.gate.settings import CheckSettings, Context

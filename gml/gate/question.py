@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gml.gate.check import Check
 from gml.gate.monte_carlo import MonteCarlo
-from gml.gate.result import Check
 
 Settle = Callable[[MonteCarlo], tuple[float, str]]
 """Returns ln p as accurately as the level of a decision requires, and how it was obtained."""

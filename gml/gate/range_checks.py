@@ -28,10 +28,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from gml.data.number_summary import NumberSummary, NumberValues
+from gml.gate.check import FAIL, PASS, WARN, Check
 from gml.gate.families import label
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
-from gml.gate.result import FAIL, PASS, WARN, Check
 from gml.gate.two_sample import MOST_ROWS, G, compare_rows, settle_rows, total_variation
 from gml.gate.units import span, unit_change
 

@@ -21,11 +21,11 @@ import numpy as np
 from gml.counts.row_groups import EqualRows, equal_rows
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
+from gml.gate.check import FAIL, PASS, WARN, Check
 from gml.gate.families import FamilyCounts, label, table_of
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
 from gml.gate.rarefaction import Excess, OtherReasons, deliveries, excess_repeats, rarefied
-from gml.gate.result import FAIL, PASS, WARN, Check
 from gml.model.bayesnet import BayesNet
 from gml.model.fit import probabilities
 from gml.model.training import Repeats, Training

@@ -18,6 +18,7 @@ from gml.counts.memory import MemoryCounter
 from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, counted
+from gml.gate.check import PASS, Check
 from gml.gate.decision import decide_together, is_small_enough
 from gml.gate.families import rows_behind
 from gml.gate.gaussian_questions import gaussian_questions
@@ -25,7 +26,7 @@ from gml.gate.level_questions import level_questions
 from gml.gate.question import Question
 from gml.gate.range_checks import notes_on_codes
 from gml.gate.repeat_checks import RowRepeats, notes_on_repeats, row_repeats
-from gml.gate.result import PASS, Check, CheckReport
+from gml.gate.result import CheckReport
 from gml.gate.schema_checks import MissingCells
 from gml.gate.settings import CheckSettings, Context
 from gml.model.baseline import Baseline

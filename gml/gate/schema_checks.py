@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from gml.data.levels import NA_LEVEL
 from gml.errors import nearest_name
+from gml.gate.check import PASS, Check
 from gml.gate.families import label, table_of, whole_counts
 from gml.gate.question import Question
-from gml.gate.result import PASS, Check
 from gml.gate.tails import log_sum
 from gml.gate.two_sample import EXACT, compare_shares
 from gml.model.bayesnet import BayesNet

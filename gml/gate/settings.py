@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.errors import UsageError, parameter
-from gml.gate.result import FAMILIES
+from gml.gate.check import FAMILIES
 from gml.gate.schema_checks import MissingCells
 
 _UNLIKELY_ROWS = 5

@@ -37,10 +37,10 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.errors import parameter
+from gml.gate.check import INSUFFICIENT, PASS, Check
 from gml.gate.families import FamilyCounts, label, listed
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
-from gml.gate.result import INSUFFICIENT, PASS, Check
 from gml.gate.selection import Selection
 from gml.gate.tails import (
     chi2_quantile,

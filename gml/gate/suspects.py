@@ -36,11 +36,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gml.gate.margins import Margin
-    from gml.gate.result import Check
+from gml.gate.check import Check
+from gml.gate.margins import Margin
 
 REPEATS, UNIQUE = "repeats", "unique"
 """Kinds of the checks for rows, and for values of a column, that occur more than once."""

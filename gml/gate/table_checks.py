@@ -16,10 +16,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.gate.check import INSUFFICIENT, PASS, Check, Figure
 from gml.gate.families import FamilyCounts, listed
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question, Settle
-from gml.gate.result import INSUFFICIENT, PASS, Check, Figure
 from gml.gate.selection import Selection
 from gml.gate.stratified import SHIFT, Shift, pooled_shift
 from gml.gate.two_sample import (

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from gml.data.discretize import interval_levels
+from gml.gate.check import PASS, Check
 from gml.gate.question import Question
-from gml.gate.result import PASS, Check
 from gml.gate.two_sample import G, compare_rows, settle_rows, total_variation
 from gml.model.regression_rows import Vector, counts_within
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import GraphError, UsageError, counted, parameter, printable, quote, unknown_name
+from gml.errors import GraphError, UsageError, counted, parameter, quote, unknown_name
 from gml.graph.order import find_cycle
 from gml.graph.provenance import Provenance
+from gml.printable_text import printable
 from gml.resources import FEW_BYTES, require_memory
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gml.errors import UsageError, counted, printable, unknown_name
+from gml.errors import UsageError, counted, unknown_name
 from gml.independence.base import tiny_p
 from gml.independence.registry import TESTS
+from gml.printable_text import printable
 
 Record = dict[str, Any]
 

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import UsageError, counted, printable, unknown_name
+from gml.errors import UsageError, counted, unknown_name
 from gml.model.evidence import resolved, unknown_value, value_of
+from gml.printable_text import printable
 
 if TYPE_CHECKING:
     import pandas as pd

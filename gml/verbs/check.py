@@ -22,11 +22,12 @@ from gml.errors import (
 )
 from gml.formats.baseline import read_baseline
 from gml.formats.models import read_model
+from gml.gate.check import FAMILIES as FAMILIES
+from gml.gate.check import SEVERITIES, WARN
 from gml.gate.checked_data import CheckedReading
 from gml.gate.deliveries import ALPHA_PER, RUN
 from gml.gate.deliveries import CheckReports as CheckReports
-from gml.gate.result import FAMILIES as FAMILIES
-from gml.gate.result import SEVERITIES, WARN, WITHOUT_BASELINE
+from gml.gate.result import WITHOUT_BASELINE
 from gml.gate.result import CheckReport as CheckReport
 from gml.gate.settings import CheckSettings
 from gml.ledger import Ledger, RunPath, note_digest

@@ -12,9 +12,10 @@ import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError, UsageError
 from gml.formats.baseline import dump_baseline, read_baseline
+from gml.gate.check import Check
 from gml.gate.decision import decide
 from gml.gate.question import Question
-from gml.gate.result import Check, baseline_of
+from gml.gate.result import baseline_of
 from gml.gate.run import check_model
 from gml.gate.schema_checks import MissingCells
 from gml.gate.settings import CheckSettings, Context

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from gml.errors import DataError
 from gml.formats.reports.checks import FORMATS
 from gml.formats.reports.checks.wording import culprits_shown, printable
+from gml.gate.check import FAMILIES, STATUSES, Check, UnlikelyRow
 from gml.gate.deliveries import CheckReports
-from gml.gate.result import FAMILIES, STATUSES, Check, CheckReport, Rejection, UnlikelyRow
+from gml.gate.result import CheckReport, Rejection
 from tests import schemas
 
 KINDS = [

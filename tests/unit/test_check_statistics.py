@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gml.data.dataset import Variable
+from gml.gate.check import Check
 from gml.gate.families import FamilyCounts
 from gml.gate.fit_checks import mean_terms, smoothed_logs
 from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
-from gml.gate.result import Check
 from gml.gate.schema_checks import log_p_of_unseen
 from gml.gate.structure_checks import (
     Reference,

@@ -17,11 +17,11 @@ import scipy.stats
 
 import gml
 from gml.data.dataset import Dataset, Variable
+from gml.gate.check import Check
 from gml.gate.decision import decide
 from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
 from gml.gate.question import Question
-from gml.gate.result import Check
 from gml.gate.schema_checks import ColumnCounts, schema_checks
 from gml.gate.selection import Selection, weak_parents
 from gml.gate.table_checks import table_checks

@@ -11,9 +11,9 @@ import pytest
 
 import gml
 from gml.formats.reports.checks import FORMATS
+from gml.gate.check import Check
 from gml.gate.culprits import find_culprits
 from gml.gate.margins import Margin
-from gml.gate.result import Check
 from gml.gate.suspects import parents_by_column
 from tests import column_faults, networks
 

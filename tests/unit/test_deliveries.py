@@ -16,9 +16,9 @@ from gml.errors import CannotAnswer, DataError, GmlWarning, GraphError, UsageErr
 from gml.formats.baseline import dump_baseline
 from gml.formats.json_model import dump_json_model, load_json_model
 from gml.formats.models import parse_model
+from gml.gate.check import Check
 from gml.gate.decision import decide, decide_together
 from gml.gate.question import Question
-from gml.gate.result import Check
 from gml.gate.settings import CheckSettings
 from gml.verbs.shared.deliveries import begins_as_model, tables_in
 from tests.conftest import ROOT

@@ -11,7 +11,8 @@ from gml.cli.shared.common_options import common_options
 from gml.cli.shared.output import TextOutput
 from gml.cli.shared.output_options import text_output
 from gml.cli.shared.run import claim_input
-from gml.errors import printable, with_flags
+from gml.errors import with_flags
+from gml.printable_text import printable
 
 
 @click.command(

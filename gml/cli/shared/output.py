@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gml.cli.shared.run import run_ledger
 from gml.cli.shared.standard_output import stream_to_standard_output
-from gml.errors import UsageError, counted, printable_lines
+from gml.errors import UsageError, counted
 from gml.ledger import goes_to_standard_output
+from gml.printable_text import printable_lines
 from gml.progress import reporter
 
 if TYPE_CHECKING:

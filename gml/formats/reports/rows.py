@@ -14,10 +14,10 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 from gml.data.safe_cells import cell
-from gml.errors import printable, visible
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_pieces, encode
 from gml.independence.base import tiny_p
+from gml.printable_text import printable, visible
 
 Row = dict[str, Any]
 # The writer quotes what is in its line terminator.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gml.errors import counted, encodable, printable
+from gml.errors import counted, encodable
 from gml.formats.reports.checks.wording import (
     Reported,
     comparisons,
@@ -20,8 +20,10 @@ from gml.formats.reports.checks.wording import (
     verdict_sentence,
     why_unlikely,
 )
+from gml.gate.check import FAIL, WARN
 from gml.gate.deliveries import CheckReports
-from gml.gate.result import FAIL, WARN, CheckReport
+from gml.gate.result import CheckReport
+from gml.printable_text import printable
 
 _MOST = 10
 _LEVELS = ("error", "warning", "notice")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gml.errors import place, printable
+from gml.errors import place
 from gml.formats.reports.checks.wording import (
     Reported,
     comparisons,
@@ -21,17 +21,10 @@ from gml.formats.reports.checks.wording import (
     sentence,
     why_unlikely,
 )
+from gml.gate.check import BASELINED, FAIL, FAMILIES, INSUFFICIENT, WARN, Check
 from gml.gate.deliveries import CheckReports
-from gml.gate.result import (
-    BASELINED,
-    FAIL,
-    FAMILIES,
-    INSUFFICIENT,
-    WARN,
-    Check,
-    CheckReport,
-    Rejection,
-)
+from gml.gate.result import CheckReport, Rejection
+from gml.printable_text import printable
 
 _TIMESTAMP = "1970-01-01T00:00:00"
 _HOSTNAME = "localhost"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gml.errors import place, printable
+from gml.errors import place
 from gml.formats.reports.checks.wording import (
     Reported,
     comparisons,
@@ -26,8 +26,10 @@ from gml.formats.reports.checks.wording import (
     whose_settings,
     why_unlikely,
 )
+from gml.gate.check import BASELINED, FAIL, INSUFFICIENT, WARN, Check
 from gml.gate.deliveries import CheckReports
-from gml.gate.result import BASELINED, FAIL, INSUFFICIENT, WARN, Check, CheckReport
+from gml.gate.result import CheckReport
+from gml.printable_text import printable
 
 # Shares of the 65536 bytes; together with the headings they stay below.
 _FAILURES, _WARNINGS, _UNDECIDED, _ROWS, _NOTES = 30_000, 12_000, 6_000, 8_000, 4_000

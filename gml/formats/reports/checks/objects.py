@@ -12,9 +12,10 @@ from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.checks.wording import Reported, verdict
 from gml.formats.reports.tests import log10, probability
+from gml.gate.check import Check, UnlikelyRow
 from gml.gate.culprits import Culprit
 from gml.gate.deliveries import CheckReports
-from gml.gate.result import Check, CheckReport, Rejection, UnlikelyRow
+from gml.gate.result import CheckReport, Rejection
 
 
 def as_json(report: Reported, *, inputs: Hashes = NO_INPUTS) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gml import __version__
-from gml.errors import encodable, place, printable
+from gml.errors import encodable, place
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import indented_text
 from gml.formats.reports.checks.objects import (
@@ -26,8 +26,10 @@ from gml.formats.reports.checks.objects import (
     row_object,
 )
 from gml.formats.reports.checks.wording import Reported, sentence, verdict_sentence
+from gml.gate.check import BASELINED, FAIL, WARN, Check
 from gml.gate.deliveries import CheckReports
-from gml.gate.result import BASELINED, FAIL, WARN, Check, CheckReport, Rejection
+from gml.gate.result import CheckReport, Rejection
+from gml.printable_text import printable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _REJECTED = "input.rejected"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from gml.errors import place, printable
+from gml.errors import place
 from gml.formats.reports.checks.wording import (
     Reported,
     comparisons,
@@ -19,8 +19,10 @@ from gml.formats.reports.checks.wording import (
     whose_settings,
     why_unlikely,
 )
+from gml.gate.check import FAIL, WARN, Check, UnlikelyRow
 from gml.gate.deliveries import CheckReports
-from gml.gate.result import FAIL, WARN, Check, CheckReport, UnlikelyRow
+from gml.gate.result import CheckReport
+from gml.printable_text import printable
 
 _WIDTH = 100
 _INDENT = " " * 6

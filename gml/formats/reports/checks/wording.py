@@ -9,21 +9,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from gml.errors import counted, place, printable
+from gml.errors import counted, place
 from gml.formats.reports.tests import log10
+from gml.gate.check import BASELINED, FAIL, FAMILIES, INSUFFICIENT, WARN, Check, Figure, UnlikelyRow
 from gml.gate.deliveries import CheckReports
-from gml.gate.result import (
-    BASELINED,
-    FAIL,
-    FAMILIES,
-    INSUFFICIENT,
-    WARN,
-    Check,
-    CheckReport,
-    Figure,
-    UnlikelyRow,
-)
+from gml.gate.result import CheckReport
 from gml.independence.base import tiny_p
+from gml.printable_text import printable
 
 Reported = CheckReport | CheckReports
 """What a run of checks found: on one delivery, or on several."""
