@@ -63,5 +63,5 @@ def test_imap_warns_of_sparse_tables_once(recwarn):
         True
     ]
     recwarn.clear()
-    assert gml.imap(frame, list("abcd")).graph.learning["test"] == "auto"
+    assert gml.imap(frame, list("abcd")).graph.learning["settings"]["test"] == "auto"
     assert list(recwarn) == []
