@@ -267,7 +267,7 @@ class TableStatistics:
     def x2_third(self) -> NDArray[np.float64]:
         """Third central moment of the same; NaN where G serves, as it keeps its level there.
 
-        Where neither G nor X² is clearly above its mean, no more is found out than is at hand: NaN
-        where the table would be dense with even margins, 0 otherwise.
+        Where neither G nor X² is clearly above its mean, or G very far, no more is found out than
+        is at hand: NaN where G would serve if the margins were even; else 0 in the former case.
         """
         return self.floats[:, 6]

@@ -267,7 +267,7 @@ def test_indtest_json(gml, sample_data):
         "cramers_v", "n", "alpha", "verdict",
     ]  # fmt: skip
     assert (row["x"], row["y"], row["given"]) == ("xray", "smoke", ["lung"])
-    assert (row["df"], row["df_rule"], row["n"], row["alpha"]) == (2, "full", 5000, 0.05)
+    assert (row["df"], row["df_rule"], row["n"], row["alpha"]) == (2, "auto", 5000, 0.05)
     assert row["p_adjusted"] is None
     reverse = gml("indtest", sample_data / "asia.csv", "smoke", "xray", "-z", "lung", "-f", "json")
     (other,) = json.loads(reverse.stdout)["results"]
@@ -652,10 +652,9 @@ def test_warnings_about_doubtful_data(gml, tmp_path, sample_data):
     done = gml("indtest", "d.csv", "a", "b")
     assert done.stderr == b"gml: warning: only one value, so independent of everything: 'a'\n"
     (tmp_path / "n.csv").write_text("a,b\n" + "".join(f"{i},{i * 7 % 50}\n" for i in range(50)))
-    assert (
-        b"1 of 1 tests have more degrees of freedom than rows"
-        in gml("indtest", "n.csv", "a", "b").stderr
-    )
+    by_g = gml("indtest", "n.csv", "a", "b", "--test", "g").stderr
+    assert b"the table is too sparse for --test g: " in by_g and b"use --test auto" in by_g
+    assert b"sparse" not in gml("indtest", "n.csv", "a", "b").stderr
     missing = gml("chowliu", sample_data / "survey_missing.csv").stderr
     assert b"available" not in missing
     assert b"available" in gml("indtest", sample_data / "survey_missing.csv", "Age", "Sex").stderr

@@ -237,8 +237,7 @@ def test_a_registered_test_gets_its_seed_and_other_facts_are_looked_up(toys, mon
 def test_advice_is_looked_up(monkeypatch, recwarn):
     asia = str(ROOT / "sample_data/asia.csv")
     first = {"lottery": replace(LOTTERY, columns=(NUMBERS,), draws="hat"), **TESTS}
-    for module in ("shared.chosen_methods", "indtest"):
-        monkeypatch.setattr(f"gml.verbs.{module}.TESTS", first)
+    monkeypatch.setattr("gml.verbs.shared.chosen_methods.TESTS", first)
     fair = replace(THRIFTY, name="fair", bayes_factors=True, columns=("labels", NUMBERS))
     monkeypatch.setitem(SCORES, "fair", fair)
     with pytest.raises(UsageError, match="use bic, bdeu, fair or another score-equivalent one$"):
@@ -250,7 +249,6 @@ def test_advice_is_looked_up(monkeypatch, recwarn):
     gml.indtest(many, "a", "b")
     said = [str(warning.message) for warning in recwarn]
     assert any("take them as numbers (`test='lottery'`, `score='bic-g'`)" in text for text in said)
-    assert any("use `test='lottery'` or `min_per_cell`" in text for text in said)
 
 
 def test_options_that_others_use_are_those_of_the_registry():

@@ -25,6 +25,8 @@ _DENSE = 0.1
 _ABOVE_WILLIAMS = 2
 # Where neither G nor X² is this far above its mean, in standard deviations, p is large anyway.
 _TELLING = 0.5
+# Where G is so far above it, p is tiny, however uneven the margins are.
+_CERTAIN = 20
 
 
 def divergence(t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -113,7 +115,9 @@ def _is_dense(found: TableStatistics, g_excess: float, poisson_g_excess: float) 
     excess = float(strata) ** 2 * (rows**2 - 1) * (columns**2 - 1) / (6 * n)
     limit = _DENSE * math.sqrt(2 * found.df_adjusted[0])
     above = min(_ABOVE_WILLIAMS * g_excess, poisson_g_excess)
-    return bool(excess <= limit and (above <= limit or not _is_telling(found)))
+    df = found.df_adjusted[0]
+    certain = found.g[0] > df + _CERTAIN * math.sqrt(2 * df)
+    return bool(excess <= limit and (above <= limit or certain or not _is_telling(found)))
 
 
 def _is_telling(found: TableStatistics) -> bool:

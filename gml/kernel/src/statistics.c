@@ -79,6 +79,8 @@ double g_of_stratum(const int64_t *table, size_t rows, size_t columns, const int
 /* Where neither G nor X2 is this far above its mean, in standard deviations, p is so large that it
    does not matter how exactly it is found. */
 #define TELLING 0.5
+/* Where G is so far above it, p is tiny, however uneven the margins are. */
+#define CERTAIN 20
 
 static double most_excess(const table_statistics *found)
 {
@@ -100,6 +102,13 @@ static int is_telling(const table_statistics *found)
     const double df = (double)found->df_adjusted;
     return found->g > df + TELLING * sqrt(2 * df) ||
            found->x2 > found->x2_mean + TELLING * sqrt(fmax(found->x2_variance, 0));
+}
+
+/* Whether it may matter that the margins are uneven. */
+static int is_in_doubt(const table_statistics *found)
+{
+    const double df = (double)found->df_adjusted;
+    return is_telling(found) && found->g <= df + CERTAIN * sqrt(2 * df);
 }
 
 /* What a stratum adds to the moments under independence. */
@@ -233,12 +242,11 @@ void statistics_add(table_sums *sums, const int64_t *stratum)
 /* Leave out the third moment where it is not needed. */
 static void settle(const table_sums *sums, table_statistics *out)
 {
-    const int telling = is_telling(out);
     const double most = most_excess(out);
-    if (is_dense_if_even(out) && (!telling || ABOVE_WILLIAMS * sums->g_excess <= most ||
+    if (is_dense_if_even(out) && (!is_in_doubt(out) || ABOVE_WILLIAMS * sums->g_excess <= most ||
                                   sums->poisson_g_excess <= most))
         out->x2_third = NAN;
-    else if (!telling)
+    else if (!is_telling(out))
         out->x2_third = 0;
 }
 
@@ -298,11 +306,11 @@ static int find_third_moment(const int64_t *table, size_t strata, size_t rows, s
                              table_sums *sums, table_statistics *out)
 {
     const double most = most_excess(out);
-    const int dense_if_even = is_dense_if_even(out), telling = is_telling(out);
-    if (telling && dense_if_even && ABOVE_WILLIAMS * sums->g_excess > most &&
+    const int dense_if_even = is_dense_if_even(out);
+    if (dense_if_even && is_in_doubt(out) && ABOVE_WILLIAMS * sums->g_excess > most &&
         !sum_over_strata(table, strata, rows, columns, poisson_g_excess, &sums->poisson_g_excess))
         return 0;
-    if (telling && (!dense_if_even || sums->poisson_g_excess > most) &&
+    if ((!dense_if_even || sums->poisson_g_excess > most) && is_telling(out) &&
         !sum_over_strata(table, strata, rows, columns, x2_third_moment, &out->x2_third))
         return 0;
     settle(sums, out);
