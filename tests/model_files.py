@@ -9,10 +9,15 @@ from gml.graph.provenance import Provenance
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 
+def _some(rng, labels, n):
+    # By position: an array of texts would lose a NUL at the end of one.
+    return tuple(labels[k] for k in rng.permutation(len(labels))[:n])
+
+
 def random_network(rng, names, labels, *, beside=False, shuffled=True):
     """A network over the names with levels drawn from the labels; `beside`: counts and the like."""
     variables = [
-        Variable(name, tuple(rng.permutation(labels)[: rng.integers(2, min(4, len(labels)) + 1)]))
+        Variable(name, _some(rng, labels, int(rng.integers(2, min(4, len(labels)) + 1))))
         for name in names
     ]
     cpds = []

@@ -81,13 +81,15 @@ def build_dataset(
     missing = count_missing(dataset, options.missing, options.na_tokens)
     origin = Origin(dataset.n, missing, cuts, options.missing, numbers, na=options.na_tokens)
     dataset = replace(dataset, origin=origin)
-    return apply_missing_policy(
+    treated = apply_missing_policy(
         dataset,
         options.missing,
         where,
         offer_available=options.offer_available,
         declared={*options.levels.levels, *options.levels.intervals},
     )
+    # Choosing rows forgets what all of them held.
+    return replace(treated, origin=origin)
 
 
 def weights_of(

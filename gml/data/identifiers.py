@@ -48,6 +48,13 @@ def has_too_many_levels(name: str, column: CsvColumn, options: ReadOptions, wher
             f"{where}: column {quote(name)}: more than {MAX_LEVELS} different values, and not "
             "all of them numbers, though its declared levels are intervals"
         )
+    if name in options.maybe_numbers:
+        if column.kind == OVERFLOW:
+            raise DataError(
+                f"{where}: column {quote(name)}: more than {MAX_LEVELS} different values, and not "
+                "all of them numbers"
+            )
+        return False
     if column.kind == OVERFLOW:
         return True
     if column.kind == NUMBERS or len(column.labels) <= options.max_levels:

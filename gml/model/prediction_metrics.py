@@ -141,7 +141,7 @@ class Tally:
     >>> tally = Tally("lung", ("no", "yes"))
     >>> tally.add(net.predict(data, "lung"), data.columns[data.index("lung")])
     >>> tally.metrics().confusion.tolist()
-    [[4660, 0], [31, 309]]
+    [[4743, 0], [1, 256]]
     """
 
     def __init__(self, target: str, levels: Sequence[str] | None) -> None:

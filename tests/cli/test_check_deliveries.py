@@ -96,7 +96,7 @@ def test_one_delivery_is_reported_as_ever(gml, place):
     found = report(gml("check", "a.csv", "model.json", "-f", "json"), 0)
     assert list(found) == [
         "schema", "hash", "verdict", "alpha", "data", "model", "rows", "model_rows", "summary",
-        "checks", "unlikely_rows", "notes",
+        "culprits", "checks", "unlikely_rows", "notes",
     ]  # fmt: skip
     assert isinstance(found["hash"]["inputs"]["data"], str)
 

@@ -91,7 +91,8 @@ def same_tables(one, other):
 
 
 def without_digest(output):
-    """Hashes and names of the data, and hashes of what holds these, are not alike."""
+    """Hashes and names of the data are not alike, nor is what is kept of rows, if there are any."""
+    output = re.sub(rb'"training": \{"repeats": \{[^}]*\}\}, ', b"", output)
     return re.sub(rb'"(data|content)": "[^"]*"', rb'"\1": null', output)
 
 
@@ -106,9 +107,10 @@ def asia(tmp_path_factory, sample_data):
         done = run("count", path, *wanted, "-o", f"{path.stem}.parquet", cwd=folder)
         assert done.returncode == 0
         assert done.stderr == b""
+    # From counts, since a model that knows its rows is asked about repeated ones as well.
     make(
         "fit-params",
-        sample_data / "asia.csv",
+        folder / "asia.parquet",
         sample_data / "asia.dot",
         "-o",
         folder / "model.json",
@@ -140,7 +142,7 @@ def test_no_command_that_reads_data_is_left_out():
     reading = {
         name
         for name in cli.list_commands(context)
-        if any(p.name == "data_path" for p in cli.get_command(context, name).params)
+        if any(p.name in ("data_path", "data_paths") for p in cli.get_command(context, name).params)
     }
     named = {command.split()[0] for command in (*COMMANDS, *(asked for asked, _ in NEEDS_ROWS))}
     assert named == reading

@@ -321,7 +321,7 @@ def test_a_column_that_is_left_out(model):
 
 
 def test_options_that_make_labels_are_refused(model):
-    with pytest.raises(UsageError, match="bins.*model of numbers"):
+    with pytest.raises(UsageError, match="`bins=4` contradicts the model, which declares numbers"):
         run(model, rows(50, 1).to_frame(), bins=4)
 
 

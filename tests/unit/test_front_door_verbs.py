@@ -463,9 +463,9 @@ def test_columns_with_numbers_for_names():
     frame = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (60, 3)))
     net = gml.fit(frame, gml.Graph.from_edges([0, 1, 2], [(0, "-->", 1)]))
     assert net.names == ("0", "1", "2")
+    assert gml.indtest(frame, 0, 1).to_frame()[["x", "y"]].values.tolist() == [["0", "1"]]
     for wrong in (
         lambda: gml.chow_liu(frame, root=0),
-        lambda: gml.indtest(frame, 0, 1),
         lambda: net.query("0", {1: 0}),
         lambda: net.predict(frame, 0),
     ):

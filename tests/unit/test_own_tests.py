@@ -43,7 +43,7 @@ def test_columns_of_text_are_all_named_where_numbers_are_needed(tmp_path):
     graph.write_text("digraph { age; name; pay; town; who }")
     said = (
         "column 'name': 'x' is not a number; columns 'name', 'town', 'who' hold text: leave them "
-        r"out \(`exclude` 'name,town,who'\)"
+        r"out \(`exclude=\['name', 'town', 'who'\]`\)"
     )
     for data in (table, pd.read_csv(table)):
         for refused in (
