@@ -42,7 +42,6 @@ from gml.gate.in_intervals import in_intervals, numbers_before
 from gml.gate.schema_checks import MissingCells
 from gml.gate.settings import Context
 from gml.model.bayesnet import BayesNet
-from gml.model.training import numbers_in
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 
@@ -125,13 +124,13 @@ class CheckedReading:
         def lines(numbers: Collection[int]) -> Mapping[int, int]:
             return {} if path is None else _lines(numbers, dataset, path, options)
 
-        return self._of_rows(dataset, lines, options.na_tokens, numbers_in(dataset))
+        return self._of_rows(dataset, lines, options.na_tokens, self._numbers(dataset))
 
     def of_dataset(self, dataset: Dataset) -> CheckedData:
         """Take rows that were read already; numbers are put into the intervals of the model."""
         chosen = dataset.select(self.used(dataset.names))
         placed = in_intervals(chosen, self.levels)
-        return self._of_rows(placed, lambda numbers: {}, (), numbers_before(chosen, self.levels))
+        return self._of_rows(placed, lambda numbers: {}, (), self._numbers(chosen))
 
     def of_counter(self, counter: Counter) -> CheckedData:
         """Take the rows behind an engine, or its tables if it has no rows."""
@@ -149,6 +148,15 @@ class CheckedReading:
         if treated is None:
             return CheckedData(counter, self._context(counter.n, {}))
         return CheckedData(counter, self._context(treated.rows, treated.cells))
+
+    def _numbers(self, dataset: Dataset) -> dict[str, NumberValues]:
+        """The numbers of columns in which the model's rows had numbers."""
+        held = [
+            name
+            for name in self.net.names
+            if self.net.is_gaussian or cuts_of_levels(self.levels.get(name, ())) is not None
+        ]
+        return numbers_before(dataset, held, self.asked.decimal)
 
     def _refuse_cutting(self) -> None:
         """Refuse options that make labels of numbers, where the model is of numbers."""

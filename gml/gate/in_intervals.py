@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +13,16 @@ from gml.data.number_summary import NumberValues
 from gml.model.training import numbers_in
 
 
-def numbers_before(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> dict[str, NumberValues]:
-    """The numbers of columns, and those that labels spell where `levels` has intervals."""
+def numbers_before(
+    data: Dataset, held_numbers: Collection[str], decimal: str = "."
+) -> dict[str, NumberValues]:
+    """The numbers of columns, and those that labels spell in columns that held numbers before."""
     found = numbers_in(data)
     for variable, column in zip(data.variables, data.columns, strict=True):
         name = variable.name
-        cut = cuts_of_levels(levels.get(name, ())) is not None
-        if cut and name not in found and variable.levels is not None and data.unit == 1:
-            spelt = NumberValues.spelt(variable.levels, column, data.weights)
+        held = name in held_numbers and name not in found
+        if held and variable.levels is not None and data.unit == 1:
+            spelt = NumberValues.spelt(variable.levels, column, data.weights, decimal)
             if spelt.n:
                 found[name] = spelt
     return found

@@ -11,7 +11,8 @@ from gml.data.number_summary import NumberSummary
 
 # Extreme quantiles of few rows say little.
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-# How far the quantiles may be from where the factor takes them, and how far it must be from 1.
+# How far ln quantiles may be from where the factor takes them, or as a share of how far it does,
+# since those of few rows vary; and how far it must be from 1.
 _CLOSE = 0.15
 _LEAST_FACTOR = 1.25
 _SCALES = (
@@ -59,10 +60,9 @@ def _factor(pairs: list[tuple[float, float]]) -> float | None:
     if len(ratios) < 3 or min(ratios) <= 0:
         return None
     middle = sorted(ratios)[len(ratios) // 2]
-    near = all(abs(math.log(ratio / middle)) <= _CLOSE for ratio in ratios)
-    small = all(
-        abs(after - middle * before) <= _CLOSE * middle * largest for before, after in pairs
-    )
+    close = _CLOSE * max(1.0, abs(math.log(middle)))
+    near = all(abs(math.log(ratio / middle)) <= close for ratio in ratios)
+    small = all(abs(after - middle * before) <= close * middle * largest for before, after in pairs)
     changed = abs(math.log(middle)) >= math.log(_LEAST_FACTOR)
     return middle if near and small and changed else None
 

@@ -95,3 +95,20 @@ def test_every_report_can_be_written(gml, folder, format):
     done = gml("check", "changed.csv", "model.json", "-f", format)
     assert done.returncode == 1
     assert b"height" in done.stdout
+
+
+def test_numbers_beyond_the_old_range_and_another_unit_are_named(gml, folder):
+    """Columns of few different numbers are read as labels first, and are numbers all the same."""
+    write(folder / "new.csv", 500, 2)
+    rows = [line.split(",") for line in (folder / "new.csv").read_text().splitlines()]
+    at = rows[0].index("height")
+    inches = [[*row[:at], str(12 * float(row[at])), *row[at + 1 :]] for row in rows[1:200]]
+    text = "\n".join(",".join(row) for row in [rows[0], *inches]) + "\n"
+    (folder / "inches.csv").write_text(text)
+    done = gml("check", "inches.csv", "model.json", "-f", "json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    checks = {check["id"]: check for check in found["checks"]}
+    assert checks["schema:range:height"]["status"] == "fail"
+    assert "about 12 times: another unit?" in checks["schema:range:height"]["message"]
+    assert found["culprits"][0]["columns"] == ["height"]
