@@ -9,7 +9,9 @@ they are only uncorrelated (DiCiccio & Romano 2017, J. Am. Stat. Assoc. 112:1211
 both counts. The reported statistic is the χ² with one degree of freedom that has the p-value of t.
 With a baseline, the dependence must have grown, as for tables (`structure_checks`): t² is at most n
 times the share of rows that a dependence hangs on, so that what hangs on few rows cannot deceive.
-The effect is −½ ln(1−r²) in nats, less what is expected by chance, 1/2n.
+The effect is −½ ln(1−r²) in nats, less what is expected by chance, 1/2n. Where one row has a
+leverage above 0.2 (and above ten times the average one) the rows cannot tell: a single wrong cell
+may hide a dependence of all the others.
 
 *Edges.* u → v is lost if its coefficient came nearer to 0, by the smaller of the two certainties of
 `gaussian_families`, one-sided. Its information is that of a normal u whose variance given the other
@@ -49,6 +51,8 @@ _ROWS_PER_TERM = 10
 _PAIR_BYTES = 1300
 # Below this share of a column's own size, what a regression leaves of it is rounding.
 _NOTHING_LEFT = 1e-9
+# A row that has more leverage than this alone can hide a dependence, or make one.
+_MOST_LEVERAGE = 0.2
 # Draws whose permuted rows are held at once.
 _CELLS_AT_ONCE = 1 << 20
 
@@ -148,7 +152,10 @@ def _independence(
 
 
 def _errors(columns: Sequence[Vector], n_given: int) -> tuple[Vector, Vector, Vector, float] | None:
-    """Errors of two columns given the others, leverages and degrees of freedom; None if too few."""
+    """Errors of two columns given the others, leverages and degrees of freedom.
+
+    None if there are too few rows, or if one of them decides by itself what the others give.
+    """
     n = len(columns[0])
     if n < max(_LEAST_ROWS, _ROWS_PER_TERM * (n_given + 2)):
         return None
@@ -157,6 +164,9 @@ def _errors(columns: Sequence[Vector], n_given: int) -> tuple[Vector, Vector, Ve
         return None
     varying = [column for column in scaled[2:] if column is not None]
     found = orthogonalised(np.column_stack([np.ones(n), *varying]))
+    usual = _ROWS_PER_TERM * len(found.kept) / n
+    if float(found.leverage.max()) > max(_MOST_LEVERAGE, usual):
+        return None
     left = []
     for column in (scaled[0], scaled[1]):
         errors = column.copy()

@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 
@@ -456,3 +457,24 @@ def test_a_run_keeps_its_promise(kind):
         alarms += run(fitted(before), after, alpha=0.05, seed=k).failed
     # P(X > 7) = 0.01 for X binomial with 60 and 0.05.
     assert alarms <= 7
+
+
+def test_a_row_of_great_leverage_hides_no_dependence():
+    """Where one wrong cell decides a regression, an independence was not seen to hold."""
+    rng = np.random.default_rng(5)
+
+    def table(n, wrong):
+        y = rng.normal(0, 1, n)
+        x = y + rng.normal(0, 0.05, n)
+        t = x - y + rng.normal(0, 0.1, n)
+        y[:wrong] = 50.0
+        return pd.DataFrame({"x": x, "y": y, "t": t})
+
+    graph = gml.Graph.from_edges(["x", "y", "t"], [("y", "-->", "x")])
+    net = gml.fit(table(4000, 1), graph, gaussian=True, accept=True)
+    report = gml.check(table(4000, 0), net, families="structure")
+    status = {check.id: check.status for check in report.checks}
+    assert status["structure:t independent of x|y"] != "fail"
+    clean = gml.fit(table(4000, 0), graph, gaussian=True)
+    alone = gml.check(table(4000, 0), clean, families="structure")
+    assert {c.id for c in alone.ranked("fail")} == {"structure:t independent of x|y"}
