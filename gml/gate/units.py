@@ -15,13 +15,17 @@ _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 # since those of few rows vary; and how far it must be from 1.
 _CLOSE = 0.15
 _LEAST_FACTOR = 1.25
+# Slope, shift, and between which old numbers: no column of prices is one of degrees.
 _SCALES = (
-    (1.8, 32.0, "°C to °F"),
-    (1 / 1.8, -32 / 1.8, "°F to °C"),
-    (1.0, 273.15, "°C to K"),
-    (1.0, -273.15, "K to °C"),
+    (1.8, 32.0, (-100, 150), "°C to °F"),
+    (1 / 1.8, -32 / 1.8, (-150, 300), "°F to °C"),
+    (1.0, 273.15, (-100, 150), "°C to K"),
+    (1.0, -273.15, (150, 450), "K to °C"),
 )
 _OF_SPREAD = 0.1
+_OF_SHIFT = 0.1
+# Two quantiles are enough where they moved by this factor.
+_GREAT_FACTOR = 2.0
 
 
 def unit_change(old: NumberSummary, new: NumberSummary) -> str:
@@ -43,10 +47,13 @@ def unit_change(old: NumberSummary, new: NumberSummary) -> str:
     if len(pairs) < 3 or pairs[0] == pairs[-1]:
         return ""
     moved = f"; {span(old.smallest, old.largest)} → {span(new.smallest, new.largest)}"
-    for slope, shift, name in _SCALES:
+    for slope, shift, (lowest, highest), name in _SCALES:
         spread = slope * (pairs[-1][0] - pairs[0][0])
-        if spread > 0 and all(
-            abs(after - (slope * before + shift)) <= _OF_SPREAD * spread for before, after in pairs
+        close = min(_OF_SPREAD * spread, _OF_SHIFT * abs(shift))
+        if (
+            lowest <= old.smallest
+            and old.largest <= highest
+            and all(abs(after - (slope * before + shift)) <= close for before, after in pairs)
         ):
             return f"{moved}, as from {name}"
     factor = _factor(pairs)
@@ -54,12 +61,17 @@ def unit_change(old: NumberSummary, new: NumberSummary) -> str:
 
 
 def _factor(pairs: list[tuple[float, float]]) -> float | None:
-    """The factor between all pairs of quantiles that are not near 0, if there is one."""
+    """The factor between all pairs of quantiles that are not near 0, if there is one.
+
+    Numbers of which most are 0, as those of rain, have few such quantiles.
+    """
     largest = max(abs(before) for before, _ in pairs)
     ratios = [after / before for before, after in pairs if abs(before) > _OF_SPREAD * largest]
-    if len(ratios) < 3 or min(ratios) <= 0:
+    if len(ratios) < 2 or min(ratios) <= 0:
         return None
     middle = sorted(ratios)[len(ratios) // 2]
+    if len(ratios) == 2 and abs(math.log(middle)) < math.log(_GREAT_FACTOR):
+        return None
     close = _CLOSE * max(1.0, abs(math.log(middle)))
     near = all(abs(math.log(ratio / middle)) <= close for ratio in ratios)
     small = all(abs(after - middle * before) <= close * middle * largest for before, after in pairs)

@@ -205,3 +205,19 @@ def test_a_profile_serves_where_the_model_keeps_nothing(model, tmp_path):
     report = gml.check(tmp_path / "new.csv", bare, levels=tmp_path / "schema.json")
     assert "schema:sentinel:x" in failures(report)
     assert "schema:range:y" not in {check.id for check in report.checks}
+
+
+@pytest.mark.parametrize("change", [lambda p: p * 0.92, lambda p: p * 1.05, lambda p: p - 100])
+def test_wide_columns_are_no_degrees(change):
+    prices = np.random.default_rng(3).lognormal(8, 1, 5000)
+    old, new = NumberValues.of(prices).summary(), NumberValues.of(change(prices)).summary()
+    assert "°C" not in unit_change(old, new)
+
+
+def test_the_unit_of_numbers_that_are_mostly_zero():
+    rng = np.random.default_rng(4)
+    rain = np.where(rng.random(1400) < 0.6, 0.0, rng.gamma(0.8, 8, 1400).round(1))
+    old = NumberValues.of(rain[::2]).summary()
+    hint = unit_change(old, NumberValues.of(rain[1::2] / 25.4).summary())
+    assert hint.endswith(" times: another unit?")
+    assert unit_change(old, NumberValues.of(rain[1::2]).summary()) == ""
