@@ -117,6 +117,8 @@ def answers_about(
     rows.warn()
     answers = asked.of(rows.names, values)
     warn_of_impossible(int(np.count_nonzero(~answers.possible)), where)
+    if not isinstance(data, Dataset):
+        answers = replace(answers, index=data.index)
     if isinstance(answers, Predictions) and answers.target in names:
         at = names.index(answers.target)
         return replace(answers, metrics=_metrics(asked, answers, data, at, missing))

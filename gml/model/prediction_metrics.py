@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from gml.errors import counted
 from gml.model.evidence import Meaning
 from gml.model.inference import most_probable
 from gml.model.row_answers import LevelPredictions, NumberPredictions, Predictions
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MISSING, UNKNOWN = -1, -2
 """What stands for a true level that is not there, and for one that the model does not know."""
@@ -49,7 +52,7 @@ class NotCounted:
         return [f"{counted(n, 'row')} {reason} left out" for reason, n in why.items() if n]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LevelMetrics:
     """How good predictions of a level are; `confusion` is true × predicted."""
 
@@ -75,6 +78,19 @@ class LevelMetrics:
         """The share of the most frequent level: the accuracy of always predicting it."""
         return _share(int(self.confusion.sum(axis=1).max(initial=0)), self.rows)
 
+    def __repr__(self) -> str:
+        return _shown(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the confusion table: a row per true level, a column per predicted one."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            self.confusion,
+            index=pd.Index(self.levels, name="true"),
+            columns=pd.Index(self.levels, name="predicted"),
+        )
+
     def figures(self) -> dict[str, float]:
         """The figures by name."""
         return {
@@ -85,7 +101,7 @@ class LevelMetrics:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NumberMetrics:
     """How good predictions of a number are."""
 
@@ -95,6 +111,9 @@ class NumberMetrics:
     root_mean_squared_error: float
     log_loss: float
     not_counted: NotCounted
+
+    def __repr__(self) -> str:
+        return _shown(self)
 
     def figures(self) -> dict[str, float]:
         """The figures by name."""
@@ -106,6 +125,12 @@ class NumberMetrics:
 
 
 Metrics = LevelMetrics | NumberMetrics
+
+
+def _shown(metrics: Metrics) -> str:
+    figures = ", ".join(f"{name}={value:.6g}" for name, value in metrics.figures().items())
+    target = f"{metrics.target!r}, {counted(metrics.rows, 'row')}"
+    return f"{type(metrics).__name__}({target}: {figures})"
 
 
 class TrueValues:

@@ -29,8 +29,12 @@ Column = NDArray[Any]
 Numbers = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class RowAnswers(ABC):
     """What all answers about rows have: one answer per row, as columns."""
+
+    index: pd.Index | None = field(default=None, kw_only=True)
+    """That of the DataFrame that was asked about, so that answers can be joined to its rows."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -50,10 +54,10 @@ class RowAnswers(ABC):
         return dict(self.written())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with one row per row of the data."""
+        """Return a pandas DataFrame with one row per row of the data, and its index."""
         import pandas as pd
 
-        return pd.DataFrame(self.columns())
+        return pd.DataFrame(self.columns(), index=self.index)
 
     def __repr__(self) -> str:
         columns = self.columns()

@@ -423,7 +423,7 @@ def test_ambiguous_colliders_are_told_and_logged(gml, shared, tmp_path):
     run = gml("pc", shared / "data/simulated/asia.csv", "--test-log", log, "-f", "json")
     (line,) = [line for line in run.stderr.decode().splitlines() if "ambiguous" in line]
     assert "--colliders conservative" in line
-    assert line.endswith(": B -> S <- L")
+    assert "warning: ambiguous: B -> S <- L; sets with" in line
     records = [json.loads(text) for text in log.read_text().splitlines()]
     triples = [r for r in records if r["record"] == "triple"]
     assert [(t["x"], t["k"], t["y"]) for t in triples if t["ambiguous"]] == [("B", "S", "L")]

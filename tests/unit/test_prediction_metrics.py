@@ -132,3 +132,17 @@ def test_prediction_ranks_graphs_and_needs_rows_that_were_not_fitted():
         gml.score(data, naive, predict="bronc")
     with pytest.raises(UsageError, match="did you mean 'bronc'"):
         gml.score(data, naive, folds=3, predict="bronk")
+
+
+def test_predictions_keep_the_index_of_their_frame(net):
+    frame = pd.DataFrame({"x": ["a", "b", "a"], "y": ["0", "1", "1"]}, index=[7, 3, 5])
+    joined = frame.join(net.predict(frame, "y").to_frame())
+    assert joined["y_predicted"].tolist() == ["0", "1", "0"]
+    marginals = gml.query(net, "y", batch=frame[["x"]]).to_frame()
+    assert marginals.index.tolist() == [7, 3, 5]
+
+
+def test_metrics_are_shown_and_are_frames(net):
+    found = net.predict(pd.DataFrame({"x": ["a", "b"], "y": ["0", "1"]}), "y").metrics
+    assert repr(found).startswith("LevelMetrics('y', 2 rows: accuracy=1, majority=0.5, log_loss=")
+    assert found.to_frame().loc["0", "0"] == 1

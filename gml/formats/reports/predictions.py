@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from gml.errors import counted, parameter, with_flags
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import Row, as_csv, as_markdown, as_text
@@ -13,7 +14,7 @@ from gml.model.prediction_metrics import LevelMetrics, Metrics
 
 _NAMES = {
     "accuracy": "accuracy",
-    "majority": "that of the most frequent level",
+    "majority": "always the most frequent level",
     "log_loss": "log loss",
     "brier": "Brier score",
     "mean_absolute_error": "mean absolute error",
@@ -47,10 +48,13 @@ def _figures(metrics: Metrics) -> list[tuple[str, float]]:
 def summary(metrics: Metrics) -> str:
     """One line for people."""
     figures = ", ".join(f"{_NAMES[name]} {value:.6g}" for name, value in _figures(metrics))
-    rows = "row" if metrics.rows == 1 else "rows"
-    return "; ".join(
-        [f"{metrics.target}: {metrics.rows} {rows}, {figures}", *metrics.not_counted.sentences()]
-    )
+    if not metrics.rows:
+        figures = "nothing to judge"
+    said = [f"{metrics.target}: {counted(metrics.rows, 'row')}, {figures}"]
+    if math.isinf(metrics.log_loss) and isinstance(metrics, LevelMetrics):
+        bayes = parameter("method", "bayes")
+        said.append(f"a true level had probability 0, which a model fitted with {bayes} avoids")
+    return "; ".join([*said, *metrics.not_counted.sentences()])
 
 
 def _table(metrics: Metrics) -> list[Row]:
@@ -72,10 +76,10 @@ def _as_csv(metrics: Metrics, *, safe_csv: bool = False) -> str:
 
 
 FORMATS: dict[str, Callable[..., str]] = {
-    "text": lambda metrics: f"{summary(metrics)}\n{as_text(_table(metrics))}",
+    "text": lambda metrics: f"{with_flags(summary(metrics))}\n{as_text(_table(metrics))}",
     "json": _as_json,
     "jsonl": lambda metrics: encode(as_object(metrics)) + "\n",
     "csv": _as_csv,
-    "markdown": lambda metrics: f"{summary(metrics)}\n\n{as_markdown(_table(metrics))}",
+    "markdown": lambda metrics: f"{with_flags(summary(metrics))}\n\n{as_markdown(_table(metrics))}",
 }
 """From metrics to text; that of JSON takes `inputs` too, and that of CSV `safe_csv`."""

@@ -39,10 +39,12 @@ def warn_of_ambiguity(result: PcResult) -> None:
         )
     disputed = [t for t in result.ambiguous if t.disputed]
     if disputed:
+        shown = ", ".join(
+            shown_collider(t) if t.collider else _shown_triples([t]) for t in disputed
+        )
         reporter().warn(
-            "ambiguous (the outer two are separated with the middle one and without it; the larger "
-            f"p decides, {parameter('colliders', 'conservative')} leaves them open): "
-            + ", ".join(shown_collider(t) if t.collider else _shown_triples([t]) for t in disputed)
+            f"ambiguous: {shown}; sets with the middle variable and sets without it separate the "
+            f"outer two, the larger p decides ({parameter('colliders', 'conservative')} does not)"
         )
 
 
