@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.row_groups import group_sums, row_bytes
 from gml.data.dataset import Dataset
+from gml.data.row_groups import group_sums, row_bytes
 from gml.kernel.interface import CodedData
 
 _MASK_LEVELS = 32

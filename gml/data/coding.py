@@ -29,9 +29,10 @@ from gml.data.label_warnings import (
 )
 from gml.data.levels import order_levels
 from gml.data.missing import apply_missing_policy, count_missing
-from gml.data.number_summary import NumberValues
+from gml.data.number_summary import NumberValues, numbers_of_labels
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
+from gml.data.row_groups import equal_cells, multiplicities
 from gml.errors import DataError, quote
 from gml.kernel.layout import NUMBERS, CsvColumn
 
@@ -52,9 +53,11 @@ def build_dataset(
     cuts: dict[str, tuple[float, ...]] = {}
     numbers: dict[str, NumberValues] = {}
     fewer: dict[str, tuple[int, int]] = {}
+    uncut: list[NDArray[Any]] = []
     for j in chosen:
         name, column = names[j], columns[j]
         assert column.cells is not None
+        uncut.append(column.cells)
         if name in options.maybe_numbers and column.kind != NUMBERS:
             variables.append(Variable(name, tuple(column.labels)))
             coded.append(column.cells)
@@ -66,6 +69,7 @@ def build_dataset(
         found = _code_column(name, column, options, weights, where)
         variables.append(Variable(name, found.levels))
         coded.append(found.codes)
+        uncut[-1] = found.codes if found.uncut is None else found.uncut
         if found.cuts is not None:
             cuts[name] = found.cuts
         if found.numbers is not None and len(found.numbers.values) and unit == 1:
@@ -79,7 +83,15 @@ def build_dataset(
         dataset = dataset.rows(weights > 0)
         warn_of_levels_without_weight(dataset, _free_levels(variables, options))
     missing = count_missing(dataset, options.missing, options.na_tokens)
-    origin = Origin(dataset.n, missing, cuts, options.missing, numbers, na=options.na_tokens)
+    origin = Origin(
+        dataset.n,
+        missing,
+        cuts,
+        options.missing,
+        numbers,
+        na=options.na_tokens,
+        repeats=multiplicities(equal_cells(uncut, weights).counts) if numbers else None,
+    )
     dataset = replace(dataset, origin=origin)
     treated = apply_missing_policy(
         dataset,
@@ -120,7 +132,8 @@ def _free_levels(variables: Sequence[Variable], options: ReadOptions) -> dict[st
 class _Coded(NamedTuple):
     """Levels in order, the codes of the cells, the cut points if numbers were cut, the numbers.
 
-    `quantiles` says into how many intervals they were to be cut, if quantiles were to say where.
+    `quantiles` says into how many intervals they were to be cut, if quantiles were to say where;
+    `uncut` has the number of each cell, NaN for none.
     """
 
     levels: tuple[str, ...]
@@ -128,6 +141,7 @@ class _Coded(NamedTuple):
     cuts: tuple[float, ...] | None = None
     numbers: NumberValues | None = None
     quantiles: int = 0
+    uncut: NDArray[np.float64] | None = None
 
 
 def _code_column(
@@ -179,6 +193,7 @@ def _place_in_intervals(
         places = intervals.places_of(np.where(gaps, 0.0, column.cells))
         labels = intervals.names
         numbers = NumberValues.of(column.cells, weights)
+        uncut = column.cells
     else:
         gaps = missing_mask(column.cells)
         places = np.where(gaps, 0, column.cells)
@@ -186,6 +201,9 @@ def _place_in_intervals(
             intervals.name_of(label, options.decimal) or label for label in column.labels
         )
         numbers = NumberValues.spelt(column.labels, column.cells, weights, options.decimal)
+        uncut = numbers_of_labels(column.labels, options.decimal)[
+            np.where(gaps, len(column.labels), column.cells)
+        ]
     occurring = np.bincount(places[~gaps], minlength=len(labels)) > 0
     others = {label for label, occurs in zip(labels, occurring, strict=True) if occurs} - {*levels}
     if others and (not options.expected_levels(name) or len(others) > options.max_levels):
@@ -203,7 +221,7 @@ def _place_in_intervals(
     lookup = np.array([code.get(label, 0) for label in labels], dtype=narrow)
     result: NDArray[Any] = lookup[places] if len(lookup) else np.zeros(len(gaps), dtype=narrow)
     result[gaps] = np.iinfo(narrow).max
-    return _Coded(levels, result, numbers=numbers)
+    return _Coded(levels, result, numbers=numbers, uncut=uncut)
 
 
 def _cut_numbers(
@@ -232,4 +250,5 @@ def _cut_numbers(
     result = codes.astype(narrow)
     result[~present] = np.iinfo(narrow).max
     quantiles = binning.bins if binning.method == "quantile" else 0
-    return _Coded(levels, result, cuts, NumberValues(values[seen], counts[seen]), quantiles)
+    found = NumberValues(values[seen], counts[seen])
+    return _Coded(levels, result, cuts, found, quantiles, numbers)

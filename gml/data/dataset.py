@@ -85,6 +85,12 @@ class Origin:
     """The numbers of columns that were cut or put into intervals; of whole rows only."""
     na: tuple[str, ...] | None = None
     """The tokens that meant missing, if that is known."""
+    repeats: Mapping[int, int] | None = None
+    """How many different rows occur how often, numbers that were cut as they are."""
+
+    def without_values(self) -> Origin:
+        """What is known whichever rows are chosen."""
+        return replace(self, numbers={}, repeats=None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,10 +175,14 @@ class Dataset:
     def select(self, names: Iterable[str]) -> Dataset:
         """Return the dataset of the named columns, in that order."""
         chosen = [self.index(name) for name in names]
+        origin = self.origin
+        if origin is not None and set(chosen) != set(range(len(self.variables))):
+            origin = replace(origin, repeats=None)
         return replace(
             self,
             variables=tuple(self.variables[j] for j in chosen),
             columns=tuple(self.columns[j] for j in chosen),
+            origin=origin,
         )
 
     def rows(self, keep: NDArray[np.bool_]) -> Dataset:
@@ -182,7 +192,7 @@ class Dataset:
             columns=tuple(column[keep] for column in self.columns),
             weights=None if self.weights is None else self.weights[keep],
             first_line=None,
-            origin=None if self.origin is None else replace(self.origin, numbers={}),
+            origin=None if self.origin is None else self.origin.without_values(),
         )
 
     def blocks(self, n_rows: int = 1 << 16) -> Iterator[Dataset]:

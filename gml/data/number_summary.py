@@ -113,8 +113,7 @@ class NumberValues:
         >>> NumberValues.spelt(("7", "x", "1.5"), np.array([0, 2, 0, 1], dtype=np.uint8)).values
         array([1.5, 7. ])
         """
-        parsed = [parse_number(label.encode(), decimal) for label in labels]
-        values = np.array([math.nan if v is None else v for v in parsed], dtype=np.float64)
+        values = numbers_of_labels(labels, decimal)[:-1]
         rows = np.bincount(codes, minlength=len(values)).astype(np.int64)
         if weights is not None:
             rows = np.zeros(len(rows), dtype=np.int64)
@@ -148,6 +147,18 @@ class NumberValues:
             self.counts_between(list(quantiles.values())),
             len(self.values),
         )
+
+
+def numbers_of_labels(labels: Sequence[str], decimal: str = ".") -> NDArray[np.float64]:
+    """The number that each label spells, NaN for any other text; and NaN after the last.
+
+    Examples
+    --------
+    >>> numbers_of_labels(["7", "x"]).tolist()
+    [7.0, nan, nan]
+    """
+    parsed = [parse_number(label.encode("utf-8", "replace"), decimal) for label in labels]
+    return np.array([*(math.nan if v is None else v for v in parsed), math.nan], dtype=np.float64)
 
 
 def parse_summary(content: Any, what: str) -> NumberSummary:

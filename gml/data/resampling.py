@@ -56,7 +56,7 @@ def resampled(dataset: Dataset, rows: NDArray[np.int64], counts: NDArray[np.int6
     if times.sum() <= _EXPAND * len(times):
         chosen, weights = np.repeat(chosen, times), None
     columns = tuple(np.ascontiguousarray(column[chosen]) for column in dataset.columns)
-    origin = None if dataset.origin is None else replace(dataset.origin, numbers={})
+    origin = None if dataset.origin is None else dataset.origin.without_values()
     return replace(dataset, columns=columns, weights=weights, origin=origin)
 
 

@@ -9,7 +9,7 @@ from gml.data.number_summary import parse_summary
 from gml.errors import DataError, quote, unknown_name
 from gml.model.training import Repeats, Training
 
-_KEYS = ("repeats",)
+_KEYS = ("repeats", "uncut_repeats")
 
 
 def training_of(
@@ -28,12 +28,13 @@ def training_of(
     for key in content:
         if key not in _KEYS:
             raise DataError(f'"training": {unknown_name("key", key, _KEYS)}')
-    rows = None if "repeats" not in content else _repeats(content["repeats"])
-    return Training(numbers, rows)
+    rows, uncut = (_repeats(content[key], key) if key in content else None for key in _KEYS)
+    return Training(numbers, rows, uncut)
 
 
-def _repeats(content: Any) -> Repeats:
-    problem = '"repeats" of "training" must say how many rows occur how often: {"1": 900, "2": 50}'
+def _repeats(content: Any, key: str) -> Repeats:
+    problem = f'"{key}" of "training" must say how many rows occur how often: '
+    problem += '{"1": 900, "2": 50}'
     if not isinstance(content, dict) or not content:
         raise DataError(problem)
     found: dict[int, int] = {}

@@ -193,7 +193,10 @@ class CheckedReading:
 
         return CheckedData(
             MemoryCounter(aligned, threads=self.threads),
-            self._context(*_missing_cells(dataset, policy, tokens), notes, numbers),
+            replace(
+                self._context(*_missing_cells(dataset, policy, tokens), notes, numbers),
+                uncut_repeats=None if dataset.origin is None else dataset.origin.repeats,
+            ),
             places,
             _is_of_fit(dataset.digest, self.net),
         )

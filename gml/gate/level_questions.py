@@ -18,7 +18,13 @@ from gml.gate.margins import column_margins
 from gml.gate.question import Question
 from gml.gate.range_checks import drift_checks, range_checks
 from gml.gate.rarefaction import OtherReasons
-from gml.gate.repeat_checks import RowRepeats, other_reasons, repeat_check, unique_checks
+from gml.gate.repeat_checks import (
+    RowRepeats,
+    all_are_copies,
+    other_reasons,
+    repeat_check,
+    unique_checks,
+)
 from gml.gate.schema_checks import ColumnCounts, schema_checks
 from gml.gate.selection import Selection, weak_parents
 from gml.gate.settings import CheckSettings, Context
@@ -66,7 +72,9 @@ def level_questions(
             questions += range_checks(name, before, now)
         questions += unique_checks(numbers)
         if repeats is not None:
-            questions.append(repeat_check(repeats, _reasons(net, counter, families, settings)))
+            drawn = _reasons(net, counter, families, settings)
+            reasons = all_are_copies if repeats.is_uncut else drawn
+            questions.append(repeat_check(repeats, reasons))
     if "tables" in settings.families:
         questions += table_checks(families, selection)
         for name, (before, now) in numbers.items():

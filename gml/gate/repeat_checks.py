@@ -1,13 +1,14 @@
 """Duplicates: rows that repeat others more than the model's rows did, and values that never did.
 
-Rows are compared over all columns of the model, numbers as their intervals, on both sides, so that
-there is nothing to ask where a column is left out. `rarefaction` has the test. Rows may also be
-less diverse because a column changed: rows drawn from the model with the tables of the new rows
-tell by how much, compared with rows drawn from it as it is, and that much is no sign of duplicates.
-Rows of the model that repeat more than rows drawn from it may be copies, which new rows from the
-same source have, too: so many per row are expected whatever the sizes of the samples.
-New rows that were delivered g times are looked at as if they had come once: their counts divided by
-g, which is exact.
+Rows are compared over all columns of the model, numbers as they are if both sides know them, else
+as their intervals, so that there is nothing to ask where a column is left out. `rarefaction` has
+the test. Rows may also be less diverse because a column changed: rows drawn from the model with the
+tables of the new rows tell by how much, compared with rows drawn from it as it is, and that much is
+no sign of duplicates (unless numbers are compared as they are, which no rows drawn from tables
+have). Rows of the model that repeat more than rows drawn from it may be copies, which new rows from
+the same source have, too: so many per row are expected whatever the sizes of the samples. New rows
+that were delivered g times are looked at as if they had come once: their counts divided by g, which
+is exact.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gml.counts.row_groups import EqualRows, equal_rows
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
+from gml.data.row_groups import EqualRows, equal_rows
 from gml.gate.check import FAIL, PASS, WARN, Check
 from gml.gate.families import FamilyCounts, label, table_of
 from gml.gate.monte_carlo import MonteCarlo
@@ -49,6 +50,8 @@ class RowRepeats:
     groups: EqualRows
     times: int
     """How often the new rows were delivered."""
+    is_uncut: bool = False
+    """Whether rows are compared with the numbers as they are."""
 
     def once(self, rows: Dataset) -> Dataset:
         """Return the rows as if they had been delivered once; the others have weight 0."""
@@ -67,17 +70,31 @@ class RowRepeats:
 
 
 def row_repeats(
-    training: Training | None, names: Collection[str], rows: Dataset | None
+    training: Training | None,
+    names: Collection[str],
+    rows: Dataset | None,
+    uncut: Mapping[int, int] | None = None,
 ) -> RowRepeats | None:
-    """Count how often rows repeat; None if there is nothing to compare them with."""
+    """Count how often rows repeat; None if there is nothing to compare them with.
+
+    With numbers as they are, fewer rows are equal by chance: that is looked at if both sides know.
+    """
     if training is None or training.rows is None or rows is None or set(rows.names) != set(names):
         return None
-    groups = equal_rows(rows)
+    groups, before = equal_rows(rows), training.rows
     found = Repeats.of(groups.counts)
-    if not found.n or not training.rows.n:
+    if not found.n or not before.n:
         return None
-    times, _ = deliveries(training.rows, found)
-    return RowRepeats(training.rows, found, groups, times if found.is_no_accident else 1)
+    if training.uncut_rows is not None and uncut:
+        before, found = training.uncut_rows, Repeats(uncut)
+    times, _ = deliveries(before, found)
+    return RowRepeats(
+        before,
+        found,
+        groups,
+        times if found.is_no_accident else 1,
+        is_uncut=before is training.uncut_rows,
+    )
 
 
 def repeat_check(
@@ -160,6 +177,11 @@ def _question(
         return log_p(excess_repeats(old, new, share, other)), RAREFACTION
 
     return Question(check, settle)
+
+
+def all_are_copies(old: Repeats, size: int) -> OtherReasons:
+    """Take all repeats of the model's rows for copies, of which new rows have as many per row."""
+    return OtherReasons(1.0, float(old.n - old.distinct))
 
 
 def other_reasons(

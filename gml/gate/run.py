@@ -88,7 +88,7 @@ def examine(
     context, baseline = context or Context(), baseline or Baseline()
     counter = _counter(net, data, settings)
     n_rows, rows = counter.n, counter.rows()
-    repeats = row_repeats(net.training, net.names, rows)
+    repeats = row_repeats(net.training, net.names, rows, context.uncut_repeats)
     if repeats is not None and repeats.times > 1 and rows is not None:
         rows = repeats.once(rows)
         counter = MemoryCounter(rows, threads=settings.threads)

@@ -53,6 +53,8 @@ class Context:
     numbers_before: Mapping[str, NumberSummary] = field(default_factory=dict)
     numbers_now: Mapping[str, NumberValues] = field(default_factory=dict)
     """The numbers of columns that were cut, where they are known."""
+    uncut_repeats: Mapping[int, int] | None = None
+    """How many different rows occur how often, numbers as they are, where that is known."""
     decimal: str = "."
     """The decimal mark of numbers that were read as labels."""
     notes: tuple[str, ...] = ()

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.row_groups import equal_rows
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
+from gml.data.row_groups import equal_rows, multiplicities
 
 # Rows count as delivered several times if that would be an accident with this probability at most.
 _NO_ACCIDENT = math.log(1e-6)
@@ -34,8 +34,7 @@ class Repeats:
     @classmethod
     def of(cls, counts: NDArray[np.signedinteger[Any]]) -> Repeats:
         """Take how often each row occurs; those that never do are left out."""
-        times, rows = np.unique(counts[counts > 0], return_counts=True)
-        return cls(dict(zip(times.tolist(), rows.tolist(), strict=True)))
+        return cls(multiplicities(counts))
 
     @property
     def n(self) -> int:
@@ -76,11 +75,13 @@ class Training:
     """The numbers of columns that held some, and how often rows repeat.
 
     `rows` counts rows over all columns of the model, numbers that were cut as their intervals; it
-    is None where rows count in part, or were not there.
+    is None where rows count in part, or were not there. `uncut_rows` counts them with the numbers
+    as they are, missing values included, where columns were cut when the rows were read.
     """
 
     numbers: Mapping[str, NumberSummary] = field(default_factory=dict)
     rows: Repeats | None = None
+    uncut_rows: Repeats | None = None
 
     @property
     def unique(self) -> tuple[str, ...]:
@@ -89,7 +90,8 @@ class Training:
 
     def written(self) -> dict[str, Any]:
         """What the graph of a model file says; the numbers are with their nodes."""
-        return {} if self.rows is None else {"repeats": self.rows.written()}
+        kept = {"repeats": self.rows, "uncut_repeats": self.uncut_rows}
+        return {key: found.written() for key, found in kept.items() if found is not None}
 
 
 def training_of(rows: Dataset | None) -> Training | None:
@@ -105,7 +107,12 @@ def training_of(rows: Dataset | None) -> Training | None:
     if rows is None or rows.unit != 1 or rows.n == 0:
         return None
     numbers = {name: found.summary() for name, found in numbers_in(rows).items()}
-    return Training(numbers, Repeats.of(equal_rows(rows).counts))
+    uncut = None if rows.origin is None else rows.origin.repeats
+    return Training(
+        numbers,
+        Repeats.of(equal_rows(rows).counts),
+        None if uncut is None else Repeats(uncut),
+    )
 
 
 def numbers_in(rows: Dataset) -> dict[str, NumberValues]:

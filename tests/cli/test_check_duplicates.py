@@ -138,7 +138,9 @@ def test_values_of_a_column_that_was_unique(tmp_path):
     new = table(1000)
     assert not library.check(new, model).failed
     new.loc[:14, "x"] = new.loc[15:29, "x"].to_numpy()
-    (failure,) = library.check(new, model).ranked("fail")
+    failure, rows = library.check(new, model).ranked("fail")
+    # With the numbers as they are, the rows repeat as well.
+    assert rows.id == "schema:repeats"
     assert failure.id == "schema:unique:x"
     assert failure.message.startswith("x: 15 of 1000 values repeat others")
 
@@ -159,3 +161,25 @@ def test_a_model_of_rows_delivered_twice_is_warned_of(gml, folder, sample_data):
     report, failing = found(gml("check", "often.csv", "twice.json", "-f", "json"))
     assert failing == []
     assert not any("delivered" in note for note in report["notes"])
+
+
+def test_rows_that_were_added_again_show_by_their_numbers(gml, tmp_path):
+    """As intervals, rows of few columns repeat anyway."""
+    rng = np.random.default_rng(8)
+
+    def table(n):
+        x = rng.normal(10, 3, n).round(1)
+        wind = rng.gamma(3, 2, n).round(1)
+        lines = [f"{a},{b},{'wet' if a + b > 16 else 'dry'}" for a, b in zip(x, wind, strict=True)]
+        return ["x,wind,sky", *lines]
+
+    graph = "digraph { x -> sky; wind -> sky }"
+    (tmp_path / "g.dot").write_text(graph)
+    (tmp_path / "train.csv").write_text("\n".join(table(1500)) + "\n")
+    gml("fit-params", "train.csv", "g.dot", "--bins", "4", "--accept", "-o", "m.json")
+    new = table(800)
+    (tmp_path / "new.csv").write_text("\n".join(new) + "\n")
+    assert gml("check", "new.csv", "m.json").returncode == 0
+    (tmp_path / "more.csv").write_text("\n".join([*new, *new[1:300]]) + "\n")
+    report, failing = found(gml("check", "more.csv", "m.json", "-f", "json"))
+    assert "schema:repeats" in failing

@@ -129,7 +129,7 @@ def test_the_model_file_reads_back_the_same(tmp_path):
         "distinct",
     ]
     assert list(content["nodes"][0]["numbers"]["quantiles"]) == [str(q) for q in QUANTILES]
-    assert set(content["graph"]["training"]) == {"repeats"}
+    assert set(content["graph"]["training"]) == {"repeats", "uncut_repeats"}
 
 
 def test_a_model_that_keeps_nothing_is_checked_without(tmp_path):

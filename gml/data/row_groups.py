@@ -31,10 +31,23 @@ def equal_rows(dataset: Dataset) -> EqualRows:
     >>> len(found.firsts), int(found.counts.sum())
     (52, 5000)
     """
-    rows = row_bytes([_comparable(column) for column in dataset.columns])
+    return equal_cells(dataset.columns, dataset.weights)
+
+
+def equal_cells(
+    columns: Sequence[NDArray[Any]], weights: NDArray[np.int64] | None = None
+) -> EqualRows:
+    """Group the rows of columns likewise."""
+    rows = row_bytes([_comparable(column) for column in columns])
     groups = kernel.active().group_rows(rows, len(rows))
     assert groups is not None
-    return EqualRows(groups.firsts, group_sums(groups.of_row, len(groups.firsts), dataset.weights))
+    return EqualRows(groups.firsts, group_sums(groups.of_row, len(groups.firsts), weights))
+
+
+def multiplicities(counts: NDArray[np.signedinteger[Any]]) -> dict[int, int]:
+    """How many rows occur how often, from how often each does; those that never do are left out."""
+    times, rows = np.unique(counts[counts > 0], return_counts=True)
+    return dict(zip(times.tolist(), rows.tolist(), strict=True))
 
 
 def _comparable(column: NDArray[Any]) -> NDArray[Any]:
