@@ -57,6 +57,7 @@ HEAVY = {
         "gate/result.py",
         "learners/averaging.py",
         "model/answer.py",
+        "model/prediction_metrics.py",
         "model/network.py",
         "model/row_answers.py",
         "verbs/shared/result_frames.py",

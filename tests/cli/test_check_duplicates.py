@@ -181,5 +181,5 @@ def test_rows_that_were_added_again_show_by_their_numbers(gml, tmp_path):
     (tmp_path / "new.csv").write_text("\n".join(new) + "\n")
     assert gml("check", "new.csv", "m.json").returncode == 0
     (tmp_path / "more.csv").write_text("\n".join([*new, *new[1:300]]) + "\n")
-    report, failing = found(gml("check", "more.csv", "m.json", "-f", "json"))
+    _, failing = found(gml("check", "more.csv", "m.json", "-f", "json"))
     assert "schema:repeats" in failing
