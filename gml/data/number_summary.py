@@ -20,6 +20,7 @@ from gml.errors import DataError
 from gml.kernel.number import parse_number
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+_MOST_ROWS = 2**53
 
 
 @dataclass(frozen=True)
@@ -209,8 +210,9 @@ def _number(value: Any, what: str) -> float:
 
 def _whole(content: Mapping[str, Any], key: str, what: str) -> int | None:
     value = content.get(key)
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-        raise DataError(f'{what}: "{key}" of the "numbers" must be a whole number')
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if value is not None and not (is_whole and 0 <= value < _MOST_ROWS):
+        raise DataError(f'{what}: "{key}" of the "numbers" must be a whole number below 2^53')
     found: int | None = value
     return found
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -17,6 +18,7 @@ from gml.errors import GraphError
 from gml.model.regression_rows import FitShare, RegressionRows
 
 _MOST_ROWS = 2**53
+_ROUNDING = 1e-6
 
 
 def rows_object(rows: RegressionRows, order: Sequence[int]) -> dict[str, Any]:
@@ -65,17 +67,41 @@ def rows_of(given: Any, n_parents: int, what: str) -> RegressionRows:
     rising = all(low < high for found in (cuts, error_cuts) for low, high in pairwise(found))
     if not rising or min(sds) <= 0:
         raise GraphError(f"the rows of {what} have cuts that do not rise, or no spread")
+    correlations, meat = square("correlations"), square("meat")
+    fourth = _number(given.get("fourth"), "fourth", what)
+    if not (_are_moments(correlations, meat) and fourth >= 0):
+        raise GraphError(f"the rows of {what} have moments that no rows can have")
+    found = counts("counts", cuts)
+    if not sum(found):
+        raise GraphError(f'"counts" of the rows of {what} count no row')
     return RegressionRows(
         numbers(given.get("means"), "means", size),
         sds,
-        square("correlations"),
-        square("meat"),
-        _number(given.get("fourth"), "fourth", what),
+        correlations,
+        meat,
+        fourth,
         cuts,
-        counts("counts", cuts),
+        found,
         error_cuts,
         counts("error_counts", error_cuts) if error_cuts else (),
         None if given.get("fit") is None else _fit(given["fit"], what),
+    )
+
+
+def _are_moments(correlations: Sequence[Sequence[float]], meat: Sequence[Sequence[float]]) -> bool:
+    """Whether matrices are symmetric, one with 1 on its diagonal and the other with no less than 0.
+
+    Rounding aside.
+    """
+    size = len(correlations)
+    return all(
+        abs(correlations[i][j]) <= 1 + _ROUNDING
+        and math.isclose(correlations[i][j], correlations[j][i], abs_tol=_ROUNDING)
+        and math.isclose(meat[i][j], meat[j][i], rel_tol=1e-6, abs_tol=_ROUNDING)
+        for i in range(size)
+        for j in range(size)
+    ) and all(
+        math.isclose(correlations[i][i], 1.0, abs_tol=1e-6) and meat[i][i] >= 0 for i in range(size)
     )
 
 
@@ -91,7 +117,10 @@ def _fit(given: Any, what: str) -> FitShare:
 def _number(value: Any, name: str, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise GraphError(f'"{name}" of the rows of {what} has something that is not a number')
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise GraphError(f'"{name}" of the rows of {what} has a number too large') from None
 
 
 def _count(value: float, what: str) -> int:

@@ -9,6 +9,7 @@ from gml.data.number_summary import parse_summary
 from gml.errors import DataError, quote, unknown_name
 from gml.model.training import Repeats, Training
 
+_MOST_ROWS = 2**53
 _KEYS = ("repeats", "uncut_repeats")
 
 
@@ -40,8 +41,10 @@ def _repeats(content: Any, key: str) -> Repeats:
     found: dict[int, int] = {}
     for times, rows in content.items():
         whole = isinstance(rows, int) and not isinstance(rows, bool) and rows > 0
-        plain = times.isascii() and times.isdecimal() and len(times) < 19 and times[0] != "0"
+        plain = times.isascii() and times.isdecimal() and len(times) < 17 and times[0] != "0"
         if not (whole and plain):
             raise DataError(problem)
         found[int(times)] = rows
+    if sum(times * rows for times, rows in found.items()) >= _MOST_ROWS:
+        raise DataError(problem)
     return Repeats(dict(sorted(found.items())))

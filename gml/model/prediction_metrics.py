@@ -186,6 +186,8 @@ class Tally:
     ) -> None:
         """Add rows: codes of true levels (`MISSING`, `UNKNOWN`), or true numbers (NaN: missing)."""
         times = np.ones(len(truth), dtype=np.int64) if weights is None else weights
+        # A row that never occurs must not make a loss infinite.
+        truth = np.where(times > 0, truth, MISSING if self._levels is not None else math.nan)
         if isinstance(predicted, LevelPredictions):
             self._add_levels(predicted, truth.astype(np.int64), times)
         else:

@@ -478,3 +478,27 @@ def test_a_row_of_great_leverage_hides_no_dependence():
     clean = gml.fit(table(4000, 0), graph, gaussian=True)
     alone = gml.check(table(4000, 0), clean, families="structure")
     assert {c.id for c in alone.ranked("fail")} == {"structure:t independent of x|y"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("correlations", [[1, 5, 0], [5, 1, 0], [0, 0, 1]]),
+        ("correlations", [[1, 0.5, 0], [0.2, 1, 0], [0, 0, 1]]),
+        ("meat", [[-1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+        ("fourth", -5),
+        ("counts", [0] * 10),
+    ],
+)
+def test_moments_that_no_rows_can_have_are_refused(tmp_path, key, value):
+    net = fitted(rows(200, 1))
+    path = tmp_path / "model.json"
+    net.to_file(path)
+    content = json.loads(path.read_text())
+    del content["graph"]["hash"]
+    node = next(n for n in content["nodes"] if len(n["parents"]) == 2)
+    assert len(node["gaussian"]["rows"]["counts"]) == 10
+    node["gaussian"]["rows"][key] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(GraphError, match="rows of the regression of"):
+        gml.BayesNet.from_file(path)

@@ -164,6 +164,9 @@ DAMAGE = [
     ("training", {"repeats": {"1": -3}}, "how many rows occur how often"),
     ("training", {"repeats": {"1": 1.5}}, "how many rows occur how often"),
     ("training", {"repeats": {"²": 1}}, "how many rows occur how often"),
+    ("training", {"repeats": {"1": 10**30}}, "how many rows occur how often"),
+    ("training", {"uncut_repeats": {"9007199254740993": 1}}, '"uncut_repeats" of "training"'),
+    ("numbers", {"n": 10**25, "min": 1, "max": 2, "quantiles": {}}, "below 2"),
 ]
 
 
