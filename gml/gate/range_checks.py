@@ -10,11 +10,11 @@ Codes: a value that occurs three times or more outside the old range, as at leas
 beyond that end, may stand for missing. It is taken for such a code by rule, without a p-value, and
 so outside the promise, if
 
-- it is a usual code (0, −1, −9, all nines, the limits of machine numbers) and farther from the old
-  extreme than that is from the 5 % (95 %) quantile, and than half way to the 25 % (75 %) quantile,
-  so that no tail reaches it; or
-- it is a usual code, or lies farther outside than the range is wide, and so many new values beyond
-  that end have a probability of 1e-4 at most, by the product above.
+- it is a usual code (0, −1, −9, all nines, the limits of machine numbers), farther from the old
+  extreme than that is from the 5 % (95 %) quantile and than half way to the 25 % (75 %) quantile,
+  and so many new values beyond that end have a probability of 0.01 at most, by the product above;
+- or it is a usual code, or lies farther outside than the range is wide, and that probability is
+  1e-4 at most.
 
 Drift: the counts between the old quantiles are compared as those of a row of a table are. Where all
 quantiles moved by one factor, or as degrees of another scale do, the message says so.
@@ -41,6 +41,7 @@ _SHARE_UNIT = "share of rows"
 _SHOWN = 3
 _LEAST_TIMES = 3
 _RARE = math.log(1e-4)
+_UNUSUAL = math.log(1e-2)
 # More terms would only make a p-value smaller that is 0 already.
 _MOST_TERMS = 1 << 20
 _MACHINE_LIMITS = frozenset(
@@ -176,7 +177,8 @@ def codes_outside(old: NumberSummary, new: NumberValues) -> list[float]:
         )
         isolated = usual and away > reach
         striking = usual or away > old.largest - old.smallest > 0
-        if isolated or (striking and log_p_beyond(old.n, new.n, beyond) <= _RARE):
+        log_p = log_p_beyond(old.n, new.n, beyond)
+        if (isolated and log_p <= _UNUSUAL) or (striking and log_p <= _RARE):
             found.append(value)
     return found
 

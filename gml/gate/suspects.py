@@ -6,13 +6,13 @@ One broken column makes many checks fail. A column can be suspected in two ways.
 of all other columns is then as it was, so that only checks that involve the column can fail, and
 only its own distribution can have changed. A table and an edge that it is in are expected to
 fail, and so is an independence u ⟂ v | Z with the column in Z, which no longer separates u and v.
-Noise in u or v itself makes no dependence out of an independence, and noise in Z seldom weakens an
-edge u -> v; to explain such failures by that column is *strained*, the second half as much.
+Noise in u or v itself makes no dependence out of an independence; to explain such a failure by that
+column is *strained*.
 
 *Its distribution drifted*: levels became more or less frequent, or the column depends on its
 parents in another way. Selecting rows by x changes P(v | parents) if v is x or an ancestor of x,
-and for no other v, so that only checks of these can fail; explaining those of ancestors is
-half as strained. The own distribution of any column may change with it; by the data processing
+and for no other v, so that only checks of these can fail; explaining those of ancestors is half as
+strained. The own distribution of any column may change with it; by the data processing
 inequality none changes more, in total variation, than that of x.
 
 The smallest set of columns that explains every failure is chosen. Ties are broken, in this order,
@@ -143,8 +143,6 @@ class Evidence:
                 explained[name] |= 1 << bit
                 if check.kind == "independence" and name in check.variables:
                     strain[name] += _STRAINED
-                elif check.kind == "edge" and name not in check.variables:
-                    strain[name] += _HALF
         for name, bits in explained.items():
             left = len(self.changed - {name})
             yield self._suspect(name, False, bits, left, strain[name])

@@ -221,3 +221,15 @@ def test_the_unit_of_numbers_that_are_mostly_zero():
     hint = unit_change(old, NumberValues.of(rain[1::2] / 25.4).summary())
     assert hint.endswith(" times: another unit?")
     assert unit_change(old, NumberValues.of(rain[1::2]).summary()) == ""
+
+
+def test_a_rare_smallest_value_of_counts_is_no_code():
+    """Geometric numbers, a few of them 0, of which the model's few rows had none."""
+    rng = np.random.default_rng(2)
+    alarms = 0
+    for _ in range(40):
+        old, new = rng.geometric(0.4, 200), rng.geometric(0.4, 1000)
+        new[rng.random(1000) < 0.005] = 0
+        values = NumberValues.of(new.astype(float))
+        alarms += bool(codes_outside(NumberValues.of(old.astype(float)).summary(), values))
+    assert alarms == 0
