@@ -13,10 +13,10 @@ from gml.gate.gaussian_fit import gaussian_fit_check, least_likely_rows
 from gml.gate.gaussian_schema import gaussian_schema_checks
 from gml.gate.gaussian_structure import gaussian_structure_checks
 from gml.gate.gaussian_tables import gaussian_table_checks
-from gml.gate.number_rows import number_rows
+from gml.gate.number_rows import number_rows, without_far_rows
 from gml.gate.question import Question
 from gml.gate.range_checks import range_checks
-from gml.gate.repeat_checks import RowRepeats, repeat_check, unique_checks
+from gml.gate.repeat_checks import RowRepeats, all_are_copies, repeat_check, unique_checks
 from gml.gate.settings import CheckSettings, Context
 from gml.model.baseline import Reference
 from gml.model.bayesnet import BayesNet, LinearGaussian
@@ -40,7 +40,8 @@ def gaussian_questions(
     """Ask what the families are about."""
     present = [name for name in net.names if name in data.names]
     rows = number_rows(data.select(present), context.decimal)
-    found = gaussian_families(net, rows, settings.alpha)
+    near, notes = without_far_rows(rows, context.numbers_before)
+    found = gaussian_families(net, near, settings.alpha)
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()
     if "schema" in settings.families:
@@ -56,17 +57,17 @@ def gaussian_questions(
             questions += range_checks(name, before, now)
         questions += unique_checks(numbers)
         if repeats is not None:
-            questions.append(repeat_check(repeats))
+            questions.append(repeat_check(repeats, all_are_copies))
     if "tables" in settings.families:
         questions += gaussian_table_checks(found, len(net.names))
     if "structure" in settings.families:
         questions += gaussian_structure_checks(
-            net.graph, rows, found, alpha=settings.alpha, references=references
+            net.graph, near, found, alpha=settings.alpha, references=references
         )
     if "fit" in settings.families:
-        fit, errors = gaussian_fit_check(net, found, rows)
+        fit, errors = gaussian_fit_check(net, found, near)
         questions.append(fit)
         if errors is not None:
-            unlikely = least_likely_rows(net, rows, errors, settings.unlikely_rows)
+            unlikely = least_likely_rows(net, near, errors, settings.unlikely_rows)
     lacking = [c for c in net.cpds if isinstance(c, LinearGaussian) and c.rows is None]
-    return Asked(questions, unlikely, [NOTHING_KEPT] if lacking else [])
+    return Asked(questions, unlikely, [*notes, *([NOTHING_KEPT] if lacking else [])])

@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, missing_mask
+from gml.data.number_summary import NumberSummary
+from gml.errors import agreeing, counted
 from gml.kernel.number import parse_number
 from gml.model.regression_rows import Vector, order_of_rows
 from gml.resources import require_memory
 
+_FAR = 10
+_SHOWN = 3
 # A number, in the order of the data and in that of the sums.
 _CELL_BYTES = 16
 
@@ -40,6 +44,11 @@ class NumberRows:
     def n(self) -> int:
         """The number of rows."""
         return len(self.numbers)
+
+    def where(self, kept: NDArray[np.bool_]) -> NumberRows:
+        """The rows for which `kept` is true."""
+        columns = {name: column[kept] for name, column in self.columns.items()}
+        return NumberRows(columns, self.texts, self.numbers[kept])
 
     def complete(self, names: Sequence[str]) -> list[Vector]:
         """The columns, over the rows that have all of them."""
@@ -72,6 +81,37 @@ def number_rows(data: Dataset, decimal: str = ".") -> NumberRows:
     return NumberRows(
         {name: column[order] for name, column in columns.items()}, texts, numbers[order]
     )
+
+
+def without_far_rows(
+    rows: NumberRows, before: Mapping[str, NumberSummary]
+) -> tuple[NumberRows, list[str]]:
+    """Leave out rows with a number farther outside the old range than ten times its width.
+
+    One such number has all the weight in a regression, and the others could say nothing. Returns
+    the rest, and what to tell of those left out.
+    """
+    far: dict[int, str] = {}
+    near = np.ones(rows.n, dtype=bool)
+    for name, column in rows.columns.items():
+        old = before.get(name)
+        if old is None or not old.largest > old.smallest:
+            continue
+        reach = _FAR * (old.largest - old.smallest)
+        outside = (column < old.smallest - reach) | (column > old.largest + reach)
+        near &= ~outside
+        for k in np.flatnonzero(outside)[:_SHOWN].tolist():
+            far[int(rows.numbers[k])] = f"{name}={column[k]:g} in row {int(rows.numbers[k]) + 1}"
+    if near.all():
+        return rows, []
+    left_out = int(np.count_nonzero(~near))
+    shown = ", ".join(far[row] for row in sorted(far)[:_SHOWN])
+    more = ", …" if left_out > _SHOWN else ""
+    which = agreeing(left_out, "which has a number", "which have numbers")
+    return rows.where(near), [
+        f"regressions, independences and fit are checked without {counted(left_out, 'row')}, "
+        f"{which} far outside the old range: {shown}{more}"
+    ]
 
 
 def _numbers_of(

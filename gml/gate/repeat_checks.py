@@ -211,6 +211,17 @@ def other_reasons(
     return OtherReasons(min(1.0, left), min(max(0.0, copied), float(old.n - old.distinct)))
 
 
+def notes_on_training(training: Training | None) -> list[str]:
+    """Say that a model whose rows were delivered several times is too sure of itself."""
+    rows = None if training is None else training.rows
+    if rows is None or rows.common_factor < 2 or not rows.is_no_accident:
+        return []
+    return [
+        f"the model was fitted on rows that came {rows.common_factor} times, so that checks are "
+        "too sure: fit it again on the rows once"
+    ]
+
+
 def notes_on_repeats(repeats: RowRepeats | None, checks: Sequence[Check]) -> list[str]:
     """Say what duplicates mean for the other checks."""
     if repeats is None:

@@ -25,7 +25,7 @@ from gml.gate.gaussian_questions import gaussian_questions
 from gml.gate.level_questions import level_questions
 from gml.gate.question import Question
 from gml.gate.range_checks import notes_on_codes
-from gml.gate.repeat_checks import RowRepeats, notes_on_repeats, row_repeats
+from gml.gate.repeat_checks import RowRepeats, notes_on_repeats, notes_on_training, row_repeats
 from gml.gate.result import CheckReport
 from gml.gate.schema_checks import MissingCells
 from gml.gate.settings import CheckSettings, Context
@@ -132,7 +132,7 @@ def examine(
         rows=n_rows,
         model_rows=rows_behind(net),
         unlikely=asked.unlikely,
-        notes=(*context.notes, *asked.notes),
+        notes=(*context.notes, *notes_on_training(net.training), *asked.notes),
         baseline=baseline,
         margins=asked.margins,
     )

@@ -502,3 +502,22 @@ def test_moments_that_no_rows_can_have_are_refused(tmp_path, key, value):
     path.write_text(json.dumps(content))
     with pytest.raises(GraphError, match="rows of the regression of"):
         gml.BayesNet.from_file(path)
+
+
+@pytest.mark.parametrize("value", [1e9, 1e200])
+def test_one_absurd_number_does_not_switch_the_gate_off(model, value):
+    broken = rows(1000, 17, slope=0.0).to_frame()
+    assert "structure:x->y" in failing(run(model, broken))
+    broken.loc[999, "x"] = value
+    report = run(model, broken)
+    assert "structure:x->y" in failing(report)
+    (note,) = [note for note in report.notes if "far outside the old range" in note]
+    assert note.endswith(f"x={value:g} in row 1000")
+
+
+def test_a_model_of_rows_that_came_three_times_says_so():
+    once = rows(300, 3).to_frame()
+    with pytest.warns(gml.GmlWarning, match="multiple of 3 times"):
+        net = gml.fit(pd.concat([once] * 3), GRAPH, gaussian=True)
+    notes = run(net, rows(300, 4)).notes
+    assert any("the model was fitted on rows that came 3 times" in note for note in notes)
