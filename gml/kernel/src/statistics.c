@@ -54,9 +54,16 @@ static inline double stratum_sums(const int64_t *table, size_t rows, size_t colu
         for (size_t b = 0; b < columns; b++) {
             if (column_totals[b] == 0)
                 continue;
-            double d = deviation(table[a * columns + b], n, row_totals[a], column_totals[b]);
-            double product = (double)row_totals[a] * (double)column_totals[b];
-            double t = d / product;
+            const int64_t observed = table[a * columns + b];
+            const double product = (double)row_totals[a] * (double)column_totals[b];
+            if (observed == 0) {
+                /* t is -1: the same sums without a division, and by far the most cells are such */
+                half_g += product;
+                sum += product;
+                continue;
+            }
+            const double d = deviation(observed, n, row_totals[a], column_totals[b]);
+            const double t = d / product;
             half_g += product * divergence(t);
             sum += d * t;
         }
@@ -112,7 +119,7 @@ static int is_in_doubt(const table_statistics *found)
 }
 
 /* What a stratum adds to the moments under independence. */
-static void add_moments(table_sums *sums, const stratum_margins *margins)
+static inline void add_moments(table_sums *sums, const stratum_margins *margins)
 {
     const null_moments moments = moments_of_stratum(margins);
     sums->found.x2_mean += moments.x2_mean;
@@ -186,15 +193,18 @@ static inline int64_t add_up(const int64_t *stratum, size_t rows, size_t columns
                              int64_t *row_totals, int64_t *column_totals)
 {
     int64_t cells = 0;
-    memset(row_totals, 0, rows * sizeof *row_totals);
-    memset(column_totals, 0, columns * sizeof *column_totals);
-    for (size_t a = 0; a < rows; a++)
+    for (size_t b = 0; b < columns; b++)
+        column_totals[b] = 0;
+    for (size_t a = 0; a < rows; a++) {
+        int64_t total = 0;
         for (size_t b = 0; b < columns; b++) {
-            int64_t count = stratum[a * columns + b];
-            row_totals[a] += count;
+            const int64_t count = stratum[a * columns + b];
+            total += count;
             column_totals[b] += count;
             cells += count != 0;
         }
+        row_totals[a] = total;
+    }
     return cells;
 }
 
