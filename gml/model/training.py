@@ -105,7 +105,20 @@ def training_of(rows: Dataset | None) -> Training | None:
     if rows is None or rows.unit != 1 or rows.n == 0:
         return None
     numbers = {name: found.summary() for name, found in numbers_in(rows).items()}
-    return Training(numbers, Repeats.of(equal_rows(rows).counts))
+    return Training(numbers, _repeats(rows, numbers))
+
+
+def _repeats(rows: Dataset, numbers: Mapping[str, NumberSummary]) -> Repeats:
+    """How often rows repeat: none does if all values of a column of numbers differ."""
+    tells_apart = any(
+        variable.is_continuous
+        and variable.name in numbers
+        and numbers[variable.name].distinct == rows.n_rows
+        for variable in rows.variables
+    )
+    if tells_apart and rows.weights is None:
+        return Repeats({1: rows.n_rows})
+    return Repeats.of(equal_rows(rows).counts)
 
 
 def numbers_in(rows: Dataset) -> dict[str, NumberValues]:
