@@ -6,7 +6,9 @@ normal errors nor errors of one size (a sandwich; the partial correlation itself
 Student's distribution. A p-value that may decide is settled by exchanging the errors of u between
 rows, with the same t, which is exact if they are independent and right in large samples even if
 they are only uncorrelated (DiCiccio & Romano 2017, J. Am. Stat. Assoc. 112:1211), and the larger of
-both counts. The reported statistic is the χ² with one degree of freedom that has the p-value of t.
+both counts. Very many rows are put in one random order, in which errors are moved in a circle: that
+takes a seventh of the time, and is as exact, as these exchanges are a group (Hemerik & Goeman 2018,
+TEST 27:811). The reported statistic is the χ² with one degree of freedom that has the p-value of t.
 With a baseline, the dependence must have grown, as for tables (`structure_checks`): t² is at most n
 times the share of rows that a dependence hangs on, so that what hangs on few rows cannot deceive.
 The effect is −½ ln(1−r²) in nats, less what is expected by chance, 1/2n. Where one row has a
@@ -32,7 +34,7 @@ from gml.errors import parameter
 from gml.gate.check import INSUFFICIENT, PASS, Check
 from gml.gate.families import label, listed
 from gml.gate.gaussian_families import GaussianFamily, spreads
-from gml.gate.monte_carlo import MonteCarlo
+from gml.gate.monte_carlo import Draw, MonteCarlo
 from gml.gate.number_rows import NumberRows
 from gml.gate.question import Question
 from gml.gate.structure_checks import INCREASE, PERMUTATION, log_p_of_increase
@@ -55,6 +57,8 @@ _NOTHING_LEFT = 1e-9
 _MOST_LEVERAGE = 0.2
 # Draws whose permuted rows are held at once.
 _CELLS_AT_ONCE = 1 << 20
+SHIFTED_ROWS = 1 << 17
+"""From so many rows on, errors are moved in a circle instead of exchanged at random."""
 
 
 def gaussian_structure_checks(
@@ -199,6 +203,14 @@ def _settled(check: Check, e_u: Vector, e_v: Vector, monte_carlo: MonteCarlo) ->
     """The larger of the p-value of t and that of exchanging errors between rows."""
     assert check.log_p is not None
     n = len(e_u)
+    draw = exchanges(e_u, e_v) if n < SHIFTED_ROWS else shifts(e_u, e_v)
+    log_p, how = monte_carlo.log_p(check.id, draw, _t_squared(e_u * e_v), n, of_g=False)
+    return max(log_p, check.log_p), f"{PERMUTATION}:{how}"
+
+
+def exchanges(e_u: Vector, e_v: Vector) -> Draw:
+    """Draw t² with the errors of u in another order of rows."""
+    n = len(e_u)
 
     def draw(key: tuple[int, int], first: int, last: int) -> NDArray[np.float64]:
         rng = np.random.default_rng([*key, first])
@@ -210,8 +222,39 @@ def _settled(check: Check, e_u: Vector, e_v: Vector, monte_carlo: MonteCarlo) ->
             found.append(products.sum(axis=1) ** 2 / (products**2).sum(axis=1))
         return np.concatenate(found)
 
-    log_p, how = monte_carlo.log_p(check.id, draw, _t_squared(e_u * e_v), n, of_g=False)
-    return max(log_p, check.log_p), f"{PERMUTATION}:{how}"
+    return draw
+
+
+def shifts(e_u: Vector, e_v: Vector) -> Draw:
+    """Draw t² with the errors of u moved on by some rows, all rows being in one random order.
+
+    Examples
+    --------
+    >>> draw = shifts(np.array([1.0, 2.0, 4.0]), np.array([1.0, 0.0, 0.0]))
+    >>> draw((1, 2), 0, 3)
+    array([1., 1., 1.])
+    """
+    n = len(e_u)
+
+    def draw(key: tuple[int, int], first: int, last: int) -> NDArray[np.float64]:
+        # One order for all draws of a key: it takes that for the moves to be a group.
+        order = np.random.default_rng(key).permutation(n)
+        u, v = e_u[order], e_v[order]
+        by = np.random.default_rng([*key, first]).integers(n, size=last - first)
+        sums = np.array([_moved(u, v, k) for k in by.tolist()])
+        u, v = u * u, v * v
+        spread = np.array([_moved(u, v, k) for k in by.tolist()])
+        found = np.zeros(len(sums))
+        np.divide(sums**2, spread, out=found, where=spread > 0)
+        return found
+
+    return draw
+
+
+def _moved(u: Vector, v: Vector, by: int) -> float:
+    """The sum of the products of u and v, u moved on in a circle."""
+    start = len(u) - by
+    return float(np.einsum("i,i", u[:start], v[by:]) + np.einsum("i,i", u[start:], v[:by]))
 
 
 # ---------------------------------------------------------------------- edges

@@ -13,6 +13,7 @@ from gml.model.network import LinearGaussian
 from gml.model.regression_rows import (
     FitShare,
     FittedRows,
+    RegressionRows,
     Vector,
     errors_under,
     fitted_rows,
@@ -38,15 +39,34 @@ def with_rows(cpds: Sequence[LinearGaussian], counter: Counter) -> tuple[LinearG
     order = order_of_rows(columns)
     columns = {name: column[order] for name, column in columns.items()}
     complete = not any(np.isnan(column).any() for column in columns.values())
-    enough = all((cpd.n or 0) > len(cpd.parents) + 2 for cpd in cpds)
-    total = None
-    if complete and enough:
-        by_name = sorted(cpds, key=lambda cpd: cpd.variable.name)
-        total = np.zeros(len(order))
-        with np.errstate(all="ignore"):
-            for cpd in by_name:
-                total += _at_rows(cpd, columns)[2].log_densities()
-    return tuple(_with_rows(cpd, columns, total) for cpd in cpds)
+    shared = complete and all(map(_has_enough, cpds))
+    total = np.zeros(len(order))
+    kept: dict[str, RegressionRows] = {}
+    densities: dict[str, Vector] = {}
+    with np.errstate(all="ignore"):
+        for cpd in sorted(filter(_has_enough, cpds), key=lambda cpd: cpd.variable.name):
+            parents, child, fitted = _at_rows(cpd, columns, complete)
+            slopes = [cpd.coefficients[k] for k in _by_name(cpd)]
+            errors = errors_under(cpd.intercept, slopes, cpd.sd, parents, child)
+            name = cpd.variable.name
+            kept[name] = regression_rows(parents, child, fitted, errors)
+            if shared:
+                densities[name] = fitted.log_densities()
+                total += densities[name]
+        if shared:
+            total -= np.mean(total)
+            kept = {n: replace(kept[n], fit=_share(own, total)) for n, own in densities.items()}
+    return tuple(_with_rows(cpd, kept.get(cpd.variable.name)) for cpd in cpds)
+
+
+def _has_enough(cpd: LinearGaussian) -> bool:
+    return (cpd.n or 0) > len(cpd.parents) + 2
+
+
+def _share(own: Vector, total: Vector) -> FitShare:
+    """The part of a node, from its ln densities and those of all nodes less their mean."""
+    mean = float(np.mean(own))
+    return FitShare(mean, float(np.mean((own - mean) * total)))
 
 
 def _columns(names: Sequence[str], rows: Dataset) -> dict[str, Vector]:
@@ -65,34 +85,21 @@ def _by_name(cpd: LinearGaussian) -> list[int]:
 
 
 def _at_rows(
-    cpd: LinearGaussian, columns: dict[str, Vector]
+    cpd: LinearGaussian, columns: dict[str, Vector], complete: bool
 ) -> tuple[list[Vector], Vector, FittedRows]:
     """The parents in the order of their names, the variable, and the regression at their rows."""
     order = _by_name(cpd)
     members = [columns[cpd.parents[k].name] for k in order] + [columns[cpd.variable.name]]
-    seen = ~np.logical_or.reduce([np.isnan(column) for column in members])
-    members = [column[seen] for column in members]
+    if not complete:
+        seen = ~np.logical_or.reduce([np.isnan(column) for column in members])
+        members = [column[seen] for column in members]
     slopes = [cpd.coefficients[k] for k in order]
     return members[:-1], members[-1], fitted_rows(members[:-1], members[-1], slopes, cpd.sd)
 
 
-def _with_rows(
-    cpd: LinearGaussian, columns: dict[str, Vector], total: Vector | None
-) -> LinearGaussian:
-    if (cpd.n or 0) <= len(cpd.parents) + 2:
-        return cpd
-    with np.errstate(all="ignore"):
-        parents, child, fitted = _at_rows(cpd, columns)
-        share = None
-        if total is not None:
-            own = fitted.log_densities()
-            mean = float(np.mean(own))
-            share = FitShare(mean, float(np.mean((own - mean) * (total - np.mean(total)))))
-        slopes = [cpd.coefficients[k] for k in _by_name(cpd)]
-        errors = errors_under(cpd.intercept, slopes, cpd.sd, parents, child)
-        kept = regression_rows(parents, child, fitted, errors, share)
-    if not kept.is_finite:
-        # Numbers near the ends of what floats can hold.
+def _with_rows(cpd: LinearGaussian, kept: RegressionRows | None) -> LinearGaussian:
+    if kept is None or not kept.is_finite:
+        # Too few rows, or numbers near the ends of what floats can hold.
         return cpd
     # From the order of names to that of the regression.
     return replace(cpd, rows=kept.in_order(NameOrder([p.name for p in cpd.parents]).rank))

@@ -219,7 +219,6 @@ def regression_rows(
     child: Vector,
     fitted: FittedRows,
     errors: Vector,
-    fit: FitShare | None,
 ) -> RegressionRows:
     """Keep what a comparison with other rows needs; `errors` are those under the model."""
     columns = (*parents, child)
@@ -228,7 +227,8 @@ def regression_rows(
     scaled = np.column_stack([(c - m) / s for c, m, s in zip(columns, means, sds, strict=True)])
     at = fitted.errors / (1 - fitted.leverage)
     meat = mean_products(fitted.design, fitted.design, at**2)
-    cuts, error_cuts = cut_points(child), error_cut_points(errors) if parents else ()
+    ordered, ordered_errors = np.sort(child), np.sort(errors if parents else errors[:0])
+    cuts, error_cuts = cut_points(ordered), error_cut_points(ordered_errors)
     return RegressionRows(
         means,
         sds,
@@ -236,28 +236,28 @@ def regression_rows(
         _rows(meat),
         float(np.mean(fitted.errors**4)),
         cuts,
-        tuple(counts_within(cuts, child).tolist()),
+        _counts_between(cuts, ordered),
         error_cuts,
-        tuple(counts_within(error_cuts, errors).tolist()) if error_cuts else (),
-        fit,
+        _counts_between(error_cuts, ordered_errors) if error_cuts else (),
     )
 
 
-def cut_points(column: Vector) -> tuple[float, ...]:
-    """The deciles of a column, each a value of it, as far as some row lies below them.
+def cut_points(ordered: Vector) -> tuple[float, ...]:
+    """The deciles of an ordered column, each a value of it, as far as some row lies below them.
 
     Examples
     --------
     >>> cut_points(np.array([0.0] * 8 + [1.0, 2.0])), cut_points(np.ones(4))
     ((1.0, 2.0), ())
     """
-    ordered = np.sort(column)
+    if len(ordered) == 0:
+        return ()
     at = [math.ceil(len(ordered) * k / (N_CUTS + 1)) for k in range(1, N_CUTS + 1)]
     found = np.unique(ordered[np.minimum(at, len(ordered) - 1)])
     return tuple(found[found > ordered[0]].tolist())
 
 
-def error_cut_points(errors: Vector) -> tuple[float, ...]:
+def error_cut_points(ordered: Vector) -> tuple[float, ...]:
     """Deciles again, each halfway down to the next error, so that rounding moves none across.
 
     Examples
@@ -265,13 +265,18 @@ def error_cut_points(errors: Vector) -> tuple[float, ...]:
     >>> error_cut_points(np.array([0.0, 0.0, 1.0, 2.0]))
     (0.5, 1.5)
     """
-    ordered = np.sort(errors)
     found = []
-    for cut in cut_points(errors):
+    for cut in cut_points(ordered):
         below = int(np.searchsorted(ordered, cut - _ROUNDING))
         if below:
             found.append((float(ordered[below - 1]) + cut) / 2)
     return tuple(sorted(set(found)))
+
+
+def _counts_between(cuts: Sequence[float], ordered: Vector) -> tuple[int, ...]:
+    """What `counts_within` finds, of a column in order."""
+    ends = np.searchsorted(ordered, np.array(cuts, dtype=np.float64))
+    return tuple(np.diff([0, *ends.tolist(), len(ordered)]).tolist())
 
 
 def counts_within(cuts: Sequence[float], column: Vector) -> NDArray[np.int64]:

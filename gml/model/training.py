@@ -108,11 +108,20 @@ def training_of(rows: Dataset | None) -> Training | None:
         return None
     numbers = {name: found.summary() for name, found in numbers_in(rows).items()}
     uncut = None if rows.origin is None else rows.origin.repeats
-    return Training(
-        numbers,
-        Repeats.of(equal_rows(rows).counts),
-        None if uncut is None else Repeats(uncut),
+    return Training(numbers, _repeats(rows, numbers), None if uncut is None else Repeats(uncut))
+
+
+def _repeats(rows: Dataset, numbers: Mapping[str, NumberSummary]) -> Repeats:
+    """How often rows repeat: none does if all values of a column of numbers differ."""
+    tells_apart = any(
+        variable.is_continuous
+        and variable.name in numbers
+        and numbers[variable.name].distinct == rows.n_rows
+        for variable in rows.variables
     )
+    if tells_apart and rows.weights is None:
+        return Repeats({1: rows.n_rows})
+    return Repeats.of(equal_rows(rows).counts)
 
 
 def numbers_in(rows: Dataset) -> dict[str, NumberValues]:

@@ -17,8 +17,10 @@ from gml.errors import CannotAnswer, GraphError, UsageError
 from gml.formats.json_model import dump_json_model, load_json_model
 from gml.gate.gaussian_families import gaussian_families, spreads
 from gml.gate.gaussian_questions import NOTHING_KEPT
+from gml.gate.gaussian_structure import SHIFTED_ROWS, exchanges, shifts
 from gml.gate.gaussian_tables import gaussian_table_checks
 from gml.gate.number_rows import number_rows
+from gml.gate.structure_checks import PERMUTATION
 from gml.gate.tails import log_f_tail
 from gml.model.bayesnet import BayesNet, LinearGaussian
 from gml.model.regression_rows import counts_within, cut_points
@@ -126,6 +128,30 @@ def test_cuts_and_their_counts():
     assert counts_within(cut_points(column), column).tolist() == [10] * 10
     mass = np.array([0.0] * 95 + [1.0, 2.0, 3.0, 4.0, 5.0])
     assert counts_within(cut_points(mass), mass).sum() == 100
+
+
+def test_shifts_draw_what_exchanges_draw():
+    rng = np.random.default_rng(4)
+    u, v = rng.standard_t(3, size=1500), rng.exponential(size=1500) - 1
+    one, other = (draw(u, v)((7, 8), 0, 3000) for draw in (exchanges, shifts))
+    # The 0.1 % point of the distance of Kolmogorov and Smirnov.
+    assert scipy.stats.ks_2samp(one, other).statistic < 1.95 * math.sqrt(2 / 3000)
+    assert shifts(u, v)((7, 8), 0, 40).tolist() == other[:40].tolist()
+
+
+def test_shifts_are_a_group():
+    u, v = np.array([1.0, -2.0, 3.0, 0.0]), np.array([0.0, 1.0, -1.0, 5.0])
+    drawn = {round(t, 12) for k in range(9) for t in shifts(u, v)((1, 1), k, k + 40)}
+    own = float((u * v).sum() ** 2 / (u**2 * v**2).sum())
+    assert len(drawn) <= 4
+    assert round(own, 12) in drawn
+    assert shifts(np.zeros(3), v[:3])((1, 1), 0, 2).tolist() == [0.0, 0.0]
+
+
+def test_very_many_rows_are_shifted(model):
+    found = by_id(run(model, rows(SHIFTED_ROWS, 5, edge=0.02)))["structure:v independent of x|y"]
+    assert (found.status, found.test.split(":")[0]) == ("fail", PERMUTATION)
+    assert failing(run(model, rows(SHIFTED_ROWS, 5))) == set()
 
 
 def test_no_order_of_rows_or_columns_shows():

@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 import gml
+from gml.counts.row_groups import equal_rows
+from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import QUANTILES, NumberValues
 from gml.errors import DataError, GraphError
-from gml.model.training import Repeats
+from gml.model.training import Repeats, training_of
 
 
 def table(n, seed=0):
@@ -49,6 +51,15 @@ def test_numbers_are_those_of_the_column_before_it_was_cut():
         ]
         assert list(found.counts) == inside
     assert fitted(frame, bins=4).training.unique == ("x",)
+
+
+@pytest.mark.parametrize("x", [[1.5, 2.5, 3.5, 1.5], [1.5, 2.5, 3.5, 4.5], [1.5, None, None, 2]])
+@pytest.mark.parametrize("weights", [None, [1, 2, 2, 1]])
+def test_columns_of_different_numbers_show_that_no_row_repeats(x, weights):
+    columns = (np.array(x, dtype=np.float64), np.array([1.0, 2.0, 2.0, 1.0]))
+    given = None if weights is None else np.array(weights)
+    data = Dataset((Variable("x", None), Variable("y", None)), columns, weights=given)
+    assert training_of(data).rows == Repeats.of(equal_rows(data).counts)
 
 
 def test_repeats_count_coded_rows():

@@ -54,9 +54,16 @@ static inline double stratum_sums(const int64_t *table, size_t rows, size_t colu
         for (size_t b = 0; b < columns; b++) {
             if (column_totals[b] == 0)
                 continue;
-            double d = deviation(table[a * columns + b], n, row_totals[a], column_totals[b]);
-            double product = (double)row_totals[a] * (double)column_totals[b];
-            double t = d / product;
+            const int64_t observed = table[a * columns + b];
+            const double product = (double)row_totals[a] * (double)column_totals[b];
+            if (observed == 0) {
+                /* t is -1: the same sums without a division, and by far the most cells are such */
+                half_g += product;
+                sum += product;
+                continue;
+            }
+            const double d = deviation(observed, n, row_totals[a], column_totals[b]);
+            const double t = d / product;
             half_g += product * divergence(t);
             sum += d * t;
         }
@@ -112,7 +119,7 @@ static int is_in_doubt(const table_statistics *found)
 }
 
 /* What a stratum adds to the moments under independence. */
-static void add_moments(table_sums *sums, const stratum_margins *margins)
+static inline void add_moments(table_sums *sums, const stratum_margins *margins)
 {
     const null_moments moments = moments_of_stratum(margins);
     sums->found.x2_mean += moments.x2_mean;
@@ -132,6 +139,7 @@ int statistics_begin(table_sums *sums, size_t rows, size_t columns)
     sums->g_excess = sums->poisson_g_excess = 0;
     sums->rows = rows;
     sums->columns = columns;
+    sums->margins = NULL;
     sums->totals = sums->few;
     if (2 * (rows + columns) > FEW_LEVELS)
         sums->totals = malloc(2 * (rows + columns) * sizeof *sums->totals);
@@ -186,15 +194,18 @@ static inline int64_t add_up(const int64_t *stratum, size_t rows, size_t columns
                              int64_t *row_totals, int64_t *column_totals)
 {
     int64_t cells = 0;
-    memset(row_totals, 0, rows * sizeof *row_totals);
-    memset(column_totals, 0, columns * sizeof *column_totals);
-    for (size_t a = 0; a < rows; a++)
+    for (size_t b = 0; b < columns; b++)
+        column_totals[b] = 0;
+    for (size_t a = 0; a < rows; a++) {
+        int64_t total = 0;
         for (size_t b = 0; b < columns; b++) {
-            int64_t count = stratum[a * columns + b];
-            row_totals[a] += count;
+            const int64_t count = stratum[a * columns + b];
+            total += count;
             column_totals[b] += count;
             cells += count != 0;
         }
+        row_totals[a] = total;
+    }
     return cells;
 }
 
@@ -206,8 +217,11 @@ void statistics_add(table_sums *sums, const int64_t *stratum)
         return;
     }
     table_statistics *out = &sums->found;
-    int64_t *row_totals = sums->totals, *column_totals = row_totals + rows;
-    int64_t *all_rows = column_totals + columns, *all_columns = all_rows + rows;
+    int64_t *all_rows = sums->totals + rows + columns, *all_columns = all_rows + rows;
+    int64_t *row_totals = sums->totals;
+    if (sums->margins != NULL)
+        row_totals = sums->margins + (size_t)out->seen_strata * (rows + columns);
+    int64_t *column_totals = row_totals + rows;
     int64_t n = 0, cells = add_up(stratum, rows, columns, row_totals, column_totals);
     int64_t seen_rows = 0, seen_columns = 0;
     for (size_t a = 0; a < rows; a++) {
@@ -266,27 +280,24 @@ void statistics_end(table_sums *sums, table_statistics *out)
 }
 
 /* A function of the margins, summed over the strata in which both variables vary. */
-static int sum_over_strata(const int64_t *table, size_t strata, size_t rows, size_t columns,
-                           double (*function)(const stratum_margins *), double *sum)
+static double sum_over_strata(const int64_t *table, size_t strata, const table_sums *sums,
+                              double (*function)(const stratum_margins *))
 {
-    int64_t few[FEW_LEVELS], *totals = few;
+    const size_t rows = sums->rows, columns = sums->columns;
+    double sum = 0;
     if (rows == 2 && columns == 2) {
         for (const int64_t *cell = table; cell < table + 4 * strata; cell += 4) {
             const int64_t row_totals[2] = {cell[0] + cell[1], cell[2] + cell[3]};
             const int64_t column_totals[2] = {cell[0] + cell[2], cell[1] + cell[3]};
             if (row_totals[0] && row_totals[1] && column_totals[0] && column_totals[1])
-                *sum += function(&(stratum_margins){row_totals, column_totals, 2, 2, 2, 2,
-                                                    row_totals[0] + row_totals[1]});
+                sum += function(&(stratum_margins){row_totals, column_totals, 2, 2, 2, 2,
+                                                   row_totals[0] + row_totals[1]});
         }
-        return 1;
+        return sum;
     }
-    if (rows + columns > FEW_LEVELS)
-        totals = malloc((rows + columns) * sizeof *totals);
-    if (totals == NULL)
-        return 0;
-    for (size_t s = 0; s < strata; s++) {
+    const int64_t *totals = sums->margins;
+    for (int64_t s = 0; s < sums->found.seen_strata; s++, totals += rows + columns) {
         stratum_margins margins = {totals, totals + rows, rows, columns, 0, 0, 0};
-        add_up(table + s * rows * columns, rows, columns, totals, totals + rows);
         for (size_t a = 0; a < rows; a++) {
             margins.n += totals[a];
             margins.seen_rows += totals[a] != 0;
@@ -294,39 +305,47 @@ static int sum_over_strata(const int64_t *table, size_t strata, size_t rows, siz
         for (size_t b = 0; b < columns; b++)
             margins.seen_columns += totals[rows + b] != 0;
         if (margins.seen_rows > 1 && margins.seen_columns > 1)
-            *sum += function(&margins);
+            sum += function(&margins);
     }
-    if (totals != few)
-        free(totals);
-    return 1;
+    return sum;
 }
 
 /* What costs most is found last, and only where it is needed: few tables of a search need it. */
-static int find_third_moment(const int64_t *table, size_t strata, size_t rows, size_t columns,
-                             table_sums *sums, table_statistics *out)
+static void find_third_moment(const int64_t *table, size_t strata, table_sums *sums,
+                              table_statistics *out)
 {
     const double most = most_excess(out);
     const int dense_if_even = is_dense_if_even(out);
-    if (dense_if_even && is_in_doubt(out) && ABOVE_WILLIAMS * sums->g_excess > most &&
-        !sum_over_strata(table, strata, rows, columns, poisson_g_excess, &sums->poisson_g_excess))
-        return 0;
-    if ((!dense_if_even || sums->poisson_g_excess > most) && is_telling(out) &&
-        !sum_over_strata(table, strata, rows, columns, x2_third_moment, &out->x2_third))
-        return 0;
+    if (dense_if_even && is_in_doubt(out) && ABOVE_WILLIAMS * sums->g_excess > most)
+        sums->poisson_g_excess = sum_over_strata(table, strata, sums, poisson_g_excess);
+    if ((!dense_if_even || sums->poisson_g_excess > most) && is_telling(out))
+        out->x2_third = sum_over_strata(table, strata, sums, x2_third_moment);
     settle(sums, out);
-    return 1;
 }
+
+/* Margins of tables up to this size need no allocation. */
+#define FEW_MARGINS 512
 
 int statistics_of_table(const int64_t *table, size_t strata, size_t rows, size_t columns,
                         table_statistics *out)
 {
     table_sums sums;
-    if (!statistics_begin(&sums, rows, columns))
-        return 0;
-    for (size_t s = 0; s < strata; s++)
-        statistics_add(&sums, table + s * rows * columns);
-    statistics_end(&sums, out);
-    return find_third_moment(table, strata, rows, columns, &sums, out);
+    int64_t few[FEW_MARGINS], *margins = few;
+    /* Those of two levels each are as soon added up anew. */
+    const size_t room = rows == 2 && columns == 2 ? 0 : strata * (rows + columns);
+    if (room > FEW_MARGINS)
+        margins = malloc(room * sizeof *margins);
+    const int begun = margins != NULL && statistics_begin(&sums, rows, columns);
+    if (begun) {
+        sums.margins = room == 0 ? NULL : margins;
+        for (size_t s = 0; s < strata; s++)
+            statistics_add(&sums, table + s * rows * columns);
+        statistics_end(&sums, out);
+        find_third_moment(table, strata, &sums, out);
+    }
+    if (margins != few)
+        free(margins);
+    return begun;
 }
 
 int64_t seen_configurations(const int64_t *table, size_t strata, int64_t seen_strata, size_t cells,

@@ -32,6 +32,7 @@ typedef struct {
     double g_excess, poisson_g_excess; /* of the mean of G over df_adjusted under independence */
     int64_t few[FEW_LEVELS];
     int64_t *totals;
+    int64_t *margins; /* room for those of every stratum that is not empty, or NULL */
 } table_sums;
 
 /* Strata one by one: begin (0 when memory ran out), add each stratum[x][y], end; `at_once` may be set
