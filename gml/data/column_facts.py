@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 
 EMPTY, LABELS, NUMBERS, DATE, IDENTIFIER, TEXT, NESTED = GUESSES = (
     "empty",
@@ -82,7 +82,7 @@ def numbers_of(texts: Iterable[str], decimal: str) -> NDArray[np.float64] | None
     """Return the numbers that texts spell, or None if one spells none."""
     found = []
     for text in texts:
-        number = parse_number(text.encode("utf-8", "backslashreplace"), decimal)
+        number = number_of(text, decimal)
         if number is None:
             return None
         found.append(number)

@@ -21,7 +21,7 @@ from gml.data.column_facts import (
     has_blanks,
     is_date,
 )
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 
 MOST_DISTINCT = 1 << 24
 """The most different values of a column that are counted."""
@@ -75,7 +75,7 @@ class LongColumn:
         for k, text in enumerate(texts):
             if text is None:
                 continue
-            number = parse_number(text.encode("utf-8", "backslashreplace"), self._decimal)
+            number = number_of(text, self._decimal)
             if number is None:
                 self._numbers = None
                 return

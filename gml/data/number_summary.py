@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import DataError
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
@@ -113,7 +113,7 @@ class NumberValues:
         >>> NumberValues.spelt(("7", "x", "1.5"), np.array([0, 2, 0, 1], dtype=np.uint8)).values
         array([1.5, 7. ])
         """
-        parsed = [parse_number(label.encode(), decimal) for label in labels]
+        parsed = [number_of(label, decimal) for label in labels]
         values = np.array([math.nan if v is None else v for v in parsed], dtype=np.float64)
         rows = np.bincount(codes, minlength=len(values)).astype(np.int64)
         if weights is not None:

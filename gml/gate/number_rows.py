@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, missing_mask
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 from gml.model.regression_rows import Vector, order_of_rows
 from gml.resources import require_memory
 
@@ -79,7 +79,7 @@ def _numbers_of(
 ) -> tuple[Vector, Texts]:
     if levels is None:
         return column, Texts({}, None)
-    spelt = [parse_number(level.encode("utf-8", "replace"), decimal) for level in levels]
+    spelt = [number_of(level, decimal) for level in levels]
     lookup = np.array([np.nan if number is None else number for number in (*spelt, None)])
     gaps = missing_mask(column)
     cells: Vector = lookup[np.where(gaps, len(levels), column).astype(np.int64)]

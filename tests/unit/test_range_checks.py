@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 
 import gml
+from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import NumberValues
+from gml.errors import DataError
 from gml.gate.range_checks import codes_outside, drift_checks, log_p_beyond, range_checks
 from gml.gate.units import unit_change
 
@@ -205,3 +207,14 @@ def test_a_profile_serves_where_the_model_keeps_nothing(model, tmp_path):
     report = gml.check(tmp_path / "new.csv", bare, levels=tmp_path / "schema.json")
     assert "schema:sentinel:x" in failures(report)
     assert "schema:range:y" not in {check.id for check in report.checks}
+
+
+def test_half_a_surrogate_pair_is_no_number(model):
+    frame = table(100, 2).astype({"x": object})
+    frame.loc[3, "x"] = "\ud800"
+    with pytest.raises(DataError, match=r"data row 4: column 'x': '\\ud800' is not valid text"):
+        gml.check(frame, model)
+    codes = np.arange(100, dtype=np.uint8) % 2
+    rows = Dataset((Variable("x", ("20", "\ud800")),), (codes,))
+    found = failures(gml.check(rows, model))
+    assert found["schema:levels:x"].message.endswith(r"'\ud800' (50)")

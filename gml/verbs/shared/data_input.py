@@ -41,7 +41,7 @@ from gml.errors import (
     quote,
     require_whole,
 )
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 from gml.ledger import wants_digest
 from gml.progress import reporter
 from gml.verbs.shared.chosen_methods import score_of_numbers, test_of_numbers
@@ -269,7 +269,7 @@ def _refuse_many_numbers(counter: Counter, declared: DeclaredColumns, options: R
         if name in options.cut or any(name in levels_of for levels_of in chosen):
             continue
         labels = [level for level in levels if level != NA_LEVEL]
-        if all(parse_number(label.encode(), options.decimal) is not None for label in labels):
+        if all(number_of(label, options.decimal) is not None for label in labels):
             raise DataError(
                 f"column {quote(name)} has {len(labels)} different numbers in {rows} rows, and "
                 f"{declared.source_of(name)} declares no levels for it; "
