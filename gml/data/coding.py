@@ -79,7 +79,9 @@ def build_dataset(
         dataset = dataset.rows(weights > 0)
         warn_of_levels_without_weight(dataset, _free_levels(variables, options))
     missing = count_missing(dataset, options.missing, options.na_tokens)
-    origin = Origin(dataset.n, missing, cuts, options.missing, numbers, na=options.na_tokens)
+    origin = Origin(
+        dataset.n, missing, cuts, options.missing, numbers, options.na_tokens, options.decimal
+    )
     dataset = replace(dataset, origin=origin)
     treated = apply_missing_policy(
         dataset,

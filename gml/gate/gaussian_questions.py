@@ -39,7 +39,7 @@ def gaussian_questions(
 ) -> Asked:
     """Ask what the families are about."""
     present = [name for name in net.names if name in data.names]
-    rows = number_rows(data.select(present), context.decimal)
+    rows = number_rows(data.select(present))
     found = gaussian_families(net, rows, settings.alpha)
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()

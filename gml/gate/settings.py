@@ -53,6 +53,4 @@ class Context:
     numbers_before: Mapping[str, NumberSummary] = field(default_factory=dict)
     numbers_now: Mapping[str, NumberValues] = field(default_factory=dict)
     """The numbers of columns that were cut, where they are known."""
-    decimal: str = "."
-    """The decimal mark of numbers that were read as labels."""
     notes: tuple[str, ...] = ()

@@ -218,3 +218,29 @@ def test_half_a_surrogate_pair_is_no_number(model):
     rows = Dataset((Variable("x", ("20", "\ud800")),), (codes,))
     found = failures(gml.check(rows, model))
     assert found["schema:levels:x"].message.endswith(r"'\ud800' (50)")
+
+
+def test_a_dataset_with_decimal_commas_is_checked_as_its_file(tmp_path):
+    old, new = (table(n, n)[["x", "z"]].round({"x": 0}) for n in (900, 240))
+    net = gml.fit(old, gml.Graph.from_edges(["x", "z"], [("x", "-->", "z")]), bins=4)
+    frame = new.assign(x=new["x"] + 0.5)
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False, sep=";", decimal=",")
+    reading = {"delimiter": ";", "decimal": ","}
+    labels = gml.read(path, **reading)
+    assert "20,5" in labels.variables[0].levels
+    found = gml.check(labels, net).checks
+    assert found == gml.check(path, net, **reading).checks == gml.check(frame, net).checks
+    predicted = gml.query(net, predict="z", batch=labels)
+    assert predicted.table.tolist() == gml.query(net, predict="z", batch=frame).table.tolist()
+
+
+def test_labels_with_decimal_commas_are_numbers_of_a_regression(tmp_path):
+    frame = table(300, 1)[["x", "y"]].round(1)
+    graph = gml.Graph.from_edges(["x", "y"], [("x", "-->", "y")])
+    net = gml.fit(frame, graph, gaussian=True)
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False, sep=";", decimal=",")
+    labels = gml.read(path, delimiter=";", decimal=",", max_levels=300)
+    assert not any(variable.is_continuous for variable in labels.variables)
+    assert gml.check(labels, net).checks == gml.check(frame, net).checks

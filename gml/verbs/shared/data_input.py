@@ -263,13 +263,13 @@ def _many_levels(counter: Counter) -> list[Variable]:
 def _refuse_many_numbers(counter: Counter, declared: DeclaredColumns, options: ReadOptions) -> None:
     """Refuse columns of very many numbers whose levels nobody chose."""
     chosen = (declared.levels, options.levels.levels, options.levels.intervals, options.levels.cuts)
-    rows = rows_counted(counter)
+    rows, decimal = rows_counted(counter), counter.decimal or options.decimal
     for variable in _many_levels(counter):
         name, levels = variable.name, variable.levels or ()
         if name in options.cut or any(name in levels_of for levels_of in chosen):
             continue
         labels = [level for level in levels if level != NA_LEVEL]
-        if all(number_of(label, options.decimal) is not None for label in labels):
+        if all(number_of(label, decimal) is not None for label in labels):
             raise DataError(
                 f"column {quote(name)} has {len(labels)} different numbers in {rows} rows, and "
                 f"{declared.source_of(name)} declares no levels for it; "
