@@ -21,6 +21,7 @@ from gml.data.column_facts import (
     has_blanks,
     is_date,
 )
+from gml.data.number_summary import NumberValues
 from gml.kernel.number import number_of
 
 MOST_DISTINCT = 1 << 24
@@ -109,4 +110,4 @@ class LongColumn:
             return Facts(guess_of_texts(tally, max_levels), distinct)
         numbers = np.concatenate(self._numbers)[present]
         counts = None if weights is None else weights[present]
-        return facts_of_numbers(numbers, counts, n, whole_rows=whole_rows)
+        return facts_of_numbers(NumberValues.of(numbers, counts), n, whole_rows=whole_rows)

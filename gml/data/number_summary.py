@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from gml.errors import DataError
 from gml.kernel.number import number_of
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+"""The levels of the quantiles that are kept."""
 
 
 @dataclass(frozen=True)
@@ -135,11 +137,10 @@ class NumberValues:
     def summary(self) -> NumberSummary:
         """What is kept of them; there must be a value."""
         upto, n = np.cumsum(self.counts), self.n
-        places = [np.searchsorted(upto, math.floor(q * n), side="right") for q in QUANTILES]
-        quantiles = {
-            q: float(self.values[min(int(k), len(self.values) - 1)])
-            for q, k in zip(QUANTILES, places, strict=True)
-        }
+        # The product is exact as a fraction, of the decimal number that a level stands for.
+        ranks = [int(Fraction(repr(level)) * n) for level in QUANTILES]
+        places = np.searchsorted(upto, ranks, side="right")
+        quantiles = dict(zip(QUANTILES, self.values[places].tolist(), strict=True))
         return NumberSummary(
             n,
             float(self.values[0]),

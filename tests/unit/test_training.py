@@ -104,6 +104,13 @@ def test_a_gaussian_model_keeps_its_numbers_too():
     assert dict(kept.rows.multiplicities) == {1: 200}
 
 
+def test_quantiles_are_exact_where_a_product_of_floats_is_not():
+    quarter = 2**50
+    counts = np.array([3 * quarter + 1, quarter])
+    # 3/4 of the rows is three quarters and 3/4 of a row, which float64 rounds to one row more.
+    assert NumberValues(np.array([1.0, 2.0]), counts).summary().quantiles[0.75] == 1
+
+
 @pytest.mark.parametrize("weights", [None, [1, 0, 2, 1, 1, 3]])
 def test_values_are_counted_in_any_order(weights):
     values = np.array([3.0, 1.0, np.nan, 1.0, -0.0, 0.0])
