@@ -115,16 +115,9 @@ def open_data(
     given = given_keywords(reading)
     _require_data(data)
     require_whole(1, threads=threads)
-    counter: Counter
-    if isinstance(data, Dataset):
+    if isinstance(data, Dataset | Counter):
         _refuse_reading(given, data)
-        chosen = data if used is None else data.select(used(data.names))
-        counter = MemoryCounter(chosen, threads=threads)
-        counter = with_declared(counter, declared.levels if declared else {}, "the data")
-    elif isinstance(data, Counter):
-        _refuse_reading(given, data)
-        counter = data if used is None else data.select(used([v.name for v in data.variables]))
-        counter = with_declared(counter, declared.levels if declared else {})
+        counter = _read_before(data, used, declared, threads)
     else:
         if declared is not None:
             reading = declaring(reading, declared)
@@ -210,6 +203,20 @@ def rows_of(data: Data, options: ReadOptions, *, used: Choice | None = None) -> 
         return read_dataset(data, options, used=used)
     rows = data if isinstance(data, Dataset) else data.require_rows("this")
     return rows if used is None else rows.select(used(rows.names))
+
+
+def _read_before(
+    data: Dataset | Counter,
+    used: Choice | None,
+    declared: DeclaredColumns | None,
+    threads: int | None,
+) -> Counter:
+    levels = declared.levels if declared else {}
+    if isinstance(data, Dataset):
+        chosen = data if used is None else data.select(used(data.names))
+        return with_declared(MemoryCounter(chosen, threads=threads), levels, "the data")
+    counter = data if used is None else data.select(used([v.name for v in data.variables]))
+    return with_declared(counter, levels)
 
 
 def _read(
