@@ -106,6 +106,11 @@ class MemoryCounter(Counter):
         return MissingTreatment(origin.policy, origin.n, origin.missing, origin.na)
 
     @property
+    def decimal(self) -> str | None:
+        """The decimal mark of numbers among the labels, if the data were read."""
+        return None if self._dataset.origin is None else self._dataset.decimal
+
+    @property
     def budget(self) -> int:
         """The most bytes that a table may take."""
         return self._budget

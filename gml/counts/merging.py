@@ -19,7 +19,7 @@ from gml.data.dataset import MAX_LEVELS
 from gml.data.levels import NA_LEVEL, order_levels
 from gml.data.resampling import distinct_cells
 from gml.errors import DataError, listing, parameter, quote
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 from gml.progress import reporter
 from gml.resources import budget_in_force, require_memory
 
@@ -165,7 +165,7 @@ def _require_labels(name: str, labels: tuple[str, ...], options: CountOptions, n
         raise DataError(f"column {quote(name)}: more than {MAX_LEVELS} levels")
     if options.bins is None or len(labels) <= options.bins:
         return
-    values = {parse_number(label.encode(), options.decimal) for label in labels}
+    values = {number_of(label, options.decimal) for label in labels}
     if None not in values and len(values) > options.bins:
         raise DataError(
             f"column {quote(name)} has {len(values)} different numbers in all files, more than "

@@ -89,8 +89,9 @@ def build_dataset(
         cuts,
         options.missing,
         numbers,
-        na=options.na_tokens,
-        repeats=multiplicities(equal_cells(uncut, weights).counts) if numbers else None,
+        options.na_tokens,
+        options.decimal,
+        multiplicities(equal_cells(uncut, weights).counts) if numbers else None,
     )
     dataset = replace(dataset, origin=origin)
     treated = apply_missing_policy(

@@ -5,35 +5,28 @@ Whole numbers that never repeat are an identifier if they lie as close together 
 (less than two apart on average) or all have the same six digits or more; texts that never repeat,
 or are more than there can be levels, are one if no blank is within them, and free text otherwise.
 Nothing is called an identifier in a table of up to 20 rows.
-
-The quantile q is the smallest value v with #{rows ≤ v} > q·n, as quantile cuts are.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.kernel.number import parse_number
+from gml.data.number_summary import NumberSummary, NumberValues
+from gml.kernel.number import number_of
 
-EMPTY, LABELS, NUMBERS, DATE, IDENTIFIER, TEXT, NESTED = GUESSES = (
-    "empty",
-    "labels",
-    "numbers",
-    "date",
-    "identifier",
-    "text",
-    "nested",
-)
+EMPTY = "empty"
+LABELS = "labels"
+NUMBERS = "numbers"
+DATE = "date"
+IDENTIFIER = "identifier"
+TEXT = "text"
+NESTED = "nested"
 """What a column may hold; lists and structures of Parquet are nested."""
-
-QUANTILES = ("0.01", "0.05", "0.25", "0.5", "0.75", "0.95", "0.99")
-"""The quantiles of a profile."""
 
 FEW_ROWS = 20
 _FEWEST_DIGITS = 6
@@ -55,7 +48,7 @@ class Facts(NamedTuple):
     guess: str
     distinct: int | None
     """None where there are more than could be counted."""
-    numbers: dict[str, Any] | None = None
+    numbers: NumberSummary | None = None
 
 
 class Tally(NamedTuple):
@@ -82,7 +75,7 @@ def numbers_of(texts: Iterable[str], decimal: str) -> NDArray[np.float64] | None
     """Return the numbers that texts spell, or None if one spells none."""
     found = []
     for text in texts:
-        number = parse_number(text.encode("utf-8", "backslashreplace"), decimal)
+        number = number_of(text, decimal)
         if number is None:
             return None
         found.append(number)
@@ -104,32 +97,24 @@ def facts_of_labels(
     present = int(rows[occurs].sum())
     values = numbers_of(texts, decimal) if texts else None
     if values is not None:
-        return facts_of_numbers(values, weights[occurs], present, whole_rows=whole_rows)
+        found = NumberValues.of(values, weights[occurs])
+        return facts_of_numbers(found, present, whole_rows=whole_rows)
     all_dates, any_blanks = all(map(is_date, texts)), any(map(has_blanks, texts))
     tally = Tally(present, len(texts), all_dates, any_blanks)
     return Facts(guess_of_texts(tally, max_levels), len(texts))
 
 
-def facts_of_numbers(
-    values: NDArray[np.float64],
-    weights: NDArray[np.int64] | None,
-    present: int,
-    *,
-    whole_rows: bool,
-) -> Facts:
-    """Return the facts of numbers with their weights, which stand in so many rows."""
-    distinct, inverse = np.unique(values, return_inverse=True)
+def facts_of_numbers(numbers: NumberValues, present: int, *, whole_rows: bool) -> Facts:
+    """Return the facts of numbers that stand in so many rows, which may count in part."""
+    distinct = numbers.values
     if len(distinct) == 0:
         return Facts(EMPTY, 0)
-    counts = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(counts, inverse.reshape(-1), 1 if weights is None else weights)
     guess = NUMBERS
     if _are_dates(distinct):
         guess = DATE
     elif _are_identifiers(distinct, present):
         guess = IDENTIFIER
-    summary = summary_of(distinct, counts) if whole_rows else None
-    return Facts(guess, len(distinct), summary)
+    return Facts(guess, len(distinct), numbers.summary() if whole_rows else None)
 
 
 def _are_dates(distinct: NDArray[np.float64]) -> bool:
@@ -166,28 +151,3 @@ def guess_of_texts(tally: Tally, max_levels: int) -> str:
 def has_blanks(text: str) -> bool:
     """Whether a blank is within a text, not around it."""
     return len(text.split()) > 1
-
-
-def summary_of(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> dict[str, Any]:
-    """Return number, extremes and quantiles, and the rows between these.
-
-    Examples
-    --------
-    >>> found = summary_of(np.arange(1.0, 101.0), np.ones(100, dtype=np.int64))
-    >>> found["n"], found["min"], found["quantiles"]["0.25"], found["counts"]
-    (100, 1.0, 26.0, [1, 4, 20, 25, 25, 20, 4, 1])
-    """
-    below = np.cumsum(counts)
-    n = int(below[-1])
-    # The product is exact as a fraction.
-    ranks = [int(Fraction(q) * n) for q in QUANTILES]
-    found = [float(distinct[np.searchsorted(below, rank, side="right")]) for rank in ranks]
-    ends = np.concatenate([[0], below])[np.searchsorted(distinct, found, side="left")]
-    return {
-        "n": n,
-        "min": float(distinct[0]),
-        "max": float(distinct[-1]),
-        "quantiles": dict(zip(QUANTILES, found, strict=True)),
-        "counts": np.diff([0, *ends.tolist(), n]).tolist(),
-        "distinct": len(distinct),
-    }

@@ -85,6 +85,8 @@ class Origin:
     """The numbers of columns that were cut or put into intervals; of whole rows only."""
     na: tuple[str, ...] | None = None
     """The tokens that meant missing, if that is known."""
+    decimal: str = "."
+    """The decimal mark of numbers among the labels."""
     repeats: Mapping[int, int] | None = None
     """How many different rows occur how often, numbers that were cut as they are."""
 
@@ -148,6 +150,11 @@ class Dataset:
     def n(self) -> int:
         """Number of rows, weighted (in units)."""
         return self.n_rows if self.weights is None else int(self.weights.sum())
+
+    @property
+    def decimal(self) -> str:
+        """The decimal mark of numbers among the labels."""
+        return "." if self.origin is None else self.origin.decimal
 
     def in_rows(self, units: int) -> int | float:
         """Return a count in units as a number of rows, whole unless the weights are fractions."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from gml.data.dataset import MAX_LEVELS
 from gml.data.levels import NA_LEVEL
 from gml.errors import UsageError
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 
 METHODS = ("quantile", "width")
 """How the number of intervals says where to cut."""
@@ -146,7 +146,7 @@ class Intervals:
         """Return the interval that a text names, or that it lies in as a number."""
         if text in self._codes:
             return text
-        number = parse_number(text.encode(), decimal)
+        number = number_of(text, decimal)
         return None if number is None else self.names[bisect.bisect_right(self._cuts, number)]
 
     def code_of(self, text: str, decimal: str = ".") -> int | None:

@@ -26,7 +26,7 @@ from gml.data.problems import NotANumber, undeclared
 from gml.data.schema import NOMINAL, ORDINAL, Schema, is_text, with_levels
 from gml.errors import DataError, UsageError, kind_of, parameter, quote
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,7 +130,7 @@ class _Column:
         if not isinstance(dtype, np.dtype) or not (dtype.kind in "iu" or dtype == np.float64):
             return None
         found: NDArray[np.float64] = self._series.to_numpy().astype(np.float64)
-        parsed = (parse_number(token.encode(), ".") for token in self._na)
+        parsed = (number_of(token, ".") for token in self._na)
         tokens = [number for number in parsed if number is not None]
         if np.isinf(found).any() or any((found == number).any() for number in tokens):
             return None
@@ -141,7 +141,7 @@ class _Column:
         for k, text in enumerate(texts):
             if text.strip(" ") in self._na:
                 continue
-            number = parse_number(text.encode("utf-8", "replace"), ".")
+            number = number_of(text, ".")
             if number is None:
                 raise NotANumber(str(self._refused(at == k, f"{quote(text)} is not a number")))
             lookup[k] = number
@@ -166,7 +166,7 @@ class _Column:
             lookup[k] = codes[text]
         labels = list(codes)
         if declared is None and len(labels) > self._spec.max_levels:
-            spell = [parse_number(label.encode(), ".") for label in labels]
+            spell = [number_of(label, ".") for label in labels]
             if self._spec.numbers_on_overflow and None not in spell:
                 numbers = np.array([*spell, np.nan], dtype=np.float64)
                 return CsvColumn(NUMBERS, labels, numbers[lookup[at]])
@@ -207,8 +207,10 @@ def _distinct(series: pd.Series[Any]) -> tuple[list[str], NDArray[np.int64]]:
         return _texts(found), at
     # 1, 1.0 and True are equal, but written differently.
     gaps = series.isna().to_numpy()
-    places, found = series[~gaps].astype(object).map(str).factorize()
-    return _texts(found), _placed(gaps, places)
+    # Not a series of texts, which pandas may keep as UTF-8: half a surrogate pair has none.
+    written = np.array([str(value) for value in series[~gaps].astype(object)], dtype=object)
+    places, found = pd.factorize(written)
+    return found.tolist(), _placed(gaps, places)
 
 
 def _placed(gaps: NDArray[np.bool_], at: NDArray[Any]) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from gml.data.dataset import MAX_LEVELS
 from gml.data.options import ReadOptions
 from gml.errors import DataError, listing, parameter, quote
 from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 
 _MOST_NAMED = 100
 
@@ -71,7 +71,7 @@ def numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.fl
     """Return the numbers that the labels spell, if there are so many that `bins` cuts them."""
     if options.bins is None or len(labels) <= options.bins:
         return None
-    values = [parse_number(label.encode(), options.decimal) for label in labels]
+    values = [number_of(label, options.decimal) for label in labels]
     if None in values or len(set(values)) <= options.bins:
         return None
     return np.array(values, dtype=np.float64)
@@ -79,4 +79,4 @@ def numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.fl
 
 def _begins_with_numbers(column: CsvColumn, options: ReadOptions) -> bool:
     """Whether the labels that were read before they became too many are numbers."""
-    return all(parse_number(label.encode(), options.decimal) is not None for label in column.labels)
+    return all(number_of(label, options.decimal) is not None for label in column.labels)

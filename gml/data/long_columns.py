@@ -21,7 +21,8 @@ from gml.data.column_facts import (
     has_blanks,
     is_date,
 )
-from gml.kernel.number import parse_number
+from gml.data.number_summary import NumberValues
+from gml.kernel.number import number_of
 
 MOST_DISTINCT = 1 << 24
 """The most different values of a column that are counted."""
@@ -75,7 +76,7 @@ class LongColumn:
         for k, text in enumerate(texts):
             if text is None:
                 continue
-            number = parse_number(text.encode("utf-8", "backslashreplace"), self._decimal)
+            number = number_of(text, self._decimal)
             if number is None:
                 self._numbers = None
                 return
@@ -109,4 +110,4 @@ class LongColumn:
             return Facts(guess_of_texts(tally, max_levels), distinct)
         numbers = np.concatenate(self._numbers)[present]
         counts = None if weights is None else weights[present]
-        return facts_of_numbers(numbers, counts, n, whole_rows=whole_rows)
+        return facts_of_numbers(NumberValues.of(numbers, counts), n, whole_rows=whole_rows)

@@ -11,15 +11,17 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import DataError
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+"""The levels of the quantiles that are kept."""
 _MOST_ROWS = 2**53
 
 
@@ -135,11 +137,10 @@ class NumberValues:
     def summary(self) -> NumberSummary:
         """What is kept of them; there must be a value."""
         upto, n = np.cumsum(self.counts), self.n
-        places = [np.searchsorted(upto, math.floor(q * n), side="right") for q in QUANTILES]
-        quantiles = {
-            q: float(self.values[min(int(k), len(self.values) - 1)])
-            for q, k in zip(QUANTILES, places, strict=True)
-        }
+        # The product is exact as a fraction, of the decimal number that a level stands for.
+        ranks = [int(Fraction(repr(level)) * n) for level in QUANTILES]
+        places = np.searchsorted(upto, ranks, side="right")
+        quantiles = dict(zip(QUANTILES, self.values[places].tolist(), strict=True))
         return NumberSummary(
             n,
             float(self.values[0]),
@@ -158,7 +159,7 @@ def numbers_of_labels(labels: Sequence[str], decimal: str = ".") -> NDArray[np.f
     >>> numbers_of_labels(["7", "x"]).tolist()
     [7.0, nan, nan]
     """
-    parsed = [parse_number(label.encode("utf-8", "replace"), decimal) for label in labels]
+    parsed = [number_of(label, decimal) for label in labels]
     return np.array([*(math.nan if v is None else v for v in parsed), math.nan], dtype=np.float64)
 
 

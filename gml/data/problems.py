@@ -18,7 +18,7 @@ from gml.kernel.layout import (
     ColumnSpec,
     CsvProblem,
 )
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of, parse_number
 
 
 class NotANumber(DataError):
@@ -85,7 +85,7 @@ def weights_must_be(number: float) -> str:
 
 def is_text_column(levels: Sequence[str], decimal: str) -> bool:
     """Whether a column is one of text: fewer than half of its values are numbers."""
-    numbers = sum(parse_number(level.encode(), decimal) is not None for level in levels)
+    numbers = sum(number_of(level, decimal) is not None for level in levels)
     return len(levels) > 0 and 2 * numbers < len(levels)
 
 

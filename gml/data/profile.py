@@ -7,7 +7,7 @@ one.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +28,7 @@ from gml.data.discretize import interval_levels
 from gml.data.identifiers import has_too_many_levels
 from gml.data.levels import is_numeric
 from gml.data.missing import why_no_rows
+from gml.data.number_summary import NumberValues
 from gml.data.options import ReadOptions
 from gml.data.schema import NUMERIC
 from gml.data.survey import Surveyed, survey
@@ -122,9 +123,10 @@ def profile_table(data: str | os.PathLike[str] | pd.DataFrame, options: ReadOpti
     usable = [j for j in read.chosen if problems[j] is None]
     found: dict[int, ColumnProfile] = {}
     if usable:
-        by_name = {read.names[j]: facts[j] for j in usable}
         dataset = build_dataset(read.columns, read.names, usable, options, read.where, read.digest)
-        found = dict(zip(usable, profile(dataset, options, by_name).columns, strict=True))
+        found = dict(
+            zip(usable, _columns(dataset, options, [facts[j] for j in usable]), strict=True)
+        )
     columns = [
         found.get(j) or _outside_schema(read.names[j], facts[j], gaps[j], (n, unit), problems[j])
         for j in read.chosen
@@ -132,12 +134,10 @@ def profile_table(data: str | os.PathLike[str] | pd.DataFrame, options: ReadOpti
     return Profile(n if unit == 1 else n * unit, tuple(columns), options.na_tokens)
 
 
-def profile(
-    dataset: Dataset, options: ReadOptions, facts: Mapping[str, Facts] | None = None
-) -> Profile:
+def profile(dataset: Dataset, options: ReadOptions) -> Profile:
     """Return the profile of a table that was read with these options and `available`.
 
-    Facts of its columns are taken as given, or found from what the table still has of them.
+    What is said of its columns is found from what the table still has of them.
 
     Examples
     --------
@@ -148,12 +148,22 @@ def profile(
     >>> age.levels, age.counts, age.missing
     (('adult', 'old', 'young'), (458, 204, 290), 48)
     """
-    columns = []
-    for variable, column in zip(dataset.variables, dataset.columns, strict=True):
-        known = None if facts is None else facts[variable.name]
-        known = known or _facts_left(dataset, variable, column, options)
-        columns.append(_column(dataset, variable, column, options, known))
-    return Profile(dataset.in_rows(dataset.n), tuple(columns), options.na_tokens)
+    options = replace(options, decimal=dataset.decimal)
+    pairs = zip(dataset.variables, dataset.columns, strict=True)
+    facts = [_facts_left(dataset, variable, column, options) for variable, column in pairs]
+    known = None if dataset.origin is None else dataset.origin.na
+    tokens = options.na_tokens if known is None else known
+    return Profile(dataset.in_rows(dataset.n), _columns(dataset, options, facts), tokens)
+
+
+def _columns(
+    dataset: Dataset, options: ReadOptions, facts: Sequence[Facts]
+) -> tuple[ColumnProfile, ...]:
+    """Describe the columns of a table, given their facts in order."""
+    columns = zip(dataset.variables, dataset.columns, facts, strict=True)
+    return tuple(
+        _column(dataset, variable, column, options, known) for variable, column, known in columns
+    )
 
 
 def _column(
@@ -190,7 +200,7 @@ def _column(
         rate=gaps / dataset.n,
         guess=facts.guess,
         distinct=facts.distinct,
-        numbers=facts.numbers,
+        numbers=None if facts.numbers is None else facts.numbers.written(),
     )
 
 
@@ -239,7 +249,8 @@ def _facts_of_cells(
     if column.kind == layout.NUMBERS:
         counts = None if counts is None else counts[present]
         n = int(np.count_nonzero(present))
-        return facts_of_numbers(cells[present], counts, n, whole_rows=unit == 1)
+        numbers = NumberValues.of(cells[present], counts)
+        return facts_of_numbers(numbers, n, whole_rows=unit == 1)
     rows = np.bincount(cells[present], minlength=len(column.labels)).astype(np.int64)
     total = rows
     if counts is not None:
@@ -258,9 +269,16 @@ def _facts_of_cells(
 def _facts_left(
     dataset: Dataset, variable: Variable, column: NDArray[Any], options: ReadOptions
 ) -> Facts:
-    """Return the facts of a column that was coded; of numbers that were cut, little is left."""
-    cut = dataset.origin is not None and variable.name in dataset.origin.cuts
-    if cut:
+    """Return the facts of a column that was coded; numbers that were cut are known of all rows."""
+    name, origin = variable.name, dataset.origin
+    if origin is not None and name in origin.numbers:
+        numbers = origin.numbers[name]
+        # Cells that name an interval are no numbers.
+        if numbers.n == origin.n - origin.missing.get(name, 0):
+            rows = int(np.count_nonzero(~missing_mask(column)))
+            present = numbers.n if dataset.weights is None else rows
+            return facts_of_numbers(numbers, present, whole_rows=True)
+    elif origin is not None and name in origin.cuts:
         return Facts(NUMBERS, None)
     kind = layout.NUMBERS if variable.is_continuous else layout.CODES8
     left = CsvColumn(kind, list(variable.levels or ()), column)
@@ -332,7 +350,7 @@ def _outside_schema(
         rate=None if gaps is None else gaps / n,
         guess=facts.guess,
         distinct=facts.distinct,
-        numbers=facts.numbers,
+        numbers=None if facts.numbers is None else facts.numbers.written(),
         why=problem.why,
         option=problem.option,
     )

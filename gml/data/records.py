@@ -16,6 +16,7 @@ from gml.data.reading import default_delimiter
 from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, counted, parameter
 from gml.kernel.layout import FIELD_LIMIT, RECORD_LIMIT
+from gml.ledger import note_digest
 
 
 class Records(NamedTuple):
@@ -27,15 +28,21 @@ class Records(NamedTuple):
 
 
 @contextmanager
-def open_records(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Records]:
-    """Open a CSV file, compressed or not, or `-` for standard input; memory stays flat."""
-    with open_source(path) as source:
+def open_records(
+    path: str | os.PathLike[str], options: ReadOptions, *, digest: bool = False
+) -> Iterator[Records]:
+    """Open a CSV file, compressed or not, or `-` for standard input; memory stays flat.
+
+    With `digest`, the run of the path learns the hash of the file once its records are done with.
+    """
+    with open_source(path, digest=digest) as source:
         if options.encoding is not None:
             source.transcode(options.encoding)
         delimiter = options.delimiter or default_delimiter(path)
         given = options.delimiter is not None
         header = read_header(source, source.name, delimiter, delimiter_given=given)
         yield records_after(header, source, delimiter)
+        note_digest(path, source.digest())
 
 
 def records_after(

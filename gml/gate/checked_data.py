@@ -156,7 +156,7 @@ class CheckedReading:
             for name in self.net.names
             if self.net.is_gaussian or cuts_of_levels(self.levels.get(name, ())) is not None
         ]
-        return numbers_before(dataset, held, self.asked.decimal)
+        return numbers_before(dataset, held)
 
     def _refuse_cutting(self) -> None:
         """Refuse options that make labels of numbers, where the model is of numbers."""
@@ -240,7 +240,6 @@ class CheckedReading:
             numbers_before={**schema.numbers, **known},
             numbers_now=numbers,
             notes=(*ignored, *notes),
-            decimal=self.asked.decimal,
         )
 
 

@@ -14,7 +14,7 @@ column that is named has the largest error, and `probability` is that of one as 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -68,26 +68,12 @@ def gaussian_fit_check(
     before = {f.name: s.mean for f, s in zip(families, shares, strict=True) if s is not None}
     after = {name: float(np.mean(term[seen])) for name, term in terms.items()}
     mean = math.fsum(after.values())
-    own = float(np.mean((total[seen] - np.mean(total[seen])) ** 2)) * n / (n - 1)
-    old = max(0.0, math.fsum(share.covariance for share in shares if share is not None))
     spared = math.fsum(allowance(family, len(net.names)) for family in families)
     loss = math.fsum(before.values()) - mean
-    common = (n * own + n_old * old) / (n + n_old)
+    old = max(0.0, math.fsum(share.covariance for share in shares if share is not None))
     fitted = _spread_of_fit(families) / n_old**2
-    z = min(
-        _standardised(loss - spared, own / n + old / n_old + fitted),
-        _standardised(loss - spared, common * (1 / n + 1 / n_old) + fitted),
-    )
-    figures: tuple[dict[str, Figure], dict[str, Figure]] = (
-        {"mean ln p": math.fsum(before.values())},
-        {"mean ln p": mean},
-    )
-    worst = sorted(before, key=lambda name: (after[name] - before[name], name))[:_SHOWN_NODES]
-    for name in worst:
-        if after[name] < before[name]:
-            figures[0][f"of {name}"], figures[1][f"of {name}"] = before[name], after[name]
-    if spared:
-        figures[1]["allowance"] = spared
+    z = _least_z(loss - spared, total[seen], (old, n_old), fitted)
+    figures = _figures(before, after, spared)
     aside = f" ({counted(rows.n - n, 'row')} with missing values left out)" if n < rows.n else ""
     found = replace(
         check,
@@ -106,10 +92,38 @@ def gaussian_fit_check(
     return Question(found), errors
 
 
+def _least_z(loss: float, new: Vector, old: tuple[float, int], fitted: float) -> float:
+    """The loss in standard errors by each side's own variance or the common one, the smaller one.
+
+    `new` has ln p of the new rows, `old` the variance of that of the old ones, and their number.
+    """
+    n, (spread, n_old) = len(new), old
+    own = float(np.mean((new - np.mean(new)) ** 2)) * n / (n - 1)
+    common = (n * own + n_old * spread) / (n + n_old)
+    return min(
+        _standardised(loss, own / n + spread / n_old + fitted),
+        _standardised(loss, common * (1 / n + 1 / n_old) + fitted),
+    )
+
+
 def _standardised(loss: float, variance: float) -> float:
     if variance <= 0:
         return math.inf if loss > 0 else 0.0
     return loss / math.sqrt(variance)
+
+
+def _figures(
+    before: Mapping[str, float], after: Mapping[str, float], spared: float
+) -> tuple[dict[str, Figure], dict[str, Figure]]:
+    """What a report shows of both sides: all nodes together, and those that lost most."""
+    old: dict[str, Figure] = {"mean ln p": math.fsum(before.values())}
+    new: dict[str, Figure] = {"mean ln p": math.fsum(after.values())}
+    for name in sorted(before, key=lambda name: (after[name] - before[name], name))[:_SHOWN_NODES]:
+        if after[name] < before[name]:
+            old[f"of {name}"], new[f"of {name}"] = before[name], after[name]
+    if spared:
+        new["allowance"] = spared
+    return old, new
 
 
 def _spread_of_fit(families: Sequence[GaussianFamily]) -> float:

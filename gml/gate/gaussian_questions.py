@@ -39,7 +39,7 @@ def gaussian_questions(
 ) -> Asked:
     """Ask what the families are about."""
     present = [name for name in net.names if name in data.names]
-    rows = number_rows(data.select(present), context.decimal)
+    rows = number_rows(data.select(present))
     near, notes = without_far_rows(rows, context.numbers_before)
     found = gaussian_families(net, near, settings.alpha)
     questions: list[Question] = []

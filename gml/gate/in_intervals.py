@@ -13,16 +13,14 @@ from gml.data.number_summary import NumberValues
 from gml.model.training import numbers_in
 
 
-def numbers_before(
-    data: Dataset, held_numbers: Collection[str], decimal: str = "."
-) -> dict[str, NumberValues]:
+def numbers_before(data: Dataset, held_numbers: Collection[str]) -> dict[str, NumberValues]:
     """The numbers of columns, and those that labels spell in columns that held numbers before."""
     found = numbers_in(data)
     for variable, column in zip(data.variables, data.columns, strict=True):
         name = variable.name
         held = name in held_numbers and name not in found
         if held and variable.levels is not None and data.unit == 1:
-            spelt = NumberValues.spelt(variable.levels, column, data.weights, decimal)
+            spelt = NumberValues.spelt(variable.levels, column, data.weights, data.decimal)
             if spelt.n:
                 found[name] = spelt
     return found
@@ -48,7 +46,9 @@ def in_intervals(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Datase
             names = intervals.names
             places = intervals.places_of(np.where(gaps, 0.0, column))
         else:
-            names = tuple(intervals.name_of(label) or label for label in variable.levels)
+            names = tuple(
+                intervals.name_of(label, data.decimal) or label for label in variable.levels
+            )
             places = np.where(gaps, 0, column).astype(np.intp)
         occurring = np.unique(places[~gaps])
         found = tuple(dict.fromkeys([*declared, *(names[k] for k in occurring)]))

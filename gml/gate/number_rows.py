@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.number_summary import NumberSummary
 from gml.errors import agreeing, counted
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 from gml.model.regression_rows import Vector, order_of_rows
 from gml.resources import require_memory
 
@@ -57,7 +57,7 @@ class NumberRows:
         return [column[seen] for column in chosen]
 
 
-def number_rows(data: Dataset, decimal: str = ".") -> NumberRows:
+def number_rows(data: Dataset) -> NumberRows:
     """Turn labels into the numbers that they spell; a row that counts twice stands there twice.
 
     Examples
@@ -75,7 +75,7 @@ def number_rows(data: Dataset, decimal: str = ".") -> NumberRows:
         numbers = np.repeat(numbers, data.weights)
     columns, texts = {}, {}
     for variable, column in zip(data.variables, data.columns, strict=True):
-        cells, found = _numbers_of(column, variable.levels, decimal, data)
+        cells, found = _numbers_of(column, variable.levels, data)
         columns[variable.name], texts[variable.name] = cells[numbers], found
     order = order_of_rows(columns)
     return NumberRows(
@@ -115,11 +115,11 @@ def without_far_rows(
 
 
 def _numbers_of(
-    column: NDArray[np.float64], levels: tuple[str, ...] | None, decimal: str, data: Dataset
+    column: NDArray[np.float64], levels: tuple[str, ...] | None, data: Dataset
 ) -> tuple[Vector, Texts]:
     if levels is None:
         return column, Texts({}, None)
-    spelt = [parse_number(level.encode("utf-8", "replace"), decimal) for level in levels]
+    spelt = [number_of(level, data.decimal) for level in levels]
     lookup = np.array([np.nan if number is None else number for number in (*spelt, None)])
     gaps = missing_mask(column)
     cells: Vector = lookup[np.where(gaps, len(levels), column).astype(np.int64)]

@@ -55,6 +55,4 @@ class Context:
     """The numbers of columns that were cut, where they are known."""
     uncut_repeats: Mapping[int, int] | None = None
     """How many different rows occur how often, numbers as they are, where that is known."""
-    decimal: str = "."
-    """The decimal mark of numbers that were read as labels."""
     notes: tuple[str, ...] = ()

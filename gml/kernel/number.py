@@ -18,3 +18,15 @@ def parse_number(field: bytes, decimal: str) -> float | None:
         return None
     value = float(field)
     return value if math.isfinite(value) else None
+
+
+def number_of(text: str, decimal: str) -> float | None:
+    """Return the finite number that a text spells, or None.
+
+    Examples
+    --------
+    >>> number_of(" 1,5e3", ","), number_of("1,5", "."), number_of("\\ud800", ".")
+    (1500.0, None, None)
+    """
+    # Texts of frames and arguments may hold lone surrogates, which spell no number.
+    return parse_number(text.encode("utf-8", "surrogatepass"), decimal)

@@ -19,7 +19,7 @@ import numpy as np
 from gml.data.dataset import Variable
 from gml.data.discretize import Intervals, cuts_of_levels
 from gml.errors import UsageError, parameter, quote, unknown_name
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 from gml.model.network import CPT, LinearGaussian, Network
 from gml.resources import require_memory
 
@@ -58,7 +58,7 @@ class Meaning:
     def _number(self, value: object) -> float | None:
         if isinstance(value, str):
             # An argument may hold bytes that are not UTF-8.
-            return parse_number(value.encode("utf-8", "surrogatepass"), self._decimal)
+            return number_of(value, self._decimal)
         if isinstance(value, numbers.Real | np.bool_) and math.isfinite(value):
             return float(value)
         return None

@@ -111,7 +111,13 @@ def answers_about(
         )
     names = list(data.names) if isinstance(data, Dataset) else [str(name) for name in data.columns]
     rows = RowEvidence(
-        asked.given, names, asked.targets, where, missing=missing, ignore_unknown=ignore_unknown
+        asked.given,
+        names,
+        asked.targets,
+        where,
+        missing=missing,
+        ignore_unknown=ignore_unknown,
+        decimal=_decimal(data),
     )
     values = _observed(rows, data)
     rows.warn()
@@ -130,12 +136,16 @@ def _metrics(
 ) -> Metrics:
     """How good predictions are, by the column that has the truth."""
     variable = asked.given.net.variables[asked.given.net.index(predicted.target)]
-    true = TrueValues(variable, missing_is_level=missing == "level")
+    true = TrueValues(variable, missing_is_level=missing == "level", decimal=_decimal(data))
     codes, distinct = _factorized(data, at)
     meant = np.array([true.missing, *(true.of(value) for value in distinct)])
     tally = Tally(predicted.target, variable.levels)
     tally.add(predicted, meant[codes + 1], data.weights if isinstance(data, Dataset) else None)
     return tally.metrics()
+
+
+def _decimal(data: Dataset | pd.DataFrame) -> str:
+    return data.decimal if isinstance(data, Dataset) else "."
 
 
 def _read(path: str | os.PathLike[str], net: Network) -> Dataset:

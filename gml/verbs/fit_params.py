@@ -18,7 +18,7 @@ from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 from gml.verbs.shared.data_input import Data, is_data, is_path, is_read, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
-from gml.verbs.shared.graph_input import GraphLike, declared_columns, given_graph
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
 
@@ -83,14 +83,12 @@ def fit_params(
     _require_fitting(method, prior, ess)
     given = given_graph(graph)
     declared = replace(declared_columns([given]), numeric=given.numeric())
-    for_labels = [parameter(name) for name in FOR_LABELS if reading.get(name) is not None]
-    for_labels += [parameter("method", method)] * (method == "bayes")
-    for_labels += [parameter("strict")] * strict
-    numbers = {*declared.numeric} if is_read(data) and not gaussian else set()
-    by_graph = bool(numbers) and numbers >= {*given.graph.names}
+    numbers = declared.numeric if is_read(data) and not gaussian else ()
+    by_graph = bool(numbers) and {*numbers} >= {*given.graph.names}
+    for_labels = _for_labels(method, strict, reading)
     _require_kind(declared, for_labels, gaussian=gaussian, by_graph=by_graph)
     if numbers and not by_graph:
-        reading["numeric"] = [*names_of("numeric", reading.get("numeric") or ()), *declared.numeric]
+        reading["numeric"] = [*names_of("numeric", reading.get("numeric") or ()), *numbers]
     dag = given.dag()
     counter = open_data(
         data,
@@ -103,6 +101,45 @@ def fit_params(
         threads=threads,
         **reading,
     )
+    _warn_of_graph(given, by_graph=by_graph)
+    net = fit(
+        dag,
+        counter,
+        method=method,
+        prior=prior or "bdeu",
+        ess=1.0 if ess is None else ess,
+        intervals=intervals,
+    )
+    if strict:
+        require_all_seen(net)
+    _warn_of_unseen(net)
+    training = training_of(counter.rows())
+    if training is not None and training.rows is not None:
+        _warn_of_deliveries(training.rows)
+    net = replace(net, learning=_provenance(counter, asked or {}), training=training)
+    return replace(net, baseline=_accepted(net, counter, threads)) if accept else net
+
+
+def _provenance(counter: Counter, asked: Mapping[str, Any]) -> Provenance:
+    """Where a model comes from, and what a later check needs to know of missing values."""
+    learning = Provenance.of(
+        "fit-params", options=asked, rows=rows_counted(counter), data=counter.digest
+    )
+    treated = counter.missing_treatment
+    if treated is None:
+        return learning
+    tokens = treated.na
+    if tokens is not None and {*tokens} != {*DEFAULT_NA} and "na" not in learning.options:
+        learning = learning.also(na=list(tokens))
+    if treated.policy == "error":
+        return learning
+    cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
+    rows = counter.in_rows(treated.rows)
+    return learning.also(missing={"policy": treated.policy, "rows": rows, "columns": cells})
+
+
+def _warn_of_graph(given: GivenGraph, *, by_graph: bool) -> None:
+    """Warn where a graph leaves a choice that was made, or says that columns are numbers."""
     if given.graph.kind != "dag":
         kind = given.graph.kind_in_words
         reporter().warn(
@@ -115,16 +152,10 @@ def fit_params(
             f"{given.name} was learned from numbers{f' by {how}' if how else ''}: the columns are "
             "taken as numbers, and regressions fitted"
         )
-    net = fit(
-        dag,
-        counter,
-        method=method,
-        prior=prior or "bdeu",
-        ess=1.0 if ess is None else ess,
-        intervals=intervals,
-    )
-    if strict:
-        require_all_seen(net)
+
+
+def _warn_of_unseen(net: BayesNet) -> None:
+    """Warn about tables that say nothing of some configurations of parents."""
     unseen = unseen_configurations(net)
     if unseen:
         n_unseen = sum(map(len, unseen.values()))
@@ -132,25 +163,6 @@ def fit_params(
         reporter().warn(
             f"{counted(n_unseen, 'configuration')} of parents {seen} uniform: for {listing(unseen)}"
         )
-    learning = Provenance.of(
-        "fit-params",
-        options=asked or {},
-        rows=rows_counted(counter),
-        data=counter.digest,
-    )
-    treated = counter.missing_treatment
-    tokens = None if treated is None else treated.na
-    if tokens is not None and {*tokens} != {*DEFAULT_NA} and "na" not in learning.options:
-        learning = learning.also(na=list(tokens))
-    if treated is not None and treated.policy != "error":
-        cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
-        rows = counter.in_rows(treated.rows)
-        learning = learning.also(missing={"policy": treated.policy, "rows": rows, "columns": cells})
-    training = training_of(counter.rows())
-    if training is not None and training.rows is not None:
-        _warn_of_deliveries(training.rows)
-    net = replace(net, learning=learning, training=training)
-    return replace(net, baseline=_accepted(net, counter, threads)) if accept else net
 
 
 def _warn_of_deliveries(rows: Repeats) -> None:
@@ -178,6 +190,13 @@ def _require_fitting(method: str, prior: str | None, ess: float | None) -> None:
                 raise UsageError(f"{parameter(name)} belongs to {parameter('method', 'bayes')}")
     if prior not in (None, "bdeu") and ess is not None:
         raise UsageError(f"{parameter('ess')} belongs to {parameter('prior', 'bdeu')}")
+
+
+def _for_labels(method: str, strict: bool, reading: Mapping[str, Any]) -> list[str]:
+    """The parameters given that mean nothing to regressions."""
+    found = [parameter(name) for name in FOR_LABELS if reading.get(name) is not None]
+    found += [parameter("method", method)] * (method == "bayes")
+    return found + [parameter("strict")] * strict
 
 
 def _require_kind(

@@ -100,6 +100,30 @@ def test_reports_beside_the_graph(gml, folder):
     assert hash_of((folder / "p.json").read_text())["inputs"] == {"data": sha(folder / "d.csv")}
 
 
+@pytest.mark.parametrize("name", ["d.csv", "d.csv.gz", "-"])
+def test_rows_with_predictions_are_an_input(gml, folder, name):
+    raw = gzip.compress(ROWS.encode()) if name.endswith(".gz") else ROWS.encode()
+    (folder / "d.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
+    asked = ("query", "m.json", "--predict", "b", "--batch", name, "-o", "rows.csv")
+    done = gml(*asked, "--metrics", "figures.json", stdin=raw)
+    assert done.returncode == 0, done.stderr
+    assert hash_of((folder / "figures.json").read_text())["inputs"] == {
+        "batch": f"sha256:{hashlib.sha256(raw).hexdigest()}",
+        "model": sha(folder / "m.json"),
+    }
+
+
+def test_changed_rows_are_seen_by_verify(gml, folder):
+    asked = ("query", "m.json", "--predict", "b", "--batch", "d.csv", "-o", "rows.csv")
+    assert gml(*asked, "--metrics", "figures.json").returncode == 0
+    verified = ("verify", "figures.json", "--input", "d.csv", "--input", "m.json")
+    assert gml(*verified).returncode == 0
+    (folder / "d.csv").write_text(ROWS + ROWS.splitlines()[1] + "\n")
+    done = gml(*verified)
+    assert done.returncode == 1
+    assert b"other inputs" in done.stdout
+
+
 def test_settings_are_an_input(gml, folder):
     (folder / "gml.toml").write_text("[check]\nalpha = 0.1\n")
     found = hash_of(gml("check", "d.csv", "m.json", "-f", "json").stdout)

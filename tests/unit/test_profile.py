@@ -176,3 +176,29 @@ def test_counts_are_checked(content, message):
 def test_a_schema_need_not_have_counts():
     schema = parse_schema({"schema": "gml/1", "columns": {"A": {"levels": ["x"]}}}, "s")
     assert (schema.rows, schema.missing) == (None, {})
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [{}, {"bins": 4}, {"bins": 4, "weights": "w"}, {"cut": {"n": "2,5"}, "na": "?"}],
+    ids=["labels", "bins", "weights", "cut"],
+)
+def test_a_dataset_says_of_its_numbers_what_its_file_does(tmp_path, reading):
+    rng = np.random.default_rng(3)
+    lines = [f"{k};{rng.normal(4, 2):.1f};{k % 3}".replace(".", ",") for k in range(60)]
+    lines[7] = "7;?;1" if "na" in reading else "7;NA;1"
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["id;n;w", *lines]))
+    reading = {"delimiter": ";", "decimal": ",", **reading}
+    by_file = gml.profile(path, **reading)
+    found = gml.profile(gml.read(path, missing="available", **reading))
+    assert found == by_file
+    assert [column.guess for column in found.columns[:2]] == ["identifier", "numbers"]
+
+
+def test_of_rows_that_were_chosen_numbers_are_not_known(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("n\n" + "\n".join(map(str, range(40))))
+    data = gml.read(path, bins=4)
+    (column,) = gml.profile(data.rows(np.arange(40) < 30)).columns
+    assert (column.guess, column.distinct, column.numbers) == ("numbers", None, None)

@@ -12,9 +12,15 @@ import pytest
 import gml
 
 
-@pytest.mark.parametrize(("levels", "others"), [(6, 2), (4, 3)])
-def test_independent_columns_given_many_strata(levels, others):
-    """1 000 rows, one or fewer in each cell: G errs 28 times in 30, and says so."""
+@pytest.mark.parametrize(
+    ("levels", "others", "wrong"),
+    [(6, 2, {"auto": 2, "g": 30, "chi2": 2}), (4, 3, {"auto": 1, "g": 29, "chi2": 2})],
+)
+def test_independent_columns_given_many_strata(levels, others, wrong):
+    """1 000 rows, one or fewer in each cell: G errs nearly always, and says so; auto at its level.
+
+    The other tests err 3 and 4 times in 60, where 3 are expected at level 0.05.
+    """
     rng = np.random.default_rng(levels)
     names = [f"z{k}" for k in range(others)]
     rejected = Counter()
@@ -35,8 +41,7 @@ def test_independent_columns_given_many_strata(levels, others):
                     "the table is too sparse for `test='g'`: with so few rows per degree of "
                     "freedom, p is wrong, mostly too small; use `test='auto'`"
                 ]
-    assert rejected["g"] >= 27
-    assert rejected["auto"] <= 5
+    assert rejected == wrong
 
 
 def test_a_warning_of_sparse_tables_counts_them(recwarn):

@@ -8,9 +8,9 @@ from collections import Counter as Multiset
 import numpy as np
 import pandas as pd
 import pytest
+from gml.counts.row_groups import equal_rows
 
 import gml
-from gml.counts.row_groups import equal_rows
 from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import QUANTILES, NumberValues
 from gml.errors import DataError, GraphError
@@ -113,6 +113,13 @@ def test_a_gaussian_model_keeps_its_numbers_too():
     kept = gml.fit(frame, graph, gaussian=True).training
     assert kept.numbers["x"] == fitted(table(200), bins=4).training.numbers["x"]
     assert dict(kept.rows.multiplicities) == {1: 200}
+
+
+def test_quantiles_are_exact_where_a_product_of_floats_is_not():
+    quarter = 2**50
+    counts = np.array([3 * quarter + 1, quarter])
+    # 3/4 of the rows is three quarters and 3/4 of a row, which float64 rounds to one row more.
+    assert NumberValues(np.array([1.0, 2.0]), counts).summary().quantiles[0.75] == 1
 
 
 @pytest.mark.parametrize("weights", [None, [1, 0, 2, 1, 1, 3]])

@@ -41,7 +41,7 @@ from gml.errors import (
     quote,
     require_whole,
 )
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 from gml.ledger import wants_digest
 from gml.progress import reporter
 from gml.verbs.shared.chosen_methods import score_of_numbers, test_of_numbers
@@ -115,16 +115,9 @@ def open_data(
     given = given_keywords(reading)
     _require_data(data)
     require_whole(1, threads=threads)
-    counter: Counter
-    if isinstance(data, Dataset):
+    if isinstance(data, Dataset | Counter):
         _refuse_reading(given, data)
-        chosen = data if used is None else data.select(used(data.names))
-        counter = MemoryCounter(chosen, threads=threads)
-        counter = with_declared(counter, declared.levels if declared else {}, "the data")
-    elif isinstance(data, Counter):
-        _refuse_reading(given, data)
-        counter = data if used is None else data.select(used([v.name for v in data.variables]))
-        counter = with_declared(counter, declared.levels if declared else {})
+        counter = _read_before(data, used, declared, threads)
     else:
         if declared is not None:
             reading = declaring(reading, declared)
@@ -212,6 +205,20 @@ def rows_of(data: Data, options: ReadOptions, *, used: Choice | None = None) -> 
     return rows if used is None else rows.select(used(rows.names))
 
 
+def _read_before(
+    data: Dataset | Counter,
+    used: Choice | None,
+    declared: DeclaredColumns | None,
+    threads: int | None,
+) -> Counter:
+    levels = declared.levels if declared else {}
+    if isinstance(data, Dataset):
+        chosen = data if used is None else data.select(used(data.names))
+        return with_declared(MemoryCounter(chosen, threads=threads), levels, "the data")
+    counter = data if used is None else data.select(used([v.name for v in data.variables]))
+    return with_declared(counter, levels)
+
+
 def _read(
     data: Rows,
     used: Choice | None,
@@ -263,13 +270,13 @@ def _many_levels(counter: Counter) -> list[Variable]:
 def _refuse_many_numbers(counter: Counter, declared: DeclaredColumns, options: ReadOptions) -> None:
     """Refuse columns of very many numbers whose levels nobody chose."""
     chosen = (declared.levels, options.levels.levels, options.levels.intervals, options.levels.cuts)
-    rows = rows_counted(counter)
+    rows, decimal = rows_counted(counter), counter.decimal or options.decimal
     for variable in _many_levels(counter):
         name, levels = variable.name, variable.levels or ()
         if name in options.cut or any(name in levels_of for levels_of in chosen):
             continue
         labels = [level for level in levels if level != NA_LEVEL]
-        if all(parse_number(label.encode(), options.decimal) is not None for label in labels):
+        if all(number_of(label, decimal) is not None for label in labels):
             raise DataError(
                 f"column {quote(name)} has {len(labels)} different numbers in {rows} rows, and "
                 f"{declared.source_of(name)} declares no levels for it; "

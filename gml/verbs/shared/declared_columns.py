@@ -21,7 +21,7 @@ from gml.data.options import ReadOptions
 from gml.data.schema import NUMERIC
 from gml.errors import UsageError, counted, listing, parameter, quote
 from gml.graph.graph import Graph
-from gml.kernel.number import parse_number
+from gml.kernel.number import number_of
 
 _RELATIVE = 1e-9
 _ROUNDING = 2.0**-50
@@ -128,7 +128,7 @@ class DeclaredColumns:
         if recorded != bins and intervals:
             raise self.contradiction(what, intervals[0])
         for name, levels in self.levels.items():
-            numbers = {parse_number(level.encode(), options.decimal) for level in _labels(levels)}
+            numbers = {number_of(level, options.decimal) for level in _labels(levels)}
             if None not in numbers and len(numbers) > (bins or 0):
                 raise self.contradiction(what, name)
 

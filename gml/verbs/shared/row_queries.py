@@ -16,6 +16,7 @@ from gml.data.options import ReadOptions
 from gml.data.records import Records, open_records
 from gml.errors import UsageError, kind_of, parameter, place, quote
 from gml.formats.reports.rows import record
+from gml.ledger import wants_digest
 from gml.model.evidence import circumstances
 from gml.model.predict import RowEvidence, answers_about, warn_of_impossible
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
@@ -137,7 +138,7 @@ def csv_of_rows(
     """
     reading = reading or ReadOptions()
     impossible = 0
-    with open_records(batch, reading) as records:
+    with open_records(batch, reading, digest=wants_digest(batch)) as records:
         rows = _row_evidence(
             asked, records, reading, missing=missing, ignore_unknown=ignore_unknown
         )
