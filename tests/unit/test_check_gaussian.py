@@ -71,6 +71,12 @@ def by_id(report):
 # ---------------------------------------------------------------------- what is kept
 
 
+def test_another_unit_is_named_where_a_column_drifts(model):
+    frame = rows(500, 5, "normal").to_frame().assign(x=lambda columns: 12 * columns["x"])
+    message = by_id(run(fitted(rows(3000, 0, "normal")), frame))["schema:drift:x"].message
+    assert "x: share " in message and "about 12 times: another unit?" in message
+
+
 def test_the_sandwich_is_that_of_the_rows(model):
     """(X'X)⁻¹ Σ (e/(1−h))² xx' (X'X)⁻¹ of the raw columns, back in their units."""
     data = rows(5000, 0)
