@@ -155,7 +155,7 @@ def _factor(factor):
 FAULTS = {
     **{f"9999 {share:g}": (_code(9999, share), "schema:sentinel:age") for share in (0.003, 0.01)},
     **{f"-1 {share:g}": (_code(-1, share), "schema:sentinel:age") for share in (0.003, 0.01)},
-    **{f"factor {f:g}": (_factor(f), "tables:income|numbers") for f in (1.1, 1.5, 12)},
+    **{f"factor {f:g}": (_factor(f), "schema:drift:income") for f in (1.1, 1.5, 12)},
     **{
         f"copies {share:g}": (
             lambda rows, rng, share=share: with_copies(rows, share, rng),

@@ -7,59 +7,78 @@ missing, rows of tables without data. Such checks are accepted as well as any.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
-from gml.gate.check import FAMILIES
-from gml.gate.families import label, listed
+from gml.gate.check import (
+    COLUMNS,
+    DRIFT,
+    ERRORS,
+    LEVELS,
+    MISSING,
+    NUMBERS,
+    RANGE,
+    SD,
+    SENTINEL,
+    UNIQUE,
+)
+from gml.gate.check_ids import (
+    FIT_ID,
+    REPEATS_ID,
+    column_id,
+    edge_id,
+    independence_id,
+    regression_part_id,
+    row_id,
+    table_id,
+    unseen_id,
+)
+from gml.independence.implied import each_implied
 from gml.model.bayesnet import BayesNet
 from gml.model.network import CPT
 
-_OF_COLUMN = ("column", "levels", "missing", "range", "sentinel", "unique")
-_OF_ROWS = "schema:repeats"
+_OF_COLUMN = (COLUMNS, MISSING, RANGE, SENTINEL, DRIFT, UNIQUE)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a run asked: the names of its checks, about these columns, in these families."""
+def unknown_ids(net: BayesNet, asked: Collection[str], accepted: Iterable[str]) -> list[str]:
+    """The accepted names that are neither asked nor any other check of the model, in order.
 
-    net: BayesNet
-    ids: Collection[str]
-    columns: Collection[str]
-    families: Collection[str]
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> unknown_ids(net, [], ["schema:drift:smoke", "structure:smoke->asia", "tables:lung|unseen"])
+    ['structure:smoke->asia']
+    """
+    left = {name for name in accepted if name not in asked}
+    left -= {FIT_ID, REPEATS_ID}
+    left -= {
+        column_id(kind, node)
+        for node in net.names
+        for kind in (*_OF_COLUMN, NUMBERS if net.is_gaussian else LEVELS)
+    }
+    left -= _of_tables(net, left)
+    if any(name.startswith("structure:") for name in left):
+        left -= _of_structure(net)
+    return sorted(left)
 
-    def unknown(self, accepted: Iterable[str]) -> list[str]:
-        """The accepted names that are no check of the model, in order."""
-        known = set(self.ids)
-        absent = [label(name) for name in self.net.names if name not in self.columns]
-        return [
-            name
-            for name in sorted(accepted)
-            if name not in known
-            and not any(column in name for column in absent)
-            and not self._is_possible(name)
-        ]
 
-    def _is_possible(self, name: str) -> bool:
-        family, _, rest = name.partition(":")
-        if family in FAMILIES and family not in self.families:
-            return True
-        if family == "schema":
-            return name == _OF_ROWS or any(
-                rest == f"{kind}:{label(node)}" for kind in _OF_COLUMN for node in self.net.names
-            )
-        return family == "tables" and self._is_of_table(rest)
+def _of_structure(net: BayesNet) -> set[str]:
+    edges = (edge_id(p.name, cpd.variable.name) for cpd in net.cpds for p in cpd.parents)
+    return {independence_id(*implied) for implied in each_implied(net.graph)}.union(edges)
 
-    def _is_of_table(self, rest: str) -> bool:
-        """Whether a name is that of a row of a table, or of those without data."""
-        for cpd in self.net.cpds:
-            before = f"{label(cpd.variable.name)}|"
-            if not rest.startswith(before) or not isinstance(cpd, CPT):
-                continue
-            row = rest[len(before) :]
-            names = [parent.name for parent in cpd.parents]
-            if row in ("unseen", "numbers") or any(
-                row == listed(list(zip(names, levels, strict=True)))
+
+def _of_tables(net: BayesNet, wanted: Collection[str]) -> set[str]:
+    """The checks of tables and regressions; rows of tables only where one may be wanted."""
+    found = set()
+    for cpd in net.cpds:
+        name = cpd.variable.name
+        found.add(table_id(name))
+        if not isinstance(cpd, CPT):
+            found |= {regression_part_id(name, kind) for kind in (SD, ERRORS)}
+        elif any(other.startswith(f"{table_id(name)}|") for other in wanted):
+            parents = [parent.name for parent in cpd.parents]
+            found.add(unseen_id(name))
+            found |= {
+                row_id(name, list(zip(parents, levels, strict=True)))
                 for levels in cpd.configurations()
-            ):
-                return True
-        return False
+            }
+    return found

@@ -23,6 +23,25 @@ BASELINED, INSUFFICIENT = "baselined", "insufficient"
 STATUSES = (FAIL, WARN, BASELINED, INSUFFICIENT, PASS)
 """The most urgent first."""
 
+COLUMNS, LEVELS, MISSING, NUMBERS = "columns", "levels", "missing", "numbers"
+RANGE, SENTINEL, DRIFT = "range", "sentinel", "drift"
+UNIQUE, REPEATS = "unique", "repeats"
+ROW, TABLE, REGRESSION, SD, ERRORS = "row", "table", "regression", "sd", "errors"
+INDEPENDENCE, EDGE = "independence", "edge"
+LIKELIHOOD = "likelihood"
+KINDS = {
+    "schema": (COLUMNS, LEVELS, MISSING, NUMBERS, RANGE, SENTINEL, DRIFT, UNIQUE, REPEATS),
+    "tables": (ROW, TABLE, REGRESSION, SD, ERRORS),
+    "structure": (INDEPENDENCE, EDGE),
+    "fit": (LIKELIHOOD,),
+}
+"""What the checks of each family are about."""
+
+SHARE_OF_ROWS, TOTAL_VARIATION = "share of rows", "total variation"
+NATS, NATS_PER_ROW = "nats", "nats per row"
+SD_OF_ERRORS, LN_SD = "sd of the errors", "ln sd"
+"""Units of effects."""
+
 Figure = float | int | str | Sequence[float] | Sequence[int] | Sequence[str] | None
 
 

@@ -39,8 +39,7 @@ from gml.errors import (
 )
 from gml.gate.families import rows_behind
 from gml.gate.in_intervals import in_intervals, numbers_before
-from gml.gate.schema_checks import MissingCells
-from gml.gate.settings import Context
+from gml.gate.settings import Context, MissingCells
 from gml.model.bayesnet import BayesNet
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter

@@ -12,11 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gml.errors import counted
-from gml.gate.check import Check
+from gml.gate.check import DRIFT, EDGE, REPEATS, UNIQUE, Check
 from gml.gate.margins import Margin
 from gml.gate.suspects import (
-    REPEATS,
-    UNIQUE,
     Evidence,
     Suspect,
     involved,
@@ -24,7 +22,7 @@ from gml.gate.suspects import (
     smallest_set,
 )
 
-DRIFT, VALUES, RELATIONS, UNKNOWN = "drift", "values", "relations", "unknown"
+VALUES, RELATIONS, UNKNOWN = "values", "relations", "unknown"
 # Two levels were exchanged if undoing that removes this share of the change.
 _EXCHANGED = 0.75
 
@@ -65,45 +63,48 @@ def find_culprits(
     repeats = [check for check in failures if check.kind == REPEATS]
     accusing = [check for check in failures if not is_of_all_rows(check)]
     if repeats:
-        accusing = [c for c in accusing if c.family == "schema" and c.kind != UNIQUE]
+        accusing = [c for c in accusing if c.family == "schema" and c.kind not in (UNIQUE, DRIFT)]
     told = _Telling(len(failures), 0 if repeats else len(failures) - len(accusing), noun)
-    found = [told.of_repeats(repeats[0])] if repeats else []
+    found = [told.about_repeats(repeats[0])] if repeats else []
     if not accusing:
         return tuple(found)
     evidence = Evidence(accusing, powered, margins, parents, alpha)
     suspects = evidence.suspects()
     chosen = smallest_set(suspects, len(accusing))
     if chosen is None:
-        return (*found, told.of_no_one(min(suspects, key=lambda s: s.most_first)))
+        return (*found, told.about_no_one(min(suspects, key=lambda s: s.most_first)))
     for suspect in sorted(chosen, key=lambda s: s.most_first):
         alike = evidence.alike(suspect, suspects) if len(chosen) == 1 else ()
-        found.append(told.of(suspect, alike, evidence))
+        found.append(told.about(suspect, alike, evidence))
     return tuple(found)
 
 
 @dataclass(frozen=True)
 class _Telling:
-    """Makes sentences of what was found, `of` so many failures, some of them of all rows."""
+    """Makes sentences of what was found.
+
+    There are `of_failures`, `of_all_rows` of them of whole rows, which accuse no column.
+    """
 
     of_failures: int
     of_all_rows: int
     noun: str
 
-    def of_repeats(self, check: Check) -> Culprit:
+    def about_repeats(self, check: Check) -> Culprit:
         """Rows that occur more than once make p-values too small to blame a column by."""
         said = check.message
         if self.of_failures > 1:
             said += "; while rows repeat, no column is blamed for what else fails"
         return Culprit((), self.of_failures, self.of_failures, REPEATS, said)
 
-    def of_no_one(self, first: Suspect) -> Culprit:
+    def about_no_one(self, first: Suspect) -> Culprit:
         """No small set of columns explains all."""
         explained = first.explained.bit_count() + self.of_all_rows
         whole = f"all {counted(self.of_failures, self.noun)}"
         said = f"no one column is behind {whole}; {first.column} is in {explained}"
         return Culprit((first.column,), explained, self.of_failures, UNKNOWN, said)
 
-    def of(self, suspect: Suspect, alike: Sequence[str], evidence: Evidence) -> Culprit:
+    def about(self, suspect: Suspect, alike: Sequence[str], evidence: Evidence) -> Culprit:
         """A column, and others that may as well be it."""
         own = evidence.explained_by(suspect)
         explained = len(own) + self.of_all_rows
@@ -154,7 +155,7 @@ def _cause_of_either(columns: Sequence[str], evidence: Evidence) -> tuple[str, s
 
 def _of_relations(name: str, own: Sequence[Check]) -> str:
     """A column that lost an edge is likely from other rows; otherwise a relation just changed."""
-    if any(check.kind == "edge" and name in check.variables for check in own):
+    if any(check.kind == EDGE and name in check.variables for check in own):
         return ": shuffled or joined wrongly?"
     others = dict.fromkeys(other for check in own for other in involved(check) if other != name)
     return f", its relation to {', '.join(others)} is not" if len(others) in (1, 2) else ""

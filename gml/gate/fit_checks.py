@@ -43,7 +43,9 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.data.dataset import Dataset
 from gml.errors import agreeing, counted
-from gml.gate.check import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
+from gml.gate.check import INSUFFICIENT, LIKELIHOOD, NATS_PER_ROW, PASS, Check, Figure, UnlikelyRow
+from gml.gate.check_ids import FIT_ID
+from gml.gate.enough_rows import enough_rows
 from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question, Settle
@@ -53,9 +55,7 @@ from gml.kernel.pool import in_order
 from gml.model.bayesnet import BayesNet
 from gml.resources import available_threads
 
-LIKELIHOOD, CHERNOFF = "likelihood", "chernoff"
-_ID = "fit:likelihood"
-_LEAST_ROWS = 30
+CHERNOFF = "chernoff"
 _BINS = 1 << 16
 _ROWS_PER_BLOCK = 1 << 17
 _SHOWN_NODES = 5
@@ -136,17 +136,17 @@ def fit_check(
             _insufficient(variables, "the tables of the model were fitted on different rows")
         )
     moments = _moments(found.log_p, rows.weights)
-    if moments.n < _LEAST_ROWS:
+    if not enough_rows(moments.n):
         return Question(_insufficient(variables, f"{moments.n} complete rows are too few"))
     rows_old = None if families[0].old is None else int(families[0].old.sum())
     impossible = int(np.count_nonzero(np.isneginf(found.log_p)))
     check = Check(
-        id=_ID,
+        id=FIT_ID,
         family="fit",
-        kind="likelihood",
+        kind=LIKELIHOOD,
         variables=variables,
         test=LIKELIHOOD,
-        effect_unit="nats a row",
+        effect_unit=NATS_PER_ROW,
         rows_old=rows_old,
         rows_new=moments.n,
         status=PASS,
@@ -213,7 +213,7 @@ def fit_check(
 
 
 def _insufficient(variables: tuple[str, ...], message: str) -> Check:
-    return Check(_ID, "fit", "likelihood", variables, message=message, status=INSUFFICIENT)
+    return Check(FIT_ID, "fit", LIKELIHOOD, variables, message=message, status=INSUFFICIENT)
 
 
 def _mean(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> float:

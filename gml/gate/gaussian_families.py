@@ -27,14 +27,13 @@ import numpy as np
 
 from gml.data.dataset import Variable
 from gml.errors import GraphError
+from gml.gate.enough_rows import enough_rows
 from gml.gate.number_rows import NumberRows
+from gml.gate.selection import gain_of_choice, level_beyond_doubt, log_choices_of
 from gml.gate.tails import log_chi2_tail, log_f_tail
 from gml.model.bayesnet import BayesNet, LinearGaussian
 from gml.model.regression_rows import Vector, errors_under, mean_products, orthogonalised
 
-# Fewer rows than this, or than this many per term, are too few for any covariance.
-_LEAST_ROWS = 30
-_ROWS_PER_TERM = 10
 # Beyond this, a covariance in floats says nothing.
 _MOST_CONDITION = 1e10
 # Share of the spread of the least certain direction below which there is none.
@@ -42,9 +41,6 @@ _NO_SPREAD = 1e-12
 # Numbers whose fourth powers floats can hold, and counts that they can.
 _LARGEST = 1e60
 _MOST_ROWS = 2**53
-# As for tables: only what is far beyond the level is beyond doubt.
-_DOUBT = 7.0
-_SHARE_OF_MAXIMUM = 0.5
 
 
 @dataclass(frozen=True)
@@ -155,7 +151,7 @@ class GaussianFamily:
 
 def gaussian_families(net: BayesNet, rows: NumberRows, alpha: float) -> list[GaussianFamily]:
     """Fit the regressions of a model to new rows; those that lack a column are left out."""
-    level = math.log(alpha / max(1, math.comb(len(net.names), 2))) - _DOUBT
+    level = level_beyond_doubt(alpha, len(net.names))
     found = []
     for cpd in net.cpds:
         if not isinstance(cpd, LinearGaussian):
@@ -172,7 +168,7 @@ def _family(cpd: LinearGaussian, rows: NumberRows, level: float) -> GaussianFami
     slopes = [cpd.coefficients[k] for k in order]
     errors = errors_under(cpd.intercept, slopes, cpd.sd, inputs, child)
     old, new = _old(cpd, order), None
-    if old is not None and cpd.rows is not None and _enough(len(child), len(order) + 1):
+    if old is not None and cpd.rows is not None and enough_rows(len(child), len(order) + 1):
         design = [np.ones(len(child))]
         for k, column in zip(order, inputs, strict=True):
             design.append((column - cpd.rows.means[k]) / cpd.rows.sds[k])
@@ -181,13 +177,14 @@ def _family(cpd: LinearGaussian, rows: NumberRows, level: float) -> GaussianFami
     return GaussianFamily(cpd, cpd.variable, parents, old, new, len(child), errors, weak)
 
 
-def _enough(n: int, n_terms: int) -> bool:
-    return n >= max(_LEAST_ROWS, _ROWS_PER_TERM * n_terms)
-
-
 def _old(cpd: LinearGaussian, order: Sequence[int]) -> OldRegression | None:
     n = cpd.n
-    if cpd.rows is None or not isinstance(n, int) or not _enough(n, len(order) + 1) or cpd.sd == 0:
+    if (
+        cpd.rows is None
+        or not isinstance(n, int)
+        or not enough_rows(n, len(order) + 1)
+        or cpd.sd == 0
+    ):
         return None
     kept = cpd.rows.in_order(order)
     size = len(order) + 1
@@ -284,8 +281,7 @@ def spreads(old: OldRegression, new: NewRegression) -> tuple[Spread, Spread]:
 
 def log_choices(family: GaussianFamily, n_nodes: int) -> float:
     """ln of the number of sets of nodes that might take the place of the weak parents."""
-    n_weak = len(family.weak)
-    return math.log(math.comb(max(n_nodes - 1, n_weak), n_weak))
+    return log_choices_of(n_nodes, len(family.weak))
 
 
 def allowance(family: GaussianFamily, n_nodes: int) -> float:
@@ -297,9 +293,6 @@ def allowance(family: GaussianFamily, n_nodes: int) -> float:
     old = family.old
     if old is None or not family.parents:
         return 0.0
-    n_parents = len(family.parents)
     spurious = old.gain(family.weak) - len(family.weak) / old.n if family.weak else 0.0
-    choices = math.comb(max(n_nodes - 1, n_parents), n_parents)
-    spread = old.r_squared * max(1.0, (old.fourth - 1) / 2)
-    chosen = math.sqrt(2 * math.log(choices) * spread / old.n)
-    return max(spurious, _SHARE_OF_MAXIMUM * chosen)
+    variance = old.r_squared * max(1.0, (old.fourth - 1) / 2)
+    return max(spurious, gain_of_choice(n_nodes, len(family.parents), variance, old.n))

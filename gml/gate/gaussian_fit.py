@@ -20,7 +20,9 @@ from dataclasses import replace
 import numpy as np
 
 from gml.errors import counted
-from gml.gate.check import INSUFFICIENT, PASS, Check, Figure, UnlikelyRow
+from gml.gate.check import INSUFFICIENT, LIKELIHOOD, NATS_PER_ROW, PASS, Check, Figure, UnlikelyRow
+from gml.gate.check_ids import FIT_ID
+from gml.gate.enough_rows import enough_rows
 from gml.gate.gaussian_families import GaussianFamily, allowance
 from gml.gate.number_rows import NumberRows
 from gml.gate.question import Question
@@ -28,9 +30,6 @@ from gml.gate.tails import log_chi2_tail, log_normal_tail
 from gml.model.bayesnet import BayesNet, LinearGaussian
 from gml.model.regression_rows import Vector, errors_under
 
-LIKELIHOOD = "likelihood"
-_ID = "fit:likelihood"
-_LEAST_ROWS = 30
 _SHOWN_NODES = 5
 
 
@@ -40,7 +39,7 @@ def gaussian_fit_check(
     """Ask whether the new rows are less likely; also returns their errors, nodes by name × rows."""
     families = sorted(families, key=lambda family: family.name)
     variables = tuple(family.name for family in families)
-    check = Check(_ID, "fit", "likelihood", variables, status=INSUFFICIENT)
+    check = Check(FIT_ID, "fit", LIKELIHOOD, variables, status=INSUFFICIENT)
     if len(families) < len(net.names):
         return Question(replace(check, message="not all columns of the model are there")), None
     errors = _errors(net, rows)
@@ -62,7 +61,7 @@ def gaussian_fit_check(
         return Question(
             replace(check, message="some errors are beyond what can be squared")
         ), errors
-    if n < _LEAST_ROWS or any(family.old is None for family in families):
+    if not enough_rows(n) or any(family.old is None for family in families):
         return Question(replace(check, message=f"{n} complete rows are too few")), errors
     n_old = int(next(iter(sizes)) or 0)
     before = {f.name: s.mean for f, s in zip(families, shares, strict=True) if s is not None}
@@ -82,7 +81,7 @@ def gaussian_fit_check(
         statistic=-loss,
         log_p=log_normal_tail(z),
         effect=max(0.0, loss - spared),
-        effect_unit="nats a row",
+        effect_unit=NATS_PER_ROW,
         old=figures[0],
         new=figures[1],
         rows_old=n_old,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gml.data.dataset import Dataset
-from gml.data.number_summary import NumberSummary, NumberValues
 from gml.gate.asked import Asked
 from gml.gate.check import UnlikelyRow
 from gml.gate.gaussian_families import gaussian_families
@@ -13,10 +12,10 @@ from gml.gate.gaussian_fit import gaussian_fit_check, least_likely_rows
 from gml.gate.gaussian_schema import gaussian_schema_checks
 from gml.gate.gaussian_structure import gaussian_structure_checks
 from gml.gate.gaussian_tables import gaussian_table_checks
+from gml.gate.number_questions import questions_about_numbers
 from gml.gate.number_rows import number_rows, without_far_rows
 from gml.gate.question import Question
-from gml.gate.range_checks import range_checks
-from gml.gate.repeat_checks import RowRepeats, all_are_copies, repeat_check, unique_checks
+from gml.gate.repeat_checks import RowRepeats, all_are_copies
 from gml.gate.settings import CheckSettings, Context
 from gml.model.baseline import Reference
 from gml.model.bayesnet import BayesNet, LinearGaussian
@@ -34,7 +33,6 @@ def gaussian_questions(
     context: Context,
     *,
     repeats: RowRepeats | None,
-    numbers: Mapping[str, tuple[NumberSummary, NumberValues]],
     references: Mapping[str, Reference],
 ) -> Asked:
     """Ask what the families are about."""
@@ -45,19 +43,9 @@ def gaussian_questions(
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()
     if "schema" in settings.families:
-        questions += gaussian_schema_checks(
-            net,
-            rows,
-            left_out=context.left_out,
-            other_columns=context.other_columns,
-            missing_before=context.missing_before,
-            missing_now=context.missing_now,
-        )
-        for name, (before, now) in numbers.items():
-            questions += range_checks(name, before, now)
-        questions += unique_checks(numbers)
-        if repeats is not None:
-            questions.append(repeat_check(repeats, all_are_copies))
+        questions += gaussian_schema_checks(net, rows, context)
+        numbers = context.numbers(net.names)
+        questions += questions_about_numbers(numbers, repeats, all_are_copies)
     if "tables" in settings.families:
         questions += gaussian_table_checks(found, len(net.names))
     if "structure" in settings.families:

@@ -2,47 +2,42 @@
 
 A cell that is no number fails, however rare: the model has no place for it. A column drifts if its
 values lie elsewhere among the deciles of the model's rows: the counts between these are compared as
-those of a table's row (`two_sample`). The effect is the share of rows, or its change, and the total
-variation for a drift.
+those of a table's row (`within_cuts`), and the message says if all moved as by another unit. The
+effect is the share of rows, or its change, and the total variation for a drift.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
 
-from gml.gate.check import INSUFFICIENT, Check
-from gml.gate.families import label
+from gml.data.number_summary import NumberSummary, NumberValues
+from gml.gate.check import DRIFT, INSUFFICIENT, NUMBERS, SHARE_OF_ROWS, Check
+from gml.gate.check_ids import column_id
 from gml.gate.number_rows import NumberRows, Texts
 from gml.gate.question import Question
-from gml.gate.schema_checks import MissingCells, column_check, missing_check
+from gml.gate.schema_checks import column_check, missing_check
+from gml.gate.settings import Context
+from gml.gate.units import unit_change
 from gml.gate.within_cuts import compared_within
 from gml.model.bayesnet import BayesNet, LinearGaussian
 
 _SHOWN = 5
 
 
-def gaussian_schema_checks(
-    net: BayesNet,
-    rows: NumberRows,
-    *,
-    left_out: Collection[str],
-    other_columns: Collection[str],
-    missing_before: Mapping[str, MissingCells],
-    missing_now: Mapping[str, MissingCells],
-) -> list[Question]:
+def gaussian_schema_checks(net: BayesNet, rows: NumberRows, context: Context) -> list[Question]:
     """Ask for every node: is there a column of numbers, with as many gaps, that lie as they did?"""
-    questions = []
-    for name in (name for name in net.names if name not in left_out):
-        questions.append(column_check(name, name in rows.columns, other_columns))
+    questions, numbers = [], context.numbers(net.names)
+    for name in (name for name in net.names if name not in context.left_out):
+        questions.append(column_check(name, name in rows.columns, context.other_columns))
         if name not in rows.columns:
             continue
         questions.append(_numbers(name, rows.texts[name], rows.n))
-        if name in missing_before and name in missing_now:
-            questions.append(missing_check(name, missing_before[name], missing_now[name]))
+        missing = context.missing(name)
+        if missing is not None:
+            questions.append(missing_check(name, *missing))
         cpd = net.cpd(name)
         assert isinstance(cpd, LinearGaussian)
-        questions.append(_drift(cpd, rows))
+        questions.append(_drift(cpd, rows, _hint(*numbers[name]) if name in numbers else ""))
     return questions
 
 
@@ -53,15 +48,15 @@ def _numbers(name: str, texts: Texts, n: int) -> Question:
     more = f" and {len(most) - _SHOWN} more" if len(most) > _SHOWN else ""
     return Question(
         Check(
-            id=f"schema:numbers:{label(name)}",
+            id=column_id(NUMBERS, name),
             family="schema",
-            kind="numbers",
+            kind=NUMBERS,
             variables=(name,),
             message=f"{name}: not numbers: {shown}{more}" if total else f"{name}: all are numbers",
             statistic=float(total),
             log_p=-math.inf if total else None,
             effect=total / n if n else 0.0,
-            effect_unit="share of rows",
+            effect_unit=SHARE_OF_ROWS,
             new={"texts": total, "text": most} if total else {"texts": 0},
             rows_new=n,
             row=texts.row,
@@ -69,14 +64,18 @@ def _numbers(name: str, texts: Texts, n: int) -> Question:
     )
 
 
-def _drift(cpd: LinearGaussian, rows: NumberRows) -> Question:
+def _hint(before: NumberSummary, now: NumberValues) -> str:
+    return unit_change(before, now.summary()) if now.n else ""
+
+
+def _drift(cpd: LinearGaussian, rows: NumberRows, hint: str) -> Question:
     name = cpd.variable.name
     kept = cpd.rows
     (column,) = rows.complete([name])
     check = Check(
-        id=f"schema:drift:{label(name)}",
+        id=column_id(DRIFT, name),
         family="schema",
-        kind="drift",
+        kind=DRIFT,
         variables=(name,),
         message=f"{name}: the model keeps nothing of its rows to compare with"
         if kept is None
@@ -86,4 +85,4 @@ def _drift(cpd: LinearGaussian, rows: NumberRows) -> Question:
     )
     if kept is None:
         return Question(check)
-    return compared_within(check, kept.cuts, kept.counts, column, f"{name}: share")
+    return compared_within(check, kept.cuts, kept.counts, column, f"{name}: share", hint=hint)

@@ -31,12 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import parameter
-from gml.gate.check import INSUFFICIENT, PASS, Check
-from gml.gate.families import label, listed
+from gml.gate.check import INSUFFICIENT, NATS, PASS, Check
+from gml.gate.check_ids import independence_id
+from gml.gate.enough_rows import enough_rows
 from gml.gate.gaussian_families import GaussianFamily, spreads
 from gml.gate.monte_carlo import Draw, MonteCarlo
 from gml.gate.number_rows import NumberRows
 from gml.gate.question import Question
+from gml.gate.relations import edge_check, given_text, independence_check, too_weak
 from gml.gate.structure_checks import INCREASE, PERMUTATION, log_p_of_increase
 from gml.gate.tails import chi2_quantile, log_chi2_tail, log_f_tail
 from gml.graph.graph import Graph
@@ -46,15 +48,13 @@ from gml.model.regression_rows import Vector, orthogonalised
 from gml.resources import require_memory
 
 SANDWICH = "sandwich"
-_UNIT = "nats"
-_LEAST_ROWS = 30
-_ROWS_PER_TERM = 10
 # A question, its test and its place in the report.
 _PAIR_BYTES = 1300
 # Below this share of a column's own size, what a regression leaves of it is rounding.
 _NOTHING_LEFT = 1e-9
 # A row that has more leverage than this alone can hide a dependence, or make one.
 _MOST_LEVERAGE = 0.2
+_TIMES_AVERAGE = 10
 # Draws whose permuted rows are held at once.
 _CELLS_AT_ONCE = 1 << 20
 SHIFTED_ROWS = 1 << 17
@@ -97,28 +97,10 @@ def _independence(
     given: tuple[str, ...],
     references: Mapping[str, Reference],
 ) -> Question:
-    first, second = sorted((u, v))
-    conditions = tuple((name, None) for name in given)
-    given_text = f"|{listed(conditions)}" if given else ""
-    where = f" given {', '.join(given)}" if given else ""
-    columns = rows.complete([first, second, *sorted(given)])
+    columns = rows.complete([*sorted((u, v)), *sorted(given)])
     n = len(columns[0])
-    check = Check(
-        id=f"structure:{label(first)} independent of {label(second)}{given_text}",
-        family="structure",
-        kind="independence",
-        variables=(u, v),
-        given=conditions,
-        message=f"{u} and {v}{where}: the rows cannot tell",
-        rows_new=n,
-        status=INSUFFICIENT,
-    )
-    reference = references.get(check.id)
-    if reference is not None:
-        nats = max(0.0, reference.statistic - reference.df) / (2 * max(1, reference.n))
-        check = replace(
-            check, old={"nats": nats, "statistic": reference.statistic}, rows_old=reference.n
-        )
+    reference = references.get(independence_id(u, v, given))
+    check = independence_check(u, v, given, reference, rows=n)
     errors = _errors(columns, len(given)) if n else None
     if errors is None:
         return Question(check)
@@ -128,17 +110,14 @@ def _independence(
     log_p = log_f_tail(_t_squared(e_u * e_v, leverage), 1.0, df)
     check = replace(
         check,
-        message=f"{u} and {v}{where}: the graph has no edge, and they share {nats:.3g} nats "
-        f"(partial correlation {r:.3g})"
-        if given
-        else f"{u} and {v}: the graph has no edge, and they share {nats:.3g} nats "
-        f"(correlation {r:.3g})",
+        message=f"{u} and {v}{given_text(given)}: the graph has no edge, and they share {nats:.3g} "
+        f"nats ({'partial ' if given else ''}correlation {r:.3g})",
         test=SANDWICH,
         statistic=chi2_quantile(log_p, 1.0) if math.isfinite(log_p) else None,
         df=1.0,
         log_p=log_p,
         effect=max(0.0, nats - 1 / (2 * n)),
-        effect_unit=_UNIT,
+        effect_unit=NATS,
         new={"nats": nats, "r": r},
         status=PASS,
     )
@@ -161,15 +140,15 @@ def _errors(columns: Sequence[Vector], n_given: int) -> tuple[Vector, Vector, Ve
     None if there are too few rows, or if one of them decides by itself what the others give.
     """
     n = len(columns[0])
-    if n < max(_LEAST_ROWS, _ROWS_PER_TERM * (n_given + 2)):
+    if not enough_rows(n, n_given + 2):
         return None
     scaled = [_standardised(column) for column in columns]
     if scaled[0] is None or scaled[1] is None:
         return None
     varying = [column for column in scaled[2:] if column is not None]
     found = orthogonalised(np.column_stack([np.ones(n), *varying]))
-    usual = _ROWS_PER_TERM * len(found.kept) / n
-    if float(found.leverage.max()) > max(_MOST_LEVERAGE, usual):
+    average = len(found.kept) / n
+    if float(found.leverage.max()) > max(_MOST_LEVERAGE, _TIMES_AVERAGE * average):
         return None
     left = []
     for column in (scaled[0], scaled[1]):
@@ -263,17 +242,10 @@ def _moved(u: Vector, v: Vector, by: int) -> float:
 def _edge(family: GaussianFamily, k: int, alpha: float) -> Question:
     source, target = family.parents[k].name, family.name
     others = tuple(p.name for j, p in enumerate(family.parents) if j != k)
-    where = f" given {', '.join(others)}" if others else ""
-    check = Check(
-        id=f"structure:{label(source)}->{label(target)}",
-        family="structure",
-        kind="edge",
-        variables=(source, target),
-        given=tuple((name, None) for name in others),
-        message=f"{source} -> {target}: not enough rows to compare",
+    check = replace(
+        edge_check(source, target, others),
         rows_old=family.cpd.n if isinstance(family.cpd.n, int) else None,
         rows_new=family.rows_new,
-        status=INSUFFICIENT,
     )
     old, new = family.old, family.new
     if family.cpd.rows is None:
@@ -290,7 +262,7 @@ def _edge(family: GaussianFamily, k: int, alpha: float) -> Question:
         return Question(
             replace(
                 check,
-                message=f"{source} -> {target}: too weak in the model's own rows to be missed",
+                message=too_weak(check),
                 status=PASS if shown else INSUFFICIENT,
             )
         )
@@ -305,13 +277,13 @@ def _edge(family: GaussianFamily, k: int, alpha: float) -> Question:
     return Question(
         replace(
             check,
-            message=f"{source} -> {target}: {source} told {told:.3g} nats about {target}{where}, "
-            f"now {tells:.3g}",
+            message=f"{source} -> {target}: {source} told {told:.3g} nats about "
+            f"{target}{given_text(others)}, now {tells:.3g}",
             test=SANDWICH,
             statistic=loss,
             log_p=log_p if tells < told else 0.0,
             effect=max(0.0, told - tells),
-            effect_unit=_UNIT,
+            effect_unit=NATS,
             old={"nats": told, "coefficient": family.slopes[k]},
             new={"nats": tells, "coefficient": family.new_slopes[k]},
             status=PASS if shown else INSUFFICIENT,

@@ -29,8 +29,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from gml.gate.check import INSUFFICIENT, PASS, Check, Figure
-from gml.gate.families import listed
+from gml.gate.check import (
+    ERRORS,
+    INSUFFICIENT,
+    LN_SD,
+    PASS,
+    REGRESSION,
+    SD,
+    SD_OF_ERRORS,
+    Check,
+    Figure,
+)
+from gml.gate.check_ids import regression_part_id, table_id
 from gml.gate.gaussian_families import (
     GaussianFamily,
     NewRegression,
@@ -44,8 +54,6 @@ from gml.gate.tails import log_normal_tail
 from gml.gate.within_cuts import compared_within
 
 WALD, KURTOSIS = "wald", "kurtosis"
-_UNIT = "sd of the errors"
-_SD_UNIT = "ln sd"
 
 
 def gaussian_table_checks(families: Sequence[GaussianFamily], n_nodes: int) -> list[Question]:
@@ -58,10 +66,10 @@ def gaussian_table_checks(families: Sequence[GaussianFamily], n_nodes: int) -> l
     return questions
 
 
-def _blank(family: GaussianFamily, suffix: str, kind: str) -> Check:
+def _blank(family: GaussianFamily, kind: str) -> Check:
     given = tuple((parent.name, None) for parent in family.parents)
     return Check(
-        id=f"tables:{listed([(family.name, None)])}{suffix}",
+        id=table_id(family.name) if kind == REGRESSION else regression_part_id(family.name, kind),
         family="tables",
         kind=kind,
         variables=(family.name,),
@@ -80,7 +88,7 @@ def _why_not(family: GaussianFamily) -> str:
 
 
 def _of_regression(family: GaussianFamily, n_nodes: int) -> Question:
-    check = _blank(family, "", "regression")
+    check = _blank(family, REGRESSION)
     old, new = family.old, family.new
     if old is None or new is None:
         return Question(check)
@@ -103,7 +111,7 @@ def _of_regression(family: GaussianFamily, n_nodes: int) -> Question:
             df=float(len(new.kept)),
             log_p=min(0.0, log_p + log_choices(family, n_nodes)),
             effect=effect,
-            effect_unit=_UNIT,
+            effect_unit=SD_OF_ERRORS,
             old=before,
             new=after,
         )
@@ -150,7 +158,7 @@ def _figures(family: GaussianFamily) -> tuple[dict[str, Figure], dict[str, Figur
 
 
 def _of_sd(family: GaussianFamily, n_nodes: int) -> Question:
-    check = _blank(family, ":sd", "sd")
+    check = _blank(family, SD)
     old, new = family.old, family.new
     if old is None or new is None or new.variance <= 0:
         return Question(check)
@@ -172,7 +180,7 @@ def _of_sd(family: GaussianFamily, n_nodes: int) -> Question:
             statistic=z,
             log_p=min(0.0, log_p + log_choices(family, n_nodes)),
             effect=abs(ratio),
-            effect_unit=_SD_UNIT,
+            effect_unit=LN_SD,
             old={"sd": before},
             new=figures,
         )
@@ -204,7 +212,7 @@ def _log_p_of_ratio(old: OldRegression, new: NewRegression, spared: float) -> tu
 
 
 def _of_errors(family: GaussianFamily, n_nodes: int) -> Question:
-    check = _blank(family, ":errors", "errors")
+    check = _blank(family, ERRORS)
     kept = family.cpd.rows
     if kept is None or family.old is None:
         return Question(check)

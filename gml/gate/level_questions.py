@@ -9,22 +9,16 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, TableSet
 from gml.data.dataset import Dataset
-from gml.data.number_summary import NumberSummary, NumberValues
 from gml.gate.asked import Asked
 from gml.gate.check import UnlikelyRow
 from gml.gate.families import FamilyCounts, family_counts, table_of
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
 from gml.gate.margins import column_margins
+from gml.gate.number_questions import questions_about_numbers
 from gml.gate.question import Question
-from gml.gate.range_checks import drift_checks, range_checks
+from gml.gate.range_checks import drift_checks
 from gml.gate.rarefaction import OtherReasons
-from gml.gate.repeat_checks import (
-    RowRepeats,
-    all_are_copies,
-    other_reasons,
-    repeat_check,
-    unique_checks,
-)
+from gml.gate.repeat_checks import RowRepeats, all_are_copies, other_reasons
 from gml.gate.schema_checks import ColumnCounts, schema_checks
 from gml.gate.selection import Selection, weak_parents
 from gml.gate.settings import CheckSettings, Context
@@ -42,7 +36,6 @@ def level_questions(
     context: Context,
     *,
     repeats: RowRepeats | None,
-    numbers: Mapping[str, tuple[NumberSummary, NumberValues]],
     references: Mapping[str, Reference],
 ) -> Asked:
     """Ask what the families are about."""
@@ -59,26 +52,15 @@ def level_questions(
     unlikely: tuple[UnlikelyRow, ...] = ()
     columns = _columns(net, counter) if "schema" in settings.families else {}
     if "schema" in settings.families:
-        questions += schema_checks(
-            net,
-            columns,
-            declared=context.declared,
-            left_out=context.left_out,
-            other_columns=context.other_columns,
-            missing_before=context.missing_before,
-            missing_now=context.missing_now,
-        )
-        for name, (before, now) in numbers.items():
-            questions += range_checks(name, before, now)
-        questions += unique_checks(numbers)
-        if repeats is not None:
-            drawn = _reasons(net, counter, families, settings)
-            reasons = all_are_copies if repeats.is_uncut else drawn
-            questions.append(repeat_check(repeats, reasons))
-    if "tables" in settings.families:
-        questions += table_checks(families, selection)
+        questions += schema_checks(net, columns, context)
+        numbers, reasons = context.numbers(net.names), _reasons(net, counter, families, settings)
+        if repeats is not None and repeats.is_uncut:
+            reasons = all_are_copies
+        questions += questions_about_numbers(numbers, repeats, reasons)
         for name, (before, now) in numbers.items():
             questions += drift_checks(name, before, now)
+    if "tables" in settings.families:
+        questions += table_checks(families, selection)
     if "structure" in settings.families:
         questions += structure_checks(
             net.graph,

@@ -191,12 +191,12 @@ def rarefied(repeats: Repeats, size: int) -> float:
     return math.fsum(terms)
 
 
-def deliveries(old: Repeats, new: Repeats) -> tuple[int, float]:
+def times_delivered(old: Repeats, new: Repeats) -> tuple[int, float]:
     """Return how often new rows were delivered, and ln of the chance that it only looks so.
 
     Examples
     --------
-    >>> deliveries(Repeats({1: 900, 2: 50}), Repeats({3: 200, 6: 2}))[0]
+    >>> times_delivered(Repeats({1: 900, 2: 50}), Repeats({3: 200, 6: 2}))[0]
     3
     """
     common = new.common_factor

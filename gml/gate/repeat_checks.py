@@ -22,20 +22,18 @@ import numpy as np
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.data.row_groups import EqualRows, equal_rows
-from gml.gate.check import FAIL, PASS, WARN, Check
-from gml.gate.families import FamilyCounts, label, table_of
+from gml.gate.check import FAIL, REPEATS, SHARE_OF_ROWS, UNIQUE, WARN, Check
+from gml.gate.check_ids import REPEATS_ID, column_id
+from gml.gate.families import FamilyCounts, table_of
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
-from gml.gate.rarefaction import Excess, OtherReasons, deliveries, excess_repeats, rarefied
+from gml.gate.rarefaction import Excess, OtherReasons, excess_repeats, rarefied, times_delivered
 from gml.model.bayesnet import BayesNet
 from gml.model.fit import probabilities
 from gml.model.training import Repeats, Training
 
 RAREFACTION = "rarefaction"
 
-_ID = "schema:repeats"
-_KINDS = ("repeats", "unique")
-_UNIT = "share of rows"
 # What an upper bound may miss, as a share of the level.
 _SHARE_OF_LEVEL = 0.05
 _DRAWN_ROWS = 200_000
@@ -50,6 +48,8 @@ class RowRepeats:
     groups: EqualRows
     times: int
     """How often the new rows were delivered."""
+    log_accident: float
+    """ln of the chance that rows delivered once look as if they had been delivered more often."""
     is_uncut: bool = False
     """Whether rows are compared with the numbers as they are."""
 
@@ -87,12 +87,13 @@ def row_repeats(
         return None
     if training.uncut_rows is not None and uncut:
         before, found = training.uncut_rows, Repeats(uncut)
-    times, _ = deliveries(before, found)
+    times, log_accident = times_delivered(before, found)
     return RowRepeats(
         before,
         found,
         groups,
         times if found.is_no_accident else 1,
+        log_accident,
         is_uncut=before is training.uncut_rows,
     )
 
@@ -104,19 +105,19 @@ def repeat_check(
 
     `reasons` tells, given the repeats of the model, why so many new rows may repeat otherwise.
     """
-    times, log_accident = deliveries(repeats.old, repeats.new)
-    new, distinct = repeats.new, repeats.new.distinct
-    if repeats.times > 1:
+    new, distinct, times = repeats.new, repeats.new.distinct, repeats.times
+    if times > 1:
         message = f"every row occurs a multiple of {times} times: delivered {times} times?"
     else:
         size = min(repeats.old.n, new.n)
         before, now = rarefied(repeats.old, size), rarefied(new, size)
         message = f"{new.n - distinct} of {new.n} rows repeat others; "
         message += f"among {size} rows {before:.4g} → {now:.4g} are different"
-    asked = _question(_ID, "repeats", (), message, repeats.old, new, log_accident, reasons)
-    if repeats.times == 1:
+    check = Check(REPEATS_ID, "schema", REPEATS, (), message=message)
+    asked = _question(check, repeats.old, new, log_other=repeats.log_accident, reasons=reasons)
+    if times == 1:
         return asked
-    return replace(asked, check=replace(asked.check, effect=1 - 1 / repeats.times))
+    return replace(asked, check=replace(asked.check, effect=1 - 1 / times))
 
 
 def unique_checks(
@@ -129,46 +130,38 @@ def unique_checks(
             new = Repeats.of(now.counts)
             message = f"{name}: {new.n - new.distinct} of {new.n} values repeat others; "
             message += "in the model's rows no value did"
-            old = Repeats({1: before.n})
-            id_ = f"schema:unique:{label(name)}"
-            questions.append(_question(id_, "unique", (name,), message, old, new, 0.0))
+            check = Check(column_id(UNIQUE, name), "schema", UNIQUE, (name,), message=message)
+            questions.append(_question(check, Repeats({1: before.n}), new))
     return questions
 
 
 def _question(
-    id_: str,
-    kind: str,
-    variables: tuple[str, ...],
-    message: str,
+    check: Check,
     old: Repeats,
     new: Repeats,
-    log_other: float,
+    *,
+    log_other: float | None = None,
     reasons: Callable[[Repeats, int], OtherReasons] | None = None,
 ) -> Question:
-    """A question with two p-values, of which twice the smaller one counts, or only one."""
+    """Answer a check by the excess of repeats; twice the smaller of two p-values if another is."""
 
     def log_p(excess: Excess) -> float:
-        if kind == "unique":
+        if log_other is None:
             return excess.log_p
         return min(0.0, math.log(2) + min(excess.log_p, log_other))
 
     excess = excess_repeats(old, new)
-    check = Check(
-        id=id_,
-        family="schema",
-        kind=kind,
-        variables=variables,
-        message=message,
+    answered = replace(
+        check,
         test=RAREFACTION,
         statistic=excess.expected - excess.found,
         log_p=log_p(excess),
         effect=excess.share,
-        effect_unit=_UNIT,
+        effect_unit=SHARE_OF_ROWS,
         old={"different": old.distinct},
         new={"different": new.distinct},
         rows_old=old.n,
         rows_new=new.n,
-        status=PASS,
     )
 
     def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
@@ -176,7 +169,7 @@ def _question(
         other = None if reasons is None else reasons(old, excess.rows)
         return log_p(excess_repeats(old, new, share, other)), RAREFACTION
 
-    return Question(check, settle)
+    return Question(answered, settle)
 
 
 def all_are_copies(old: Repeats, size: int) -> OtherReasons:
@@ -232,7 +225,7 @@ def notes_on_repeats(repeats: RowRepeats | None, checks: Sequence[Check]) -> lis
             "checks count them as if they had come once"
         ]
     failing = [check for check in checks if check.status in (FAIL, WARN)]
-    duplicated = [check for check in failing if check.kind in _KINDS]
+    duplicated = [check for check in failing if check.kind in (REPEATS, UNIQUE)]
     if duplicated and len(failing) > len(duplicated):
         return [
             "repeated rows make every test too sure: the other failures may be due to them, so "

@@ -12,6 +12,7 @@ from gml.errors import GmlError, counted
 from gml.gate.check import (
     BASELINED,
     FAIL,
+    INDEPENDENCE,
     PASS,
     STATUSES,
     WARN,
@@ -20,7 +21,6 @@ from gml.gate.check import (
 )
 from gml.gate.culprits import Culprit, find_culprits
 from gml.gate.margins import Margin
-from gml.gate.suspects import parents_by_column
 from gml.model.baseline import Baseline, Reference
 from gml.printable_text import printable_lines
 
@@ -89,6 +89,8 @@ class CheckReport:
     """Why there are no checks, if the delivery could not be checked."""
     margins: Mapping[str, Margin] = field(default_factory=dict)
     """The columns by themselves, where the model has counts to compare with."""
+    parents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The graph of the model: the parents of each column."""
 
     @property
     def failed(self) -> bool:
@@ -128,8 +130,9 @@ class CheckReport:
         ]
         nouns = {frozenset({FAIL}): "failure", frozenset({WARN}): "warning"}
         noun = nouns.get(frozenset(check.status for check in failures), "finding")
-        parents = parents_by_column(self.checks)
-        return find_culprits(failures, powered, self.margins, parents, alpha=self.alpha, noun=noun)
+        return find_culprits(
+            failures, powered, self.margins, self.parents, alpha=self.alpha, noun=noun
+        )
 
     def ranked(self, *statuses: str) -> list[Check]:
         """The checks of these statuses (default: all), the most urgent and most certain first."""
@@ -197,7 +200,7 @@ def baseline_of(checks: Iterable[Check], rows: int) -> Baseline:
     references = {
         c.id: Reference(c.statistic or 0.0, c.df or 0.0, c.rows_new or 0)
         for c in checks
-        if c.kind == "independence" and c.id not in accepted
+        if c.kind == INDEPENDENCE and c.id not in accepted
     }
     return Baseline(accepted, references, rows)
 

@@ -18,7 +18,7 @@ from gml.counts.memory import MemoryCounter
 from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, counted
-from gml.gate.check import PASS, Check
+from gml.gate.check import LEVELS, PASS, Check
 from gml.gate.decision import decide_together, is_small_enough
 from gml.gate.families import rows_behind
 from gml.gate.gaussian_questions import gaussian_questions
@@ -27,8 +27,7 @@ from gml.gate.question import Question
 from gml.gate.range_checks import notes_on_codes
 from gml.gate.repeat_checks import RowRepeats, notes_on_repeats, notes_on_training, row_repeats
 from gml.gate.result import CheckReport
-from gml.gate.schema_checks import MissingCells
-from gml.gate.settings import CheckSettings, Context
+from gml.gate.settings import CheckSettings, Context, MissingCells
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
 
@@ -93,11 +92,6 @@ def examine(
         rows = repeats.once(rows)
         counter = MemoryCounter(rows, threads=settings.threads)
         context = _once(context, repeats)
-    numbers = {
-        name: (context.numbers_before[name], context.numbers_now[name])
-        for name in net.names
-        if name in context.numbers_before and name in context.numbers_now
-    }
     if net.is_gaussian:
         if rows is None:
             raise CannotAnswer(
@@ -111,7 +105,6 @@ def examine(
                 settings,
                 context,
                 repeats=repeats,
-                numbers=numbers,
                 references=baseline.references,
             )
     else:
@@ -121,7 +114,6 @@ def examine(
             settings,
             context,
             repeats=repeats,
-            numbers=numbers,
             references=baseline.references,
         )
     report = CheckReport(
@@ -135,6 +127,7 @@ def examine(
         notes=(*context.notes, *notes_on_training(net.training), *asked.notes),
         baseline=baseline,
         margins=asked.margins,
+        parents={cpd.variable.name: tuple(p.name for p in cpd.parents) for cpd in net.cpds},
     )
     return Examined(asked.questions, rows, repeats, report)
 
@@ -163,7 +156,7 @@ def _rare_values(checks: Sequence[Check], settings: CheckSettings) -> list[str]:
     """Name unknown values that are no failure, and say what keeps them from being one."""
     notes = []
     for check in checks:
-        if check.kind != "levels" or check.status != PASS or not check.effect:
+        if check.kind != LEVELS or check.status != PASS or not check.effect:
             continue
         why = "too few to be a change"
         if is_small_enough(check.log_p_adjusted, settings):
@@ -190,7 +183,7 @@ def _once(context: Context, repeats: RowRepeats) -> Context:
 
 def _with_row(check: Check, rows: Dataset) -> Check:
     """Name the first row that has the most frequent unknown value."""
-    if check.kind != "levels" or not check.new.get("unknown"):
+    if check.kind != LEVELS or not check.new.get("unknown"):
         return check
     (name,), unknown = check.variables, cast(Sequence[str], check.new["unknown"])
     column = rows.columns[rows.index(name)]

@@ -14,32 +14,25 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.levels import NA_LEVEL
 from gml.errors import nearest_name
-from gml.gate.check import PASS, Check
-from gml.gate.families import label, table_of, whole_counts
+from gml.gate.check import COLUMNS, LEVELS, MISSING, PASS, SHARE_OF_ROWS, Check
+from gml.gate.check_ids import column_id
+from gml.gate.families import table_of, whole_counts
 from gml.gate.question import Question
+from gml.gate.settings import Context, MissingCells
 from gml.gate.tails import log_sum
 from gml.gate.two_sample import EXACT, compare_shares
 from gml.model.bayesnet import BayesNet
 
-_SHARE_UNIT = "share of rows"
 # Without an unknown level, one that is all new with a probability below this could not exist.
 _NEVER = 1e-15
 _MOST_ROWS = 1 << 14
 _SHOWN_LEVELS = 5
-
-
-class MissingCells(NamedTuple):
-    """How many rows lack a value in a column."""
-
-    missing: int
-    rows: int
 
 
 @dataclass(frozen=True)
@@ -51,27 +44,20 @@ class ColumnCounts:
 
 
 def schema_checks(
-    net: BayesNet,
-    columns: Mapping[str, ColumnCounts],
-    *,
-    declared: Mapping[str, Sequence[str]],
-    left_out: Collection[str] = (),
-    other_columns: Collection[str] = (),
-    missing_before: Mapping[str, MissingCells],
-    missing_now: Mapping[str, MissingCells],
+    net: BayesNet, columns: Mapping[str, ColumnCounts], context: Context
 ) -> list[Question]:
     """Ask for every node: is there a column, are its levels known, is it missing more often?"""
     questions = []
-    for name in (name for name in net.names if name not in left_out):
-        questions.append(column_check(name, name in columns, other_columns))
+    for name in (name for name in net.names if name not in context.left_out):
+        questions.append(column_check(name, name in columns, context.other_columns))
         if name not in columns:
             continue
         # A level that means missing is covered by the rate.
-        has_rate = name in missing_before and name in missing_now
-        beside = {NA_LEVEL} if has_rate and missing_now[name].missing else set()
-        questions.append(_levels(net, name, columns[name], declared.get(name), beside))
-        if has_rate:
-            questions.append(missing_check(name, missing_before[name], missing_now[name]))
+        missing = context.missing(name)
+        beside = {NA_LEVEL} if missing is not None and missing[1].missing else set()
+        questions.append(_levels(net, name, columns[name], context.declared.get(name), beside))
+        if missing is not None:
+            questions.append(missing_check(name, *missing))
     return questions
 
 
@@ -81,9 +67,9 @@ def column_check(name: str, present: bool, others: Collection[str]) -> Question:
     hint = "" if near is None else f"; is it {near!r} now?"
     return Question(
         Check(
-            id=f"schema:column:{label(name)}",
+            id=column_id(COLUMNS, name),
             family="schema",
-            kind="columns",
+            kind=COLUMNS,
             variables=(name,),
             message=f"{name}: a column" if present else f"{name}: there is no such column{hint}",
             log_p=None if present else -math.inf,
@@ -123,9 +109,9 @@ def _levels(
     who = "the model" if declared is None else "the schema"
     return Question(
         Check(
-            id=f"schema:levels:{label(name)}",
+            id=column_id(LEVELS, name),
             family="schema",
-            kind="levels",
+            kind=LEVELS,
             variables=(name,),
             message=f"{name}: values that {who} does not know: {shown}{more}"
             if new
@@ -134,7 +120,7 @@ def _levels(
             statistic=float(unseen),
             log_p=log_p,
             effect=unseen / rows if rows else 0.0,
-            effect_unit=_SHARE_UNIT,
+            effect_unit=SHARE_OF_ROWS,
             old={"levels": len(known)},
             new={"levels": len(known) + len(new), "unknown rows": unseen, "unknown": most},
             rows_old=None if before is None else int(before.sum()),
@@ -190,9 +176,9 @@ def missing_check(name: str, before: MissingCells, now: MissingCells) -> Questio
     old_rate, new_rate = old_hits / max(1, before.rows), new_hits / max(1, now.rows)
     return Question(
         Check(
-            id=f"schema:missing:{label(name)}",
+            id=column_id(MISSING, name),
             family="schema",
-            kind="missing",
+            kind=MISSING,
             variables=(name,),
             message=f"{name}: missing in {old_rate:.3%} → {new_rate:.3%} of rows",
             test=test,
@@ -200,7 +186,7 @@ def missing_check(name: str, before: MissingCells, now: MissingCells) -> Questio
             df=None if g is None else 1.0,
             log_p=log_p,
             effect=abs(new_rate - old_rate),
-            effect_unit=_SHARE_UNIT,
+            effect_unit=SHARE_OF_ROWS,
             old={"missing": old_hits, "rate": old_rate},
             new={"missing": new_hits, "rate": new_rate},
             rows_old=before.rows,

@@ -38,6 +38,24 @@ _DOUBT = 7.0
 _SHARE_OF_MAXIMUM = 0.5
 
 
+def level_beyond_doubt(alpha: float, n_nodes: int) -> float:
+    """ln of the p-value up to which a model's own rows show an edge, whatever pairs were tried."""
+    return math.log(alpha / max(1, math.comb(n_nodes, 2))) - _DOUBT
+
+
+def log_choices_of(n_nodes: int, n_chosen: int) -> float:
+    """ln of the number of sets of other nodes that might take the place of so many parents."""
+    return math.log(math.comb(max(n_nodes - 1, n_chosen), n_chosen))
+
+
+def gain_of_choice(n_nodes: int, n_parents: int, variance: float, n: int) -> float:
+    """Nats per row that the best of all sets of parents may owe to having been chosen.
+
+    `variance` is that of i over the n rows of the model.
+    """
+    return _SHARE_OF_MAXIMUM * math.sqrt(2 * log_choices_of(n_nodes, n_parents) * variance / n)
+
+
 @dataclass(frozen=True)
 class Selection:
     """Which parents of each node are weak, by position, and the number of nodes."""
@@ -51,8 +69,7 @@ class Selection:
 
     def log_choices(self, family: FamilyCounts) -> float:
         """ln of the number of sets of nodes that might take the place of the weak parents."""
-        n_weak = len(self.of(family))
-        return math.log(math.comb(max(self.n_nodes - 1, n_weak), n_weak))
+        return log_choices_of(self.n_nodes, len(self.of(family)))
 
     def allowance(self, families: Sequence[FamilyCounts]) -> float:
         """Nats per row by which the fit may differ merely by the choice of weak edges."""
@@ -62,10 +79,9 @@ class Selection:
                 continue
             n, weak = max(1, int(family.old.sum())), self.of(family)
             g, df = _g_of_parents(family, weak) if weak else (0.0, 0.0)
-            n_parents = len(family.parents)
-            choices = math.comb(max(self.n_nodes - 1, n_parents), n_parents)
-            chosen = math.sqrt(2 * math.log(choices) * _spread_of_information(family.old) / n)
-            total.append(max((g - df) / n, _SHARE_OF_MAXIMUM * chosen))
+            variance = _spread_of_information(family.old)
+            chosen = gain_of_choice(self.n_nodes, len(family.parents), variance, n)
+            total.append(max((g - df) / n, chosen))
         return math.fsum(total)
 
 
@@ -85,7 +101,7 @@ def weak_parents(families: Sequence[FamilyCounts], n_nodes: int, alpha: float) -
 
     Each is tested by G given the others. A model without counts has none, as it is taken as exact.
     """
-    level = math.log(alpha / max(1, math.comb(n_nodes, 2))) - _DOUBT
+    level = level_beyond_doubt(alpha, n_nodes)
     weak = {
         family.variable.name: tuple(
             k

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.errors import UsageError, parameter
 from gml.gate.check import FAMILIES
-from gml.gate.schema_checks import MissingCells
 
 _UNLIKELY_ROWS = 5
 
@@ -35,6 +35,13 @@ class CheckSettings:
             raise UsageError(f"{parameter('alpha')} must be between 0 and 1, not {self.alpha}")
 
 
+class MissingCells(NamedTuple):
+    """How many rows lack a value in a column."""
+
+    missing: int
+    rows: int
+
+
 @dataclass(frozen=True)
 class Context:
     """What is known about the data besides their rows, and about the past."""
@@ -56,3 +63,16 @@ class Context:
     uncut_repeats: Mapping[int, int] | None = None
     """How many different rows occur how often, numbers as they are, where that is known."""
     notes: tuple[str, ...] = ()
+
+    def numbers(self, names: Iterable[str]) -> dict[str, tuple[NumberSummary, NumberValues]]:
+        """The numbers of these columns before and now, where both are known."""
+        return {
+            name: (self.numbers_before[name], self.numbers_now[name])
+            for name in names
+            if name in self.numbers_before and name in self.numbers_now
+        }
+
+    def missing(self, name: str) -> tuple[MissingCells, MissingCells] | None:
+        """The missing cells of a column before and now; None if either is not known."""
+        before, now = self.missing_before.get(name), self.missing_now.get(name)
+        return None if before is None or now is None else (before, now)

@@ -37,10 +37,12 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counter, Triple, tables_of
 from gml.errors import parameter
-from gml.gate.check import INSUFFICIENT, PASS, Check
-from gml.gate.families import FamilyCounts, label, listed
+from gml.gate.check import INSUFFICIENT, NATS, PASS, Check
+from gml.gate.check_ids import independence_id
+from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
+from gml.gate.relations import edge_check, given_text, independence_check, too_weak
 from gml.gate.selection import Selection
 from gml.gate.tails import (
     chi2_quantile,
@@ -60,7 +62,6 @@ from gml.resources import require_memory
 
 PERMUTATION, INCREASE = "permutation", "increase"
 INFORMATION = "information"
-_UNIT = "nats"
 _CONFIDENCE_SHARE = 0.05
 _ROUNDING = 1e-12
 # A permutation with more cells than this takes too long.
@@ -131,41 +132,26 @@ def _independence(
 ) -> Question:
     u, v, given = asked
     result = results[k]
-    first, second = sorted((u, v))
-    conditions = tuple((name, None) for name in given)
-    given_text = f"|{listed(conditions)}" if given else ""
+    reference = references.get(independence_id(u, v, given))
+    check = independence_check(u, v, given, reference, rows=result.n)
     # If u or v has only one value, nothing could differ.
-    answered = result.log_p is not None and result.varies
+    if result.log_p is None or not result.varies:
+        return Question(check)
     mi = result.mi or 0.0
     effect = max(0.0, mi - (result.df or 0.0) / (2 * max(1, result.n)))
-    where = f" given {', '.join(given)}" if given else ""
-    check = Check(
-        id=f"structure:{label(first)} independent of {label(second)}{given_text}",
-        family="structure",
-        kind="independence",
-        variables=(u, v),
-        given=conditions,
-        message=f"{u} and {v}{where}: the graph has no edge, and they share {mi:.3g} nats"
-        if answered
-        else f"{u} and {v}{where}: the rows cannot tell",
-        test="auto" if answered else None,
-        statistic=result.statistic if answered else None,
-        df=result.df if answered else None,
-        log_p=result.log_p if answered else None,
-        effect=effect if answered else None,
-        effect_unit=_UNIT if answered else None,
-        new={"nats": mi} if answered else {},
-        rows_new=result.n,
-        status=PASS if answered else INSUFFICIENT,
+    check = replace(
+        check,
+        message=f"{u} and {v}{given_text(given)}: the graph has no edge, and they share {mi:.3g} "
+        "nats",
+        test="auto",
+        statistic=result.statistic,
+        df=result.df,
+        log_p=result.log_p,
+        effect=effect,
+        effect_unit=NATS,
+        new={"nats": mi},
+        status=PASS,
     )
-    reference = references.get(check.id)
-    if reference is not None:
-        nats = max(0.0, reference.statistic - reference.df) / (2 * max(1, reference.n))
-        check = replace(
-            check, old={"nats": nats, "statistic": reference.statistic}, rows_old=reference.n
-        )
-    if not answered:
-        return Question(check)
 
     def table() -> NDArray[np.int64]:
         counts = next(iter(counter.tables(tables_of(counter.order, [triple]))))
@@ -289,21 +275,12 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question
     rows = comparable_rows(family, k)
     repeated = np.bincount(rows.groups) if len(rows.groups) else np.zeros(0)
     answered = bool((repeated > 1).any()) and rows.table.shape[2] > 1
-    where = f" given {', '.join(others)}" if others else ""
-    check = Check(
-        id=f"structure:{label(source)}->{label(target)}",
-        family="structure",
-        kind="edge",
-        variables=(source, target),
-        given=tuple((name, None) for name in others),
-        message=f"{source} -> {target}: not enough rows to compare",
-        status=INSUFFICIENT,
-    )
+    check = edge_check(source, target, others)
     if not known:
         return Question(
             replace(
                 check,
-                message=f"{source} -> {target}: too weak in the model's own rows to be missed",
+                message=too_weak(check),
                 status=PASS if shown else INSUFFICIENT,
             )
         )
@@ -314,13 +291,13 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question
     counts = rows.table.sum(axis=(0, 2))
     check = replace(
         check,
-        message=f"{source} -> {target}: {source} told {before:.3g} nats about {target}{where}, now "
-        f"{after:.3g}",
+        message=f"{source} -> {target}: {source} told {before:.3g} nats about "
+        f"{target}{given_text(others)}, now {after:.3g}",
         test=INFORMATION,
         statistic=figures.loss,
         log_p=log_normal_tail(figures.z),
         effect=max(0.0, figures.corrected_loss),
-        effect_unit=_UNIT,
+        effect_unit=NATS,
         old={"nats": before},
         new={"nats": after},
         rows_old=int(counts[0]),

@@ -33,17 +33,13 @@ import itertools
 import math
 from collections import Counter as Multiset
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gml.gate.check import Check
+from gml.gate.check import DRIFT, EDGE, INDEPENDENCE, REPEATS, Check
 from gml.gate.margins import Margin
 
-REPEATS, UNIQUE = "repeats", "unique"
-"""Kinds of the checks for rows, and for values of a column, that occur more than once."""
-_OWN = "drift"
-# The kind of a check of a column by itself, over intervals of its numbers.
 _LARGEST_SET = 3
 # All pairs and triples of so many are tried, those that explain most.
 _MOST_TRIED = 40
@@ -96,11 +92,11 @@ class Evidence:
         powered = [check for check in powered if not is_of_all_rows(check)]
         self.powered = [check for check in powered if _is_of_a_relation(check)]
         self._level = math.log(alpha)
-        self.by_itself = {c.variables[0]: c for c in (*powered, *failures) if c.kind == _OWN}
+        self.by_itself = {c.variables[0]: c for c in (*powered, *failures) if c.kind == DRIFT}
         self.known = {*margins, *self.by_itself}
         level = self._level - math.log(max(1, len(margins)))
         self.changed = {name for name, margin in margins.items() if margin.log_p <= level}
-        self.changed |= {check.variables[0] for check in failures if check.kind == _OWN}
+        self.changed |= {check.variables[0] for check in failures if check.kind == DRIFT}
 
     def _ancestors(self, column: str) -> set[str]:
         """The column and all that it depends on in the model."""
@@ -141,7 +137,7 @@ class Evidence:
         for bit, check in enumerate(self.failures):
             for name in involved(check):
                 explained[name] |= 1 << bit
-                if check.kind == "independence" and name in check.variables:
+                if check.kind == INDEPENDENCE and name in check.variables:
                     strain[name] += _STRAINED
         for name, bits in explained.items():
             left = len(self.changed - {name})
@@ -153,11 +149,11 @@ class Evidence:
         for bit, check in enumerate(self.failures):
             target = check.variables[-1]
             own[target] |= 1 << bit
-            if check.kind == _OWN:
+            if check.kind == DRIFT:
                 by_themselves |= 1 << bit
             elif check.family != "schema":
                 of_relations[target] |= 1 << bit
-            strain[target] += check.kind == "independence"
+            strain[target] += check.kind == INDEPENDENCE
         for name in dict.fromkeys([*own, *sorted(self.changed)]):
             bits = own[name]
             if name in self.changed:
@@ -184,7 +180,7 @@ class Evidence:
 
     def alike(self, first: Suspect, suspects: Sequence[Suspect]) -> tuple[str, ...]:
         """Another column that explains the same, if nothing tells the two apart."""
-        lost = any(check.kind in ("edge", "independence") for check in self.failures)
+        lost = any(check.kind in (EDGE, INDEPENDENCE) for check in self.failures)
         least = _ALIKE * self._shares[False].get(first.column, 0.0)
         for other in suspects:
             if other.column == first.column or other.explained != first.explained:
@@ -203,16 +199,8 @@ class Evidence:
         return ()
 
 
-def parents_by_column(checks: Iterable[Check]) -> dict[str, tuple[str, ...]]:
-    """The parents of the columns that have a table, from the checks of all tables."""
-    found: dict[str, tuple[str, ...]] = {}
-    for check in checks:
-        if check.family == "tables" and check.variables and check.given:
-            found[check.variables[0]] = tuple(name for name, _ in check.given)
-    return found
-
-
 def involved(check: Check) -> tuple[str, ...]:
+    """The columns that a check is about or takes as given, each once."""
     return tuple(dict.fromkeys([*check.variables, *(name for name, _ in check.given)]))
 
 
@@ -223,7 +211,7 @@ def is_of_all_rows(check: Check) -> bool:
 
 def _is_of_a_relation(check: Check) -> bool:
     """Whether a broken column is expected to make a check fail: a table, a row of it, an edge."""
-    return check.kind == "edge" or (check.family == "tables" and check.kind != _OWN)
+    return check.kind == EDGE or check.family == "tables"
 
 
 def smallest_set(suspects: Sequence[Suspect], n_failures: int) -> tuple[Suspect, ...] | None:

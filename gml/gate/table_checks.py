@@ -16,8 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.gate.check import INSUFFICIENT, PASS, Check, Figure
-from gml.gate.families import FamilyCounts, listed
+from gml.gate.check import INSUFFICIENT, PASS, ROW, TABLE, TOTAL_VARIATION, Check, Figure
+from gml.gate.check_ids import row_id, table_id, unseen_id
+from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question, Settle
 from gml.gate.selection import Selection
@@ -32,8 +33,6 @@ from gml.gate.two_sample import (
     settle_with_probabilities,
     total_variation,
 )
-
-_UNIT = "total variation"
 
 
 def table_checks(families: Sequence[FamilyCounts], selection: Selection) -> list[Question]:
@@ -54,9 +53,9 @@ def _of_table(family: FamilyCounts, shift: Shift, choices: float) -> Question:
     most = int(np.argmax(np.abs(shift.after - shift.before)))
     seen = (shift.before > 0) | (shift.after > 0)
     check = Check(
-        id=f"tables:{listed([(name, None)])}",
+        id=table_id(name),
         family="tables",
-        kind="table",
+        kind=TABLE,
         variables=(name,),
         given=parents,
         message=f"{name} at the same {', '.join(parent for parent, _ in parents)}: "
@@ -66,7 +65,7 @@ def _of_table(family: FamilyCounts, shift: Shift, choices: float) -> Question:
         df=float(shift.df),
         log_p=min(0.0, shift.log_p + choices),
         effect=float(total_variation(shift.before, shift.after)),
-        effect_unit=_UNIT,
+        effect_unit=TOTAL_VARIATION,
         old=_figures(family.levels, seen, shift.before, None),
         new=_figures(family.levels, seen, shift.after, None),
         rows_old=shift.rows_old,
@@ -107,9 +106,9 @@ def _unseen(family: FamilyCounts, how_many: int) -> Check:
     """The configurations of the parents without data, together."""
     name, total = family.variable.name, len(family.new)
     return Check(
-        id=f"tables:{listed([(name, None)])}|unseen",
+        id=unseen_id(name),
         family="tables",
-        kind="row",
+        kind=ROW,
         variables=(name,),
         given=tuple((parent.name, None) for parent in family.parents),
         message=f"{name}: no rows in {how_many} of {total} configurations of its parents",
@@ -151,9 +150,9 @@ def _of_row(
     else:
         message = f"{name}{place}: no rows to compare"
     check = Check(
-        id=f"tables:{listed([(name, None)])}|{listed(given)}",
+        id=row_id(name, given),
         family="tables",
-        kind="row",
+        kind=ROW,
         variables=(name,),
         given=given,
         message=message,
@@ -162,7 +161,7 @@ def _of_row(
         df=float(found.df[k]) if tested else None,
         log_p=min(0.0, float(found.log_p[k]) + choices) if tested else None,
         effect=effect if answered else None,
-        effect_unit=_UNIT if answered else None,
+        effect_unit=TOTAL_VARIATION if answered else None,
         old=_figures(family.levels, seen, before, old) if rows_old != 0 else {},
         new=_figures(family.levels, seen, after, new) if rows_new > 0 else {},
         rows_old=rows_old,

@@ -45,8 +45,8 @@ Effects = float | Mapping[str, float]
 Several = list[Any] | tuple[Any, ...]
 """Several deliveries, each of them data."""
 
-# Families whose effects are nats; those of the others are shares.
-_IN_NATS = ("structure", "fit")
+# Whatever the model is of, the effects of these are shares; in a model of levels, of tables too.
+_SHARES = (None, "schema")
 
 
 class CheckKeywords(ReadingKeywords, total=False):
@@ -102,8 +102,10 @@ def check(
         "run", or "file": the chance of a false alarm in each of several deliveries.
     min_effect
         Fail only if the effect is at least this: one number, or numbers by family. It is the
-        total variation for a row of a table, nats for a relation, nats per row for the fit, and
-        the share of rows for the schema.
+        share of rows for the schema, and the total variation for the drift of its numbers; the
+        total variation for tables; nats for the structure; nats per row for the fit. For the
+        tables of a model of numbers, it is the change of a prediction in sd of the errors, that of
+        ln sd of the errors, and the total variation of where these lie, so that it may exceed 1.
     families
         What to check: "schema", "tables", "structure", "fit"; all by default.
     severity
@@ -154,6 +156,7 @@ def check(
         _require_one_table(data)
     known = baseline if isinstance(baseline, Baseline | None) else read_baseline(baseline)
     net, digest = _read_model(model, deliveries)
+    _require_reachable(settings.min_effect, net)
     declared = DeclaredColumns.of(net.graph, place(name_of(model, "the model")))
     for some in options[:1]:
         declared.require_agreement(some, given_keywords(reading), adds_levels=True)
@@ -188,12 +191,24 @@ def check(
 
 
 def problem_with_effect(effect: float, family: str | None = None) -> str | None:
-    """Say what is wrong with an effect that is asked for, in one family or in all of them."""
+    """Say what is wrong with an effect that is asked for, in one family or in all of them.
+
+    That of tables depends on the model.
+    """
     if not 0 <= effect < math.inf:
         return f"the effect must be 0 or more, not {effect:g}"
-    if effect > 1 and family not in _IN_NATS:
-        return f"{effect:g} is too large: total variation and shares of rows are at most 1"
-    return None
+    return _too_large(effect) if effect > 1 and family in _SHARES else None
+
+
+def _too_large(effect: float) -> str:
+    return f"{effect:g} is too large: total variation and shares of rows are at most 1"
+
+
+def _require_reachable(effects: Mapping[str, float], net: BayesNet) -> None:
+    """Refuse an effect that no table of a model of levels can have."""
+    effect = effects.get("tables", 0.0)
+    if effect > 1 and not net.is_gaussian:
+        _refuse("min_effect", f"tables: {_too_large(effect)}")
 
 
 def problem_with_family(name: str) -> str | None:

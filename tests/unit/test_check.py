@@ -17,8 +17,7 @@ from gml.gate.decision import decide
 from gml.gate.question import Question
 from gml.gate.result import baseline_of
 from gml.gate.run import check_model
-from gml.gate.schema_checks import MissingCells
-from gml.gate.settings import CheckSettings, Context
+from gml.gate.settings import CheckSettings, Context, MissingCells
 from gml.learners.chowliu import chow_liu
 from gml.model.baseline import Baseline, Reference
 from gml.model.bayesnet import CPT, BayesNet

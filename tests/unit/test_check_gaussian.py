@@ -74,6 +74,23 @@ def by_id(report):
 # ---------------------------------------------------------------------- what is kept
 
 
+def test_effects_of_regressions_may_exceed_1(model):
+    """A shift of 2 is about 1.4 sd of Laplace's errors."""
+    data = rows(500, 5, shift=2.0)
+    effect = by_id(run(model, data))["tables:y"].effect
+    assert 1.2 < effect < 1.6
+    assert "tables:y" in failing(run(model, data, min_effect={"tables": 1.2}))
+    assert "tables:y" not in failing(run(model, data, min_effect={"tables": 1.6}))
+    with pytest.raises(UsageError, match="1.6 is too large"):
+        run(model, data, min_effect=1.6)
+
+
+def test_another_unit_is_named_where_a_column_drifts(model):
+    frame = rows(500, 5, "normal").to_frame().assign(x=lambda columns: 12 * columns["x"])
+    message = by_id(run(fitted(rows(3000, 0, "normal")), frame))["schema:drift:x"].message
+    assert "x: share " in message and "about 12 times: another unit?" in message
+
+
 def test_the_sandwich_is_that_of_the_rows(model):
     """(X'X)⁻¹ Σ (e/(1−h))² xx' (X'X)⁻¹ of the raw columns, back in their units."""
     data = rows(5000, 0)

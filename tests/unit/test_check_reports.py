@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import json
 import math
@@ -17,20 +18,13 @@ from hypothesis import strategies as st
 from gml.errors import DataError
 from gml.formats.reports.checks import FORMATS
 from gml.formats.reports.checks.wording import culprits_shown, printable
-from gml.gate.check import FAMILIES, STATUSES, Check, UnlikelyRow
+from gml.gate.check import FAMILIES, KINDS, STATUSES, Check, UnlikelyRow
 from gml.gate.deliveries import CheckReports
 from gml.gate.result import CheckReport, Rejection
 from tests import schemas
+from tests.conftest import ROOT
 
-KINDS = [
-    ("schema", "columns"),
-    ("schema", "levels"),
-    ("schema", "missing"),
-    ("tables", "row"),
-    ("structure", "independence"),
-    ("structure", "edge"),
-    ("fit", "likelihood"),
-]
+OF_FAMILIES = [(family, kind) for family, kinds in KINDS.items() for kind in kinds]
 NASTY = [
     "a,b",
     'say "hi"',
@@ -101,8 +95,8 @@ def report(*checks, **changes):
 
 def everything():
     """Every status of every kind, and every nasty name."""
-    checks = [check(f, k, status) for f, k in KINDS for status in STATUSES]
-    checks += [bare(f, k, status) for f, k in KINDS for status in STATUSES]
+    checks = [check(f, k, status) for f, k in OF_FAMILIES for status in STATUSES]
+    checks += [bare(f, k, status) for f, k in OF_FAMILIES for status in STATUSES]
     checks += [check(name=name, status=s) for name in NASTY for s in STATUSES]
     checks.append(check(name="tiny", log_p=-5000.0, log_p_adjusted=-math.inf, log_q=-math.inf))
     checks.append(
@@ -525,6 +519,29 @@ def test_sarif_fingerprints_tell_checks_apart_and_stay():
     assert prints(check(effect=0.5, rows_new=7)) == [one]
 
 
+def test_sarif_has_a_rule_for_every_kind_of_check():
+    rules = {rule["id"]: rule for rule in judged_sarif(NOTHING)["tool"]["driver"]["rules"]}
+    assert sorted(rules) == sorted(f"{family}.{kind}" for family, kind in OF_FAMILIES)
+    texts = {rule["shortDescription"]["text"] for rule in rules.values()}
+    assert len(texts) == len(rules)
+
+
+def test_checks_are_of_the_kinds_that_are_listed():
+    """A literal could be of a kind that no rule tells about."""
+    calls = [
+        node
+        for path in sorted((ROOT / "gml" / "gate").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Check"
+    ]
+    kinds = [
+        next((k.value for k in call.keywords if k.arg == "kind"), None) or call.args[2]
+        for call in calls
+    ]
+    assert len(kinds) > 10
+    assert all(isinstance(kind, ast.Name) for kind in kinds)
+
+
 def test_sarif_rules_say_what_can_be_either_way():
     rules = {rule["id"]: rule for rule in judged_sarif(NOTHING)["tool"]["driver"]["rules"]}
     said = rules["schema.missing"]["shortDescription"]["text"]
@@ -709,7 +726,7 @@ figures = st.dictionaries(
 )
 checks = st.builds(
     lambda kind, **rest: Check(family=kind[0], kind=kind[1], **rest),
-    st.sampled_from(KINDS),
+    st.sampled_from(OF_FAMILIES),
     id=names,
     variables=st.lists(names, max_size=3).map(tuple),
     given=st.lists(st.tuples(names, st.none() | names), max_size=2).map(tuple),

@@ -24,6 +24,7 @@ from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
 from gml.gate.question import Question
 from gml.gate.schema_checks import ColumnCounts, schema_checks
 from gml.gate.selection import Selection, weak_parents
+from gml.gate.settings import Context
 from gml.gate.table_checks import table_checks
 from gml.model.baseline import Reference
 from gml.model.bayesnet import CPT, BayesNet
@@ -489,7 +490,7 @@ def test_unknown_levels_by_enumeration(before, after):
     table = (before + 0.5) / (before + 0.5).sum()
     net = BayesNet((CPT(Variable("x", levels_of(len(before))), (), table[None], before[None]),))
     columns = {"x": ColumnCounts(levels_of(len(after)), after)}
-    _, levels = schema_checks(net, columns, declared={}, missing_before={}, missing_now={})
+    _, levels = schema_checks(net, columns, Context())
     pooled = after.copy()
     pooled[: len(before)] += before
     unseen = int(after[len(before) :].sum())

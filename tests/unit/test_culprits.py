@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gml
@@ -14,7 +15,6 @@ from gml.formats.reports.checks import FORMATS
 from gml.gate.check import Check
 from gml.gate.culprits import find_culprits
 from gml.gate.margins import Margin
-from gml.gate.suspects import parents_by_column
 from tests import column_faults, networks
 
 ROWS = 4000
@@ -63,6 +63,26 @@ def test_the_culprit_of_a_planted_fault(asia, model, fault, column, size, cause,
     assert culprit.cause == cause
     assert culprit.failures == culprit.of
     assert message in culprit.message
+
+
+def test_the_graph_is_known_without_checks_of_tables():
+    """Rows chosen by a common effect make its causes dependent, which is a drift of the effect."""
+    rng = np.random.default_rng(3)
+
+    def drawn(n):
+        u, v = rng.integers(0, 2, n), rng.integers(0, 2, n)
+        x = (u & v) ^ (rng.random(n) < 0.1)
+        return pd.DataFrame({"u": u, "v": v, "x": x.astype(int)}).astype(str)
+
+    edges = [("u", "-->", "x"), ("v", "-->", "x")]
+    model = gml.fit(drawn(4000), gml.Graph.from_edges(["u", "v", "x"], edges))
+    rows = drawn(8000)
+    rows = rows[(rows["x"] == "1") | (rng.random(8000) < 0.3)]
+    report = gml.check(rows, model, threads=1, families=("schema", "structure"))
+    assert report.parents == {"u": (), "v": (), "x": ("u", "v")}
+    assert [check.id for check in report.ranked("fail")] == ["structure:u independent of v"]
+    (culprit,) = report.culprits
+    assert (culprit.columns, culprit.cause) == (("x",), "drift")
 
 
 def test_two_columns_that_only_know_each_other_are_a_pair(asia):
@@ -127,7 +147,7 @@ def check(kind, *variables, given=(), fails=True, family=None):
 
 def culprits(*checks, margins=None):
     failures = [c for c in checks if c.status == "fail"]
-    parents = parents_by_column(checks)
+    parents = {c.variables[0]: [p for p, _ in c.given] for c in checks if c.family == "tables"}
     return find_culprits(failures, checks, margins or {}, parents, alpha=0.01)
 
 

@@ -9,6 +9,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gml
@@ -295,6 +296,35 @@ def test_a_mistyped_check_is_noticed(model, name, near):
     assert note == f"the baseline accepts {name!r}, which is no check of the model{hint}"
     with pytest.warns(GmlWarning, match="which is no check of the model"):
         gml.check(rows, model, baseline=gml.Baseline(frozenset([name])))
+
+
+def test_an_absent_column_excuses_no_mistyped_name():
+    names = ["a", "b", "c"]
+    graph = gml.Graph.from_edges(names, [("a", "-->", "b"), ("b", "-->", "c")])
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({name: rng.choice(["x", "y"], 300) for name in names})
+    net = gml.fit(rows, graph)
+    real = ["structure:a->b", "structure:a independent of c|b", "tables:b", "tables:a|"]
+    typos = ["schema:range:bad", "structure:a->c", "tables:b|a=z"]
+    assert notes_on(real, rows[["b", "c"]], net) == []
+    found = notes_on([*real, *typos], rows[["b", "c"]], net)
+    assert [note.split("'")[1] for note in found] == typos
+    # What is left out cannot be asked, and is still no check if the model has none of the name.
+    found = notes_on([*real, *typos], rows, net, families="schema")
+    assert [note.split("'")[1] for note in found] == typos
+
+
+def test_names_of_checks_of_numbers():
+    names = ["a", "b"]
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({name: rng.normal(size=300) for name in names})
+    net = gml.fit(rows, gml.Graph.from_edges(names, [("a", "-->", "b")]), gaussian=True)
+    every = [check.id for check in gml.check(rows, net).checks]
+    assert {"tables:b:errors", "schema:drift:a", "schema:numbers:b"} <= set(every)
+    assert notes_on(every, rows[["b"]], net) == []
+    typos = ["schema:levels:a", "tables:a|", "tables:b:sds"]
+    found = notes_on([*every, *typos], rows, net)
+    assert [note.split("'")[1] for note in found] == typos
 
 
 def test_a_check_that_a_run_does_not_ask_is_no_mistake(model):

@@ -177,8 +177,14 @@ def test_a_baseline_of_another_model_is_noted(folder, tmp_path):
         ),
         (
             {"min_effect": {"tables": 5}},
-            "`min_effect`: 5 is too large",
+            "`min_effect`: tables: 5 is too large",
             ["--min-effect", "tables=5"],
+            "--min-effect: tables: 5 is too large",
+        ),
+        (
+            {"min_effect": {"schema": 5}},
+            "`min_effect`: 5 is too large",
+            ["--min-effect", "schema=5"],
             "--min-effect': 5 is too large",
         ),
         ({"alpha": 1.0}, "`alpha` must be between", ["--alpha", "1"], "--alpha must be between"),

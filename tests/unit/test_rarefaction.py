@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gml.gate.rarefaction import OtherReasons, deliveries, excess_repeats, rarefied
+from gml.gate.rarefaction import OtherReasons, excess_repeats, rarefied, times_delivered
 from gml.model.training import Repeats
 
 
@@ -106,14 +106,14 @@ def test_copies_that_the_model_has_too_are_expected_in_any_number_of_rows():
 def test_deliveries():
     once = Repeats({1: 40, 2: 5, 3: 2})
     thrice = Repeats({3: 40, 6: 5, 9: 2})
-    times, log_accident = deliveries(once, thrice)
+    times, log_accident = times_delivered(once, thrice)
     assert times == 3
     assert log_accident == pytest.approx(-45 * math.log(2))
-    assert deliveries(thrice, thrice) == (1, 0.0)
-    assert deliveries(thrice, Repeats({6: 47}))[0] == 2
-    assert deliveries(once, once) == (1, 0.0)
+    assert times_delivered(thrice, thrice) == (1, 0.0)
+    assert times_delivered(thrice, Repeats({6: 47}))[0] == 2
+    assert times_delivered(once, once) == (1, 0.0)
     # Two rows say nothing: 400 and 600 of two levels have a common factor by accident.
-    assert deliveries(once, Repeats({400: 1, 600: 1})) == (200, 0.0)
+    assert times_delivered(once, Repeats({400: 1, 600: 1})) == (200, 0.0)
 
 
 def test_multiples_are_an_accident_as_rarely_as_is_said():

@@ -97,8 +97,9 @@ def _refuse(problem: str | None, ctx: click.Context, param: click.Parameter) -> 
     multiple=True,
     metavar="[FAMILY=]X",
     callback=_effects,
-    help="Fail only if the effect is at least this: total variation for a row of a table, nats for "
-    "a relation, nats per row for the fit, share of rows for the schema (repeatable).",
+    help="Fail only if the effect is at least this: share of rows for the schema (total variation "
+    "for a drift), total variation for tables (of a model of numbers: sd of the errors, ln sd), "
+    "nats for the structure, nats per row for the fit (repeatable).",
 )
 @name_list_option(
     "--families",

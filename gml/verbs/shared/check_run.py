@@ -16,7 +16,7 @@ from gml.errors import (
     parameter,
     quote,
 )
-from gml.gate.acceptance import Asked
+from gml.gate.acceptance import unknown_ids
 from gml.gate.checked_data import CheckedData, CheckedReading
 from gml.gate.result import CheckReport, Rejection
 from gml.gate.run import Examined, conclude, examine
@@ -79,18 +79,13 @@ class CheckRun:
 
     def notes(self, deliveries: Sequence[Delivery]) -> tuple[str, ...]:
         """Warn of what the baseline accepts although no check of the model has that name."""
-        read = [d for d in deliveries if d.asked is not None and d.checked is not None]
+        read = [delivery.asked for delivery in deliveries if delivery.asked is not None]
         if not read:
             return ()
-        asked = Asked(
-            self.net,
-            [question.check.id for d in read if d.asked for question in d.asked.questions],
-            {v.name for d in read if d.checked for v in d.checked.counter.variables},
-            self.settings.families,
-        )
+        asked = {question.check.id: None for examined in read for question in examined.questions}
         notes = []
-        for name in asked.unknown(self.known.accepted):
-            near = nearest_name(name, asked.ids)
+        for name in unknown_ids(self.net, asked, self.known.accepted):
+            near = nearest_name(name, asked)
             hint = "" if near is None else f"; did you mean {quote(near)}?"
             notes.append(
                 f"the baseline accepts {quote(name)}, which is no check of the model{hint}"

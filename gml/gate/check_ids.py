@@ -1,0 +1,68 @@
+"""Names of checks: the same from run to run, so that a baseline can accept a check by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gml.gate.check import COLUMNS, LIKELIHOOD, REPEATS
+from gml.gate.families import label, listed
+
+FIT_ID = f"fit:{LIKELIHOOD}"
+REPEATS_ID = f"schema:{REPEATS}"
+UNSEEN = "unseen"
+"""Stands for the rows of a table that have no data."""
+
+
+def column_id(kind: str, name: str) -> str:
+    """The name of a check of a column by itself.
+
+    Examples
+    --------
+    >>> column_id("columns", "A"), column_id("drift", "a,b")
+    ('schema:column:A', 'schema:drift:"a,b"')
+    """
+    return f"schema:{'column' if kind == COLUMNS else kind}:{label(name)}"
+
+
+def table_id(name: str) -> str:
+    """The name of the check of a whole table, or regression; others begin with it."""
+    return f"tables:{label(name)}"
+
+
+def row_id(name: str, given: Sequence[tuple[str, str]]) -> str:
+    """The name of the check of a row of a table.
+
+    Examples
+    --------
+    >>> row_id("A", [("B", "x")]), row_id("A", [])
+    ('tables:A|B=x', 'tables:A|')
+    """
+    return f"{table_id(name)}|{listed(given)}"
+
+
+def unseen_id(name: str) -> str:
+    """The name of the check of all rows of a table that have no data."""
+    return f"{table_id(name)}|{UNSEEN}"
+
+
+def regression_part_id(name: str, kind: str) -> str:
+    """The name of a check of the errors of a regression."""
+    return f"{table_id(name)}:{kind}"
+
+
+def independence_id(u: str, v: str, given: Sequence[str]) -> str:
+    """The name of the check of an independence, whichever of the two comes first.
+
+    Examples
+    --------
+    >>> independence_id("B", "A", ["C"])
+    'structure:A independent of B|C'
+    """
+    first, second = sorted((u, v))
+    where = f"|{listed([(name, None) for name in given])}" if given else ""
+    return f"structure:{label(first)} independent of {label(second)}{where}"
+
+
+def edge_id(source: str, target: str) -> str:
+    """The name of the check of an edge."""
+    return f"structure:{label(source)}->{label(target)}"

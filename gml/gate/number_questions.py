@@ -1,0 +1,31 @@
+"""What is asked of numbers and of repeated rows, whatever a model makes of them.
+
+The questions come column by column, in the order of the model; that about whole rows is the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gml.data.number_summary import NumberSummary, NumberValues
+from gml.gate.question import Question
+from gml.gate.range_checks import range_checks
+from gml.gate.rarefaction import OtherReasons
+from gml.gate.repeat_checks import RowRepeats, repeat_check, unique_checks
+from gml.model.training import Repeats
+
+
+def questions_about_numbers(
+    numbers: Mapping[str, tuple[NumberSummary, NumberValues]],
+    repeats: RowRepeats | None,
+    reasons: Callable[[Repeats, int], OtherReasons] | None = None,
+) -> list[Question]:
+    """Ask whether numbers lie where they did, and whether they and whole rows repeat as they did.
+
+    `reasons` is that of `repeat_check`.
+    """
+    questions = [q for name, (old, new) in numbers.items() for q in range_checks(name, old, new)]
+    questions += unique_checks(numbers)
+    if repeats is not None:
+        questions.append(repeat_check(repeats, reasons))
+    return questions
