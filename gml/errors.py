@@ -54,6 +54,19 @@ class UnknownParameter(UsageError, TypeError):
     """A keyword that a function does not take; Python's own error for that is a TypeError."""
 
 
+class SwappedArguments(UsageError):
+    """A graph or model was given as the data, and the table in its place.
+
+    `graph` and `table` are their paths, for who knows how the call should have been written.
+    """
+
+    def __init__(self, graph: str, kind: str, table: str) -> None:
+        files = f"{place(graph)!r} is {kind}, and {place(table)!r} is a table"
+        super().__init__(f"{files}: data come first")
+        self.graph = graph
+        self.table = table
+
+
 class DataError(GmlError):
     """The input is rejected."""
 

@@ -333,10 +333,14 @@ def test_a_model_without_a_baseline_says_so_on_one_line(gml, place):
 
 def test_swapped_arguments_are_recognised(gml, place):
     assert error_line(gml("check", "model.json", "a.csv"), 2) == (
-        "gml: error: the model comes last: gml check a.csv model.json\n"
+        "gml: error: 'model.json' is a JSON file, and 'a.csv' is a table: data come first, "
+        "gml check a.csv model.json\n"
     )
     assert "gml check a.csv b.csv model.json" in error_line(
         gml("check", "model.json", "a.csv", "b.csv"), 2
+    )
+    assert "gml check a.csv b.csv model.json" in error_line(
+        gml("check", "a.csv", "model.json", "b.csv"), 2
     )
 
 

@@ -131,19 +131,21 @@ def test_a_picture_of_a_model(gml, folder):
         ("check asia.dot asia.csv", "gml check asia.csv asia.dot"),
         ("indtest asia.dot --implied asia.csv", "gml indtest asia.csv --implied asia.dot"),
         ("hc asia.dot --start asia.csv", "gml hc asia.csv --start asia.dot"),
+        ("exact asia.dot --against asia.csv", "gml exact asia.csv --against asia.dot"),
+        ("score asia.dot asia.csv asia.dot", "gml score asia.csv asia.dot asia.dot"),
     ],
 )
 def test_swapped_files(gml, folder, words, right):
-    line = error_line(gml(*words.split()), 3)
-    assert "'asia.dot' is a graph or model, and 'asia.csv' is a table" in line
-    assert line.endswith(f"DATA comes first, {right}\n")
+    line = error_line(gml(*words.split()), 2)
+    said = "'asia.dot' is a DOT graph, and 'asia.csv' is a table: data come first"
+    assert line == f"gml: error: {said}, {right}\n"
 
 
 def test_a_header_that_begins_as_a_graph_does(gml, folder):
     """NET files begin with `node` or `class`, too."""
     (folder / "t.csv").write_text("class,tub\nx,y\n")
-    line = error_line(gml("fit-params", "asia.dot", "t.csv"), 3)
-    assert "DATA comes first, gml fit-params t.csv asia.dot" in line
+    line = error_line(gml("fit-params", "asia.dot", "t.csv"), 2)
+    assert "data come first, gml fit-params t.csv asia.dot" in line
 
 
 @pytest.mark.parametrize(

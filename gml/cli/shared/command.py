@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gml.cli.shared.option_groups import HEADINGS, RUN, heading_of
-from gml.errors import DataError
+from gml.errors import DataError, SwappedArguments
 
 
 class Command(click.Command):
@@ -42,9 +42,13 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; if input is rejected, look whether arguments were mixed up."""
+        """Run the command; if arguments were mixed up, say how they should stand."""
         try:
             return super().invoke(ctx)
+        except SwappedArguments as error:
+            from gml.cli.shared.guesses import in_right_order
+
+            raise in_right_order(error, ctx) from error
         except DataError as error:
             from gml.cli.shared.guesses import misplaced_file
 
