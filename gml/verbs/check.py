@@ -10,6 +10,7 @@ from typing import Any, Unpack, overload
 
 from gml.data.options import ReadingKeywords, given_keywords
 from gml.errors import (
+    Note,
     UsageError,
     counted,
     parameter,
@@ -17,7 +18,6 @@ from gml.errors import (
     require_one_of,
     require_whole,
     unknown_name,
-    unmarked,
 )
 from gml.formats.baseline import read_baseline
 from gml.formats.models import read_model
@@ -269,4 +269,4 @@ def _notes_on_model(known: Baseline, digest: str | None) -> tuple[str, ...]:
         f"{parameter('write_baseline')}"
     )
     reporter().warn(other)
-    return (unmarked(other),)
+    return (Note(other),)

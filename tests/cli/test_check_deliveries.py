@@ -319,7 +319,7 @@ def test_other_formats_do_not_hold_the_baseline(gml, place, sample_data):
 
 def test_a_model_without_a_baseline_says_so_on_one_line(gml, place):
     done = gml("check", "a.csv", "plain.json", "--unlikely-rows", "0")
-    note = "note: no baseline: accept the model by gml fit-params --accept, or by --write-baseline on its rows"
+    note = "note: no baseline: fit the model with --accept, or accept it on its rows with --write-baseline"
     assert done.stdout.decode().splitlines()[-1] == note
     assert len(note) <= 100
     several = gml("check", "a.csv", "b.csv", "plain.json").stdout.decode()

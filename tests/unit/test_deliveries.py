@@ -255,7 +255,7 @@ def test_a_model_without_a_baseline_says_how_to_accept_it(model):
     rows = model.sample(500, seed=1)
     said = list(gml.check(rows, replace(model, baseline=None)).notes)
     assert said[-1] == (
-        "no baseline: accept the model by gml fit-params `accept`, or by `write_baseline` on its rows"
+        "no baseline: fit the model with `accept`, or accept it on its rows with `write_baseline`"
     )
     for report in (
         gml.check(rows, model),

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import gml
-from gml.errors import SwappedArguments
 from gml.formats.recognition import begins_like_table, graph_kind
+from gml.verbs.shared.swapped import SwappedArguments
 
 ASIA = "sample_data/asia.csv"
 GRAPH = "sample_data/asia.dot"

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 
 import click
 
-from gml.errors import SwappedArguments, UsageError, nearest_name, quote, unknown_name
+from gml.errors import UsageError, nearest_name, quote, unknown_name
+from gml.verbs.shared.swapped import SwappedArguments
 
 _FIT = "gml fit-params DATA GRAPH -o model.json"
 _LEARN = "gml ges DATA (or pc, hc, exact, chowliu)"
 _PREDICT = "gml query MODEL --predict COLUMN --batch ROWS.csv"
-_DRAW = "gml pc DATA -f dot | dot -Tsvg > graph.svg (or gml convert GRAPH - -f dot | …)"
+_DRAW = "gml pc DATA -f dot | dot -Tsvg -o graph.svg (or gml convert GRAPH - -f dot | …)"
 
 COMMANDS_MEANT = {
     "fit": _FIT,
@@ -193,9 +194,9 @@ def unknown_option(ctx: click.Context, name: str, args: list[str]) -> str:
                 usage = " ".join(_usage(command))
                 return f"{intro}; {metavar} needs none: gml {command.name} {usage}"
     if name in _PICTURE_OPTIONS:
-        from gml.formats.suffixes import PICTURES, drawn_by_graphviz
+        from gml.cli.shared.pictures import picture_pipe
 
-        return f"{intro}; " + drawn_by_graphviz(name[2:] if name[2:] in PICTURES else "svg")
+        return f"{intro}; {picture_pipe(ctx, name, args)}"
     if owners := _owners(ctx.find_root(), name):
         others = ", ".join(owners[:3]) + (" and others" if len(owners) > 3 else "")
         return f"{intro} of gml {command.name}, but of {others}"

@@ -9,10 +9,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
-from gml.errors import DataError, SwappedArguments
+from gml.errors import DataError, UsageError, place
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
+
+
+class SwappedArguments(UsageError):
+    """A graph or model was given as the data, and the table in its place.
+
+    `graph` and `table` are their paths, for who knows how the call should have been written.
+    """
+
+    def __init__(self, graph: str, kind: str, table: str) -> None:
+        files = f"{place(graph)!r} is {kind}, and {place(table)!r} is a table"
+        super().__init__(f"{files}: data come first")
+        self.graph = graph
+        self.table = table
 
 
 def answers_swapped(
@@ -27,7 +40,7 @@ def answers_swapped(
     >>> import gml
     >>> gml.fit("sample_data/asia.dot", "sample_data/asia.csv")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    gml.errors.SwappedArguments: 'sample_data/asia.dot' is a DOT graph, and ...
+    gml.verbs.shared.swapped.SwappedArguments: 'sample_data/asia.dot' is a DOT graph, and ...
     """
 
     def decorate(verb: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
