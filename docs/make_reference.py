@@ -17,8 +17,9 @@ from click.testing import CliRunner
 from gml.cli.main import COMMANDS, cli
 from gml.errors import parameter, with_flags
 from gml.independence.registry import TESTS
-from gml.parameters import Option, options_of
+from gml.parameters import Option
 from gml.scores.registry import SCORES
+from gml.verbs.help import marked
 
 TARGET = Path(__file__).with_name("commands.md")
 METHODS = Path(__file__).with_name("methods.md")
@@ -95,7 +96,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return with_flags(text, *options_of(TESTS), *options_of(SCORES)).replace("|", "\\|")
+    return with_flags(marked(text)).replace("|", "\\|")
 
 
 def with_tables(page: str) -> str:

@@ -8,18 +8,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
 
-EXIT_CODES = {
-    0: "done; where a question was asked, the answer is yes",
-    1: "the question was answered no",
-    2: "usage: an unknown option, command or column, a missing argument, options that contradict",
-    3: "input rejected: an unreadable file, a bad table or graph, a value that is not declared",
-    4: "cannot answer: no rows left, too little memory, evidence that cannot be",
-    5: "stopped by --max-seconds; the best result so far was written",
-    70: "a bug in gml; --debug shows the traceback to report",
-    130: "interrupted; partial files were removed",
-}
-"""What the exit codes of commands mean."""
-
 
 class GmlError(Exception):
     """Base of all errors with a message for people; the message is one line.
@@ -156,7 +144,38 @@ def parameter(name: str, value: object = None) -> str:
 
 def unmarked(message: str) -> str:
     """Return a message as Python users see it."""
-    return message.replace(_MARK, "")
+    return _PARAMETER.sub(lambda found: found[0].removeprefix(_MARK), message)
+
+
+class Note(str):
+    """A message that is kept, as Python users see it; `marked` can still be written with flags.
+
+    Examples
+    --------
+    >>> note = Note(f"an effect below {parameter('min_effect')}")
+    >>> print(note, with_flags(note), sep=" | ")
+    an effect below `min_effect` | an effect below --min-effect
+    """
+
+    marked: str
+
+    def __new__(cls, marked: str) -> Note:
+        note = super().__new__(cls, unmarked(marked))
+        note.marked = marked
+        return note
+
+
+EXIT_CODES = {
+    0: "done; where a question was asked, the answer is yes",
+    1: "the question was answered no",
+    2: "usage: an unknown option, command or column, a missing argument, options that contradict",
+    3: "input rejected: an unreadable file, a bad table or graph, a value that is not declared",
+    4: "cannot answer: no rows left, too little memory, evidence that cannot be",
+    5: Note(f"stopped by {parameter('max_seconds')}; the best result so far was written"),
+    70: Note(f"a bug in gml; {parameter('debug')} shows the traceback to report"),
+    130: "interrupted; partial files were removed",
+}
+"""What the exit codes of commands mean."""
 
 
 def require_one_of(name: str, value: object, choices: Iterable[str]) -> None:
@@ -206,15 +225,10 @@ def require_share(**given: object) -> None:
             raise UsageError(f"{parameter(name)} must be above 0 and at most 1, not {value!r}")
 
 
-def with_flags(message: str, *unmarked_names: str) -> str:
-    """Write the parameters that a message names as the flags of the command line.
-
-    What is kept, as notes of a report are, has no marks: there just these names are parameters.
-    """
-    message = _PARAMETER.sub(lambda found: _flag(found[1], found[2]), message)
-    for name in unmarked_names:
-        message = message.replace(f"`{name}`", _flag(name, None))
-    return message
+def with_flags(message: str) -> str:
+    """Write the parameters that a message names as the flags of the command line."""
+    marked = message.marked if isinstance(message, Note) else message
+    return _PARAMETER.sub(lambda found: _flag(found[1], found[2]), marked)
 
 
 def _flag(name: str, value: str | None) -> str:
@@ -224,17 +238,27 @@ def _flag(name: str, value: str | None) -> str:
     if value.startswith("["):
         import ast
 
-        return f"{flag} '{_csv_record(ast.literal_eval(value))}'"
+        return f"{flag} '{csv_record(ast.literal_eval(value))}'"
     is_plain = value[:1] in ("'", '"') and value[1:-1].replace("-", "").isalnum()
     return f"{flag} {value[1:-1] if is_plain else value}"
 
 
-def _csv_record(names: Iterable[str]) -> str:
-    """Names as a list in an option of the command line."""
+def csv_record(names: Iterable[str]) -> str:
+    """Names as one CSV record, which is how lists stand in options of the command line.
+
+    Examples
+    --------
+    >>> print(csv_record(["a", "b,c", '6" pipe', ""]))
+    a,"b,c","6"" pipe",""
+    """
     return ",".join(
-        '"' + name.replace('"', '""') + '"' if not name or set(name) & set(',"\r\n') else name
-        for name in names
+        double_quoted(name) if not name or set(name) & set(',"\r\n') else name for name in names
     )
+
+
+def double_quoted(name: str) -> str:
+    """A name in double quotes, with its own doubled."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def place(path: object) -> str:
@@ -371,5 +395,5 @@ def unknown_name(what: str, name: object, valid: Iterable[str]) -> str:
     if bare != name and bare in valid:
         hint = f"did you mean {quote(bare)}, without blanks? "
     elif whole := next((known for known in valid if bare and bare in known.split(",")), None):
-        hint = f"put a name with a comma in double quotes: {quote(_csv_record([whole]))}; "
+        hint = f"put a name with a comma in double quotes: {quote(csv_record([whole]))}; "
     return f"{what} {quote(name)} not found; {hint}there are {listing(nearest + rest)}"

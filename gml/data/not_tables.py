@@ -1,4 +1,8 @@
-"""Files that are no tables, recognised by how they begin: graphs and models, given as data."""
+"""Files that are no tables: how graphs and models begin, whatever the name of the file.
+
+A word that begins a format may be the name of a column too, so that a file is taken for a graph in
+place of a table only if the brace that follows the word is there.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,46 @@ import re
 
 from gml.errors import DataError
 
-# Comments of DOT, BIF (// and /* */) and NET (%) may come first; names of columns rarely have
-# braces, so each pattern ends with one.
-_BEFORE = rb"(?:\s++|//[^\n]*+|/\*.*?\*/|[#%][^\n]*+)*+"
+# Blank space and the comments of DOT, BIF (// and /* */) and NET (%); possessive, so that a file
+# of comments takes linear time.
+BEFORE = r"(?:\s++|//[^\n]*+|/\*.*?\*/|[#%][^\n]*+)*+"
+"""What may come before the first word."""
+FIRST_WORDS = {
+    "dot": r"(?i:(?:strict\s+)?(?:di)?graph)\b",
+    "bif": r"(?:network|variable|probability)\b",
+    "net": r"(?:net|class|(?:(?:discrete|continuous|decision|utility)\s+)?node|utility"
+    r"|potential)\b",
+}
+"""How the formats begin that are told by a word."""
+_BRACES = {
+    "dot": r'(?:\s+(?:\w+|"[^"\n]*"))?\s*\{',
+    "bif": r"[^,;{}\n]*\s*\{",
+    "net": r"[^,;{}\n]*\s*\{",
+}
 _KINDS = {
-    "a DOT graph": rb'(?:strict\s+)?(?:di)?graph(?:\s+(?:\w+|"[^"\n]*"))?\s*\{',
-    "a BIF model": rb"(?:network|variable|probability)\b[^,;{}\n]*\s*\{",
-    "a NET model": rb"(?:net|class|(?:\w+\s+)?node|utility|potential)\b[^,;{}\n]*\s*\{",
-    "a JSON file": rb'\{\s*(?:"[^"]*"\s*:|\}\s*$)',
+    "dot": "a DOT graph",
+    "bif": "a BIF model",
+    "net": "a NET model",
+    "json": "a JSON file",
+    "graphml": "a GraphML graph",
+    "xmlbif": "an XMLBIF model",
+    "xml": "an XML or HTML file",
 }
 _STARTS = {
-    kind: re.compile(_BEFORE + pattern, re.DOTALL | re.IGNORECASE)
-    for kind, pattern in _KINDS.items()
+    **{
+        name: re.compile(BEFORE + word + _BRACES[name], re.DOTALL)
+        for name, word in FIRST_WORDS.items()
+    },
+    "json": re.compile(r'\s*\{\s*(?:"[^"]*"\s*:|\}\s*$)'),
 }
-_XML = re.compile(rb"\s*<(?:\?xml|!doctype|!--|html|graphml|bif)\b", re.IGNORECASE)
+_XML = re.compile(r"\s*<(?:\?xml|!doctype|!--|html|graphml|bif)\b", re.IGNORECASE)
+_ROOTS = {"graphml": re.compile(r"<graphml\b"), "xmlbif": re.compile(r"<BIF\b")}
 _LOOKED_AT = 4096
+
+
+def xml_format(text: str) -> str | None:
+    """Return graphml or xmlbif, or None for other XML."""
+    return next((name for name, root in _ROOTS.items() if root.search(text)), None)
 
 
 def looks_like_graph(start: bytes) -> str | None:
@@ -31,21 +60,15 @@ def looks_like_graph(start: bytes) -> str | None:
     >>> looks_like_graph(b"digraph { a -> b }"), looks_like_graph(b"graph,network,{x}")
     ('a DOT graph', None)
     """
-    start = start[:_LOOKED_AT]
-    for kind, pattern in _STARTS.items():
-        if pattern.match(start):
-            return kind
-    if not _XML.match(start):
-        return None
-    if re.search(rb"<graphml\b", start):
-        return "a GraphML graph"
-    return "an XMLBIF model" if re.search(rb"<BIF\b", start) else "an XML or HTML file"
+    text = start[:_LOOKED_AT].decode("utf-8", "replace").removeprefix("\ufeff")
+    found = next((name for name, pattern in _STARTS.items() if pattern.match(text)), None)
+    if found is None and _XML.match(text):
+        found = xml_format(text) or "xml"
+    return None if found is None else _KINDS[found]
 
 
 def refuse_graph(start: bytes, where: str) -> None:
-    """Refuse a file that begins like a graph or a model, and say which argument comes first."""
+    """Refuse a file that begins like a graph or a model."""
     kind = looks_like_graph(start)
     if kind is not None:
-        raise DataError(
-            f"{where}: this is {kind}, not a table; the data come first, then the graph or model"
-        )
+        raise DataError(f"{where}: this is {kind}, not a table")

@@ -5,19 +5,11 @@ from __future__ import annotations
 import os
 import re
 
+from gml.data.not_tables import BEFORE, FIRST_WORDS, looks_like_graph, xml_format
 from gml.errors import DataError, GraphError
 
-# Blank space and the comments of DOT, BIF (// and /* */) and NET (%); possessive, so that a file
-# of comments takes linear time.
-_BEFORE = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/|[#%][^\n]*+)*+", re.DOTALL)
-_STARTS = {
-    "dot": re.compile(r"(strict\s+)?(di)?graph\b", re.IGNORECASE),
-    "bif": re.compile(r"(network|variable|probability)\b"),
-    "net": re.compile(
-        r"(net|class|node|(discrete|continuous|decision|utility)\s+node|utility|potential)\b"
-    ),
-}
-
+_BEFORE = re.compile(BEFORE, re.DOTALL)
+_WORDS = {name: re.compile(word) for name, word in FIRST_WORDS.items()}
 _START = 1 << 16
 
 MODEL_FORMATS = ("bif", "xmlbif", "net")
@@ -38,14 +30,12 @@ def recognise(text: str, where: str) -> str:
     if start.startswith("{"):
         return "json"
     if start.startswith("<"):
-        if re.search(r"<graphml\b", start):
-            return "graphml"
-        if re.search(r"<BIF\b", start):
-            return "xmlbif"
+        if found := xml_format(start):
+            return found
         raise GraphError(f"{where}: XML, but neither GraphML nor XMLBIF")
     before = _BEFORE.match(text)
     position = before.end() if before else 0
-    for name, pattern in _STARTS.items():
+    for name, pattern in _WORDS.items():
         if pattern.match(text, position):
             return name
     if position and re.match(r"\s*(/[/*]|#)", text):
@@ -53,44 +43,46 @@ def recognise(text: str, where: str) -> str:
     raise GraphError(f"{where}: not a graph file: neither DOT, JSON, GraphML, BIF, XMLBIF nor NET")
 
 
-def begins_like_graph(path: str) -> bool:
-    """Whether a file begins as a graph or a model does.
+def graph_kind(path: str | os.PathLike[str]) -> str | None:
+    """Say which kind of graph or model a file begins as, for certain; None if as none.
 
     Examples
     --------
-    >>> begins_like_graph("sample_data/asia.dot"), begins_like_graph("sample_data/asia.csv")
-    (True, False)
+    >>> graph_kind("sample_data/asia.dot"), graph_kind("sample_data/asia.csv")
+    ('a DOT graph', None)
     """
-    try:
-        recognise(_start_of(path), path)
-    except DataError:
-        return False
-    return True
+    return looks_like_graph(_start_of(path))
 
 
-def begins_like_table(path: str) -> bool:
-    """Whether a file begins with a line of several fields, as a table does, not as JSON or XML do.
+def begins_like_table(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as Parquet, or with a line of several fields and as no graph does.
 
     Examples
     --------
     >>> begins_like_table("sample_data/asia.csv"), begins_like_table("sample_data/asia.dot")
     (True, False)
     """
-    try:
-        header = _start_of(path).lstrip().partition("\n")[0]
-    except DataError:
-        return False
+    from gml.data.parquet import is_parquet
+
+    if is_parquet(path):
+        return True
+    start = _start_of(path)
+    header = start.decode("utf-8", "replace").removeprefix("\ufeff").lstrip().partition("\n")[0]
     fields = header.rstrip("\r").replace("\t", ",").replace(";", ",")
-    return fields.isprintable() and "," in fields and fields[0] not in "{<["
+    is_line = fields.isprintable() and "," in fields and fields[0] not in "{<["
+    return is_line and looks_like_graph(start) is None
 
 
-def _start_of(path: str) -> str:
-    """Return the first characters of a file; what is no file, such as a pipe, is not read."""
+def _start_of(path: str | os.PathLike[str]) -> bytes:
+    """Return the first bytes of a file; what is no file, such as a pipe, is not read."""
     from gml.data.source import open_source
 
     if not os.path.isfile(path):  # noqa: PTH113 - a name that no file can have is no error
-        return ""
+        return b""
     start = bytearray(_START)
-    with open_source(path) as source, memoryview(start) as room:
-        got = source.readinto(room)
-    return start[:got].decode("utf-8", "replace").removeprefix("\ufeff")
+    try:
+        with open_source(path) as source, memoryview(start) as room:
+            got = source.readinto(room)
+    except DataError:
+        return b""
+    return bytes(start[:got])

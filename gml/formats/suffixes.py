@@ -43,6 +43,8 @@ CHECK_SUFFIXES = {
 }
 PICTURES = ("svg", "png", "pdf", "ps", "eps", "jpg", "jpeg", "gif", "webp")
 """What Graphviz makes of DOT."""
+DRAWN_BY_GRAPHVIZ = "gml draws no pictures, but Graphviz does"
+"""How to get a picture begins."""
 PROFILE_SUFFIXES = {".json": "json", ".txt": "text", ".csv": "csv", ".md": "markdown"}
 
 
@@ -54,28 +56,22 @@ def format_of(
 ) -> str:
     """Return the format that a file's suffix picks."""
     suffix = Path(path).suffix.lower()
-    if suffix not in suffixes and suffix[1:] in PICTURES:
-        if "bif" in suffixes.values():
-            raise UsageError(drawn_by_graphviz(suffix[1:], "convert FILE -", str(path)))
-        if "dot" in suffixes.values():
-            raise UsageError(drawn_by_graphviz(suffix[1:], path=str(path)))
     if suffix not in suffixes:
+        if suffix[1:] in PICTURES and {"dot", "bif"} & {*suffixes.values()}:
+            raise PictureWanted(str(path), suffix[1:])
         known = " ".join(suffixes)
         raise UsageError(f"{str(path)!r} does not tell its format; use one of {known}{or_option}")
     return suffixes[suffix]
 
 
-def drawn_by_graphviz(picture: str, command: str = "…", path: str | None = None) -> str:
-    """Say how to get a picture.
+class PictureWanted(UsageError):
+    """A picture was asked for; `picture` is its kind, and `path` its file."""
 
-    Examples
-    --------
-    >>> drawn_by_graphviz("svg")
-    'gml draws no pictures, but Graphviz does: gml … -f dot | dot -Tsvg > graph.svg'
-    """
-    where = shlex.quote(path or f"graph.{picture}")
-    way = f"gml {command} -f dot | dot -T{picture} > {where}"
-    return f"gml draws no pictures, but Graphviz does: {way}"
+    def __init__(self, path: str, picture: str) -> None:
+        way = f"write DOT, then dot -T{picture} graph.dot -o {shlex.quote(path)}"
+        super().__init__(f"{DRAWN_BY_GRAPHVIZ}: {way}")
+        self.path = path
+        self.picture = picture
 
 
 class PickedFormats(NamedTuple):

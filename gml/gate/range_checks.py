@@ -28,6 +28,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gml.data.number_summary import NumberSummary, NumberValues
+from gml.errors import Note, parameter
 from gml.gate.check import DRIFT, FAIL, PASS, RANGE, SENTINEL, SHARE_OF_ROWS, WARN, Check
 from gml.gate.check_ids import column_id
 from gml.gate.question import Question
@@ -198,7 +199,8 @@ def is_usual_code(value: float) -> bool:
 def notes_on_codes(checks: Sequence[Check]) -> list[str]:
     """Say that what looks like a code was found by a rule."""
     if any(check.kind == SENTINEL and check.status in (FAIL, WARN) for check in checks):
-        return ["codes for missing values are found by a rule: alpha does not bound its errors"]
+        bound = f"{parameter('alpha')} does not bound its errors"
+        return [Note(f"codes for missing values are found by a rule: {bound}")]
     return []
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gml.errors import GmlError, counted
+from gml.errors import GmlError, Note, counted, parameter
 from gml.gate.check import (
     BASELINED,
     FAIL,
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-WITHOUT_BASELINE = (
-    "no baseline: accept the model by gml fit-params `accept`, or by `write_baseline` on its rows"
+WITHOUT_BASELINE = Note(
+    f"no baseline: fit the model with {parameter('accept')}, or accept it on its rows with "
+    + parameter("write_baseline")
 )
 """Without it, what the model's own rows break is taken for a change."""
 _OTHER_ROWS = (

@@ -17,7 +17,7 @@ from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
-from gml.errors import CannotAnswer, counted
+from gml.errors import CannotAnswer, Note, counted, parameter
 from gml.gate.check import LEVELS, PASS, Check
 from gml.gate.decision import decide_together, is_small_enough
 from gml.gate.families import rows_behind
@@ -154,18 +154,18 @@ def _report(delivery: Examined, checks: Sequence[Check], settings: CheckSettings
 
 def _rare_values(checks: Sequence[Check], settings: CheckSettings) -> list[str]:
     """Name unknown values that are no failure, and say what keeps them from being one."""
-    notes = []
+    notes: list[str] = []
     for check in checks:
         if check.kind != LEVELS or check.status != PASS or not check.effect:
             continue
         why = "too few to be a change"
         if is_small_enough(check.log_p_adjusted, settings):
-            why = "a share below `min_effect`"
+            why = f"a share below {parameter('min_effect')}"
         elif check.effect > _RARE and check.log_p_adjusted is not None:
             p, known = math.exp(check.log_p_adjusted), counted(check.rows_old or 0, "row")
             why = f"{check.effect:.0%} of rows, but new values are to be expected "
             why += f"where the model has {known} (adjusted p {p:.2g})"
-        notes.append(f"{check.message}; {why}")
+        notes.append(Note(f"{check.message}; {why}"))
     return notes
 
 
@@ -202,7 +202,8 @@ def _notes(
         )
     small = sum(c.status == PASS and is_small_enough(c.log_p_adjusted, settings) for c in checks)
     if small:
-        notes.append(f"{counted(small, 'check')} would fail, but for an effect below `min_effect`")
+        least = parameter("min_effect")
+        notes.append(Note(f"{counted(small, 'check')} would fail, but for an effect below {least}"))
     return notes
 
 

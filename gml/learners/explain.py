@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gml.errors import UsageError, counted, unknown_name
+from gml.errors import Note, UsageError, counted, parameter, unknown_name
 from gml.independence.base import tiny_p
 from gml.independence.registry import TESTS
 from gml.printable_text import printable
@@ -89,11 +89,12 @@ class _Explainer:
             return [start + "knowledge forbids it both ways, so it was not tested."]
         last = tests[-1]
         if last["verdict"] == "insufficient":
-            return [
+            said = (
                 f"{start}the data cannot tell whether they are related {_given(last)} "
-                f"({self._numbers(last)}), and `on_insufficient` took that for "
+                f"({self._numbers(last)}), and {parameter('on_insufficient')} took that for "
                 "independence."
-            ]
+            )
+            return [Note(said)]
         before = len(tests) - 1
         tried = f", after {counted(before, 'test')} that did not separate them" if before else ""
         numbers = self._numbers(last)
@@ -117,10 +118,11 @@ class _Explainer:
             sentences.append(f"The closest was {_given(nearest)}: {self._numbers(nearest)}.")
         unsure = len(tests) - len(judged)
         if unsure:
-            sentences.append(
+            said = (
                 f"{counted(unsure, 'test')} of these could not tell, because given those variables "
-                "one of the two did not vary; `on_insufficient` kept the edge."
+                f"one of the two did not vary; {parameter('on_insufficient')} kept the edge."
             )
+            sentences.append(Note(said))
         return sentences
 
     # ------------------------------------------------------------------ direction

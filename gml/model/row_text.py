@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.data.dataset import Variable, code_type
 from gml.data.safe_cells import cell
-from gml.errors import CannotAnswer, DataError, quote
+from gml.errors import CannotAnswer, DataError, csv_record, quote
 
 _NUMBER_BYTES = 25
 """The longest number, -2.2250738585072014e-308, and a delimiter."""
@@ -55,8 +55,8 @@ def row_writer(
 
 def _field(label: str, *, alone: bool) -> bytes:
     """Return a label as a field; `alone` if it is the only one of its line."""
-    if (alone and not label) or any(mark in label for mark in ',"\r\n'):
-        label = '"' + label.replace('"', '""') + '"'
+    if label or alone:
+        label = csv_record([label])
     try:
         return label.encode("utf-8")
     except UnicodeEncodeError:

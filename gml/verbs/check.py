@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
 from gml.data.options import ReadingKeywords, given_keywords
 from gml.errors import (
-    GraphError,
+    Note,
     UsageError,
     counted,
     parameter,
@@ -18,7 +18,6 @@ from gml.errors import (
     require_one_of,
     require_whole,
     unknown_name,
-    unmarked,
 )
 from gml.formats.baseline import read_baseline
 from gml.formats.models import read_model
@@ -37,9 +36,10 @@ from gml.progress import reporter
 from gml.verbs.shared.check_run import CheckRun
 from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
 from gml.verbs.shared.declared_columns import DeclaredColumns
-from gml.verbs.shared.deliveries import begins_as_model, deliveries_in, tables_in
+from gml.verbs.shared.deliveries import deliveries_in, tables_in
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_input import ModelSource, require_model
+from gml.verbs.shared.swapped import answers_swapped
 
 Effects = float | Mapping[str, float]
 Several = list[Any] | tuple[Any, ...]
@@ -68,6 +68,7 @@ class CheckKeywords(ReadingKeywords, total=False):
 def check(data: Data, model: ModelSource, **keywords: Unpack[CheckKeywords]) -> CheckReport: ...
 @overload
 def check(data: Several, model: ModelSource, **keywords: Unpack[CheckKeywords]) -> CheckReports: ...
+@answers_swapped("model")
 @answers_misspelling()
 def check(
     data: Data | Several,
@@ -155,7 +156,7 @@ def check(
     if one:
         _require_one_table(data)
     known = baseline if isinstance(baseline, Baseline | None) else read_baseline(baseline)
-    net, digest = _read_model(model, deliveries)
+    net, digest = _read_model(model)
     _require_reachable(settings.min_effect, net)
     declared = DeclaredColumns.of(net.graph, place(name_of(model, "the model")))
     for some in options[:1]:
@@ -260,7 +261,7 @@ def _require_one_table(data: Data | Several) -> None:
     raise UsageError(f"{place(data)}: a folder of {held}; give it in a list, to check each")
 
 
-def _read_model(model: ModelSource, deliveries: Sequence[Data]) -> tuple[BayesNet, str | None]:
+def _read_model(model: ModelSource) -> tuple[BayesNet, str | None]:
     """Return the model, and the hash of its file, which tells whether a baseline is for it."""
     require_model(model)
     if isinstance(model, BayesNet):
@@ -268,22 +269,10 @@ def _read_model(model: ModelSource, deliveries: Sequence[Data]) -> tuple[BayesNe
     # Its hash costs nothing; that of the data is asked for only where an output holds it.
     own = Ledger(wants_digests=True)
     path = RunPath(os.fspath(model), own)
-    try:
-        net = read_model(path)
-    except GraphError:
-        _refuse_swapped(model, deliveries)
-        raise
+    net = read_model(path)
     digest = own.digests.get(path)
     note_digest(model, digest)
     return net, digest
-
-
-def _refuse_swapped(model: str | os.PathLike[str], deliveries: Sequence[Data]) -> None:
-    """Say in which order the arguments go, if the model stands first."""
-    first = deliveries[0] if deliveries else None
-    if is_path(first) and begins_as_model(first):
-        right = [*(name_of(d, "DATA") for d in (*deliveries[1:], model)), os.fspath(first)]
-        raise UsageError(f"the model comes last: gml check {' '.join(right)}")
 
 
 def _notes_on_model(known: Baseline, digest: str | None) -> tuple[str, ...]:
@@ -295,4 +284,4 @@ def _notes_on_model(known: Baseline, digest: str | None) -> tuple[str, ...]:
         f"{parameter('write_baseline')}"
     )
     reporter().warn(other)
-    return (unmarked(other),)
+    return (Note(other),)

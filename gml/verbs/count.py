@@ -36,8 +36,10 @@ from gml.verbs.shared.data_input import Data, declaring, is_path, name_of, optio
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.swapped import answers_swapped
 
 
+@answers_swapped("graph", "implied")
 @answers_misspelling()
 def count(
     data: Data,

@@ -22,6 +22,7 @@ from gml.verbs.shared.knowledge_input import Arcs, Tiers
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.result_frames import frame_of
 from gml.verbs.shared.score_search import request_search
+from gml.verbs.shared.swapped import answers_swapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +49,7 @@ class OptimumFound(ExactResult):
 
 
 @records_keywords
+@answers_swapped("against")
 @answers_misspelling(SCORES)
 def exact(
     data: Data | Score,

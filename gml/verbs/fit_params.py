@@ -21,9 +21,11 @@ from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
+from gml.verbs.shared.swapped import answers_swapped
 
 
 @records_keywords
+@answers_swapped("graph")
 @answers_misspelling()
 def fit_params(
     data: Data,

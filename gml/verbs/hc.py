@@ -20,9 +20,11 @@ from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.score_search import request_search, require_restarts, tracing
+from gml.verbs.shared.swapped import answers_swapped
 
 
 @records_keywords
+@answers_swapped("start")
 @answers_misspelling(SCORES)
 def hc(
     data: Data | Score,

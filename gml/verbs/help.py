@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gml.errors import EXIT_CODES, UsageError, parameter, unknown_name, unmarked, with_flags
+from gml.errors import EXIT_CODES, Note, UsageError, parameter, unknown_name, with_flags
 from gml.formats.suffixes import (
     CHECK_SUFFIXES,
     GRAPH_SUFFIXES,
@@ -43,9 +43,8 @@ class Topic:
     @property
     def text(self) -> str:
         """The topic for people, with flags for parameters."""
-        flags = (*options_of(TESTS), *options_of(SCORES))
-        blocks = [self.title, _wrapped(with_flags(self.about, *flags))]
-        entries = [with_flags(_block(entry), *flags) for entry in self.entries]
+        blocks = [self.title, _wrapped(with_flags(self.about))]
+        entries = [with_flags(_block(entry)) for entry in self.entries]
         is_list = not any("\n" in entry for entry in entries)
         return "\n\n".join([*blocks, ("\n" if is_list else "\n\n").join(entries)]) + "\n"
 
@@ -54,7 +53,7 @@ class Topic:
         return {
             "topic": self.name,
             "title": self.title,
-            "about": unmarked(self.about),
+            "about": self.about,
             "entries": [dict(entry) for entry in self.entries],
         }
 
@@ -87,7 +86,7 @@ def help(topic: str) -> Topic:
         raise UsageError(unknown_name("topic", str(topic), TOPICS))
     title, make = TOPICS[topic]
     about, entries = make()
-    return Topic(topic, title, about, tuple(entries))
+    return Topic(topic, title, Note(about), tuple(entries))
 
 
 Content = tuple[str, list[dict[str, Any]]]
@@ -149,7 +148,8 @@ def _formats() -> Content:
     about = (
         "Files are read by their content, compressed (.gz .bz2 .xz .zst) or not, and written by "
         f"their suffix, unless {parameter('format')} says otherwise. DATA is CSV, TSV, Parquet or "
-        "a count file. gml draws no pictures; Graphviz does: gml pc DATA | dot -Tsvg > graph.svg"
+        "a count file. gml draws no pictures; Graphviz makes them of DOT: dot -Tsvg graph.dot -o "
+        "graph.svg"
     )
     kinds = {
         "graph": GRAPH_SUFFIXES,
@@ -196,12 +196,23 @@ def _knowledge() -> Content:
         "or an arrow goes into double quotes. Knowledge that contradicts itself is refused."
     )
     return about, [
-        {"name": "require", "means": "the edge must be there", "example": "--require 'A->B'"},
-        {"name": "forbid", "means": "the edge must not be there", "example": "--forbid 'C->A'"},
+        {
+            "name": "require",
+            "means": "the edge must be there",
+            "in Python": "require=[('A', 'B')]",
+            "in a shell": "--require 'A->B'",
+        },
+        {
+            "name": "forbid",
+            "means": "the edge must not be there",
+            "in Python": "forbid=[('C', 'A')]",
+            "in a shell": "--forbid 'C->A'",
+        },
         {
             "name": "tiers",
             "means": "no edge leads to an earlier tier",
-            "example": "--tiers 'A,B < C < D'",
+            "in Python": "tiers=[['A', 'B'], 'C', 'D']",
+            "in a shell": "--tiers 'A,B < C < D'",
         },
         {
             "name": "knowledge",
@@ -247,14 +258,21 @@ def _shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(_shown_option(item) for item in value)
-    return str(value)
+    return value.marked if isinstance(value, Note) else marked(str(value))
+
+
+def marked(text: str) -> str:
+    """Mark the options that the registries name in their own words, to be written as flags."""
+    for name in (*options_of(TESTS), *options_of(SCORES)):
+        text = text.replace(parameter(name), f"`{name}`").replace(f"`{name}`", parameter(name))
+    return text
 
 
 def _shown_option(item: Any) -> str:
     if not isinstance(item, dict):
         return str(item)
     default = f"{item['default']:g}" if isinstance(item["default"], float) else item["default"]
-    return f"{parameter(item['name'])} ({item['help']}; by default {default})"
+    return f"{parameter(item['name'])} ({marked(item['help'])}; by default {default})"
 
 
 def _wrapped(text: str, indent: int = 0) -> str:

@@ -24,6 +24,7 @@ from gml.verbs.shared.chosen_methods import DEFAULT_TEST, choose_test, test_of_n
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.sparse_tables import warn_of_sparse_tables
+from gml.verbs.shared.swapped import answers_swapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,6 +108,7 @@ class TestReport:
         return "\n".join([*lines, *[f"and {len(self) - _SHOWN} more"] * (len(self) > _SHOWN)])
 
 
+@answers_swapped("implied")
 @answers_misspelling(TESTS)
 def indtest(
     data: Data,

@@ -25,6 +25,7 @@ from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.result_frames import frame_of, shown_rows
+from gml.verbs.shared.swapped import answers_swapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +62,7 @@ class ScoreReport(Sequence[ScoredGraph]):
         return shown_rows("ScoreReport", rows_of_graphs(self.graphs, self.rows))
 
 
+@answers_swapped("graphs", "compare_to")
 @answers_misspelling(SCORES)
 def score(
     data: Data,

@@ -319,7 +319,7 @@ def test_other_formats_do_not_hold_the_baseline(gml, place, sample_data):
 
 def test_a_model_without_a_baseline_says_so_on_one_line(gml, place):
     done = gml("check", "a.csv", "plain.json", "--unlikely-rows", "0")
-    note = "note: no baseline: accept the model by gml fit-params --accept, or by --write-baseline on its rows"
+    note = "note: no baseline: fit the model with --accept, or accept it on its rows with --write-baseline"
     assert done.stdout.decode().splitlines()[-1] == note
     assert len(note) <= 100
     several = gml("check", "a.csv", "b.csv", "plain.json").stdout.decode()
@@ -333,10 +333,14 @@ def test_a_model_without_a_baseline_says_so_on_one_line(gml, place):
 
 def test_swapped_arguments_are_recognised(gml, place):
     assert error_line(gml("check", "model.json", "a.csv"), 2) == (
-        "gml: error: the model comes last: gml check a.csv model.json\n"
+        "gml: error: 'model.json' is a JSON file, and 'a.csv' is a table: data come first, "
+        "gml check a.csv model.json\n"
     )
     assert "gml check a.csv b.csv model.json" in error_line(
         gml("check", "model.json", "a.csv", "b.csv"), 2
+    )
+    assert "gml check a.csv b.csv model.json" in error_line(
+        gml("check", "a.csv", "model.json", "b.csv"), 2
     )
 
 

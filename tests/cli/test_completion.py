@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 
+from gml.cli.main import cli
+from gml.cli.shared.completion import candidates
+from gml.cli.shared.knowledge_options import parse_arcs
 from gml.cli.shared.shells import SCRIPTS, as_typed, typed_line
 from tests.terminal import CASES, completed, make_files
 
@@ -207,3 +212,31 @@ def test_what_is_inserted_means_the_word(word, typed):
     line = typed_line(f"gml indtest d.csv {typed}")
     inserted = as_typed(word, line, "bash", "\"'><=;|&(:")
     assert typed_line(f"gml indtest d.csv {typed}{inserted}").value == word
+
+
+ARC_NAMES = ['a"b', "c,d", "x->y", "e < f", "plain", " blank "]
+
+
+@pytest.mark.parametrize("first", ARC_NAMES)
+@pytest.mark.parametrize("second", ARC_NAMES[:3])
+def test_edges_that_are_offered_can_be_read(tmp_path, first, second):
+    """A name in double quotes has its own doubled."""
+    with (tmp_path / "arcs.csv").open("w", newline="") as file:
+        csv.writer(file).writerow(ARC_NAMES)
+    given = ["pc", str(tmp_path / "arcs.csv"), "--require"]
+
+    def offered(incomplete):
+        return [word for word, _ in candidates(cli, given, incomplete).words]
+
+    starts = offered("")
+    assert len(starts) == len(ARC_NAMES)
+    start = starts[ARC_NAMES.index(first)]
+    arcs = offered(start)
+    arc = arcs[ARC_NAMES.index(second)]
+    assert parse_arcs(arc, "--require") == [(first, second)]
+
+
+def test_an_arrow_within_quotes_is_part_of_the_name(tmp_path):
+    (tmp_path / "arcs.csv").write_text("x->y,z\n1,2\n")
+    found = candidates(cli, ["pc", str(tmp_path / "arcs.csv"), "--require"], '"x->')
+    assert [word for word, _ in found.words] == ['"x->y"->']

@@ -25,8 +25,8 @@ def folder(tmp_path, sample_data):
     [
         ("fit", "gml fit-params DATA GRAPH"),
         ("predict", "gml query MODEL --predict COLUMN --batch"),
-        ("plot", "-f dot | dot -Tsvg > graph.svg"),
-        ("draw", "-f dot | dot -Tsvg > graph.svg"),
+        ("plot", "-f dot | dot -Tsvg -o graph.svg"),
+        ("draw", "-f dot | dot -Tsvg -o graph.svg"),
         ("learn", "gml ges DATA (or pc, hc, exact, chowliu)"),
         ("train", "gml ges DATA (or pc, hc, exact, chowliu)"),
         ("structure", "gml ges DATA (or pc, hc, exact, chowliu)"),
@@ -88,7 +88,8 @@ def test_a_typing_error_is_answered_as_before(gml):
         ("hc d.csv --class a", "there is no option --class of gml hc, but of gml chowliu"),
         ("hc d.csv --blacklist a", "use --forbid"),
         ("check d.csv m.json --significance 0.1", "use --alpha"),
-        ("pc d.csv --plot", "gml … -f dot | dot -Tsvg > graph.svg"),
+        ("pc d.csv --plot", "gml pc d.csv -f dot | dot -Tsvg -o graph.svg"),
+        ("hc d.csv --png g.png -q", "gml hc d.csv -q -f dot | dot -Tpng -o g.png"),
     ],
 )
 def test_options(gml, words, meant):
@@ -104,14 +105,16 @@ def test_an_option_that_is_like_none(gml):
 @pytest.mark.parametrize("command", ["pc", "hc", "ges", "chowliu", "exact"])
 @pytest.mark.parametrize("suffix", ["svg", "png", "PDF"])
 def test_a_picture_is_made_by_a_pipe(gml, folder, command, suffix):
-    line = error_line(gml(command, "asia.csv", "-o", f"my g.{suffix}"), 2)
-    assert f"gml … -f dot | dot -T{suffix.lower()} > 'my g.{suffix}'" in line
+    typed = [command, "asia.csv", "-o", f"my g.{suffix}", "-c", "asia,tub"]
+    line = error_line(gml(*typed), 2)
+    drawn = f"gml {command} asia.csv -c asia,tub -f dot | dot -T{suffix.lower()} -o 'my g.{suffix}'"
+    assert line == f"gml: error: gml draws no pictures, but Graphviz does: {drawn}\n"
     assert not (folder / f"my g.{suffix}").exists()
 
 
 def test_a_picture_as_a_format(gml, folder):
     line = error_line(gml("pc", "asia.csv", "-f", "png"), 2)
-    assert "gml … -f dot | dot -Tpng > graph.png" in line
+    assert "gml pc asia.csv -f dot | dot -Tpng -o graph.png" in line
 
 
 def test_a_picture_of_a_model(gml, folder):
@@ -120,7 +123,7 @@ def test_a_picture_of_a_model(gml, folder):
         ("fit-params", "asia.csv", "asia.dot", "-o", "x.svg"),
     ):
         line = error_line(gml(*words), 2)
-        assert "gml convert FILE - -f dot | dot -Tsvg > x.svg" in line
+        assert "gml convert asia.dot - -f dot | dot -Tsvg -o x.svg" in line
 
 
 @pytest.mark.parametrize(
@@ -131,19 +134,21 @@ def test_a_picture_of_a_model(gml, folder):
         ("check asia.dot asia.csv", "gml check asia.csv asia.dot"),
         ("indtest asia.dot --implied asia.csv", "gml indtest asia.csv --implied asia.dot"),
         ("hc asia.dot --start asia.csv", "gml hc asia.csv --start asia.dot"),
+        ("exact asia.dot --against asia.csv", "gml exact asia.csv --against asia.dot"),
+        ("score asia.dot asia.csv asia.dot", "gml score asia.csv asia.dot asia.dot"),
     ],
 )
 def test_swapped_files(gml, folder, words, right):
-    line = error_line(gml(*words.split()), 3)
-    assert "'asia.dot' is a graph or model, and 'asia.csv' is a table" in line
-    assert line.endswith(f"DATA comes first, {right}\n")
+    line = error_line(gml(*words.split()), 2)
+    said = "'asia.dot' is a DOT graph, and 'asia.csv' is a table: data come first"
+    assert line == f"gml: error: {said}, {right}\n"
 
 
 def test_a_header_that_begins_as_a_graph_does(gml, folder):
     """NET files begin with `node` or `class`, too."""
     (folder / "t.csv").write_text("class,tub\nx,y\n")
-    line = error_line(gml("fit-params", "asia.dot", "t.csv"), 3)
-    assert "DATA comes first, gml fit-params t.csv asia.dot" in line
+    line = error_line(gml("fit-params", "asia.dot", "t.csv"), 2)
+    assert "data come first, gml fit-params t.csv asia.dot" in line
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from gml.gate.check import Check
 from gml.gate.decision import decide, decide_together
 from gml.gate.question import Question
 from gml.gate.settings import CheckSettings
-from gml.verbs.shared.deliveries import begins_as_model, tables_in
+from gml.verbs.shared.deliveries import tables_in
 from tests.conftest import ROOT
 from tests.networks import asia, fitted
 
@@ -256,7 +256,7 @@ def test_a_model_without_a_baseline_says_how_to_accept_it(model):
     rows = model.sample(500, seed=1)
     said = list(gml.check(rows, replace(model, baseline=None)).notes)
     assert said[-1] == (
-        "no baseline: accept the model by gml fit-params `accept`, or by `write_baseline` on its rows"
+        "no baseline: fit the model with `accept`, or accept it on its rows with `write_baseline`"
     )
     for report in (
         gml.check(rows, model),
@@ -348,13 +348,3 @@ def test_many_unknown_values_are_not_called_few():
     (note,) = [note for note in report.notes if note.startswith("smoke: ")]
     assert "too few to be a change" not in note
     assert "; 64% of rows, but new values are to be expected where the model has 12 rows" in note
-
-
-def test_a_model_is_told_from_a_table(tmp_path, model):
-    gml.write_model(model, tmp_path / "m.json")
-    gml.write_model(replace(model, baseline=None), tmp_path / "m.bif")
-    (tmp_path / "t.csv").write_text("node,net\n1,2\n")
-    found = [begins_as_model(tmp_path / name) for name in ("m.json", "m.bif", "t.csv", "none")]
-    assert found == [True, True, False, False]
-    with pytest.raises(UsageError, match="the model comes last: gml check .*asia.csv .*m.json"):
-        gml.check(tmp_path / "m.json", ASIA)

@@ -198,8 +198,7 @@ def command(
 
     accepted = report.accepted()
     report = _for_the_shell(report.known_in(accepted))
-    *notes, last = report.notes
-    out.write(replace(report, notes=(*notes, f"{last}, written to {write_baseline}")))
+    out.write(replace(report, notes=(*report.notes, f"baseline written to {write_baseline}")))
     # After the reports, so that one that fails leaves the old one.
     write(accepted, write_baseline, inputs=run_ledger().input_hashes())
     return 0
@@ -208,7 +207,7 @@ def command(
 def _write_sections(reports: CheckReports, out: CheckOutput) -> int:
     """Write the report on several deliveries, and a line on each that could not be checked."""
     found = tuple(replace(_for_the_shell(report), settings=None) for report in reports)
-    notes = tuple(map(_with_flags, reports.notes))
+    notes = tuple(map(with_flags, reports.notes))
     out.write(replace(reports, reports=found, notes=notes, settings=settings_file()))
     rejected = [report.error for report in found if report.error is not None]
     for error in rejected:
@@ -235,13 +234,9 @@ def _rejected(
     return CheckReports(sections, level[0], model_path, level[1], settings=settings_file())
 
 
-def _with_flags(note: str) -> str:
-    return with_flags(note, "accept", "min_effect", "write_baseline")
-
-
 def _for_the_shell(report: CheckReport) -> CheckReport:
     """The report with flags for parameters, and the file that its settings come from."""
-    notes = tuple(map(_with_flags, report.notes))
+    notes = tuple(map(with_flags, report.notes))
     error = report.error
     if error is not None:
         error = replace(error, message=with_flags(f"{error.cause}"))

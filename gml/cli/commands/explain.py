@@ -36,7 +36,7 @@ def command(log: str, a: str, b: str, out: TextOutput) -> None:
     from gml.verbs.explain import explain
 
     found = explain(claim_input(log, "log"), a, b)
-    sentences = [with_flags(sentence, "on_insufficient") for sentence in found.sentences]
+    sentences = [with_flags(sentence) for sentence in found.sentences]
     facts: dict[str, Any] = {
         "explanation": sentences,
         "edge": found.edge,

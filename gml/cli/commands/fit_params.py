@@ -105,8 +105,10 @@ def command(
     from gml.formats.models import write_cpt_folder
     from gml.verbs.fit_params import fit_params
     from gml.verbs.shared.graph_input import given_graph
+    from gml.verbs.shared.swapped import answering_swapped
 
-    graph = given_graph(claim_input(graph_path, "graph"))
+    with answering_swapped(data.path, graph_path):
+        graph = given_graph(claim_input(graph_path, "graph"))
     if cpt_dir is not None:
         _plan_tables(graph.graph.names, cpt_dir)
     net = fit_params(

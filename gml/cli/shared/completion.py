@@ -7,7 +7,6 @@ NAMES a list of them, A=x,B=y values of the nodes of a model.
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ import click
 from gml import SCORES
 from gml.cli.shared.parameter_types import NameList, OutputFile
 from gml.cli.shared.run import file_named
-from gml.errors import UsageError
+from gml.errors import UsageError, csv_record, double_quoted
 
 _FILES = ("DATA", "GRAPH", "MODEL", "FILE", "SCHEMA", "IN", "LOG", "COUNTS", "DIR")
 _COLUMN = ("COLUMN", "VAR", "X", "Y", "A", "B")
@@ -161,13 +160,13 @@ def _in_list(incomplete: str, names: Iterable[str]) -> Candidates:
     words = [
         (before + quoted, "")
         for name in names
-        if name not in used and (quoted := _csv_field(name)).startswith(last)
+        if name not in used and (quoted := csv_record([name])).startswith(last)
     ]
     # An item that is typed without its quote means the same name.
     words += [
-        (before + _csv_field(name), "")
+        (before + csv_record([name]), "")
         for name in names
-        if name not in used and _csv_field(name) != name and last and name.startswith(last)
+        if name not in used and csv_record([name]) != name and last and name.startswith(last)
     ]
     return Candidates(tuple(words), goes_on=True)
 
@@ -181,12 +180,6 @@ def _last_item(text: str) -> tuple[str, str]:
         elif character == "," and not is_quoted:
             at = k + 1
     return text[:at], text[at:]
-
-
-def _csv_field(name: str) -> str:
-    written = io.StringIO()
-    csv.writer(written, lineterminator="").writerow([name])
-    return written.getvalue()
 
 
 def _in_assignments(incomplete: str, ctx: click.Context) -> Candidates:
@@ -215,12 +208,18 @@ def _assigned(text: str) -> str:
         is_plain = split_assignments(f"A={text}") == [f"A={text}"]
     except UsageError:
         is_plain = False
-    return text if is_plain else '"' + text.replace('"', '""') + '"'
+    return text if is_plain else double_quoted(text)
 
 
 def _in_arc(incomplete: str, names: list[str]) -> Candidates:
     """A-> or, after the arrow, A->B."""
     before, arrow, _ = incomplete.rpartition("->")
-    quoted = (f'"{name}"' if set(name) & set(',"<>') else name for name in names)
+    if before.count('"') % 2:
+        # The arrow is within the quotes of a name.
+        before = arrow = ""
+    quoted = (
+        double_quoted(name) if set(name) & set(',"<>') or name != name.strip() else name
+        for name in names
+    )
     words = [(f"{before}{arrow}{name}" + ("" if arrow else "->"), "") for name in quoted]
     return Candidates(_matching(incomplete, words).words, goes_on=not arrow)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
-from contextlib import suppress
 
 import click
 
-from gml.cli.shared.run import file_named
-from gml.errors import GmlError, nearest_name, quote, unknown_name
-from gml.progress import StderrReporter, reporting_to
+from gml.errors import UsageError, nearest_name, quote, unknown_name
+from gml.verbs.shared.swapped import SwappedArguments
 
 _FIT = "gml fit-params DATA GRAPH -o model.json"
 _LEARN = "gml ges DATA (or pc, hc, exact, chowliu)"
 _PREDICT = "gml query MODEL --predict COLUMN --batch ROWS.csv"
-_DRAW = "gml pc DATA -f dot | dot -Tsvg > graph.svg (or gml convert GRAPH - -f dot | …)"
+_DRAW = "gml pc DATA -f dot | dot -Tsvg -o graph.svg (or gml convert GRAPH - -f dot | …)"
 
 COMMANDS_MEANT = {
     "fit": _FIT,
@@ -195,9 +194,9 @@ def unknown_option(ctx: click.Context, name: str, args: list[str]) -> str:
                 usage = " ".join(_usage(command))
                 return f"{intro}; {metavar} needs none: gml {command.name} {usage}"
     if name in _PICTURE_OPTIONS:
-        from gml.formats.suffixes import PICTURES, drawn_by_graphviz
+        from gml.cli.shared.pictures import picture_pipe
 
-        return f"{intro}; " + drawn_by_graphviz(name[2:] if name[2:] in PICTURES else "svg")
+        return f"{intro}; {picture_pipe(ctx, name, args)}"
     if owners := _owners(ctx.find_root(), name):
         others = ", ".join(owners[:3]) + (" and others" if len(owners) > 3 else "")
         return f"{intro} of gml {command.name}, but of {others}"
@@ -245,49 +244,39 @@ def _owners(root: click.Context, name: str) -> list[str]:
     ]
 
 
+def in_right_order(error: SwappedArguments, ctx: click.Context) -> UsageError:
+    """Say with which command the data would come first: the table takes the place of the graph."""
+    data = _files(ctx.params.get("data_path")) or _files(ctx.params.get("data_paths"))
+    for parameter in ctx.command.params:
+        graphs = _files(ctx.params.get(str(parameter.name)))
+        if error.graph in data and error.table in graphs:
+            option = [] if isinstance(parameter, click.Argument) else [parameter.opts[-1]]
+            tables = [path for path in data if path != error.graph]
+            others = [path for path in graphs if path != error.table]
+            words = [*tables, error.table, *option, error.graph, *others]
+            return UsageError(f"{error}, {ctx.command_path} {shlex.join(words)}")
+    return error
+
+
 def misplaced_file(command: click.Command, ctx: click.Context) -> str | None:
-    """Say so if a table was given as a graph or model, and perhaps the other way round."""
-    data = file_named(ctx, "DATA")
-    is_swapped = data is not None and data != "-" and _is_graph(data)
+    """Say so if a table was given as a graph or model."""
+    from gml.formats.recognition import begins_like_table
+
     for parameter in command.params:
         what = _GRAPHS.get((parameter.metavar or "").split(" ")[0].rstrip("."))
-        given = ctx.params.get(str(parameter.name)) if what is not None else None
-        for path in given if isinstance(given, tuple) else (given,):
-            if not isinstance(path, str) or path == "-" or not _is_table(path, is_swapped):
-                continue
-            if not is_swapped:
+        for path in _files(ctx.params.get(str(parameter.name))) if what is not None else ():
+            if path != "-" and begins_like_table(path):
                 return f"{quote(path)} is a table, where {what}"
-            option = "" if isinstance(parameter, click.Argument) else f"{parameter.opts[-1]} "
-            return (
-                f"{quote(data or '')} is a graph or model, and {quote(path)} is a table: DATA "
-                f"comes first, {ctx.command_path} {path} {option}{data}"
-            )
     return None
+
+
+def _files(given: object) -> tuple[str, ...]:
+    """The words that were given for a parameter."""
+    words = given if isinstance(given, tuple) else (given,)
+    return tuple(word for word in words if isinstance(word, str))
 
 
 _GRAPHS = {
     "GRAPH": "a graph is wanted; learn one with gml ges DATA -o graph.json",
     "MODEL": "a model is wanted; fit one with gml fit-params DATA GRAPH -o model.json",
 }
-
-
-def _is_table(path: str, data_is_graph: bool) -> bool:
-    """Whether a file looks like a table; a damaged graph must not, a header such as node,x may."""
-    from gml.formats.recognition import begins_like_graph, begins_like_table
-
-    if not begins_like_table(path):
-        return False
-    return not (_is_graph(path) if data_is_graph else begins_like_graph(path))
-
-
-def _is_graph(path: str) -> bool:
-    """Whether a file is a graph or a model, for certain; a pipe is not read again."""
-    from gml.formats.recognition import begins_like_graph
-    from gml.verbs.shared.graph_input import given_graph
-
-    if not begins_like_graph(path):
-        return False
-    with reporting_to(StderrReporter(quiet=True)), suppress(GmlError):
-        given_graph(path)
-        return True
-    return False

@@ -45,10 +45,13 @@ class OutputFormat(click.Choice[str]):
     """A format of the result; a picture is none, but another program can make one."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        from gml.formats.suffixes import PICTURES, drawn_by_graphviz
+        from gml.formats.suffixes import PICTURES
 
-        if str(value).lower() in PICTURES and "dot" in self.choices:
-            raise click.BadParameter(drawn_by_graphviz(str(value).lower()), ctx, param)
+        picture = str(value).lower()
+        if picture in PICTURES and "dot" in self.choices and ctx is not None:
+            from gml.cli.shared.pictures import pipe_to_graphviz
+
+            raise click.BadParameter(pipe_to_graphviz(ctx, picture), ctx, param)
         return super().convert(value, param, ctx)
 
 

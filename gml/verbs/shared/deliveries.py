@@ -8,13 +8,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gml.errors import DataError, GmlError, GraphError, UsageError, place
-from gml.formats.recognition import MODEL_FORMATS, recognise
+from gml.errors import DataError, GmlError, UsageError, place
 from gml.gate.result import CheckReport, Rejection
 from gml.verbs.shared.data_input import is_path
 
 _MOST_FILES = 100_000
-_HEAD = 4096
 # As Arrow and Spark do: they leave files such as _SUCCESS beside those of a table.
 _HIDDEN = (".", "_")
 _LINE = re.compile(r"(?:about )?line (\d+)\b")
@@ -80,16 +78,3 @@ def rejection(error: GmlError, files: Iterable[str]) -> Rejection:
 def rejected(rejection: Rejection, data: str, model: str, alpha: float) -> CheckReport:
     """Return the report on a delivery that could not be checked."""
     return CheckReport((), alpha, data, model, rows=0, model_rows=None, error=rejection)
-
-
-def begins_as_model(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as a model does, and so is no table."""
-    if not os.path.isfile(path):  # noqa: PTH113 (answers False where Path raises)
-        return False
-    try:
-        with Path(path).open("rb") as file:
-            text = file.read(_HEAD).decode("utf-8", "replace")
-        # A header of a table may begin with a word of these formats, but not with their braces.
-        return recognise(text, "") in ("json", *MODEL_FORMATS) and ("{" in text or "<" in text)
-    except (OSError, GraphError):
-        return False

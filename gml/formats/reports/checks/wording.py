@@ -43,11 +43,15 @@ def _run_sentence(reports: CheckReports) -> str:
     total = f"{len(reports)} {'delivery' if len(reports) == 1 else 'deliveries'}"
     failing = sum(report.exit_code == 1 for report in reports)
     rejected = sum(report.error is not None for report in reports)
+    if rejected == len(reports) > 0:
+        return f"none of {total} can be checked"
     said = f"{failing or 'none'} of {total} {'fail' if failing > 1 else 'fails'}"
     if rejected:
         said += f", {rejected} cannot be checked"
     alpha = f"at alpha {reports.alpha:g} per {reports.alpha_per}"
     failures = [check for report in reports for check in report.ranked(FAIL)]
+    if not sum(reports.counts.values()):
+        return said
     return f"{said}: {_counted_checks(reports.counts, failures, alpha)}"
 
 
