@@ -107,7 +107,7 @@ def _shown(new: NumberValues, chosen: np.ndarray, old: NumberSummary) -> str:
     """The farthest values, and how often they occur."""
     values, counts = new.values[chosen], new.counts[chosen]
     far = np.maximum(values - old.largest, old.smallest - values)
-    # The nearest end decides among the farthest ones only by order, which is by value.
+    # Ties: the smaller value first.
     order = np.argsort(-far, kind="stable")[:_SHOWN]
     named = [f"{values[k]:g}" + (f" ({counts[k]} times)" if counts[k] > 1 else "") for k in order]
     return ", ".join(named) + (", …" if len(values) > _SHOWN else "")
