@@ -1,9 +1,4 @@
-"""The questions that a model of numbers is asked.
-
-They come by family (schema, tables, structure, fit), in each family as its module orders them. All
-need rows. Columns that the data lack are left out of the rows, and what needs them is not decided;
-nor is what needs the model's own rows, if the model keeps nothing of these.
-"""
+"""The questions that a model of numbers is asked."""
 
 from __future__ import annotations
 

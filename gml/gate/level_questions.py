@@ -1,9 +1,4 @@
-"""The questions that a model of tables is asked.
-
-They come by family (schema, tables, structure, fit), in each family as its module orders them. The
-schema counts single columns and needs nothing else, so that a count file may hold no more; the fit
-needs rows, which a count file has not. Tables of a model without counts are taken as exact.
-"""
+"""The questions that a model of tables is asked."""
 
 from __future__ import annotations
 
