@@ -1,7 +1,8 @@
 """What DOT and GraphML say about the columns of nodes, in attributes that other programs ignore.
 
 `levels` is a JSON list of the levels of a column, in their order; levels that are intervals are the
-cut points. `type` is `numeric` for a column of numbers. The same names stand in graph JSON.
+cut points. `type` is `numeric` for a column of numbers. Where a node has both, the levels count.
+The same names stand in graph JSON.
 """
 
 from __future__ import annotations

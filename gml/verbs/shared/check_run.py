@@ -1,4 +1,9 @@
-"""A run of checks: deliveries are read and asked about, then decided on together."""
+"""A run of checks: deliveries are read and asked about, then decided on together.
+
+Reports stand in the order of the deliveries. A delivery that cannot be read or asked about has a
+report that says why, and the others are decided on without it: with `together` the p-values of all
+of them are adjusted as one family, otherwise those of each.
+"""
 
 from __future__ import annotations
 
