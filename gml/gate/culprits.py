@@ -2,8 +2,8 @@
 
 The columns are those that explain all failures best (`suspects`). Failures of all rows together,
 such as that of the fit, accuse no column. If rows are repeated, p-values are too small, and only
-columns that broke the schema are accused. If no set of three columns explains all failures, the
-column that is in most of them is named as such.
+columns that broke the schema, other than by a drift or by repeats of their own, are accused. If no
+set of three columns explains all failures, the column that is in most of them is named as such.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The questions that a model of tables is asked."""
+"""The questions that a model of tables is asked.
+
+Families come in the order schema, tables, structure, fit; in each, columns in that of the model.
+"""
 
 from __future__ import annotations
 

@@ -207,6 +207,8 @@ def test_any_kind_of_the_schema_accuses_its_column():
 
 def test_repeated_rows_are_no_fault_of_a_column():
     repeats = check("repeats", family="schema")
+    (culprit,) = culprits(repeats, check("drift", "v"))
+    assert culprit.columns == () and culprit.cause == "repeats" and culprit.of == 2
     (culprit,) = culprits(repeats, check("row", "v", given=("u",)))
     assert culprit.columns == () and culprit.cause == "repeats" and culprit.of == 2
     first, second = culprits(repeats, check("columns", "v"), check("row", "w"))

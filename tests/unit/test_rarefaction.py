@@ -103,7 +103,7 @@ def test_copies_that_the_model_has_too_are_expected_in_any_number_of_rows():
     assert excess_repeats(old, more, other=OtherReasons(copied=100)).log_p < math.log(1e-4)
 
 
-def test_deliveries():
+def test_how_often_rows_were_delivered():
     once = Repeats({1: 40, 2: 5, 3: 2})
     thrice = Repeats({3: 40, 6: 5, 9: 2})
     times, log_accident = times_delivered(once, thrice)
