@@ -156,8 +156,7 @@ def check(
     known = baseline if isinstance(baseline, Baseline | None) else read_baseline(baseline)
     net, digest = _read_model(model)
     declared = DeclaredColumns.of(net.graph, place(name_of(model, "the model")))
-    for some in options[:1]:
-        declared.require_agreement(some, given_keywords(reading), adds_levels=True)
+    declared.require_agreement(options[0], given_keywords(reading), adds_levels=True)
     other = () if known is None else _notes_on_model(known, digest)
     without = [WITHOUT_BASELINE] if known is None and net.baseline is None else []
     run = CheckRun(

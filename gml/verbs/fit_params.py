@@ -106,10 +106,9 @@ def fit_params(
         **reading,
     )
     if given.graph.kind != "dag":
-        kind = given.graph.kind_in_words
         reporter().warn(
-            f"{given.name}: {'an' if kind[0] == 'u' else 'a'} {kind}; the tables are those of one "
-            "of the DAGs it stands for"
+            f"{given.name}: {given.graph.kind_in_words}; the tables are those of one of the DAGs "
+            "it stands for"
         )
     if by_graph:
         how = given.learned_by
