@@ -44,6 +44,7 @@ from gml.kernel.layout import (
     CsvResult,
 )
 from gml.ledger import note_digest
+from gml.path_kinds import is_folder
 from gml.resources import budget_in_force, require_memory
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def survey(data: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions) ->
         return _survey_frame(data, options)
     if str(data) != "-" and is_parquet(data):
         return _survey_parquet(data, options)
-    if os.path.isdir(data):  # noqa: PTH112 (answers False where Path raises)
+    if is_folder(data):
         raise DataError(f"{place(data)}: a folder without Parquet files; name a table")
     with rereadable(data, digest=options.digest) as reopen:
         return _survey_text(data, reopen, options)
