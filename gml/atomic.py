@@ -18,6 +18,7 @@ from typing import BinaryIO, TypeGuard
 
 from gml.errors import OutputError, UsageError
 from gml.ledger import Ledger, RunPath, descriptor_of
+from gml.path_kinds import is_file, is_folder, is_there
 from gml.signals import making, partial_files
 
 _BLOCK = 1 << 20
@@ -193,12 +194,12 @@ def is_special(path: str | os.PathLike[str]) -> bool:
     # Opening these again would truncate what they lead to.
     if descriptor_of(str(path)) is not None:
         return True
-    return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
+    return is_there(path) and not is_file(path)
 
 
 @contextlib.contextmanager
 def _special_file(target: Path) -> Iterator[BinaryIO]:
-    if os.path.isdir(target):  # noqa: PTH112
+    if is_folder(target):
         raise UsageError(f"cannot write {str(target)!r}: it is a folder")
     already_open = descriptor_of(str(target))
     try:

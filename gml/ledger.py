@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gml.errors import OutputError, UsageError
+from gml.path_kinds import is_folder
 
 STANDARD_OUTPUT = "-"
 _OPEN_FILE = re.compile(r"/dev/std(in|out|err)|(?:/dev|/proc/self)/fd/(\d+)")
@@ -63,7 +64,7 @@ class Ledger:
     def claim(self, item: Input, files: Sequence[str] = ()) -> None:
         """Note an input, and the `files` in it if it is a folder; no output may replace them."""
         self.inputs.append(item)
-        if os.path.isdir(item.path):  # noqa: PTH112
+        if is_folder(item.path):
             self.protect(item.path)
         for path in files or [item.path]:
             found = _identity(0 if path == "-" else path)

@@ -13,10 +13,11 @@ graph = script("import_graph")
 # The floor, each file with those that it may use; then each room, the floor aside.
 FLOOR = {
     "errors": set(),
-    "ledger": {"errors"},
+    "path_kinds": set(),
+    "ledger": {"errors", "path_kinds"},
     "parameters": {"errors"},
     "signals": set(),
-    "atomic": {"errors", "ledger", "signals"},
+    "atomic": {"errors", "ledger", "path_kinds", "signals"},
     "progress": {"errors", "printable_text", "stopping"},
     "resources": {"errors"},
     "stopping": set(),

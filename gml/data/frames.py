@@ -31,7 +31,6 @@ from gml.kernel.number import number_of
 if TYPE_CHECKING:
     import pandas as pd
 
-WHERE = FRAME
 _SKIPPED = CsvColumn(SKIP, [], None)
 
 
@@ -47,9 +46,9 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None
         raise UsageError(f"this is no DataFrame, but {kind_of(frame)}; see gml.read")
     options = options_for_frame(frame, options)
     names = [str(name) for name in frame.columns]
-    chosen = choose_columns(names, options, used, WHERE)
+    chosen = choose_columns(names, options, used, FRAME)
     columns = frame_columns(frame, column_specs(names, chosen, options), options)
-    return build_dataset(columns, names, chosen, options, WHERE, None)
+    return build_dataset(columns, names, chosen, options, FRAME, None)
 
 
 def options_for_frame(frame: pd.DataFrame, options: ReadOptions) -> ReadOptions:
@@ -94,9 +93,9 @@ def _with_categories(
             continue
         levels[name] = tuple(_texts(categories))
         if len(set(levels[name])) < len(levels[name]):
-            raise DataError(f"{WHERE}: column {quote(name)}: two categories have the same label")
+            raise DataError(f"{FRAME}: column {quote(name)}: two categories have the same label")
         if len(levels[name]) > MAX_LEVELS:
-            raise DataError(f"{WHERE}: column {quote(name)}: more than {MAX_LEVELS} categories")
+            raise DataError(f"{FRAME}: column {quote(name)}: more than {MAX_LEVELS} categories")
         kinds.setdefault(name, ORDINAL if column.cat.ordered else NOMINAL)
     return replace(with_levels(schema, levels), kinds=kinds)
 
@@ -182,7 +181,7 @@ class _Column:
 
     def _refused(self, rows: NDArray[np.bool_], why: str) -> DataError:
         row = int(np.argmax(rows)) + 1
-        return DataError(f"{WHERE}: data row {row}: column {quote(self._name)}: {why}")
+        return DataError(f"{FRAME}: data row {row}: column {quote(self._name)}: {why}")
 
 
 def _distinct(series: pd.Series[Any]) -> tuple[list[str], NDArray[np.int64]]:

@@ -19,6 +19,7 @@ from gml.data.parquet_pages import Chunk, DamagedPages, chunks_of
 from gml.data.source import text_codec
 from gml.errors import CannotAnswer, DataError, place, quote
 from gml.kernel.layout import SKIP, ColumnSpec, CsvColumn
+from gml.path_kinds import is_file, is_folder
 from gml.resources import FEW_BYTES, lack_behind, require_memory, require_space_for_arrow
 
 COUNT_FILE_KEY = b"gml/1"
@@ -43,9 +44,9 @@ _BYTES_PER_CELL = 24
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a Parquet file, or a folder that holds some."""
-    if os.path.isdir(path):  # noqa: PTH112 (answers False where Path raises)
+    if is_folder(path):
         return bool(parquet_files(path))
-    if not os.path.isfile(path):  # noqa: PTH113
+    if not is_file(path):
         # A named pipe can be read only once, and not here.
         return False
     try:
@@ -61,7 +62,7 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
 
 def is_count_file(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a Parquet file that holds counts instead of rows."""
-    if os.path.isdir(path) or not is_parquet(path):  # noqa: PTH112
+    if is_folder(path) or not is_parquet(path):
         return False
     require_space_for_arrow()
     try:
@@ -74,7 +75,7 @@ def is_count_file(path: str | os.PathLike[str]) -> bool:
 
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     """The Parquet files of a folder and the folders in it, by name."""
-    if not os.path.isdir(path):  # noqa: PTH112
+    if not is_folder(path):
         return [str(path)]
     found: list[str] = []
     entries = 0
@@ -248,7 +249,7 @@ def open_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Iterator
             if len(paths) > _MOST_OPEN:
                 stored.close()
         if COUNT_FILE_KEY in (schema.metadata or {}):
-            if os.path.isdir(path):  # noqa: PTH112
+            if is_folder(path):
                 raise DataError(f"{path}: a folder of count files; add them up by gml merge first")
             raise CannotAnswer(f"{path}: a count file has no rows")
         yield ParquetTable(str(path), files, names, schema, n_rows, options)

@@ -20,6 +20,7 @@ from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, GmlError, UsageError, kind_of, place
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
 from gml.ledger import note_digest
+from gml.path_kinds import is_folder
 from gml.resources import budget_in_force
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _read_dataset(
             columns, digest = table.load(column_specs(table.names, chosen, options))
         note_digest(path, digest)
         return build_dataset(columns, table.names, chosen, options, str(path), digest)
-    if os.path.isdir(path):  # noqa: PTH112 (answers False where Path raises)
+    if is_folder(path):
         raise DataError(f"{place(path)}: a folder without Parquet files; name a table")
     return _read_text_file(path, options, used)
 

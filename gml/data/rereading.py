@@ -13,6 +13,7 @@ from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, place
 from gml.kernel.layout import BLOCK_BYTES
 from gml.ledger import note_digest
+from gml.path_kinds import is_file
 
 Reopen = Callable[[bool], ByteSource]
 """Opens the file from its start; the argument asks for its hash."""
@@ -21,7 +22,7 @@ Reopen = Callable[[bool], ByteSource]
 @contextmanager
 def rereadable(path: str | os.PathLike[str], *, digest: bool) -> Iterator[Reopen]:
     """Yield what opens a text file as often as needed."""
-    if str(path) != "-" and os.path.isfile(path):  # noqa: PTH113 (answers False where Path raises)
+    if str(path) != "-" and is_file(path):
         yield lambda hashed: open_source(path, digest=hashed)
         return
     with tempfile.TemporaryFile() as kept:

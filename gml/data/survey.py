@@ -20,9 +20,10 @@ from gml.data.coding import weights_of
 from gml.data.column_facts import Facts
 from gml.data.columns import all_columns, column_specs
 from gml.data.dataset import MAX_LEVELS
-from gml.data.frames import WHERE, frame_columns, frame_texts, is_frame, options_for_frame
+from gml.data.frames import frame_columns, frame_texts, is_frame, options_for_frame
 from gml.data.header import Header, read_header
 from gml.data.long_columns import LongColumn
+from gml.data.missing import FRAME
 from gml.data.options import ReadOptions
 from gml.data.parquet import is_parquet, open_parquet
 from gml.data.parquet_values import texts_of
@@ -43,6 +44,7 @@ from gml.kernel.layout import (
     CsvResult,
 )
 from gml.ledger import note_digest
+from gml.path_kinds import is_folder
 from gml.resources import budget_in_force, require_memory
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ def survey(data: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions) ->
         return _survey_frame(data, options)
     if str(data) != "-" and is_parquet(data):
         return _survey_parquet(data, options)
-    if os.path.isdir(data):  # noqa: PTH112 (answers False where Path raises)
+    if is_folder(data):
         raise DataError(f"{place(data)}: a folder without Parquet files; name a table")
     with rereadable(data, digest=options.digest) as reopen:
         return _survey_text(data, reopen, options)
@@ -199,9 +201,9 @@ def _survey_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Surve
 def _survey_frame(frame: pd.DataFrame, options: ReadOptions) -> Surveyed:
     options = options_for_frame(frame, options)
     names = [str(name) for name in frame.columns]
-    chosen = all_columns(names, options, WHERE)
+    chosen = all_columns(names, options, FRAME)
     columns = frame_columns(frame, _specs(names, chosen, options, set()), options)
-    found = Surveyed(WHERE, names, chosen, columns, len(frame), options, None, {})
+    found = Surveyed(FRAME, names, chosen, columns, len(frame), options, None, {})
     return _with_long_columns(found, lambda wanted: [[frame_texts(frame, j) for j in wanted]])
 
 

@@ -22,6 +22,7 @@ from gml.errors import DataError, parameter, place, quote
 from gml.formats.content_hash import NO_INPUTS, Hashes, is_changed, recorded_hash
 from gml.formats.json_document import SCHEMA, document_text
 from gml.model.baseline import Baseline, Reference
+from gml.path_kinds import is_there
 from gml.progress import reporter
 
 KIND = "baseline"
@@ -100,7 +101,7 @@ def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     try:
         text = read_text(path, hashed=True)
     except DataError as error:
-        if os.path.exists(path):  # noqa: PTH110 (answers False where Path raises)
+        if is_there(path):
             raise
         raise DataError(
             f"{error}; {parameter('write_baseline')} {where} makes a baseline"

@@ -6,12 +6,12 @@ would take for something else is escaped; what it cannot hold is refused.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 
 from gml.atomic import is_special
 from gml.errors import UsageError, parameter, quote
+from gml.path_kinds import is_folder
 
 # Tried with GNU Make 4: no quoting helps in the name of a target.
 _IMPOSSIBLE = re.compile(r"[\t\n\v\f\r;|*?\[]|!=|\A~|\\\Z|\(.*\)\Z")
@@ -63,7 +63,7 @@ def require_holdable(path: str) -> None:
 
 def input_files(path: str) -> list[str]:
     """The files behind an input: those of a folder; none for what can be read only once."""
-    if path == "-" or (is_special(path) and not os.path.isdir(path)):  # noqa: PTH112
+    if path == "-" or (is_special(path) and not is_folder(path)):
         return []
     from gml.data.parquet import parquet_files
 

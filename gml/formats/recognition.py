@@ -7,6 +7,7 @@ import re
 
 from gml.data.not_tables import BEFORE, FIRST_WORDS, looks_like_graph, xml_format
 from gml.errors import DataError, GraphError
+from gml.path_kinds import is_file
 
 _BEFORE = re.compile(BEFORE, re.DOTALL)
 _WORDS = {name: re.compile(word) for name, word in FIRST_WORDS.items()}
@@ -77,7 +78,7 @@ def _start_of(path: str | os.PathLike[str]) -> bytes:
     """Return the first bytes of a file; what is no file, such as a pipe, is not read."""
     from gml.data.source import open_source
 
-    if not os.path.isfile(path):  # noqa: PTH113 - a name that no file can have is no error
+    if not is_file(path):
         return b""
     start = bytearray(_START)
     try:

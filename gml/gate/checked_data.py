@@ -79,8 +79,6 @@ class CheckedReading:
     asked: ReadOptions = field(default_factory=ReadOptions)
     given: frozenset[str] = frozenset()
     threads: int | None = None
-    ignored: list[str] = field(default_factory=list)
-    """Columns of the data that the model does not have, known once the names have been read."""
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
@@ -105,37 +103,40 @@ class CheckedReading:
         """Read a file, of rows or of counts, or a frame."""
         self._refuse_cutting()
         path = None if is_frame(source) else os.fspath(source)
+        found: list[str] = []
+
+        def used(names: Sequence[str]) -> Sequence[str]:
+            found[:] = names
+            return self.used(names)
+
         if is_counted(path):
             # Missing values were treated when counting: what was asked for is compared with that.
             options = replace(self.options, missing=self.asked.missing)
-            return self.of_counter(
-                open_counts(
-                    path,
-                    options,
-                    given=self.given,
-                    used=self.used,
-                    threads=self.threads,
-                )
-            )
+            counter = open_counts(path, options, given=self.given, used=used, threads=self.threads)
+            return self._of_engine(counter, found)
         options = self.options
-        dataset = read_dataset(source, options, used=self.used)
+        dataset = read_dataset(source, options, used=used)
 
         def lines(numbers: Collection[int]) -> Mapping[int, int]:
             return {} if path is None else _lines(numbers, dataset, path, options)
 
-        return self._of_rows(dataset, lines, options.na_tokens, self._numbers(dataset))
+        return self._of_rows(dataset, found, lines, options.na_tokens, self._numbers(dataset))
 
     def of_dataset(self, dataset: Dataset) -> CheckedData:
         """Take rows that were read already; numbers are put into the intervals of the model."""
         chosen = dataset.select(self.used(dataset.names))
         placed = in_intervals(chosen, self.levels)
-        return self._of_rows(placed, lambda numbers: {}, (), self._numbers(chosen))
+        return self._of_rows(placed, dataset.names, lambda numbers: {}, (), self._numbers(chosen))
 
     def of_counter(self, counter: Counter) -> CheckedData:
         """Take the rows behind an engine, or its tables if it has no rows."""
         rows = counter.rows()
         if rows is not None:
             return self.of_dataset(rows)
+        return self._of_engine(counter, [variable.name for variable in counter.variables])
+
+    def _of_engine(self, counter: Counter, found: Sequence[str]) -> CheckedData:
+        """Take the tables of an engine, and the names of all columns that there were."""
         _require_rows(counter.n, self.data)
         names = [variable.name for variable in counter.variables]
         chosen = self.used(names)
@@ -145,8 +146,8 @@ class CheckedReading:
         # A schema need not declare all levels of the model, nor in its order.
         counter = counter.with_levels(levels_first(counter.variables, self.levels))
         if treated is None:
-            return CheckedData(counter, self._context(counter.n, {}))
-        return CheckedData(counter, self._context(treated.rows, treated.cells))
+            return CheckedData(counter, self._context(found, counter.n, {}))
+        return CheckedData(counter, self._context(found, treated.rows, treated.cells))
 
     def _numbers(self, dataset: Dataset) -> dict[str, NumberValues]:
         """The numbers of columns in which the model's rows had numbers."""
@@ -166,6 +167,7 @@ class CheckedReading:
     def _of_rows(
         self,
         dataset: Dataset,
+        found: Sequence[str],
         lines: Callable[[Collection[int]], Mapping[int, int]],
         tokens: Collection[str],
         numbers: Mapping[str, NumberValues],
@@ -193,7 +195,7 @@ class CheckedReading:
         return CheckedData(
             MemoryCounter(aligned, threads=self.threads),
             replace(
-                self._context(*_missing_cells(dataset, policy, tokens), notes, numbers),
+                self._context(found, *_missing_cells(dataset, policy, tokens), notes, numbers),
                 uncut_repeats=None if dataset.origin is None else dataset.origin.repeats,
             ),
             places,
@@ -208,7 +210,6 @@ class CheckedReading:
                 raise UsageError(
                     unknown_name("column", name, list(dict.fromkeys([*names, *self.net.names])))
                 )
-        self.ignored.extend(name for name in names if name not in known)
         left_out = _left_out(self.asked, self.net)
         present = [name for name in self.net.names if name in there and name not in left_out]
         if not present:
@@ -220,6 +221,7 @@ class CheckedReading:
 
     def _context(
         self,
+        found: Sequence[str],
         rows: int,
         missing: Mapping[str, int],
         notes: Sequence[str] = (),
@@ -227,12 +229,14 @@ class CheckedReading:
     ) -> Context:
         schema = self.asked.levels
         known = {} if self.net.training is None else self.net.training.numbers
-        ignored = [f"not in the model, ignored: {listing(self.ignored)}"] if self.ignored else []
+        of_model = set(self.net.names)
+        others = [name for name in found if name not in of_model]
+        ignored = [f"not in the model, ignored: {listing(others)}"] if others else []
         return Context(
             data=self.data,
             model=self.model,
             declared=_declared(schema, self.net),
-            other_columns=self.ignored,
+            other_columns=others,
             left_out=_left_out(self.asked, self.net),
             missing_before=_missing_before(schema, self.net),
             missing_now=_cells_of(self.net, rows, missing),

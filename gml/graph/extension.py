@@ -146,7 +146,7 @@ def consistent_extension(graph: Graph) -> Graph:
     if broken is not None:
         triple = ", ".join(quote(order.names[node]) for node in broken)
         raise GraphError(
-            f"no DAG has the edges and colliders of this {graph.kind_in_words}: it fails at "
+            f"this is {graph.kind_in_words}, and no DAG has its edges and colliders: it fails at "
             + triple
         )
     found = order.restored(directed)

@@ -190,8 +190,8 @@ class Graph:
 
     @property
     def kind_in_words(self) -> str:
-        """The kind as a noun, for messages."""
-        return "undirected graph" if self.kind == "undirected" else self.kind
+        """The kind as a noun with its article, for messages."""
+        return "an undirected graph" if self.kind == "undirected" else f"a {self.kind}"
 
     @property
     def n_edges(self) -> int:

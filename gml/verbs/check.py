@@ -159,8 +159,7 @@ def check(
     net, digest = _read_model(model)
     _require_reachable(settings.min_effect, net)
     declared = DeclaredColumns.of(net.graph, place(name_of(model, "the model")))
-    for some in options[:1]:
-        declared.require_agreement(some, given_keywords(reading), adds_levels=True)
+    declared.require_agreement(options[0], given_keywords(reading), adds_levels=True)
     other = () if known is None else _notes_on_model(known, digest)
     without = [WITHOUT_BASELINE] if known is None and net.baseline is None else []
     run = CheckRun(

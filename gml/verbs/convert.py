@@ -91,12 +91,10 @@ def convert(
 def _as_graph(given: GivenGraph, chosen: str, held: Mapping[str, Any]) -> str:
     graph = given.graph
     if chosen not in WRITERS:
-        wanted = (
-            "" if graph.kind == "dag" else f" of a DAG, which this {graph.kind_in_words} is not"
-        )
+        which = "a graph" if graph.kind == "dag" else graph.kind_in_words
         raise GraphError(
-            f"{given.name}: {TITLES[chosen]} holds a model, and this is a graph without tables; "
-            f"learn them with gml fit-params DATA GRAPH{wanted}"
+            f"{given.name}: {TITLES[chosen]} holds a model, and this is {which} without tables; "
+            "learn them with gml fit-params"
         )
     text = WRITERS[chosen](graph, **held)
     lost = [] if given.model is None else ["the tables", *beside_tables(given.model)]

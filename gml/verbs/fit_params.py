@@ -143,10 +143,9 @@ def _provenance(counter: Counter, asked: Mapping[str, Any]) -> Provenance:
 def _warn_of_graph(given: GivenGraph, *, by_graph: bool) -> None:
     """Warn where a graph leaves a choice that was made, or says that columns are numbers."""
     if given.graph.kind != "dag":
-        kind = given.graph.kind_in_words
         reporter().warn(
-            f"{given.name}: {'an' if kind[0] == 'u' else 'a'} {kind}; the tables are those of one "
-            "of the DAGs it stands for"
+            f"{given.name}: {given.graph.kind_in_words}; the tables are those of one of the DAGs "
+            "it stands for"
         )
     if by_graph:
         how = given.learned_by

@@ -9,9 +9,13 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
+import click
 import numpy as np
 import pytest
 
+from gml.cli.main import cli
+from gml.gate.check import FAMILIES, SEVERITIES
+from gml.gate.deliveries import ALPHA_PER
 from tests.command_line import GML, run_here
 
 CHANGED = "structure:smoke->bronc"
@@ -650,3 +654,16 @@ def test_counted_levels_that_are_declared_in_another_order_than_the_models(gml, 
             for data in ("new.csv", "n.parquet")
         ]
         assert found[0] == found[1]
+
+
+def test_the_choices_of_options_are_those_of_the_library():
+    """Options name them without loading what computes."""
+    command = cli.get_command(click.Context(cli), "check")
+    options = {parameter.name: parameter for parameter in command.params}
+    assert tuple(options["alpha_per"].type.choices) == ALPHA_PER
+    assert options["families"].type.choices == FAMILIES
+    words = options["severity"].metavar.removeprefix("FAMILY=").split("|")
+    assert sorted(words) == sorted(SEVERITIES)
+    for severity in SEVERITIES:
+        given = options["severity"].callback(click.Context(command), None, [f"fit={severity}"])
+        assert given == {"fit": severity}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import gml
 from gml.graph.graph import Graph
 from gml.graph.orientation import maximally_oriented
 from gml.learners.averaging import data_driven_threshold
+from gml.verbs.shared.collider_warnings import warn_of_average
 from tests.graphs import is_cpdag
 
 
@@ -132,3 +134,14 @@ def test_any_probabilities_give_a_valid_graph_that_column_order_does_not_change(
         described = averaged.graph.attributes[min(i, j), max(i, j)]
         assert described["strength"] == probabilities[i, j] + probabilities[j, i]
         assert described["strength"] * described["direction"] == pytest.approx(probabilities[i, j])
+
+
+def test_a_choice_that_is_not_proven_is_said_to_be_the_best_found(recwarn):
+    found = gml.average("sample_data/asia.csv", "hc", bootstrap=5, seed=1)
+    recwarn.clear()
+    warn_of_average(replace(found, triples=(), proven=False), "replicates")
+    said = "too many combinations of arrows to compare all, so the best found was taken"
+    assert sum(str(one.message).startswith(said) for one in recwarn) == 1
+    recwarn.clear()
+    warn_of_average(replace(found, triples=(), proven=True), "replicates")
+    assert not any("the best found" in str(one.message) for one in recwarn)

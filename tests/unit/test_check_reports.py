@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import json
 import math
+import pickle
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -15,12 +17,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gml.errors import DataError
+from gml.errors import DataError, with_flags
 from gml.formats.reports.checks import FORMATS
 from gml.formats.reports.checks.wording import culprits_shown, printable
 from gml.gate.check import FAMILIES, KINDS, STATUSES, Check, UnlikelyRow
 from gml.gate.deliveries import CheckReports
-from gml.gate.result import CheckReport, Rejection
+from gml.gate.result import WITHOUT_BASELINE, CheckReport, Rejection
 from tests import schemas
 from tests.conftest import ROOT
 
@@ -191,7 +193,7 @@ def test_text_puts_the_surest_first_and_cuts():
     checks = [check(name=f"T{i:02}", log_q=-float(i)) for i in range(25)]
     text = FORMATS["text"](report(*checks))
     assert re.findall(r"T\d\d", text) == [f"T{i:02}" for i in range(24, 4, -1)]
-    assert "and 5 more (see -f json)" in text
+    assert "and 5 more (see the report as JSON)" in text
 
 
 def test_text_keeps_to_a_hundred_columns():
@@ -331,7 +333,7 @@ def test_markdown_fits_a_comment():
     rows = tuple(UnlikelyRow(i, i, -3.0, long, long, (), 0.01) for i in range(500))
     text = FORMATS["markdown"](report(*checks, unlikely=rows, notes=(long,) * 100))
     assert len(text.encode()) < 65536
-    assert len(re.findall(r"and \d+ more \(see -f json\)", text)) == 6
+    assert len(re.findall(r"and \d+ more \(see the report as JSON\)", text)) == 6
 
 
 # --- junit -----------------------------------------------------------------------------------
@@ -702,7 +704,7 @@ def test_markdown_of_many_deliveries_fits_a_comment():
         text = FORMATS["markdown"](made)
         assert len(text.encode()) < 65536
         assert text.startswith("## gml check: ERROR\n\n")
-    assert "and 193 more that do not pass (see -f json)" in text
+    assert "and 193 more that do not pass (see the report as JSON)" in text
     small = FORMATS["markdown"](run_of(report(check()), NOTHING, rejected()))
     assert "| new data/day 1.csv | FAIL | 5000 |" in small
     assert "| broken.csv | ERROR | - | not checked: broken.csv: line 7" in small
@@ -797,3 +799,20 @@ def test_any_run_is_valid_in_every_format(made):
     assert 1 <= len(commands(run)) <= 10
     assert len(FORMATS["markdown"](run).encode()) < 65536
     assert FORMATS["text"](run).count("\n== ") >= len(made)
+
+
+def test_a_run_without_any_table_counts_no_checks():
+    made = run_of(rejected(), rejected("other.csv"))
+    text = FORMATS["text"](made)
+    assert text.startswith("ERROR  none of 2 deliveries can be checked\n")
+    assert "0 checks" not in text
+
+
+def test_notes_name_parameters_for_python_and_flags_for_the_shell():
+    note = WITHOUT_BASELINE
+    assert "`accept`" in note and note.isprintable()
+    assert "--accept" in with_flags(note) and "--write-baseline" in with_flags(note)
+    for copied in (copy.deepcopy(note), pickle.loads(pickle.dumps(note))):
+        assert (copied, with_flags(copied)) == (note, with_flags(note))
+    # Text of the data that looks like a parameter stays.
+    assert with_flags("column `accept`") == "column `accept`"

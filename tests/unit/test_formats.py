@@ -484,3 +484,13 @@ def test_swapped_arguments_and_other_things_than_paths(tmp_path):
     with pytest.raises(UsageError, match="not a str; the model comes first, then the path"):
         gml.write_model(str(tmp_path / "m.json"), net)
     assert not any(tmp_path.iterdir())
+
+
+def test_a_picture_in_python_needs_no_command_line():
+    graph = Graph.from_edges("AB", [("A", "-->", "B")])
+    with pytest.raises(UsageError) as raised:
+        write_graph(graph, "my g.svg")
+    assert str(raised.value) == (
+        "gml draws no pictures, but Graphviz does: "
+        "write DOT, then dot -Tsvg graph.dot -o 'my g.svg'"
+    )

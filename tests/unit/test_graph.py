@@ -229,7 +229,10 @@ def test_nodes_with_numbers_for_names():
 
 def test_an_undirected_graph_is_called_one():
     square = [("A", "---", "B"), ("B", "---", "C"), ("C", "---", "D"), ("D", "---", "A")]
-    with pytest.raises(GraphError, match="of this undirected graph: it fails at"):
+    with pytest.raises(
+        GraphError,
+        match="this is an undirected graph, and no DAG has its edges and colliders: it fails at",
+    ):
         consistent_extension(Graph.from_edges("ABCD", square))
 
 

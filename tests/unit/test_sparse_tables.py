@@ -48,8 +48,8 @@ def test_a_warning_of_sparse_tables_counts_them(recwarn):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.integers(0, [2, 2, 30, 30], (500, 4)), columns=list("abcd"))
     gml.indtest(frame, all_pairs=True, test="g")
-    assert [str(one.message)[:44] for one in recwarn] == [
-        "1 of 6 tables are too sparse for `test='g'`:"
+    assert [str(one.message)[:43] for one in recwarn] == [
+        "1 of 6 tables is too sparse for `test='g'`:"
     ]
 
 

@@ -223,12 +223,12 @@ def _rejected(
 ) -> CheckReport | CheckReports:
     """The report on a run that an input has ended: every delivery was left unchecked."""
     from gml.verbs.check import CheckReports
-    from gml.verbs.shared.deliveries import is_folder, rejected, rejection
+    from gml.verbs.shared.deliveries import names_folder, rejected, rejection
 
     files = [*paths, *(item.path for item in run_ledger().inputs)]
     problem = rejection(error, files)
     reports = [_for_the_shell(rejected(problem, path, model_path, level[0])) for path in paths]
-    if len(reports) == 1 and not is_folder(paths[0]):
+    if len(reports) == 1 and not names_folder(paths[0]):
         return reports[0]
     sections = tuple(replace(report, settings=None) for report in reports)
     return CheckReports(sections, level[0], model_path, level[1], settings=settings_file())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import claim_input, plan_output
 from gml.errors import quote
 from gml.parameters import ESS
+from gml.path_kinds import is_folder
 
 
 @click.command(
@@ -129,6 +129,6 @@ def _plan_tables(names: Sequence[str], folder: str) -> None:
     from gml.formats.models import table_paths
 
     # In a folder that does not exist yet there is nothing to replace.
-    if os.path.isdir(folder):  # noqa: PTH112
+    if is_folder(folder):
         for name, path in zip(names, table_paths(names, folder), strict=True):
             plan_output(path, f"--cpt-dir, the table of {quote(name)}")

@@ -22,9 +22,7 @@ from gml.progress import reporter, say
 from gml.resources import lack_behind
 
 if TYPE_CHECKING:
-    from gml.verbs.check import CheckReport, CheckReports
-
-    Reported = CheckReport | CheckReports
+    from gml.formats.reports.checks.wording import Reported
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

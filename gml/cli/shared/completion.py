@@ -35,10 +35,13 @@ class Candidates:
 
 def candidates(cli: click.Group, words: list[str], incomplete: str) -> Candidates:
     """Return what an incomplete word may become, after the words before it (without `gml`)."""
-    root = click.Context(cli, info_name="gml", resilient_parsing=True)
-    given = _until_command(cli, words)
+    # A command keeps the help option of its first context, so that every one needs the settings.
+    root = click.Context(cli, info_name="gml", resilient_parsing=True, **cli.context_settings)
+    given = _until_command(root, words)
     if given is None:
-        return _matching(incomplete, _options(cli) if incomplete[:1] == "-" else _commands(cli))
+        return _matching(
+            incomplete, _options(cli, root) if incomplete[:1] == "-" else _commands(cli)
+        )
     name, rest = given
     command = cli.get_command(root, name)
     if command is None:
@@ -49,17 +52,20 @@ def candidates(cli: click.Group, words: list[str], incomplete: str) -> Candidate
         if option is not None:
             return _prefixed(start, _of(option, ctx, incomplete[len(start) :]))
         if incomplete[:1] == "-" and "--" not in rest:
-            return _matching(incomplete, _options(command))
+            return _matching(incomplete, _options(command, root))
         for parameter in command.params:
             if isinstance(parameter, click.Argument) and _is_open(parameter, ctx):
                 return _of(parameter, ctx, incomplete)
     return Candidates()
 
 
-def _until_command(cli: click.Group, words: list[str]) -> tuple[str, list[str]] | None:
+def _until_command(root: click.Context, words: list[str]) -> tuple[str, list[str]] | None:
     """The name of the command and the words after it; options of gml may stand before it."""
+    cli = root.command
     try:
-        context = click.Context(cli, resilient_parsing=True, allow_interspersed_args=False)
+        context = click.Context(
+            cli, parent=root, resilient_parsing=True, allow_interspersed_args=False
+        )
         _, rest, _ = cli.make_parser(context).parse_args(list(words))
     except click.UsageError:
         return None
@@ -72,9 +78,9 @@ def _commands(cli: click.Group) -> list[tuple[str, str]]:
     return list(COMMANDS.items())
 
 
-def _options(command: click.Command) -> list[tuple[str, str]]:
+def _options(command: click.Command, root: click.Context) -> list[tuple[str, str]]:
     """The long name of each option, the short one where there is no other, with its help."""
-    context = click.Context(command, resilient_parsing=True)
+    context = click.Context(command, parent=root, resilient_parsing=True)
     found = [each for each in command.get_params(context) if isinstance(each, click.Option)]
     return [
         (each.opts[-1], (each.help or "").partition(". ")[0]) for each in found if not each.hidden
@@ -85,8 +91,7 @@ def _awaited(
     command: click.Command, words: list[str], incomplete: str
 ) -> tuple[click.Option | None, str]:
     """The option that the word is the value of, and what of the word belongs to its name."""
-    context = click.Context(command, resilient_parsing=True)
-    options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
+    options = [each for each in command.params if isinstance(each, click.Option)]
     by_name = {name: each for each in options if not each.is_flag for name in each.opts}
     if "--" in words:
         return None, ""

@@ -42,7 +42,7 @@ class DeliveriesRequest:
 
     def claimed(self) -> tuple[str | list[str], DataRequest]:
         """Claim the inputs; return what to check, a list if it is several, and how to read it."""
-        from gml.verbs.shared.deliveries import is_folder, tables_in
+        from gml.verbs.shared.deliveries import names_folder, tables_in
 
         files = [tables_in(path) for path in self.paths]
         if files == [[*self.paths]]:
@@ -51,7 +51,7 @@ class DeliveriesRequest:
         request = _reading_request("", self.given)
         claimed: list[str] = []
         for path, tables in zip(self.paths, files, strict=True):
-            if is_folder(path):
+            if names_folder(path):
                 run_ledger().protect(path)
             claimed += [claim_input(table, "data", several=True) for table in tables]
         return claimed, request

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +9,7 @@ from gml.atomic import names_file, write_whole
 from gml.cli.shared.run import run_ledger
 from gml.errors import UsageError
 from gml.formats.depfile import depfile_text, input_files, require_make_name
+from gml.path_kinds import is_folder
 
 
 @contextmanager
@@ -31,4 +31,4 @@ def writing_depfile(path: str) -> Iterator[None]:
 
 def _is_file_or_folder(path: str) -> bool:
     """Whether an output is one to name in a makefile; not a device or pipe."""
-    return os.path.isdir(path) or names_file(path)  # noqa: PTH112
+    return is_folder(path) or names_file(path)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Mapping
 
 import click
 
 from gml.errors import UsageError, nearest_name, quote, unknown_name
+from gml.path_kinds import is_there
 from gml.verbs.shared.swapped import SwappedArguments
 
 _FIT = "gml fit-params DATA GRAPH -o model.json"
@@ -171,7 +171,7 @@ def unknown_command(name: str, commands: Mapping[str, str]) -> str:
     meant = COMMANDS_MEANT.get(name.lower().replace("_", "-"))
     if meant is not None:
         return f"there is no command {quote(name)}; use {meant}"
-    if os.path.exists(name):  # noqa: PTH110 - a name that no path can have is none
+    if is_there(name):
         return f"{quote(name)} is a file; name a command before it, as in gml profile {name}"
     return unknown_name("command", name, commands)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from gml.errors import UsageError
 from gml.ledger import STANDARD_OUTPUT, Input, Ledger, RunPath
+from gml.path_kinds import is_folder
 
 _LEDGER = "gml.ledger"
 
@@ -54,7 +53,7 @@ def claim_input(path: str, role: str, *, several: bool = False) -> RunPath:
 
         require_holdable(path)
     files: list[str] = []
-    if os.path.isdir(path):  # noqa: PTH112
+    if is_folder(path):
         from gml.formats.depfile import input_files
 
         files = input_files(path)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gml.errors import DataError, UsageError, place, quote
+from gml.path_kinds import is_there
 from gml.resources import format_size
 
 _MOST_BYTES = 16 << 20
@@ -37,7 +38,7 @@ def folders() -> Iterator[Path]:
         return
     yield here
     for folder in (here, *here.parents):
-        if os.path.exists(folder / ".git"):  # noqa: PTH110 - a folder that may not be searched is none
+        if is_there(folder / ".git"):
             if folder != here:
                 yield folder
             return

@@ -63,8 +63,8 @@ def warn_of_average(averaged: Averaged, what: str) -> None:
         )
     if not averaged.proven:
         reporter().warn(
-            "too many combinations to compare all, so the arrows were chosen greedily: another "
-            "choice may contradict less"
+            "too many combinations of arrows to compare all, so the best found was taken: another "
+            "may contradict less"
         )
 
 

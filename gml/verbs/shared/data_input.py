@@ -17,9 +17,9 @@ from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.recoding import with_declared
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable
-from gml.data.frames import WHERE, is_frame
+from gml.data.frames import is_frame
 from gml.data.levels import NA_LEVEL
-from gml.data.missing import why_empty
+from gml.data.missing import FRAME, why_empty
 from gml.data.options import (
     ReadingKeywords,
     ReadOptions,
@@ -257,7 +257,7 @@ def _note_size(counter: Counter, data: Data) -> None:
     reporter().note(f"{counted(counter.n, 'row')}, {columns} used")
     if counter.n == 0:
         where = place(data) if isinstance(data, str | os.PathLike) else "the data"
-        where = WHERE if is_frame(data) else where
+        where = FRAME if is_frame(data) else where
         raise CannotAnswer(f"{where}: {why_empty(counter.rows(), where)}")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from gml.errors import DataError, GmlError, UsageError, place
 from gml.gate.result import CheckReport, Rejection
+from gml.path_kinds import is_folder
 from gml.verbs.shared.data_input import is_path
 
 _MOST_FILES = 100_000
@@ -29,7 +30,7 @@ def tables_in(path: str | os.PathLike[str]) -> list[str]:
     >>> tables_in("sample_data/asia.csv")
     ['sample_data/asia.csv']
     """
-    if not is_folder(path):
+    if not names_folder(path):
         return [os.fspath(path)]
     found: list[tuple[str, ...]] = []
     for folder, folders, names in os.walk(path):
@@ -45,16 +46,16 @@ def tables_in(path: str | os.PathLike[str]) -> list[str]:
     return [str(Path(path, *parts)) for parts in sorted(found)]
 
 
-def is_folder(path: str | os.PathLike[str]) -> bool:
+def names_folder(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a folder, and not standard input."""
-    return os.fspath(path) != "-" and os.path.isdir(path)  # noqa: PTH112 (never raises)
+    return os.fspath(path) != "-" and is_folder(path)
 
 
 def deliveries_in(given: Sequence[Any]) -> list[Any]:
     """Return the deliveries in a list: what is given, and the tables of folders."""
     found: list[Any] = []
     for item in given:
-        if is_path(item) and is_folder(item):
+        if is_path(item) and names_folder(item):
             files = tables_in(item)
             found += [item] if files == [os.fspath(item)] else files
         else:

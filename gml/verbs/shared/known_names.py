@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 from gml.data.options import reading_options
 from gml.errors import GmlError
+from gml.path_kinds import is_file, is_folder
 from gml.progress import Reporter, reporting_to
 
 _LONGEST_LINE = 1 << 24
@@ -99,4 +99,4 @@ def log_names(path: str) -> list[str]:
 
 def _is_stored(path: str) -> bool:
     """Whether it is a file or a folder; a name that neither can have is no error."""
-    return os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH112, PTH113
+    return is_file(path) or is_folder(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import parameter
+from gml.errors import agreeing, parameter
 from gml.progress import reporter
 from gml.verbs.shared.chosen_methods import DEFAULT_TEST
 
@@ -15,8 +15,9 @@ def warn_of_sparse_tables(test: str, strained: NDArray[np.bool_] | None) -> None
     sparse = 0 if strained is None else int(np.count_nonzero(strained))
     if sparse == 0 or strained is None:
         return
-    tables = "the table is" if len(strained) == 1 else f"{sparse} of {len(strained)} tables are"
+    tables = "the table" if len(strained) == 1 else f"{sparse} of {len(strained)} tables"
+    are = agreeing(sparse, "is", "are")
     reporter().warn(
-        f"{tables} too sparse for {parameter('test', test)}: with so few rows per degree of "
+        f"{tables} {are} too sparse for {parameter('test', test)}: with so few rows per degree of "
         f"freedom, p is wrong, mostly too small; use {parameter('test', DEFAULT_TEST)}"
     )

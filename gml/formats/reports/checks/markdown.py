@@ -59,7 +59,9 @@ def _run(reports: CheckReports) -> list[str]:
     for report in shown:
         parts += _delivery(report, "###", 0.75 / len(shown))
     if len(broken) > len(shown):
-        parts.append(f"and {len(broken) - len(shown)} more that do not pass (see -f json)")
+        parts.append(
+            f"and {len(broken) - len(shown)} more that do not pass (see the report as JSON)"
+        )
     return parts + _notes(reports, 0.25)
 
 
@@ -146,7 +148,7 @@ def _cut(lines: Sequence[str], share: int) -> str:
         kept.append(line)
     text = "\n".join(kept)
     left = len(lines) - len(kept)
-    return f"{text}\n\nand {left} more (see -f json)" if left else text
+    return f"{text}\n\nand {left} more (see the report as JSON)" if left else text
 
 
 def _escaped(text: str) -> str:

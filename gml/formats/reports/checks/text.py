@@ -58,7 +58,7 @@ def _delivery(report: CheckReport) -> list[str]:
     for check in broken[:_SHOWN_CHECKS]:
         lines += ["", *_check(check)]
     if len(broken) > _SHOWN_CHECKS:
-        lines += ["", f"and {len(broken) - _SHOWN_CHECKS} more (see -f json)"]
+        lines += ["", f"and {len(broken) - _SHOWN_CHECKS} more (see the report as JSON)"]
     if report.unlikely:
         lines += ["", *_rows(report.unlikely)]
     return lines + _notes(report)
@@ -88,7 +88,7 @@ def _rows(rows: tuple[UnlikelyRow, ...]) -> list[str]:
     for row in shown:
         lines += _wrapped(f"      {place_of_row(row):<{width}}  {why_unlikely(row)}")
     if len(rows) > _SHOWN_ROWS:
-        lines.append(f"      and {len(rows) - _SHOWN_ROWS} more (see -f json)")
+        lines.append(f"      and {len(rows) - _SHOWN_ROWS} more (see the report as JSON)")
     return lines
 
 
