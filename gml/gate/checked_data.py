@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from gml.errors import (
     unknown_name,
 )
 from gml.gate.families import rows_behind
-from gml.gate.in_intervals import in_intervals, numbers_before
+from gml.gate.in_intervals import in_intervals, numbers_before, repeats_before
 from gml.gate.settings import Context, MissingCells
 from gml.model.bayesnet import BayesNet
 from gml.parameters import FOR_LABELS
@@ -63,6 +63,13 @@ class CheckedData:
     1."""
     fitted_on: bool | None = None
     """Whether the model was fitted on these very rows, if that is known."""
+
+
+class _Uncut(NamedTuple):
+    """What is known of rows before their numbers were cut."""
+
+    numbers: Mapping[str, NumberValues]
+    repeats: Mapping[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -120,13 +127,13 @@ class CheckedReading:
         def lines(numbers: Collection[int]) -> Mapping[int, int]:
             return {} if path is None else _lines(numbers, dataset, path, options)
 
-        return self._of_rows(dataset, found, lines, options.na_tokens, self._numbers(dataset))
+        return self._of_rows(dataset, found, lines, options.na_tokens, self._uncut(dataset))
 
     def of_dataset(self, dataset: Dataset) -> CheckedData:
         """Take rows that were read already; numbers are put into the intervals of the model."""
         chosen = dataset.select(self.used(dataset.names))
         placed = in_intervals(chosen, self.levels)
-        return self._of_rows(placed, dataset.names, lambda numbers: {}, (), self._numbers(chosen))
+        return self._of_rows(placed, dataset.names, lambda numbers: {}, (), self._uncut(chosen))
 
     def of_counter(self, counter: Counter) -> CheckedData:
         """Take the rows behind an engine, or its tables if it has no rows."""
@@ -149,14 +156,15 @@ class CheckedReading:
             return CheckedData(counter, self._context(found, counter.n, {}))
         return CheckedData(counter, self._context(found, treated.rows, treated.cells))
 
-    def _numbers(self, dataset: Dataset) -> dict[str, NumberValues]:
-        """The numbers of columns in which the model's rows had numbers."""
+    def _uncut(self, dataset: Dataset) -> _Uncut:
+        """The numbers of columns in which the model's rows had numbers, and how rows repeat."""
         held = [
             name
             for name in self.net.names
             if self.net.is_gaussian or cuts_of_levels(self.levels.get(name, ())) is not None
         ]
-        return numbers_before(dataset, held)
+        repeats = None if self.net.is_gaussian or not held else repeats_before(dataset, held)
+        return _Uncut(numbers_before(dataset, held), repeats)
 
     def _refuse_cutting(self) -> None:
         """Refuse options that make labels of numbers, where the model is of numbers."""
@@ -170,7 +178,7 @@ class CheckedReading:
         found: Sequence[str],
         lines: Callable[[Collection[int]], Mapping[int, int]],
         tokens: Collection[str],
-        numbers: Mapping[str, NumberValues],
+        uncut: _Uncut,
     ) -> CheckedData:
         """Treat missing values; `lines` finds lines (from 1) by numbers of rows (from 0)."""
         _require_rows(dataset.n, self.data)
@@ -195,8 +203,10 @@ class CheckedReading:
         return CheckedData(
             MemoryCounter(aligned, threads=self.threads),
             replace(
-                self._context(found, *_missing_cells(dataset, policy, tokens), notes, numbers),
-                uncut_repeats=None if dataset.origin is None else dataset.origin.repeats,
+                self._context(
+                    found, *_missing_cells(dataset, policy, tokens), notes, uncut.numbers
+                ),
+                uncut_repeats=uncut.repeats,
             ),
             places,
             _is_of_fit(dataset.digest, self.net),

@@ -9,7 +9,8 @@ import numpy as np
 
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
 from gml.data.discretize import Intervals, cuts_of_levels
-from gml.data.number_summary import NumberValues
+from gml.data.number_summary import NumberValues, numbers_of_labels
+from gml.data.row_groups import equal_cells, multiplicities
 from gml.model.training import numbers_in
 
 
@@ -24,6 +25,23 @@ def numbers_before(data: Dataset, held_numbers: Collection[str]) -> dict[str, Nu
             if spelt.n:
                 found[name] = spelt
     return found
+
+
+def repeats_before(data: Dataset, held_numbers: Collection[str]) -> Mapping[int, int] | None:
+    """How many different rows occur how often, numbers as they are; None if that is not known."""
+    if data.origin is not None and data.origin.repeats is not None:
+        return data.origin.repeats
+    if data.unit != 1:
+        return None
+    columns = []
+    for variable, column in zip(data.variables, data.columns, strict=True):
+        if variable.name in held_numbers and variable.levels is not None:
+            if cuts_of_levels(variable.levels) is not None:
+                return None
+            numbers = numbers_of_labels(variable.levels, data.decimal)
+            column = numbers[np.where(missing_mask(column), len(variable.levels), column)]
+        columns.append(column)
+    return multiplicities(equal_cells(columns, data.weights).counts)
 
 
 def in_intervals(data: Dataset, levels: Mapping[str, tuple[str, ...]]) -> Dataset:

@@ -131,7 +131,7 @@ def test_json_report(gml, folder):
         (("--against", "ab.dot", "-o", "-"), "standard output is for the report"),
         (("-f", "csv"), "the result is a graph"),
         (("-o", "graph.xyz"), "does not tell its format"),
-        (("-o", "graph.png"), "-f dot | dot -Tpng > graph.png"),
+        (("-o", "graph.png"), "-f dot | dot -Tpng -o graph.png"),
         (("-o", "data.csv"), "is an input"),
         (("--against", "ab.dot", "-o", "ab.dot"), "is an input"),
         (("--max-parents", "1", "--require", "a->b,c->b"), "2 parents are required"),

@@ -8,11 +8,11 @@ from collections import Counter as Multiset
 import numpy as np
 import pandas as pd
 import pytest
-from gml.counts.row_groups import equal_rows
 
 import gml
 from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import QUANTILES, NumberValues
+from gml.data.row_groups import equal_rows
 from gml.errors import DataError, GraphError
 from gml.model.training import Repeats, training_of
 
