@@ -30,10 +30,13 @@ def refuse_identifiers(
     found = [names[j] for j in too_many]
     one = len(found) == 1
     ways = [f"leave {'it' if one else 'them'} out ({parameter('exclude', found[:_MOST_NAMED])})"]
-    if options.bins is None:
-        ways.append(f"cut numbers into intervals ({parameter('bins', 5)})")
-    if options.takes_numbers and any(_begins_with_numbers(columns[j], options) for j in too_many):
-        ways.append(f"take them as numbers ({options.takes_numbers})")
+    if any(_begins_with_numbers(columns[j], options) for j in too_many):
+        if options.bins is None:
+            ways.append(f"cut numbers into intervals ({parameter('bins', 5)})")
+        if options.takes_numbers:
+            ways.append(
+                f"take {'it as a number' if one else 'numbers as such'} ({options.takes_numbers})"
+            )
     raise DataError(
         f"{where}: more than {options.max_levels} levels, like "
         f"{'an identifier, in column' if one else 'identifiers, in columns'} "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import NamedTuple
 
 from gml.data.number_summary import NumberSummary, NumberValues
@@ -31,8 +32,9 @@ class CheckSettings:
         for name in (*self.families, *self.warn, *self.min_effect):
             if name not in FAMILIES:
                 raise UsageError(f"{name!r} is not one of {', '.join(FAMILIES)}")
-        if not 0 < self.alpha < 1:
-            raise UsageError(f"{parameter('alpha')} must be between 0 and 1, not {self.alpha}")
+        alpha: object = self.alpha
+        if not (isinstance(alpha, Real) and 0 < float(alpha) < 1):
+            raise UsageError(f"{parameter('alpha')} must be between 0 and 1, not {self.alpha!r}")
 
 
 class MissingCells(NamedTuple):

@@ -242,6 +242,9 @@ def _families(asked: str | Iterable[str] | None) -> Collection[str]:
 
 
 def _only_warning(severity: Mapping[str, str]) -> list[str]:
+    given: object = severity
+    if not isinstance(given, Mapping):
+        _refuse("severity", f"say it by family, as {{'fit': 'warn'}}, not {given!r}")
     for family, found in severity.items():
         _refuse("severity", problem_with_family(family))
         if found not in SEVERITIES:

@@ -479,3 +479,14 @@ def test_columns_with_numbers_for_names():
             wrong()
     with pytest.raises(UsageError, match="`target` must be a name or a list of names, not 0"):
         net.query(0)
+
+
+def test_values_of_the_wrong_type_are_named():
+    rows = gml.read("sample_data/asia.csv")
+    net = gml.fit(rows, "sample_data/asia.dot")
+    with pytest.raises(UsageError, match="`alpha` must be above 0 and at most 1, not 'x'"):
+        gml.pc(rows, alpha="x")
+    with pytest.raises(UsageError, match="`alpha` must be between 0 and 1, not 'x'"):
+        gml.check(rows, net, alpha="x")
+    with pytest.raises(UsageError, match="`severity`: say it by family"):
+        gml.check(rows, net, severity="warn")

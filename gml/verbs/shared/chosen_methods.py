@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gml.errors import UsageError, parameter
+from gml.errors import UsageError, parameter, require_share
 from gml.independence.registry import TESTS, check_test
 from gml.parameters import FOR_LABELS, LABELS, NUMBERS, options_of
 from gml.scores.registry import SCORES, check_scores, make_score
@@ -69,8 +69,7 @@ def choose_test(
     given = [*own, *(key for key in rest if key in FOR_LABELS), *also_given]
     check_test(name, given if alpha is None else [*given, "alpha"])
     alpha = default_alpha if alpha is None else alpha
-    if not 0 < alpha <= 1:
-        raise UsageError(f"{parameter('alpha')} must be above 0 and at most 1, not {alpha}")
+    require_share(alpha=alpha)
     if "df" in [option.name for option in TESTS[name].options]:
         own.setdefault("df", df)
     return ChosenTest(name, alpha, own), rest

@@ -57,6 +57,7 @@ Rows: TypeAlias = "str | os.PathLike[str] | pd.DataFrame"
 Data: TypeAlias = "Rows | Dataset | Counter"
 """What can be counted."""
 
+_SHOWN = 8
 _MANY_LEVELS = 20
 
 
@@ -288,10 +289,13 @@ def _refuse_many_numbers(counter: Counter, declared: DeclaredColumns, options: R
 def _warn_of_levels(counter: Counter) -> None:
     """Warn about columns with too many values, and about those with only one."""
     many = [f"{v.name!r} ({len(v.levels or ())})" for v in _many_levels(counter)]
+    shown = ", ".join(sorted(many)[:_SHOWN])
+    if len(many) > _SHOWN:
+        shown += f" and {len(many) - _SHOWN} more"
     if many:
         reporter().warn(
             f"too many values for {rows_counted(counter)} rows to say much: "
-            f"{', '.join(sorted(many)[:8])}; cut numbers with {parameter('bins')}, or take them as "
+            f"{shown}; cut numbers with {parameter('bins')}, or take them as "
             f"numbers ({test_of_numbers()}, {score_of_numbers()})"
         )
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
