@@ -29,18 +29,17 @@ def refuse_identifiers(
         return
     found = [names[j] for j in too_many]
     one = len(found) == 1
-    ways = [f"leave {'it' if one else 'them'} out ({parameter('exclude', found[:_MOST_NAMED])})"]
+    them = "it" if one else "them"
+    ways = [f"leave {them} out ({parameter('exclude', found[:_MOST_NAMED])})"]
     if any(_begins_with_numbers(columns[j], options) for j in too_many):
         if options.bins is None:
             ways.append(f"cut numbers into intervals ({parameter('bins', 5)})")
         if options.takes_numbers:
-            ways.append(
-                f"take {'it as a number' if one else 'numbers as such'} ({options.takes_numbers})"
-            )
+            ways.append(f"take {them} as numbers ({options.takes_numbers})")
+    like = "an identifier, in column" if one else "identifiers, in columns"
     raise DataError(
-        f"{where}: more than {options.max_levels} levels, like "
-        f"{'an identifier, in column' if one else 'identifiers, in columns'} "
-        f"{listing(found)}; {', '.join(ways)} or raise {parameter('max_levels')}"
+        f"{where}: more than {options.max_levels} levels, like {like} {listing(found)}; "
+        f"{', '.join(ways)} or raise {parameter('max_levels')}"
     )
 
 

@@ -140,6 +140,9 @@ def test_a_table_of_numbers_is_told_what_takes_numbers(gml, tmp_path, command):
     (tmp_path / "n.csv").write_text("a,b\n" + "\n".join(f"x{row}" for row in rows) + "\n")
     line = error_line(gml(*words), 3)
     assert "--exclude 'a" in line
+    (tmp_path / "n.csv").write_text("a,b\n" + "\n".join(f"x{i},x{i}" for i in range(400)) + "\n")
+    line = error_line(gml(*words), 3)
+    assert "leave them out (--exclude 'a,b') or raise --max-levels" in line
 
 
 def test_columns_to_leave_out_are_a_list_in_python(tmp_path):
