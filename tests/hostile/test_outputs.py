@@ -48,7 +48,7 @@ CALLS = {
         {**GRAPH, "--sepsets": "out.csv", "--test-log": "out.jsonl"},
     ),
     "profile": ("d.csv --levels schema.json", GRAPH),
-    "query": ("model.json --batch rows.csv -t a", REPORT),
+    "query": ("model.json --batch rows.csv --predict a", {**REPORT, "--metrics": "out.json"}),
     "sample": ("model.json -n 3", REPORT),
     "score": ("d.csv g.dot --holdout rows.csv --compare-to h.dot", REPORT),
     "verify": ("model.json --input d.csv", REPORT),
