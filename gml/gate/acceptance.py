@@ -21,6 +21,7 @@ from gml.gate.check import (
     UNIQUE,
 )
 from gml.gate.check_ids import (
+    COPIES_ID,
     FIT_ID,
     REPEATS_ID,
     column_id,
@@ -49,7 +50,7 @@ def unknown_ids(net: BayesNet, asked: Collection[str], accepted: Iterable[str]) 
     ['structure:smoke->asia']
     """
     left = {name for name in accepted if name not in asked}
-    left -= {FIT_ID, REPEATS_ID}
+    left -= {COPIES_ID, FIT_ID, REPEATS_ID}
     left -= {
         column_id(kind, node)
         for node in net.names

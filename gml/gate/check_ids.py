@@ -9,6 +9,7 @@ from gml.gate.families import label, listed
 
 FIT_ID = f"fit:{LIKELIHOOD}"
 REPEATS_ID = f"schema:{REPEATS}"
+COPIES_ID = "schema:copies"
 UNSEEN = "unseen"
 """Stands for the rows of a table that have no data."""
 

@@ -21,7 +21,7 @@ from gml.gate.number_questions import questions_about_numbers
 from gml.gate.question import Question
 from gml.gate.range_checks import drift_checks
 from gml.gate.rarefaction import OtherReasons
-from gml.gate.repeat_checks import RowRepeats, all_are_copies, other_reasons
+from gml.gate.repeat_checks import RowRepeats, other_reasons
 from gml.gate.schema_checks import ColumnCounts, schema_checks
 from gml.gate.selection import Selection, weak_parents
 from gml.gate.settings import CheckSettings, Context
@@ -57,8 +57,6 @@ def level_questions(
     if "schema" in settings.families:
         questions += schema_checks(net, columns, context)
         numbers, reasons = context.numbers(net.names), _reasons(net, counter, families, settings)
-        if repeats is not None and repeats.is_uncut:
-            reasons = all_are_copies
         questions += questions_about_numbers(numbers, repeats, reasons)
         for name, (before, now) in numbers.items():
             questions += drift_checks(name, before, now)

@@ -11,7 +11,7 @@ from gml.data.number_summary import NumberSummary, NumberValues
 from gml.gate.question import Question
 from gml.gate.range_checks import range_checks
 from gml.gate.rarefaction import OtherReasons
-from gml.gate.repeat_checks import RowRepeats, repeat_check, unique_checks
+from gml.gate.repeat_checks import RowRepeats, copies_check, repeat_check, unique_checks
 from gml.model.training import Repeats
 
 
@@ -28,4 +28,6 @@ def questions_about_numbers(
     questions += unique_checks(numbers)
     if repeats is not None:
         questions.append(repeat_check(repeats, reasons))
+        if repeats.uncut is not None:
+            questions.append(copies_check(*repeats.uncut))
     return questions

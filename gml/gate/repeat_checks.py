@@ -1,14 +1,14 @@
 """Duplicates: rows that repeat others more than the model's rows did, and values that never did.
 
-Rows are compared over all columns of the model, numbers as they are if both sides know them, else
-as their intervals, so that there is nothing to ask where a column is left out. `rarefaction` has
-the test. Rows may also be less diverse because a column changed: rows drawn from the model with the
-tables of the new rows tell by how much, compared with rows drawn from it as it is, and that much is
-no sign of duplicates (unless numbers are compared as they are, which no rows drawn from tables
-have). Rows of the model that repeat more than rows drawn from it may be copies, which new rows from
-the same source have, too: so many per row are expected whatever the sizes of the samples. New rows
-that were delivered g times are looked at as if they had come once: their counts divided by g, which
-is exact.
+Rows are compared over all columns of the model, numbers as their intervals, on both sides, so that
+there is nothing to ask where a column is left out; `rarefaction` has the test. Rows may also be
+less diverse because a column changed: rows drawn from the model with the tables of the new rows
+tell by how much, compared with rows drawn from it as it is, and that much is no sign of duplicates.
+Rows of the model that repeat more than rows drawn from it may be copies, which new rows from the
+same source have, too: so many per row are expected whatever the sizes of the samples. New rows that
+were delivered g times are looked at as if they had come once: their counts divided by g, which is
+exact. Where both sides know the numbers before they were cut, rows are also compared with these
+(`schema:copies`), which shows copies among rows that are alike as intervals anyway.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.data.row_groups import EqualRows, equal_rows
 from gml.gate.check import FAIL, REPEATS, SHARE_OF_ROWS, UNIQUE, WARN, Check
-from gml.gate.check_ids import REPEATS_ID, column_id
+from gml.gate.check_ids import COPIES_ID, REPEATS_ID, column_id
 from gml.gate.families import FamilyCounts, table_of
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
@@ -50,8 +50,8 @@ class RowRepeats:
     """How often the new rows were delivered."""
     log_accident: float
     """ln of the chance that rows delivered once look as if they had been delivered more often."""
-    is_uncut: bool = False
-    """Whether rows are compared with the numbers as they are."""
+    uncut: tuple[Repeats, Repeats] | None = None
+    """The old and new ones with the numbers as they are, where both sides know them."""
 
     def once(self, rows: Dataset) -> Dataset:
         """Return the rows as if they had been delivered once; the others have weight 0."""
@@ -77,25 +77,20 @@ def row_repeats(
 ) -> RowRepeats | None:
     """Count how often rows repeat; None if there is nothing to compare them with.
 
-    With numbers as they are, fewer rows are equal by chance: that is looked at if both sides know.
+    `uncut` says it of the new rows with the numbers as they are, if that is known.
     """
     if training is None or training.rows is None or rows is None or set(rows.names) != set(names):
         return None
-    groups, before = equal_rows(rows), training.rows
+    groups = equal_rows(rows)
     found = Repeats.of(groups.counts)
-    if not found.n or not before.n:
+    if not found.n or not training.rows.n:
         return None
-    if training.uncut_rows is not None and uncut:
-        before, found = training.uncut_rows, Repeats(uncut)
-    times, log_accident = times_delivered(before, found)
-    return RowRepeats(
-        before,
-        found,
-        groups,
-        times if found.is_no_accident else 1,
-        log_accident,
-        is_uncut=before is training.uncut_rows,
-    )
+    times, log_accident = times_delivered(training.rows, found)
+    times = times if found.is_no_accident else 1
+    both = None
+    if training.uncut_rows is not None and uncut and times == 1:
+        both = training.uncut_rows, Repeats(uncut)
+    return RowRepeats(training.rows, found, groups, times, log_accident, both)
 
 
 def repeat_check(
@@ -105,19 +100,39 @@ def repeat_check(
 
     `reasons` tells, given the repeats of the model, why so many new rows may repeat otherwise.
     """
-    new, distinct, times = repeats.new, repeats.new.distinct, repeats.times
-    if times > 1:
-        message = f"every row occurs a multiple of {times} times: delivered {times} times?"
-    else:
-        size = min(repeats.old.n, new.n)
-        before, now = rarefied(repeats.old, size), rarefied(new, size)
-        message = f"{new.n - distinct} of {new.n} rows repeat others; "
-        message += f"among {size} rows {before:.4g} → {now:.4g} are different"
+    new, times = repeats.new, repeats.times
+    message = f"every row occurs a multiple of {times} times: delivered {times} times?"
+    if times == 1:
+        message = _repeating(repeats.old, new)
     check = Check(REPEATS_ID, "schema", REPEATS, (), message=message)
     asked = _question(check, repeats.old, new, log_other=repeats.log_accident, reasons=reasons)
     if times == 1:
         return asked
     return replace(asked, check=replace(asked.check, effect=1 - 1 / times))
+
+
+def copies_check(old: Repeats, new: Repeats) -> Question:
+    """Ask the same of rows with their numbers as they are, which are equal by chance more rarely.
+
+    No rows can be drawn to compare with, so that all repeats of the model's rows count as copies.
+    """
+    message = _repeating(old, new, ", numbers as they are")
+    check = Check(COPIES_ID, "schema", REPEATS, (), message=message)
+    return _question(check, old, new, reasons=all_are_copies)
+
+
+def all_are_copies(old: Repeats, size: int) -> OtherReasons:
+    """Take all repeats of the model's rows for copies, of which new rows have as many per row."""
+    return OtherReasons(1.0, float(old.n - old.distinct))
+
+
+def _repeating(old: Repeats, new: Repeats, how: str = "") -> str:
+    size = min(old.n, new.n)
+    before, now = rarefied(old, size), rarefied(new, size)
+    return (
+        f"{new.n - new.distinct} of {new.n} rows repeat others{how}; "
+        f"among {size} rows {before:.4g} → {now:.4g} are different"
+    )
 
 
 def unique_checks(
@@ -170,11 +185,6 @@ def _question(
         return log_p(excess_repeats(old, new, share, other)), RAREFACTION
 
     return Question(answered, settle)
-
-
-def all_are_copies(old: Repeats, size: int) -> OtherReasons:
-    """Take all repeats of the model's rows for copies, of which new rows have as many per row."""
-    return OtherReasons(1.0, float(old.n - old.distinct))
 
 
 def other_reasons(

@@ -140,7 +140,7 @@ def test_values_of_a_column_that_was_unique(tmp_path):
     new.loc[:14, "x"] = new.loc[15:29, "x"].to_numpy()
     failure, rows = library.check(new, model).ranked("fail")
     # With the numbers as they are, the rows repeat as well.
-    assert rows.id == "schema:repeats"
+    assert rows.id == "schema:copies"
     assert failure.id == "schema:unique:x"
     assert failure.message.startswith("x: 15 of 1000 values repeat others")
 
@@ -182,4 +182,4 @@ def test_rows_that_were_added_again_show_by_their_numbers(gml, tmp_path):
     assert gml("check", "new.csv", "m.json").returncode == 0
     (tmp_path / "more.csv").write_text("\n".join([*new, *new[1:300]]) + "\n")
     _, failing = found(gml("check", "more.csv", "m.json", "-f", "json"))
-    assert "schema:repeats" in failing
+    assert "schema:copies" in failing
