@@ -71,7 +71,7 @@ VISITS = (
 )
 MARRIAGE = (
     Step("gml -q ges marriage.csv --bins 3 -o m.json"),
-    Step("gml fit-params m.json marriage.csv", 3, says=("gml fit-params marriage.csv m.json",)),
+    Step("gml fit-params m.json marriage.csv", 2, says=("gml fit-params marriage.csv m.json",)),
     Step("gml score marriage.csv m.json --folds 5 --predict rate_marriage", says=("accuracy",)),
     Step("gml indtest marriage.csv age yrs_married --bins 4", says=("dependent",)),
     Step("gml indtest marriage.csv age children -z religious,educ --bins 4"),
