@@ -1,9 +1,9 @@
 """Schema of a model of numbers: columns, cells that are no numbers, gaps, drift.
 
-A cell that is no number fails, however rare: the model has no place for it. A column drifts if its
-values lie elsewhere among the deciles of the model's rows: the counts between these are compared as
-those of a table's row (`within_cuts`), and the message says if all moved as by another unit. The
-effect is the share of rows, or its change, and the total variation for a drift.
+A cell that is not a number fails, however rare: the model has no place for it. A column drifts if
+its values lie elsewhere among the deciles of the model's rows: the counts between these are
+compared as those of a table's row (`within_cuts`), and the message says if all moved as by another
+unit. The effect is the share of rows, or its change, and the total variation for a drift.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.graph.extension import Triple, extend, first_broken
+from gml.graph.extension import Triple, extend, first_broken, left_open
 from gml.graph.orientation import Matrix, maximally_oriented
 
 MOST_WORK = 400_000
@@ -121,7 +121,7 @@ class _Search:
         self._most_steps = most_steps
         self._order = sorted(weights, key=lambda triple: (-abs(weights[triple]), triple))
         self.steps = 0
-        free = self._free_weights()
+        free = left_open(weights, self._forced)
         tried = [
             extend(adjacent, free, self._forced),
             extend(adjacent, free, self._forced, against=against),
@@ -129,15 +129,6 @@ class _Search:
         costs = [cost_of(dag, weights, against, self._forced) for dag in tried]
         self._least = min(costs)
         self.best = tried[costs.index(self._least)]
-
-    def _free_weights(self) -> dict[Triple, float]:
-        """The weights of the triples that knowledge does not decide."""
-        forced = self._forced
-        return {
-            (x, k, y): weight
-            for (x, k, y), weight in self._weights.items()
-            if not (forced[k, x] or forced[k, y] or (forced[x, k] and forced[y, k]))
-        }
 
     def run(self) -> None:
         """Look through all classes that could cost less than the best one."""

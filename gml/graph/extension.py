@@ -33,6 +33,15 @@ Triple = tuple[int, int, int]
 _MATRICES = 8
 
 
+def left_open(weights: Mapping[Triple, float], forced: Matrix) -> dict[Triple, float]:
+    """Return the weights of the triples that forced arrows do not decide."""
+    return {
+        (x, k, y): weight
+        for (x, k, y), weight in weights.items()
+        if not (forced[k, x] or forced[k, y] or (forced[x, k] and forced[y, k]))
+    }
+
+
 def extend(
     adjacent: Matrix,
     weights: Mapping[Triple, float],

@@ -25,7 +25,7 @@ from gml.errors import (
     require_whole,
 )
 from gml.graph.cheapest import cheapest
-from gml.graph.extension import Triple, extend
+from gml.graph.extension import Triple, extend, left_open
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
 from gml.graph.order import find_cycle
@@ -264,11 +264,7 @@ def orient(
         raise DataError(
             f"contradictory knowledge: it directs edges of the skeleton into a cycle: {shown}"
         )
-    free = {
-        (x, k, y): weight
-        for (x, k, y), weight in weights.items()
-        if not (forced[k, x] or forced[k, y] or (forced[x, k] and forced[y, k]))
-    }
+    free = left_open(weights, forced)
     if against is None:
         dag, proven = extend(adjacent, free, forced), False
     else:

@@ -50,7 +50,7 @@ _RULES = {
         "A column misses more values, or fewer, than the data that the model was fitted on.",
     ),
     "schema.numbers": (
-        "A value is no number",
+        "A value is not a number",
         "A column of numbers holds other text, which the model has no place for. Correct it, or "
         "declare it to stand for missing values. The effect is the share of rows.",
     ),
