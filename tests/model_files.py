@@ -51,7 +51,7 @@ def random_gaussian(rng, names):
                 float(rng.normal()),
                 tuple(map(float, rng.normal(size=len(parents)))),
                 float(rng.gamma(2)),
-                int(rng.integers(1000)) if rng.random() < 0.5 else None,
+                int(rng.integers(1, 1000)) if rng.random() < 0.5 else None,
                 bounds if rng.random() < 0.5 else None,
             )
         )

@@ -235,8 +235,6 @@ def _gaussian(variable: Variable, parents: tuple[Variable, ...], given: Any) -> 
     for number in (*terms, *coefficients):
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise GraphError(f"{what} lacks a number")
-    if "n" in given and not given["n"] > 0:
-        raise GraphError(f'{what} was fitted on {given["n"]} rows by its "n"')
     intervals = given.get("intervals")
     bounds = (
         None

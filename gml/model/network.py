@@ -170,6 +170,8 @@ class LinearGaussian:
             raise GraphError(f"{where} has a number that is not finite")
         if self.sd < 0:
             raise GraphError(f"{where} has a negative standard deviation")
+        if self.n is not None and not self.n > 0:
+            raise GraphError(f'{where} was fitted on {self.n} rows by its "n"')
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame: one row per term, with its estimate."""

@@ -119,6 +119,18 @@ def test_gaussian_json(seed, names):
             MODEL_WRITERS[format](net)
 
 
+@pytest.mark.parametrize("n", [0, -3])
+def test_a_regression_of_no_rows_is_refused(n):
+    net = random_gaussian(np.random.default_rng(0), ["a"])
+    content = json.loads(MODEL_WRITERS["json"](net))
+    content["nodes"][0]["gaussian"]["n"] = n
+    del content["graph"]["hash"]
+    with pytest.raises(GraphError, match=f"'a' was fitted on {n} rows by its"):
+        parse_model(json.dumps(content), "t")
+    with pytest.raises(GraphError, match=f"'a' was fitted on {n} rows by its"):
+        LinearGaussian(Variable("a", None), (), 0.0, (), 1.0, n)
+
+
 HALF = np.array([[0.5, 0.5]])
 
 
