@@ -1,0 +1,1 @@
+"""Plots that are not graphs: matrices, traces, strengths, losses and tables."""

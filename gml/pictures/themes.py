@@ -1,0 +1,114 @@
+"""Colours: a light, a dark and a print theme, each told apart without seeing red or green.
+
+The hues are those of Okabe and Ito (2008), "Color universal design"; in print all are greys, so
+line styles must tell as much as colours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gml.errors import UsageError, parameter, unknown_name
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a picture, as #rrggbb."""
+
+    name: str
+    background: str
+    ink: str
+    """Text."""
+    muted: str
+    """Text that matters less, axes and grids."""
+    line: str
+    """Edges without a weight, borders of nodes."""
+    node: str
+    """What fills a node."""
+    bar: str
+    """Bars of a distribution."""
+    evidence: str
+    """What is known: the bar of an observed level, the border of its node."""
+    added: str
+    missing: str
+    reversed: str
+    scale: tuple[str, ...]
+    """From little to much, for shades of one quantity; neighbours are blended."""
+    diverging: tuple[str, ...]
+    """From much below to much above nothing, which is in the middle."""
+
+    def shade(self, share: float) -> str:
+        """Return the colour of a share between 0 and 1."""
+        return _blend(self.scale, share)
+
+    def signed_shade(self, share: float) -> str:
+        """Return the colour of a share between -1 and 1."""
+        return _blend(self.diverging, (share + 1) / 2)
+
+
+def _blend(stops: tuple[str, ...], share: float) -> str:
+    place = min(max(share, 0.0), 1.0) * (len(stops) - 1)
+    low = min(int(place), len(stops) - 2)
+    part = place - low
+    mixed = (
+        round(
+            int(stops[low][k : k + 2], 16) * (1 - part) + int(stops[low + 1][k : k + 2], 16) * part
+        )
+        for k in (1, 3, 5)
+    )
+    return "#" + "".join(f"{value:02x}" for value in mixed)
+
+
+LIGHT = Theme(
+    name="light",
+    background="#ffffff",
+    ink="#1b1f24",
+    muted="#5c6670",
+    line="#4a545e",
+    node="#f4f6f8",
+    bar="#56b4e9",
+    evidence="#e69f00",
+    added="#0072b2",
+    missing="#d55e00",
+    reversed="#b0518a",
+    scale=("#dfeaf4", "#7fb2d9", "#2b6ca8", "#08306b"),
+    diverging=("#a84300", "#f0b48a", "#f2f2f2", "#8dbbe0", "#0b4f8a"),
+)
+DARK = Theme(
+    name="dark",
+    background="#14181d",
+    ink="#e8ecf0",
+    muted="#9aa5b0",
+    line="#aab4be",
+    node="#222930",
+    bar="#3f8fc4",
+    evidence="#e69f00",
+    added="#56b4e9",
+    missing="#ff8a3d",
+    reversed="#e08fc0",
+    scale=("#26323d", "#2f5f8a", "#5a9fd4", "#cfe6f8"),
+    diverging=("#ff9a57", "#9c5a33", "#2a3036", "#3b79ab", "#9fd0f5"),
+)
+PRINT = Theme(
+    name="print",
+    background="#ffffff",
+    ink="#000000",
+    muted="#404040",
+    line="#000000",
+    node="#ffffff",
+    bar="#a0a0a0",
+    evidence="#404040",
+    added="#000000",
+    missing="#808080",
+    reversed="#404040",
+    scale=("#f0f0f0", "#000000"),
+    diverging=("#000000", "#f0f0f0", "#000000"),
+)
+THEMES = {theme.name: theme for theme in (LIGHT, DARK, PRINT)}
+
+
+def theme_named(name: str) -> Theme:
+    """Return the theme of this name."""
+    if name not in THEMES:
+        raise UsageError(f"{parameter('theme')}: {unknown_name('theme', name, tuple(THEMES))}")
+    return THEMES[name]
