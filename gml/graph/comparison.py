@@ -136,6 +136,28 @@ def require_same_nodes(
             raise GraphError(f"{lacks}: node {quote(missing[0])} of {has} is missing")
 
 
+def edge_differences(reference: Graph, other: Graph) -> tuple[Difference, ...]:
+    """Return how the edges of a graph differ from those of a reference over the same nodes.
+
+    Two DAGs are compared arrow by arrow; beside another graph, a DAG stands for its CPDAG. Unlike
+    `compare_graphs`, this compares PAGs with any graph, mark by mark.
+
+    Examples
+    --------
+    >>> chain = Graph.from_edges("AB", [("A", "-->", "B")])
+    >>> edge_differences(chain, Graph.from_edges("AB", [("B", "-->", "A")]))
+    (Difference(x='A', y='B', a='-->', b='<--', kind='reversed'),)
+    >>> edge_differences(chain, Graph.from_edges("AB", [("A", "---", "B")]))
+    ()
+    """
+    require_same_nodes(reference, other)
+    a, b = _by_name(reference), _by_name(other)
+    kinds = {a.kind, b.kind}
+    if "dag" in kinds and kinds.isdisjoint({"pag"}) and len(kinds) > 1:
+        a, b = (equivalence_class(graph) if graph.kind == "dag" else graph for graph in (a, b))
+    return _differences(a, b)
+
+
 def is_equivalence_class(graph: Graph) -> bool:
     """Whether a graph is the CPDAG of some DAG, whatever its kind says.
 

@@ -1,35 +1,51 @@
-"""Draw a graph: boxes for nodes, marked curves for edges."""
+"""Draw a graph: boxes for nodes, marked curves for edges, and a legend of what they mean.
+
+Nodes and edges are laid out and written in the order of their names, so that the picture is the
+same whatever the order of the nodes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gml.errors import counted
 from gml.graph.graph import Graph
-from gml.pictures.layout.geometry import Layout, Link, Size
+from gml.pictures.differences import (
+    IN_BOTH,
+    DrawnEdge,
+    counts_of,
+    edges_against,
+    edges_by_name,
+    node_states,
+    state_in_words,
+    stroke_of,
+)
+from gml.pictures.distributions import Bars, Bell, is_observed, observed_dot
+from gml.pictures.edge_marks import Stroke, draw_edge
+from gml.pictures.edge_weights import (
+    EdgeScale,
+    in_words,
+    number_in,
+    numbers_in_words,
+    weight_of,
+)
+from gml.pictures.layout.geometry import Layout, Link, Point, Size
 from gml.pictures.layout.layered import layered
+from gml.pictures.legends import Entry, Sample, draw_legend, draw_words
+from gml.pictures.node_boxes import Detail, NodeBox
 from gml.pictures.picture import Picture
-from gml.pictures.svg import document, element, label, number
-from gml.pictures.text_width import text_width
+from gml.pictures.svg import Markup, document, element, label, number
 from gml.pictures.themes import LIGHT, Theme
+from gml.pictures.tier_bands import draw_bands, gutter_of, tier_of_each
 
+__all__ = ["Bars", "Bell", "GraphScene", "Layouter", "draw_graph", "weight_of"]
 
-@dataclass(frozen=True)
-class Bars:
-    """The distribution of a node of labels, and the level that was observed or set, if any."""
-
-    levels: tuple[str, ...]
-    shares: tuple[float, ...]
-    observed: int | None = None
-
-
-@dataclass(frozen=True)
-class Bell:
-    """The distribution of a node of numbers; an observed one has no spread."""
-
-    mean: float
-    sd: float
+_PADDING = 16.0
+_LEAST_WIDTH = 320.0
+_SAMPLE = 34.0
+_EDGES_DESCRIBED = 60
 
 
 @dataclass(frozen=True)
@@ -41,10 +57,16 @@ class GraphScene:
     distributions: Mapping[str, Bars | Bell] = field(default_factory=dict)
     """Of the nodes that show one."""
     against: Graph | None = None
-    """Show what has to change in `graph` to make it this one: added, missing, reversed."""
+    """A reference: show which edges are added to it, missing, or turned, instead of weights."""
     weight: str | None = None
     """The attribute of the edges that widths and colours show."""
     tiers: Sequence[Sequence[str]] = ()
+    against_name: str = "the reference"
+    """What the legend calls `against`."""
+    heading: str = ""
+    """Shown above the picture; the title is for screen readers and windows."""
+    caption: str = ""
+    """Shown below the picture."""
 
 
 class Layouter(Protocol):
@@ -61,40 +83,241 @@ class Layouter(Protocol):
 
 
 def draw_graph(scene: GraphScene, theme: Theme = LIGHT, *, layout: Layouter = layered) -> Picture:
-    """Return the picture of a graph."""
-    graph = scene.graph
-    sizes = [Size(text_width(name, 13) + 24, 32) for name in graph.names]
-    edges = list(graph.edges())
-    links = [Link(edge.source, edge.target, edge.type == "-->") for edge in edges]
-    found = layout(sizes, links, names=graph.names)
-    content = []
-    for route in found.routes:
-        start, *rest = (f"{number(point.x)},{number(point.y)}" for point in route)
-        content.append(
-            element("path", d=f"M{start} C{' '.join(rest)}", fill="none", stroke=theme.line)
+    """Return the picture of a graph.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges(["smoke", "lung"], [("smoke", "-->", "lung")])
+    >>> draw_graph(GraphScene(graph, "two nodes")).svg[:4]
+    '<svg'
+    """
+    boxes, edges = _boxes(scene), _edges(scene)
+    sizes = [box.size for box in boxes]
+    names = [box.name for box in boxes]
+    position = {name: k for k, name in enumerate(names)}
+    links = [
+        Link(position[edge.source], position[edge.target], edge.type in ("-->", "o->"))
+        for edge in edges
+    ]
+    tiers = tier_of_each(names, scene.tiers)
+    found = layout(sizes, links, names=names, tiers=tiers)
+    scale = _scale(scene, edges)
+    gutter = gutter_of(scene.tiers)
+    content = draw_bands(tiers, sizes, found, gutter, theme) if tiers else []
+    routes = zip(edges, found.routes, strict=True)
+    drawn = [
+        element(
+            "g",
+            element("title", label(_edge_in_words(edge, scene.against_name))),
+            *draw_edge(route, edge.type, _stroke(edge, scene, scale, theme), theme.background),
+            class_="edge",
+            data_source=edge.source,
+            data_target=edge.target,
+            data_type=edge.type,
+            data_difference=edge.state,
         )
-    for name, size, centre in zip(graph.names, sizes, found.centres, strict=True):
-        content += [
+        for edge, route in routes
+    ]
+    content += [element("g", *drawn, class_="edges", fill="none")] if drawn else []
+    placed = zip(boxes, found.centres, sizes, strict=True)
+    nodes = [box.draw(centre, size, theme, scene.against_name) for box, centre, size in placed]
+    if boxes:
+        font_size = boxes[0].detail.font_size
+        content.append(
             element(
-                "rect",
-                x=centre.x - size.width / 2,
-                y=centre.y - size.height / 2,
-                width=size.width,
-                height=size.height,
-                fill=theme.node,
-                stroke=theme.line,
-            ),
-            element(
-                "text",
-                label(name),
-                x=centre.x,
-                y=centre.y + 4,
-                font_size=13,
+                "g",
+                *nodes,
+                class_="nodes",
+                font_size=font_size,
                 text_anchor="middle",
                 fill=theme.ink,
-            ),
+            )
+        )
+    entries = list(_entries(scene, edges, boxes, scale, theme))
+    return _framed(scene, theme, content, Size(found.width, found.height), gutter, entries, edges)
+
+
+def _boxes(scene: GraphScene) -> list[NodeBox]:
+    names = set(scene.graph.names)
+    states: dict[str, str] = {}
+    if scene.against is not None:
+        names |= set(scene.against.names)
+        states = node_states(scene.graph, scene.against)
+    detail = Detail.for_nodes(len(names))
+    return [
+        NodeBox(name, detail, scene.distributions.get(name), states.get(name))
+        for name in sorted(names)
+    ]
+
+
+def _edges(scene: GraphScene) -> list[DrawnEdge]:
+    if scene.against is not None:
+        return edges_against(scene.graph, scene.against)
+    return edges_by_name(scene.graph)
+
+
+def _scale(scene: GraphScene, edges: Sequence[DrawnEdge]) -> EdgeScale | None:
+    if scene.weight is None or scene.against is not None:
+        return None
+    name = scene.weight
+    return EdgeScale.of(name, (number_in(edge.attributes, name) for edge in edges))
+
+
+def _stroke(edge: DrawnEdge, scene: GraphScene, scale: EdgeScale | None, theme: Theme) -> Stroke:
+    if edge.state is not None:
+        return stroke_of(edge.state, theme)
+    weight = None if scale is None else number_in(edge.attributes, scale.name)
+    if scale is None or weight is None:
+        return Stroke(theme.line)
+    return scale.stroke(weight, theme)
+
+
+def _edge_in_words(edge: DrawnEdge, reference: str) -> str:
+    words = [edge.words, *numbers_in_words(edge.attributes)]
+    if edge.state is not None:
+        state = state_in_words(edge.state, reference)
+        words.append(f"{state}: {edge.instead} in {reference}" if edge.instead else state)
+    return ", ".join(words)
+
+
+def _entries(
+    scene: GraphScene,
+    edges: list[DrawnEdge],
+    boxes: Sequence[NodeBox],
+    scale: EdgeScale | None,
+    theme: Theme,
+) -> Iterator[Entry]:
+    """Yield what the legend explains: only what the picture has."""
+    if scene.against is not None:
+        yield from _difference_entries(scene, edges, boxes, theme)
+    if scale is not None:
+        yield Entry(scale.words)
+        for weight in scale.samples:
+            yield _line_entry(in_words(weight), "---", scale.stroke(weight, theme), theme)
+        if any(number_in(edge.attributes, scale.name) is None for edge in edges):
+            yield _line_entry(f"no {scale.name}", "---", Stroke(theme.line), theme)
+    types = {edge.type for edge in edges}
+    if "<->" in types:
+        yield _line_entry("hidden common cause", "<->", Stroke(theme.line), theme)
+    if not types.isdisjoint({"o->", "o-o", "o--"}):
+        yield _line_entry("arrow or tail: not known", "o--", Stroke(theme.line), theme)
+    if any(is_observed(box.distribution) for box in boxes):
+        yield Entry("observed", lambda x, y: [observed_dot(x + 3, y, theme)], 6)
+    if any(box.distribution is not None and box.distribution.prior is not None for box in boxes):
+        yield Entry("before the observation", lambda x, y: [_prior_sample(x, y, theme)], 6)
+
+
+def _difference_entries(
+    scene: GraphScene, edges: list[DrawnEdge], boxes: Sequence[NodeBox], theme: Theme
+) -> Iterator[Entry]:
+    for state, count in counts_of(edges).items():
+        words = f"{state_in_words(state, scene.against_name)}: {count}"
+        yield _line_entry(
+            words, "---" if state == IN_BOTH else "-->", stroke_of(state, theme), theme
+        )
+    for state in sorted({box.state for box in boxes if box.state is not None}):
+        count = sum(box.state == state for box in boxes)
+        words = f"{counted(count, 'node')} {state_in_words(state, scene.against_name)}"
+        stroke = stroke_of(state, theme)
+        yield Entry(words, _box_sample(stroke, theme), 22)
+
+
+def _line_entry(words: str, type_: str, stroke: Stroke, theme: Theme) -> Entry:
+    def sample(x: float, y: float) -> list[Markup]:
+        route = tuple(Point(x + _SAMPLE * part / 3, y) for part in range(4))
+        drawn = draw_edge(route, type_, stroke, theme.background)
+        return [element("g", *drawn, fill="none")]
+
+    return Entry(words, sample, _SAMPLE)
+
+
+def _box_sample(stroke: Stroke, theme: Theme) -> Sample:
+    def sample(x: float, y: float) -> list[Markup]:
+        return [
+            element(
+                "rect",
+                x=x,
+                y=y - 6,
+                width=22,
+                height=12,
+                rx=3,
+                fill=theme.node,
+                stroke=stroke.colour,
+                stroke_width=stroke.width,
+                stroke_dasharray=stroke.dash,
+            )
         ]
-    svg = document(
-        found.width, found.height, *content, title=scene.title, background=theme.background
+
+    return sample
+
+
+def _prior_sample(x: float, y: float, theme: Theme) -> Markup:
+    return element(
+        "path", d=f"M{number(x + 3)},{number(y - 6)}v12", stroke=theme.ink, stroke_width=1.5
     )
-    return Picture(svg, found.width, found.height, scene.title)
+
+
+def _framed(
+    scene: GraphScene,
+    theme: Theme,
+    content: list[Markup],
+    drawing: Size,
+    gutter: float,
+    entries: Sequence[Entry],
+    edges: list[DrawnEdge],
+) -> Picture:
+    """Return the drawing with its heading above it, its legend and its caption below it."""
+    words = [*(entry.width for entry in entries), _LEAST_WIDTH if scene.heading else 0.0]
+    room = max(drawing.width + gutter, min(max(words, default=0.0), _LEAST_WIDTH))
+    top, framed = _PADDING, []
+    if scene.heading:
+        heading, height = draw_words(
+            scene.heading, _PADDING, top, room, theme.ink, size=15, bold=True
+        )
+        framed += heading
+        top += height + _PADDING / 2
+    left = _PADDING + gutter + (room - gutter - drawing.width) / 2
+    framed.append(element("g", *content, transform=f"translate({number(left)} {number(top)})"))
+    top += drawing.height
+    legend, height = draw_legend(entries, _PADDING, top + _PADDING, room, theme.ink)
+    framed += legend
+    top += height + _PADDING if legend else 0.0
+    if scene.caption:
+        caption, height = draw_words(
+            scene.caption, _PADDING, top + _PADDING / 2, room, theme.muted, size=12
+        )
+        framed += caption
+        top += height + _PADDING / 2
+    size = Size(round(room + 2 * _PADDING, 2), round(top + _PADDING, 2))
+    svg = document(
+        *size,
+        *framed,
+        title=scene.title,
+        background=theme.background,
+        description=_description(scene, edges),
+    )
+    return Picture(svg, *size, scene.title)
+
+
+def _description(scene: GraphScene, edges: list[DrawnEdge]) -> str:
+    """Return what the picture shows, for those who do not see it."""
+    graph = scene.graph
+    kind = graph.kind_in_words
+    said = (
+        f"{kind[0].upper()}{kind[1:]} of {counted(len(graph.names), 'node')} and "
+        f"{counted(graph.n_edges, 'edge')}"
+    )
+    if scene.against is not None:
+        counts = ", ".join(f"{count} {state}" for state, count in counts_of(edges).items())
+        said += f", against {scene.against_name}: {counts}"
+    listed = [
+        edge.words + (f" ({edge.state})" if edge.state not in (None, IN_BOTH) else "")
+        for edge in edges[:_EDGES_DESCRIBED]
+    ]
+    if len(edges) > _EDGES_DESCRIBED:
+        listed.append(f"{len(edges) - _EDGES_DESCRIBED} more")
+    observed = [
+        name for name in sorted(scene.distributions) if is_observed(scene.distributions[name])
+    ]
+    seen = f" Observed: {', '.join(observed)}." if observed else ""
+    return f"{said}. {'; '.join(listed)}{'.' if listed else ''}{seen}"

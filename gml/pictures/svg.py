@@ -64,11 +64,20 @@ def _value(value: object) -> str:
     return label(str(value)).replace('"', "&quot;")
 
 
-def document(width: float, height: float, *content: Markup, title: str, background: str) -> str:
-    """Return a whole SVG file, with a title that screen readers say."""
+def document(
+    width: float,
+    height: float,
+    *content: Markup,
+    title: str,
+    background: str,
+    description: str = "",
+) -> str:
+    """Return a whole SVG file, with a title and a description that screen readers say."""
+    described = [element("desc", label(description))] if description else []
     return element(
         "svg",
         element("title", label(title)),
+        *described,
         element("rect", width=width, height=height, fill=background),
         *content,
         xmlns="http://www.w3.org/2000/svg",

@@ -50,7 +50,7 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
     return sum(map(_width_of, text)) * size * (1.08 if bold else 1.0)
 
 
-def shortened(text: str, size: float, room: float) -> str:
+def shortened(text: str, size: float, room: float, *, bold: bool = False) -> str:
     """Return as much of the text as fits, with an ellipsis for what does not.
 
     Examples
@@ -58,12 +58,15 @@ def shortened(text: str, size: float, room: float) -> str:
     >>> shortened("temperature", 10, 40)
     'tempe…'
     """
-    if text_width(text, size) <= room:
-        return text
-    kept = text
-    while kept and text_width(kept + "…", size) > room:
-        kept = kept[:-1]
-    return kept + "…"
+    used, fits = 0.0, 0
+    ellipsis = text_width("…", size, bold=bold)
+    for place, char in enumerate(text):
+        used += text_width(char, size, bold=bold)
+        if used > room:
+            return text[:fits] + "…"
+        if used + ellipsis <= room:
+            fits = place + 1
+    return text
 
 
 @cache

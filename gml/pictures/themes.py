@@ -1,7 +1,10 @@
 """Colours: a light, a dark and a print theme, each told apart without seeing red or green.
 
-The hues are those of Okabe and Ito (2008), "Color universal design"; in print all are greys, so
-line styles must tell as much as colours.
+The hues are near those of Okabe and Ito (2008), "Color universal design"; their lightness differs
+too, as the eyes that lack one sort of cones see blue and purple, or orange and yellow, alike. In
+print all are greys, so line styles must tell as much as colours. What is drawn has a contrast of
+3 : 1 at least with what it is drawn on, and text 4.5 : 1 (WCAG 2.1, 1.4.3 and 1.4.11); of the two
+scales for areas only the ends do, as the least of a quantity may fade.
 """
 
 from __future__ import annotations
@@ -32,10 +35,18 @@ class Theme:
     added: str
     missing: str
     reversed: str
+    remarked: str
+    """Edges whose marks differ in another way."""
+    band: str
+    """What fills every other tier."""
     scale: tuple[str, ...]
     """From little to much, for shades of one quantity; neighbours are blended."""
     diverging: tuple[str, ...]
     """From much below to much above nothing, which is in the middle."""
+    line_scale: tuple[str, ...]
+    """As `scale`, for lines, which must be seen where there is little too."""
+    line_diverging: tuple[str, ...]
+    """As `diverging`, for lines."""
 
     def shade(self, share: float) -> str:
         """Return the colour of a share between 0 and 1."""
@@ -44,6 +55,14 @@ class Theme:
     def signed_shade(self, share: float) -> str:
         """Return the colour of a share between -1 and 1."""
         return _blend(self.diverging, (share + 1) / 2)
+
+    def line_shade(self, share: float) -> str:
+        """Return the colour of a line for a share between 0 and 1."""
+        return _blend(self.line_scale, share)
+
+    def signed_line_shade(self, share: float) -> str:
+        """Return the colour of a line for a share between -1 and 1."""
+        return _blend(self.line_diverging, (share + 1) / 2)
 
 
 def _blend(stops: tuple[str, ...], share: float) -> str:
@@ -66,13 +85,17 @@ LIGHT = Theme(
     muted="#5c6670",
     line="#4a545e",
     node="#f4f6f8",
-    bar="#56b4e9",
-    evidence="#e69f00",
-    added="#0072b2",
-    missing="#d55e00",
-    reversed="#b0518a",
+    bar="#3a87bd",
+    evidence="#bd7c00",
+    added="#003f88",
+    missing="#9c2f00",
+    reversed="#c850c0",
+    remarked="#16907a",
+    band="#f0f3f6",
     scale=("#dfeaf4", "#7fb2d9", "#2b6ca8", "#08306b"),
     diverging=("#a84300", "#f0b48a", "#f2f2f2", "#8dbbe0", "#0b4f8a"),
+    line_scale=("#7891a9", "#2b6ca8", "#08306b"),
+    line_diverging=("#8a3300", "#c2703c", "#868d94", "#4a86bd", "#0b4f8a"),
 )
 DARK = Theme(
     name="dark",
@@ -82,12 +105,16 @@ DARK = Theme(
     line="#aab4be",
     node="#222930",
     bar="#3f8fc4",
-    evidence="#e69f00",
-    added="#56b4e9",
-    missing="#ff8a3d",
-    reversed="#e08fc0",
+    evidence="#f5d020",
+    added="#4a8cff",
+    missing="#e0662a",
+    reversed="#f5b0f5",
+    remarked="#38d9a0",
+    band="#1a1f25",
     scale=("#26323d", "#2f5f8a", "#5a9fd4", "#cfe6f8"),
     diverging=("#ff9a57", "#9c5a33", "#2a3036", "#3b79ab", "#9fd0f5"),
+    line_scale=("#5f7d99", "#5a9fd4", "#cfe6f8"),
+    line_diverging=("#ffb27d", "#c9743f", "#7c868f", "#4f8fc4", "#9fd0f5"),
 )
 PRINT = Theme(
     name="print",
@@ -96,13 +123,17 @@ PRINT = Theme(
     muted="#404040",
     line="#000000",
     node="#ffffff",
-    bar="#a0a0a0",
-    evidence="#404040",
+    bar="#8c8c8c",
+    evidence="#303030",
     added="#000000",
-    missing="#808080",
+    missing="#707070",
     reversed="#404040",
+    remarked="#555555",
+    band="#f4f4f4",
     scale=("#f0f0f0", "#000000"),
     diverging=("#000000", "#f0f0f0", "#000000"),
+    line_scale=("#858585", "#000000"),
+    line_diverging=("#000000", "#858585", "#000000"),
 )
 THEMES = {theme.name: theme for theme in (LIGHT, DARK, PRINT)}
 
