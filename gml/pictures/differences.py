@@ -10,7 +10,7 @@ has are shown too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,7 +118,7 @@ def state_in_words(state: str, reference: str) -> str:
     }[state]
 
 
-def counts_of(edges: list[DrawnEdge]) -> dict[str, int]:
+def counts_of(edges: Iterable[DrawnEdge]) -> dict[str, int]:
     """Return how many edges are in each state."""
     counts = Counter(edge.state for edge in edges)
     return {state: counts[state] for state in STATES}

@@ -60,13 +60,13 @@ def numbers_in_words(attributes: Mapping[str, Any]) -> list[str]:
     for name in (*_KNOWN, *others):
         value = number_in(attributes, name)
         if value is not None:
-            found.append(f"{name} {in_words(value)}{_unit(name)}")
+            found.append(f"{name} {in_words(value, 4)}{_unit(name)}")
     return found
 
 
-def in_words(value: float) -> str:
-    """Return a number for people, with four digits."""
-    return f"{value:.4g}".replace("-", "−")
+def in_words(value: float, digits: int = 3) -> str:
+    """Return a number for people."""
+    return f"{value:.{digits}g}".replace("-", "−")
 
 
 @dataclass(frozen=True)

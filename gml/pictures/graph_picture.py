@@ -6,7 +6,7 @@ same whatever the order of the nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,18 +22,13 @@ from gml.pictures.differences import (
     state_in_words,
     stroke_of,
 )
-from gml.pictures.distributions import Bars, Bell, is_observed, observed_dot
+from gml.pictures.distributions import Bars, Bell, is_observed
 from gml.pictures.edge_marks import Stroke, draw_edge
-from gml.pictures.edge_weights import (
-    EdgeScale,
-    in_words,
-    number_in,
-    numbers_in_words,
-    weight_of,
-)
-from gml.pictures.layout.geometry import Layout, Link, Point, Size
+from gml.pictures.edge_weights import EdgeScale, number_in, numbers_in_words, weight_of
+from gml.pictures.graph_legend import legend_of
+from gml.pictures.layout.geometry import Layout, Link, Size
 from gml.pictures.layout.layered import layered
-from gml.pictures.legends import Entry, Sample, draw_legend, draw_words
+from gml.pictures.legends import Entry, draw_legend, draw_words, width_of
 from gml.pictures.node_boxes import Detail, NodeBox
 from gml.pictures.picture import Picture
 from gml.pictures.svg import Markup, document, element, label, number
@@ -43,8 +38,7 @@ from gml.pictures.tier_bands import draw_bands, gutter_of, tier_of_each
 __all__ = ["Bars", "Bell", "GraphScene", "Layouter", "draw_graph", "weight_of"]
 
 _PADDING = 16.0
-_LEAST_WIDTH = 320.0
-_SAMPLE = 34.0
+_LEAST_WIDTH = 360.0
 _EDGES_DESCRIBED = 60
 
 
@@ -133,8 +127,9 @@ def draw_graph(scene: GraphScene, theme: Theme = LIGHT, *, layout: Layouter = la
                 fill=theme.ink,
             )
         )
-    entries = list(_entries(scene, edges, boxes, scale, theme))
-    return _framed(scene, theme, content, Size(found.width, found.height), gutter, entries, edges)
+    reference = None if scene.against is None else scene.against_name
+    legend = legend_of(edges, boxes, scale, reference, theme)
+    return _framed(scene, theme, content, Size(found.width, found.height), gutter, legend, edges)
 
 
 def _boxes(scene: GraphScene) -> list[NodeBox]:
@@ -180,95 +175,18 @@ def _edge_in_words(edge: DrawnEdge, reference: str) -> str:
     return ", ".join(words)
 
 
-def _entries(
-    scene: GraphScene,
-    edges: list[DrawnEdge],
-    boxes: Sequence[NodeBox],
-    scale: EdgeScale | None,
-    theme: Theme,
-) -> Iterator[Entry]:
-    """Yield what the legend explains: only what the picture has."""
-    if scene.against is not None:
-        yield from _difference_entries(scene, edges, boxes, theme)
-    if scale is not None:
-        yield Entry(scale.words)
-        for weight in scale.samples:
-            yield _line_entry(in_words(weight), "---", scale.stroke(weight, theme), theme)
-        if any(number_in(edge.attributes, scale.name) is None for edge in edges):
-            yield _line_entry(f"no {scale.name}", "---", Stroke(theme.line), theme)
-    types = {edge.type for edge in edges}
-    if "<->" in types:
-        yield _line_entry("hidden common cause", "<->", Stroke(theme.line), theme)
-    if not types.isdisjoint({"o->", "o-o", "o--"}):
-        yield _line_entry("arrow or tail: not known", "o--", Stroke(theme.line), theme)
-    if any(is_observed(box.distribution) for box in boxes):
-        yield Entry("observed", lambda x, y: [observed_dot(x + 3, y, theme)], 6)
-    if any(box.distribution is not None and box.distribution.prior is not None for box in boxes):
-        yield Entry("before the observation", lambda x, y: [_prior_sample(x, y, theme)], 6)
-
-
-def _difference_entries(
-    scene: GraphScene, edges: list[DrawnEdge], boxes: Sequence[NodeBox], theme: Theme
-) -> Iterator[Entry]:
-    for state, count in counts_of(edges).items():
-        words = f"{state_in_words(state, scene.against_name)}: {count}"
-        yield _line_entry(
-            words, "---" if state == IN_BOTH else "-->", stroke_of(state, theme), theme
-        )
-    for state in sorted({box.state for box in boxes if box.state is not None}):
-        count = sum(box.state == state for box in boxes)
-        words = f"{counted(count, 'node')} {state_in_words(state, scene.against_name)}"
-        stroke = stroke_of(state, theme)
-        yield Entry(words, _box_sample(stroke, theme), 22)
-
-
-def _line_entry(words: str, type_: str, stroke: Stroke, theme: Theme) -> Entry:
-    def sample(x: float, y: float) -> list[Markup]:
-        route = tuple(Point(x + _SAMPLE * part / 3, y) for part in range(4))
-        drawn = draw_edge(route, type_, stroke, theme.background)
-        return [element("g", *drawn, fill="none")]
-
-    return Entry(words, sample, _SAMPLE)
-
-
-def _box_sample(stroke: Stroke, theme: Theme) -> Sample:
-    def sample(x: float, y: float) -> list[Markup]:
-        return [
-            element(
-                "rect",
-                x=x,
-                y=y - 6,
-                width=22,
-                height=12,
-                rx=3,
-                fill=theme.node,
-                stroke=stroke.colour,
-                stroke_width=stroke.width,
-                stroke_dasharray=stroke.dash,
-            )
-        ]
-
-    return sample
-
-
-def _prior_sample(x: float, y: float, theme: Theme) -> Markup:
-    return element(
-        "path", d=f"M{number(x + 3)},{number(y - 6)}v12", stroke=theme.ink, stroke_width=1.5
-    )
-
-
 def _framed(
     scene: GraphScene,
     theme: Theme,
     content: list[Markup],
     drawing: Size,
     gutter: float,
-    entries: Sequence[Entry],
+    groups: Sequence[Sequence[Entry]],
     edges: list[DrawnEdge],
 ) -> Picture:
     """Return the drawing with its heading above it, its legend and its caption below it."""
-    words = [*(entry.width for entry in entries), _LEAST_WIDTH if scene.heading else 0.0]
-    room = max(drawing.width + gutter, min(max(words, default=0.0), _LEAST_WIDTH))
+    words = [*map(width_of, groups), _LEAST_WIDTH if scene.heading or scene.caption else 0.0]
+    room = max(drawing.width + gutter, min(max(words), _LEAST_WIDTH))
     top, framed = _PADDING, []
     if scene.heading:
         heading, height = draw_words(
@@ -279,7 +197,7 @@ def _framed(
     left = _PADDING + gutter + (room - gutter - drawing.width) / 2
     framed.append(element("g", *content, transform=f"translate({number(left)} {number(top)})"))
     top += drawing.height
-    legend, height = draw_legend(entries, _PADDING, top + _PADDING, room, theme.ink)
+    legend, height = draw_legend(groups, _PADDING, top + _PADDING, room, theme.ink)
     framed += legend
     top += height + _PADDING if legend else 0.0
     if scene.caption:

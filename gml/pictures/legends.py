@@ -51,21 +51,31 @@ class Entry:
         return [*sample, text]
 
 
+def width_of(group: Sequence[Entry]) -> float:
+    """Return the room that entries in one row take."""
+    return sum(entry.width for entry in group) + _BETWEEN * (len(group) - 1)
+
+
 def draw_legend(
-    entries: Sequence[Entry], left: float, top: float, room: float, colour: str
+    groups: Sequence[Sequence[Entry]], left: float, top: float, room: float, colour: str
 ) -> tuple[list[Markup], float]:
-    """Return the entries, as many in a row as there is room for, and their height."""
-    if not entries:
+    """Return the entries, as many in a row as there is room for, and their height.
+
+    Those of one group stay together if they can.
+    """
+    if not groups:
         return [], 0.0
     drawn: list[Markup] = []
     x, row = left, 0
-    for entry in entries:
-        if x > left and x + entry.width > left + room:
-            x, row = left, row + 1
-        drawn += entry.draw(x, top + _ROW * (row + 0.5))
-        x += entry.width + _BETWEEN
-    group = element("g", *drawn, class_="legend", font_size=FONT_SIZE, fill=colour)
-    return [group], _ROW * (row + 1)
+    for group in groups:
+        for place, entry in enumerate(group):
+            together = entry.width if place else min(width_of(group), room)
+            if x > left and x + together > left + room:
+                x, row = left, row + 1
+            drawn += entry.draw(x, top + _ROW * (row + 0.5))
+            x += entry.width + _BETWEEN
+    group_of_all = element("g", *drawn, class_="legend", font_size=FONT_SIZE, fill=colour)
+    return [group_of_all], _ROW * (row + 1)
 
 
 def draw_words(

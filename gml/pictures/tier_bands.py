@@ -65,7 +65,7 @@ def draw_bands(
                 "text",
                 label(_name(tier)),
                 x=4 - gutter,
-                y=(top + bottom) / 2 + 4,
+                y=sum(extents[tier]) / 2 + 4,
                 font_size=_FONT_SIZE,
                 fill=theme.muted,
             )
