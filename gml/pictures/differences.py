@@ -46,8 +46,13 @@ class DrawnEdge:
 
     @property
     def words(self) -> str:
-        """The edge as text formats write it, names as they are."""
-        return f"{self.source} {self.type} {self.target}"
+        """The edge as text formats write it."""
+        return _read(self.source, self.type, self.target)
+
+
+def name_in_words(name: str) -> str:
+    """Return a name that is seen even if it is empty."""
+    return name or "''"
 
 
 def edges_by_name(graph: Graph) -> list[DrawnEdge]:
@@ -130,7 +135,10 @@ def _pair(edge: DrawnEdge) -> tuple[str, str]:
 
 
 def _read(x: str, type_: str, y: str) -> str:
-    return f"{y} {_TURNED[type_]} {x}" if type_ in _TURNED else f"{x} {type_} {y}"
+    """Return an edge in the direction that exists."""
+    if type_ in _TURNED:
+        x, type_, y = y, _TURNED[type_], x
+    return f"{name_in_words(x)} {type_} {name_in_words(y)}"
 
 
 def _over(names: list[str], graph: Graph) -> Graph:

@@ -76,7 +76,7 @@ def cut(route: Route, length: float) -> tuple[Route, Point]:
             low, high = 0.0, 1.0
             for _ in range(_HALVINGS):
                 middle = (low + high) / 2
-                near = math.dist(_split(curve, middle)[-1], end) <= length
+                near = math.dist(_at(curve, middle), end) <= length
                 low, high = (low, middle) if near else (middle, high)
             kept = route[:first] + _split(curve, low)
             return kept, kept[-1]
@@ -87,6 +87,14 @@ def path_of(route: Route) -> str:
     """Return the commands of an SVG path along a route."""
     start, *rest = (f"{number(point.x)},{number(point.y)}" for point in route)
     return f"M{start}C{' '.join(rest)}"
+
+
+def _at(curve: Route, at: float) -> tuple[float, float]:
+    """Return a point of a Bézier curve."""
+    (ax, ay), (bx, by), (cx, cy), (dx, dy) = curve
+    rest = 1 - at
+    a, b, c, d = rest**3, 3 * rest * rest * at, 3 * rest * at * at, at**3
+    return a * ax + b * bx + c * cx + d * dx, a * ay + b * by + c * cy + d * dy
 
 
 def _split(curve: Route, at: float) -> Route:

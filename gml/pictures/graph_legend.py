@@ -32,6 +32,7 @@ def legend_of(
     groups = [
         list(_difference_entries(edges, reference, theme)) if reference is not None else [],
         list(_node_entries(boxes, reference, theme)) if reference is not None else [],
+        [Entry(scale.words)] if scale is not None else [],
         list(_weight_entries(edges, scale, theme)) if scale is not None else [],
         list(_mark_entries(edges, theme)),
         list(_distribution_entries(boxes, theme)),
@@ -56,7 +57,6 @@ def _node_entries(boxes: Sequence[NodeBox], reference: str, theme: Theme) -> Ite
 
 
 def _weight_entries(edges: Sequence[DrawnEdge], scale: EdgeScale, theme: Theme) -> Iterator[Entry]:
-    yield Entry(scale.words)
     for weight in scale.samples:
         stroke = scale.stroke(weight, theme)
         yield _line_entry(in_words(weight), "---", stroke, theme, _SHORT_LINE)

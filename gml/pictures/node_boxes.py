@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gml.pictures.differences import state_in_words, stroke_of
+from gml.pictures.differences import name_in_words, state_in_words, stroke_of
 from gml.pictures.distributions import (
     Bars,
     Bell,
@@ -139,7 +139,7 @@ class NodeBox:
 
     def _words(self, reference: str) -> str:
         """Return the tooltip."""
-        words = self.name if self.name else "''"
+        words = name_in_words(self.name)
         if self.state is not None:
             words += f", {state_in_words(self.state, reference)}"
         if self.distribution is not None:

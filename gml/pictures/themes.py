@@ -89,13 +89,13 @@ LIGHT = Theme(
     evidence="#bd7c00",
     added="#003f88",
     missing="#9c2f00",
-    reversed="#c850c0",
+    reversed="#ce58bb",
     remarked="#16907a",
     band="#f0f3f6",
     scale=("#dfeaf4", "#7fb2d9", "#2b6ca8", "#08306b"),
     diverging=("#a84300", "#f0b48a", "#f2f2f2", "#8dbbe0", "#0b4f8a"),
-    line_scale=("#7891a9", "#2b6ca8", "#08306b"),
-    line_diverging=("#8a3300", "#c2703c", "#868d94", "#4a86bd", "#0b4f8a"),
+    line_scale=("#6f88a0", "#2b6ca8", "#08306b"),
+    line_diverging=("#8a3300", "#c2703c", "#7e858c", "#4a86bd", "#0b4f8a"),
 )
 DARK = Theme(
     name="dark",
