@@ -19,7 +19,7 @@ FONT_SIZE = 11.0
 _ROW = 15.0
 _BAR = 60.0
 _BAR_HEIGHT = 9.0
-_MOST_LABEL = 84.0
+_MOST_LABEL = 96.0
 _GAP = 6.0
 _DOT = 3.0
 _CURVE = Size(110.0, 34.0)
@@ -148,7 +148,7 @@ def _draw_bars(
     for row, k in enumerate(shown):
         middle = top + _ROW * (row + 0.5)
         observed = k == bars.observed
-        words = shortened(printable(bars.levels[k]), FONT_SIZE, _MOST_LABEL)
+        words = shortened(printable(bars.levels[k]), FONT_SIZE, _MOST_LABEL, keep_end=True)
         dot = 0.0 if bars.observed is None else 2 * _DOT + 3
         texts += [
             element("text", label(words), x=left + dot, y=middle + 4),

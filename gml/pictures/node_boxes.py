@@ -53,9 +53,12 @@ class NodeBox:
     @property
     def shown(self) -> str:
         """The name, shortened if it is long."""
-        detail = self.detail
         return shortened(
-            printable(self.name), detail.font_size, detail.name_room, bold=self._has_rows
+            printable(self.name),
+            self.detail.font_size,
+            self.detail.name_room,
+            bold=self._has_rows,
+            keep_end=True,
         )
 
     @property

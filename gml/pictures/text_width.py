@@ -50,22 +50,31 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
     return sum(map(_width_of, text)) * size * (1.08 if bold else 1.0)
 
 
-def shortened(text: str, size: float, room: float, *, bold: bool = False) -> str:
+def shortened(
+    text: str, size: float, room: float, *, bold: bool = False, keep_end: bool = False
+) -> str:
     """Return as much of the text as fits, with an ellipsis for what does not.
 
     Examples
     --------
-    >>> shortened("temperature", 10, 40)
-    'tempe…'
+    >>> shortened("temperature", 10, 40), shortened("temperature 12", 10, 50, keep_end=True)
+    ('tempe…', 'temp… 12')
     """
-    used, fits = 0.0, 0
-    ellipsis = text_width("…", size, bold=bold)
+    if text_width(text, size, bold=bold) <= room:
+        return text
+    left = max(room - text_width("…", size, bold=bold), 0.0)
+    end = _fitting(text[::-1], size, 0.4 * left, bold)[::-1] if keep_end else ""
+    start = _fitting(text, size, left - text_width(end, size, bold=bold), bold)
+    return f"{start}…{end}"
+
+
+def _fitting(text: str, size: float, room: float, bold: bool) -> str:
+    """Return as many of the first letters as fit."""
+    used = 0.0
     for place, char in enumerate(text):
         used += text_width(char, size, bold=bold)
         if used > room:
-            return text[:fits] + "…"
-        if used + ellipsis <= room:
-            fits = place + 1
+            return text[:place]
     return text
 
 
