@@ -87,7 +87,8 @@ class EdgeScale:
     @property
     def signed(self) -> bool:
         """Whether zero is in the middle."""
-        return self.low < 0 or self.name in _SIGNED
+        # A mutual information of 0 may be computed as a little less.
+        return self.name in _SIGNED or (self.low < 0 and self.name not in _KNOWN)
 
     def stroke(self, weight: float, theme: Theme) -> Stroke:
         """Return the line of an edge of this weight."""

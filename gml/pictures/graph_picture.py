@@ -98,38 +98,59 @@ def draw_graph(scene: GraphScene, theme: Theme = LIGHT, *, layout: Layouter = la
     scale = _scale(scene, edges)
     gutter = gutter_of(scene.tiers)
     content = draw_bands(tiers, sizes, found, gutter, theme) if tiers else []
-    routes = zip(edges, found.routes, strict=True)
+    content += _draw_edges(edges, found, scene, scale, theme)
+    content += _draw_nodes(boxes, sizes, found, scene, theme)
+    reference = None if scene.against is None else scene.against_name
+    legend = legend_of(edges, boxes, scale, reference, theme)
+    return _framed(scene, theme, content, Size(found.width, found.height), gutter, legend, edges)
+
+
+def _draw_edges(
+    edges: Sequence[DrawnEdge],
+    found: Layout,
+    scene: GraphScene,
+    scale: EdgeScale | None,
+    theme: Theme,
+) -> list[Markup]:
     drawn = [
         element(
             "g",
             element("title", label(_edge_in_words(edge, scene.against_name))),
-            *draw_edge(route, edge.type, _stroke(edge, scene, scale, theme), theme.background),
+            *draw_edge(route, edge.type, _stroke(edge, scale, theme), theme.background),
             class_="edge",
             data_source=edge.source,
             data_target=edge.target,
             data_type=edge.type,
             data_difference=edge.state,
         )
-        for edge, route in routes
+        for edge, route in zip(edges, found.routes, strict=True)
     ]
-    content += [element("g", *drawn, class_="edges", fill="none")] if drawn else []
-    placed = zip(boxes, found.centres, sizes, strict=True)
-    nodes = [box.draw(centre, size, theme, scene.against_name) for box, centre, size in placed]
-    if boxes:
-        font_size = boxes[0].detail.font_size
-        content.append(
-            element(
-                "g",
-                *nodes,
-                class_="nodes",
-                font_size=font_size,
-                text_anchor="middle",
-                fill=theme.ink,
-            )
+    return [element("g", *drawn, class_="edges", fill="none")] if drawn else []
+
+
+def _draw_nodes(
+    boxes: Sequence[NodeBox],
+    sizes: Sequence[Size],
+    found: Layout,
+    scene: GraphScene,
+    theme: Theme,
+) -> list[Markup]:
+    drawn = [
+        box.draw(centre, size, theme, scene.against_name)
+        for box, centre, size in zip(boxes, found.centres, sizes, strict=True)
+    ]
+    if not drawn:
+        return []
+    return [
+        element(
+            "g",
+            *drawn,
+            class_="nodes",
+            font_size=boxes[0].detail.font_size,
+            text_anchor="middle",
+            fill=theme.ink,
         )
-    reference = None if scene.against is None else scene.against_name
-    legend = legend_of(edges, boxes, scale, reference, theme)
-    return _framed(scene, theme, content, Size(found.width, found.height), gutter, legend, edges)
+    ]
 
 
 def _boxes(scene: GraphScene) -> list[NodeBox]:
@@ -158,7 +179,7 @@ def _scale(scene: GraphScene, edges: Sequence[DrawnEdge]) -> EdgeScale | None:
     return EdgeScale.of(name, (number_in(edge.attributes, name) for edge in edges))
 
 
-def _stroke(edge: DrawnEdge, scene: GraphScene, scale: EdgeScale | None, theme: Theme) -> Stroke:
+def _stroke(edge: DrawnEdge, scale: EdgeScale | None, theme: Theme) -> Stroke:
     if edge.state is not None:
         return stroke_of(edge.state, theme)
     weight = None if scale is None else number_in(edge.attributes, scale.name)

@@ -277,6 +277,22 @@ def test_widths_and_colours_grow_with_the_weight():
     assert (line_of(none).get("stroke"), width_of(none)) == (LIGHT.line, 1.3)
 
 
+def test_a_mutual_information_a_little_below_0_has_no_sign():
+    graph = Graph.from_edges(
+        "abc", [("a", "-->", "b", {"mi": -1e-17}), ("b", "-->", "c", {"mi": 0.2})]
+    )
+    edges = edges_of(drawn(graph, weight="mi"))
+    assert line_of(edges["b", "c"]).get("stroke") == LIGHT.line_scale[-1]
+    assert line_of(edges["a", "b"]).get("stroke-dasharray") is None
+
+
+def test_other_attributes_have_the_sign_that_they_have():
+    graph = Graph.from_edges("abc", [("a", "-->", "b", {"t": -3}), ("b", "-->", "c", {"t": 3})])
+    edges = edges_of(drawn(graph, weight="t"))
+    ends = [line_of(edges[ends]).get("stroke") for ends in (("a", "b"), ("b", "c"))]
+    assert ends == [LIGHT.line_diverging[0], LIGHT.line_diverging[-1]]
+
+
 def test_shares_are_shown_on_a_scale_up_to_1():
     edges = edges_of(drawn(WEIGHED, weight="strength"))
     assert width_of(edges["a", "b"]) == pytest.approx(1 + 3.5 * 0.93, abs=0.01)
