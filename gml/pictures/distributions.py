@@ -172,7 +172,7 @@ def _draw_bars(
             x = start + length * min(max(bars.prior[k], 0.0), 1.0)
             ends = middle - _ROW / 2 + 1, middle + _ROW / 2 - 1
             # The halo parts the tick from a bar of a colour like its own.
-            drawn += [_tick(x, *ends, theme.node, 4.0), _tick(x, *ends, theme.ink, 1.5)]
+            drawn += [_tick(x, *ends, theme.node, 3.2), _tick(x, *ends, theme.ink, 1.5)]
         if observed:
             drawn.append(observed_dot(left + _DOT, middle, theme))
     # Where each bar begins, so that none is seen as none.
