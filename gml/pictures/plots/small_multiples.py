@@ -97,12 +97,11 @@ def histogram(
     """
     ends = _finite_ends(cuts)
     title = title or f"{figure(cuts[0])} to {figure(cuts[-1])}"
-    widths = [after - before for before, after in pairwise(ends)]
-    heights = [
-        count / width if width > 0 else 0.0 for count, width in zip(counts, widths, strict=True)
-    ]
+    span = ends[-1] - ends[0]
+    # A value that repeats may be an interval of its own, which has no width.
+    widths = [max(after - before, span / 200) for before, after in pairwise(ends)]
+    heights = [count / width for count, width in zip(counts, widths, strict=True)]
     largest = max(heights, default=0.0) or 1.0
-    span = (ends[-1] - ends[0]) or 1.0
     left, right, top, bottom = 6.0, WIDTH - 6.0, 8.0, HEIGHT - 18.0
     content: list[Markup] = []
     for k, count in enumerate(counts):
@@ -138,6 +137,8 @@ def _finite_ends(cuts: Sequence[float]) -> list[float]:
         ends[0] = inner[0] - (inner[1] - inner[0])
     if ends[-1] == math.inf:
         ends[-1] = inner[-1] + (inner[-1] - inner[-2])
+    if not ends[-1] > ends[0]:
+        ends[0], ends[-1] = ends[0] - 0.5, ends[-1] + 0.5
     return ends
 
 

@@ -129,12 +129,13 @@ class _Course(NamedTuple):
         yield from x_axis(steps, across, top, bottom, self.theme, "step")
         yield from _restarts(self.trace, across, top, bottom, self.theme, numbered=numbered)
         # An svg of its own cuts off what leaves it, without a name that another picture may have.
+        kept = _kept(self.scores, across)
         edge = 4.0
         x, y, width, height = left - edge, top - edge, _WIDTH + 2 * edge, bottom - top + edge
         yield element(
             "svg",
-            _stairs(self.best, across, up, self.theme),
-            *_moves(self.trace, self.scores, across, up, self.theme),
+            _stairs(self, kept, across, up),
+            *_moves(self, kept, across, up),
             *(_dots(self.trace, across, up, self.theme) if len(self.trace) <= _MOST_TOLD else ()),
             x=x,
             y=y,
@@ -184,23 +185,39 @@ def _restarts(
         at += sum(1 for _ in steps)
 
 
-def _moves(
-    trace: Sequence[Step], scores: Sequence[float], across: Scale, up: Scale, theme: Theme
-) -> Iterator[Markup]:
-    """The steps as lines, those of one kind that follow one another as one."""
-    at = 0
-    for kind, steps in groupby(trace, key=_kind):
-        end = at + sum(1 for _ in steps)
-        kept = _kept(range(at, end + 1), scores, across)
-        points = [f"{number(across.at(k))} {number(up.at(scores[k]))}" for k in kept]
-        yield _drawn(points, kind, theme)
-        at = end
+def _kept(scores: Sequence[float], across: Scale) -> list[int]:
+    """The steps that show: the first, the lowest, the highest and the last in each column."""
+    found = []
+    for _, column in groupby(range(len(scores)), key=lambda k: round(across.at(k))):
+        some = list(column)
+        kept = {some[0], min(some, key=scores.__getitem__), max(some, key=scores.__getitem__)}
+        found += sorted(kept | {some[-1]})
+    return found
 
 
-def _drawn(points: Sequence[str], kind: str, theme: Theme) -> Markup:
+def _moves(course: _Course, kept: Sequence[int], across: Scale, up: Scale) -> Iterator[Markup]:
+    """The steps as lines, those of one kind as one path; steps left out count as one."""
+    found: dict[str, list[str]] = {}
+    before = ""
+    for start, end in pairwise(kept):
+        some = course.trace[start:end]
+        gain = course.scores[end] - course.scores[start]
+        is_random = any(_kind(step) == "random" for step in some)
+        kind = "random" if is_random else "gain" if gain >= 0 else "loss"
+        first, last = (
+            f"{number(across.at(k))} {number(up.at(course.scores[k]))}" for k in (start, end)
+        )
+        found.setdefault(kind, []).append(f"L{last}" if kind == before else f"M{first}L{last}")
+        before = kind
+    for kind in _TEXTS:
+        if kind in found:
+            yield _drawn("".join(found[kind]), kind, course.theme)
+
+
+def _drawn(path: str, kind: str, theme: Theme) -> Markup:
     return element(
         "path",
-        d="M" + "L".join(points),
+        d=path,
         fill="none",
         stroke=theme.missing if kind == "random" else theme.ink,
         stroke_width=1.25,
@@ -208,25 +225,16 @@ def _drawn(points: Sequence[str], kind: str, theme: Theme) -> Markup:
     )
 
 
-def _kept(steps: Sequence[int], scores: Sequence[float], across: Scale) -> list[int]:
-    """The steps that show: the first, the lowest, the highest and the last in each column."""
-    found = []
-    for _, column in groupby(steps, key=lambda k: round(across.at(k))):
-        some = list(column)
-        kept = {some[0], min(some, key=scores.__getitem__), max(some, key=scores.__getitem__)}
-        found += sorted(kept | {some[-1]})
-    return found
-
-
-def _stairs(best: Sequence[float], across: Scale, up: Scale, theme: Theme) -> Markup:
+def _stairs(course: _Course, kept: Sequence[int], across: Scale, up: Scale) -> Markup:
+    """The best score so far."""
+    best = course.best
     path = f"M{number(across.at(0))} {number(up.at(best[0]))}"
-    for k, (before, after) in enumerate(pairwise(best), start=1):
-        if after != before:
-            path += f"H{number(across.at(k))}V{number(up.at(after))}"
-    path += f"H{number(across.at(len(best) - 1))}"
-    return element(
-        "path", d=path, fill="none", stroke=theme.bar, stroke_width=4, stroke_linejoin="round"
-    )
+    for before, k in pairwise(kept):
+        if best[k] != best[before]:
+            path += f"H{number(across.at(k))}V{number(up.at(best[k]))}"
+    path += f"H{number(across.at(kept[-1]))}"
+    stroke = course.theme.bar
+    return element("path", d=path, fill="none", stroke=stroke, stroke_width=4)
 
 
 def _dots(trace: Sequence[Step], across: Scale, up: Scale, theme: Theme) -> Iterator[Markup]:
@@ -253,7 +261,7 @@ def _entries(trace: Sequence[Step], theme: Theme) -> list[KeyEntry]:
     return [
         KeyEntry(best, "best so far"),
         *(
-            KeyEntry(_drawn(["0 6", "24 6"], kind, theme), text)
+            KeyEntry(_drawn("M0 6H24", kind, theme), text)
             for kind, text in _TEXTS.items()
             if kind in kinds
         ),
