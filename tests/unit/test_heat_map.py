@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import struct
+import zlib
+
 import numpy as np
 import pytest
 
-from gml.errors import GraphError, UsageError
+from gml.errors import CannotAnswer, GraphError, UsageError
 from gml.graph.graph import Graph
 from gml.pictures.plots.matrix import heat_map, strength_matrix
 from gml.pictures.themes import DARK, LIGHT, PRINT
@@ -63,6 +67,8 @@ def test_values_are_written_only_where_there_is_room():
 def test_no_names_touch_and_none_is_cut_off(n):
     names = [f"VARIABLE_{k}" if k % 3 else f"v{k} <i>&amp;\x1b " + "ß" * (k % 40) for k in range(n)]
     values = blocks(max(n, 2))[:n, :n]
+    # What shows nothing need not be drawn.
+    values = np.where(np.abs(values) > 0.7, values, 0.0)
     picture = heat_map(names, values, quantity="correlation", signed=True, theme=THEMES[n % 3])
     assert collisions(picture) == []
     assert min(box.bottom - box.top for box in boxes(picture.svg)) >= 7
@@ -93,19 +99,51 @@ def test_an_infinite_value_has_the_last_colour_and_says_so():
     assert found["a, b: ∞"][3] == found["a, c: 0.5"][3] == LIGHT.shade(1)
 
 
-def test_many_names_take_few_elements_and_show_the_same_cells():
+def pixels_of(png):
+    """The colours of an image with a palette and without filters."""
+    at, chunks = 8, {}
+    while at < len(png):
+        (size,) = struct.unpack(">I", png[at : at + 4])
+        kind, content = png[at + 4 : at + 8], png[at + 8 : at + 8 + size]
+        assert struct.unpack(">I", png[at + 8 + size : at + 12 + size])[0] == zlib.crc32(
+            kind + content
+        )
+        chunks[kind] = content
+        at += 12 + size
+    width, height, depth, palette, *rest = struct.unpack(">2I5B", chunks[b"IHDR"])
+    assert (depth, palette, *rest) == (8, 3, 0, 0, 0)
+    rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), dtype=np.uint8)
+    codes = rows.reshape(height, width + 1)
+    assert not codes[:, 0].any()
+    return np.frombuffer(chunks[b"PLTE"], dtype=np.uint8).reshape(-1, 3)[codes[:, 1:]]
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_the_cells_of_many_names_are_pixels(signed):
     n = 300
     values = np.zeros((n, n))
-    values[3, 7] = values[7, 3] = 1.0
-    svg = heat_map([f"v{k:03d}" for k in range(n)], values, quantity="x", ordered=False).svg
+    values[3, 7], values[7, 3], values[0, 1] = 1.0, 0.5, np.nan
+    values[5, 6] = -1.0
+    names = [f"v{k:03d}" for k in range(n)]
+    svg = heat_map(names, values, quantity="x", ordered=False, signed=signed, theme=DARK).svg
     assert cells(svg) == {}
-    paths = [path.get("d") for path in elements(svg, "path") if path.get("fill") == LIGHT.shade(1)]
-    ground = elements(svg, "rect")[1]
-    left, top = float(ground.get("x")), float(ground.get("y"))
-    side = float(ground.get("width")) / n
-    assert side == 6
-    at = [f"M{left + j * side:g} {top + i * side:g}h6v6h-6z" for i, j in ((3, 7), (7, 3))]
-    assert paths == ["".join(at)]
+    (image,) = elements(svg, "image")
+    kind, _, content = image.get("href").partition(",")
+    assert kind == "data:image/png;base64"
+    found = pixels_of(base64.b64decode(content))
+    assert (image.get("width"), image.get("height")) == ("1800", "1800")
+    assert found.shape == (1800, 1800, 3)
+    colour = DARK.signed_shade if signed else DARK.shade
+    for (i, j), expected in {
+        (3, 7): colour(1),
+        (7, 3): colour(0.5),
+        (0, 2): colour(0),
+        (5, 6): colour(-1),
+        (4, 4): DARK.background,
+        (0, 1): DARK.background,
+    }.items():
+        cell = found[6 * i : 6 * i + 6, 6 * j : 6 * j + 6].reshape(-1, 3)
+        assert {"#" + bytes(pixel).hex() for pixel in cell} == {expected}
 
 
 def test_between_cells_that_show_nothing_are_left_to_the_ground():
@@ -134,6 +172,12 @@ def test_the_description_names_the_largest_values():
 def test_a_matrix_of_another_shape_is_refused():
     with pytest.raises(UsageError, match="a heat map of 3 variables needs a square matrix"):
         heat_map("abc", np.zeros((2, 3)), quantity="x")
+
+
+def test_more_names_than_pixels_are_refused():
+    values = np.broadcast_to(0.0, (2001, 2001))
+    with pytest.raises(CannotAnswer, match="cells smaller than a pixel; choose 2000 of them"):
+        heat_map([str(k) for k in range(2001)], values, quantity="x")
 
 
 def test_the_matrix_of_an_attribute():

@@ -1,12 +1,12 @@
 """Heat maps of how related each two variables are, for where a picture of edges is a tangle.
 
 Related variables stand together (`gml.pictures.plots.seriation`). Beyond `_MOST_TOLD` names, cells
-of one shade that lie side by side are one shape, and only some names are written: a file of a
-million cells would be of no use to anybody.
+are the pixels of an image, and only some names are written: no program shows a million shapes.
 """
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import GraphError, UsageError, quote
+from gml.errors import CannotAnswer, GraphError, UsageError, quote
 from gml.graph.graph import Graph
 from gml.pictures.picture import Picture
 from gml.pictures.plots.axes import (
@@ -30,6 +30,7 @@ from gml.pictures.plots.axes import (
     with_minus,
     words,
 )
+from gml.pictures.plots.pixels import png_of
 from gml.pictures.plots.seriation import seriated
 from gml.pictures.svg import Markup, element, label, number
 from gml.pictures.text_width import shortened, text_width
@@ -42,6 +43,7 @@ _MOST_DRAWN = 90
 """Up to which number of names every cell is drawn, also one that shows nothing."""
 _MOST_TOLD = 250
 """Up to which number of names a cell says what it is when pointed at."""
+_MOST_NAMES = 2000
 _LONGEST_NAME = 150.0
 # How large a cell is up to a number of names, and how large the names then are.
 _CELLS = (
@@ -102,7 +104,7 @@ def heat_map(
     --------
     >>> matrix = np.array([[0, 0.3, 0], [0.3, 0, 0.1], [0, 0.1, 0]])
     >>> heat_map(["a", "b", "c"], matrix, quantity="mutual information", unit="nats")
-    Picture('Mutual information of 3 variables', 264 x 289)
+    Picture('Mutual information between 3 variables', 314 x 213)
     """
     values = np.asarray(values, dtype=np.float64)
     if values.shape != (len(names), len(names)):
@@ -110,12 +112,17 @@ def heat_map(
             f"a heat map of {len(names)} variables needs a square matrix of them, not "
             f"{' x '.join(map(str, values.shape))}"
         )
+    if len(names) > _MOST_NAMES:
+        raise CannotAnswer(
+            f"a heat map of {len(names)} variables has cells smaller than a pixel; choose "
+            f"{_MOST_NAMES} of them at most"
+        )
     order = seriated(names, values) if ordered else list(range(len(names)))
     grid = _grid([names[k] for k in order], values[np.ix_(order, order)])
     apart = ~np.eye(len(names), dtype=bool)
     finite = np.abs(grid.values[np.isfinite(grid.values) & apart])
     largest = float(finite.max(initial=0.0)) or 1.0
-    title = f"{quantity[:1].upper()}{quantity[1:]} of {len(names)} variables"
+    title = f"{quantity[:1].upper()}{quantity[1:]} between {len(names)} variables"
     paint = _Paint(largest, theme, signed)
     shown, wide = _legend(grid, paint, unit)
     return sheet(
@@ -208,15 +215,14 @@ def _cells(grid: _Grid, paint: _Paint) -> list[Markup]:
     """The cells on their ground, on which many cells that show nothing need not be drawn."""
     n = len(grid.names)
     background = paint.theme.background
+    if n > _MOST_TOLD:
+        return [_image(grid, paint)]
     is_full = not np.isnan(grid.values[~np.eye(n, dtype=bool)]).any()
     ground = paint.colour(0) if is_full and n > _MOST_DRAWN else background
     decimals = 2 - math.floor(math.log10(paint.largest))
     content = [_square(grid.left, grid.top, grid.side, ground, stroke=paint.theme.muted)]
     if ground != background:
-        own = [(k, k, 1) for k in range(n)]
-        content.append(element("path", d=_bands(grid, own), fill=background))
-    if n > _MOST_TOLD:
-        return content + _runs(grid, paint)
+        content.append(element("path", d=_diagonal(grid), fill=background))
     gap = 1.0 if grid.cell > 12 else 0.0
     for i, row in enumerate(grid.values.tolist()):
         for j, value in enumerate(row):
@@ -266,37 +272,33 @@ def _square(
     return element("rect", *inside, x=x, y=y, width=side, height=side, fill=fill, stroke=stroke)
 
 
-def _runs(grid: _Grid, paint: _Paint) -> list[Markup]:
-    """Cells of one shade that lie side by side in a row as one band, bands of a shade as one path.
-
-    Cells without a value, and those that show nothing, are left to the ground.
-    """
-    n = len(grid.names)
-    known = ~np.isnan(grid.values) & ~np.eye(n, dtype=bool)
-    shares = np.clip(np.where(known, grid.values, 0.0) / paint.largest, -1, 1)
-    shades = np.where(known, np.rint(shares * _SHADES), 0).astype(np.int64)
-    bands: dict[int, list[tuple[int, int, int]]] = {}
-    for i, row in enumerate(shades):
-        starts = np.flatnonzero(np.diff(row, prepend=row[0] + 1))
-        ends = np.append(starts[1:], n)
-        for start, end, shade in zip(
-            starts.tolist(), ends.tolist(), row[starts].tolist(), strict=True
-        ):
-            if shade:
-                bands.setdefault(shade, []).append((i, start, end - start))
-    return [
-        element("path", d=_bands(grid, found), fill=paint.colour(shade))
-        for shade, found in sorted(bands.items())
-    ]
+def _image(grid: _Grid, paint: _Paint) -> Markup:
+    """The cells as pixels; those that are left out have the colour of the background."""
+    known = ~np.isnan(grid.values) & ~np.eye(len(grid.names), dtype=bool)
+    first = -_SHADES if paint.signed else 0
+    shades = np.rint(np.where(known, grid.values, 0.0) / paint.largest * _SHADES)
+    # The first colour of the palette is that of the background.
+    codes = np.where(known, np.clip(shades, first, _SHADES) - first + 1, 0).astype(np.uint8)
+    colours = [paint.colour(shade) for shade in range(first, _SHADES + 1)]
+    side = int(grid.cell)
+    pixels = codes.repeat(side, axis=0).repeat(side, axis=1)
+    encoded = base64.b64encode(png_of(pixels, [paint.theme.background, *colours])).decode()
+    return element(
+        "image",
+        x=grid.left,
+        y=grid.top,
+        width=grid.side,
+        height=grid.side,
+        href=f"data:image/png;base64,{encoded}",
+    )
 
 
-def _bands(grid: _Grid, bands: Sequence[tuple[int, int, int]]) -> str:
-    """The outlines of some cells side by side: row, first column and how many."""
+def _diagonal(grid: _Grid) -> str:
     cell = number(grid.cell)
     return "".join(
-        f"M{number(grid.left + start * grid.cell)} {number(grid.top + i * grid.cell)}"
-        f"h{number(count * grid.cell)}v{cell}h{number(-count * grid.cell)}z"
-        for i, start, count in bands
+        f"M{number(grid.left + k * grid.cell)} {number(grid.top + k * grid.cell)}"
+        f"h{cell}v{cell}h-{cell}z"
+        for k in range(len(grid.names))
     )
 
 

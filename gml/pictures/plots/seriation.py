@@ -3,7 +3,7 @@
 Variables are joined to a tree by average linkage (Sokal & Michener 1958), the most similar first,
 and the tree is then turned so that the similarities of neighbours add up to the most that its
 2ⁿ⁻¹ orders allow: optimal leaf ordering (Bar-Joseph, Gifford & Jaakkola 2001, Bioinformatics
-17:S22), by min-plus products of matrices in O(n³).
+17:S22), by min-plus products of matrices in O(n³) at worst, and memory of O(n²).
 
 Similarities are the square roots of the sizes (the mutual information of weakly related numbers is
 half the square of their correlation), as shares of the largest, rounded to 2⁻²⁰. So all sums are
@@ -24,18 +24,46 @@ from gml.name_order import NameOrder
 from gml.stopping import check_stopped
 
 _UNIT = 1 << 20
-_NEVER = 1 << 60
 
 
 class _Cluster(NamedTuple):
-    """Leaves, and the least cost of an order of them that begins and ends with each two.
+    """Leaves in order of their names, and the two parts that an order of them has.
 
-    A cluster of several leaves has two parts, between which an order of it has one seam.
+    `costs[i, j]` is the least cost of an order from leaf i of the one part to leaf j of the other.
     """
 
     leaves: NDArray[np.int64]
+    parts: tuple[_Cluster, _Cluster] | None
     costs: NDArray[np.int64]
-    parts: tuple[_Cluster, _Cluster] | None = None
+
+    @property
+    def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the leaves of both parts are among the leaves."""
+        assert self.parts is not None
+        one, other = self.parts
+        return np.searchsorted(self.leaves, one.leaves), np.searchsorted(self.leaves, other.leaves)
+
+    def extended(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The least cost of an order of all leaves from each, and a step from its other end.
+
+        `steps` has one row per leaf, and one column per goal.
+        """
+        if self.parts is None:
+            return steps
+        here, there = self.places
+        found = np.empty_like(steps)
+        found[here] = _min_plus(self.costs, steps[there])
+        found[there] = _min_plus(self.costs.T, steps[here])
+        return found
+
+    def orders_from(self, leaf: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The leaves at which an order that begins with a leaf may end, and the least costs."""
+        if self.parts is None:
+            return self.leaves, np.zeros(1, dtype=np.int64)
+        one, other = self.parts
+        if leaf in one.leaves:
+            return other.leaves, self.costs[np.searchsorted(one.leaves, leaf)]
+        return one.leaves, self.costs[:, np.searchsorted(other.leaves, leaf)]
 
 
 def seriated(names: Sequence[str], values: NDArray[np.float64]) -> list[int]:
@@ -78,9 +106,8 @@ def _similarities(values: NDArray[np.float64]) -> NDArray[np.int64]:
 def _tree(similar: NDArray[np.int64]) -> _Cluster:
     """Join the two clusters of the largest mean similarity, until one is left."""
     n = len(similar)
-    clusters: list[_Cluster] = [
-        _Cluster(np.array([k]), np.zeros((1, 1), dtype=np.int64)) for k in range(n)
-    ]
+    alone = np.zeros((1, 1), dtype=np.int64)
+    clusters = [_Cluster(np.array([k]), None, alone) for k in range(n)]
     apart = _UNIT - similar
     sums = similar.astype(np.float64)
     sizes = np.ones(n)
@@ -113,44 +140,42 @@ def _tree(similar: NDArray[np.int64]) -> _Cluster:
 
 
 def _joined(one: _Cluster, other: _Cluster, apart: NDArray[np.int64]) -> _Cluster:
-    leaves = np.concatenate([one.leaves, other.leaves])
-    seam = apart[np.ix_(one.leaves, other.leaves)]
-    between = _min_plus(_min_plus(one.costs, seam), other.costs)
-    costs = np.full((len(leaves), len(leaves)), _NEVER, dtype=np.int64)
-    size = len(one.leaves)
-    costs[:size, size:] = between
-    costs[size:, :size] = between.T
-    by_name = np.argsort(leaves)
-    return _Cluster(leaves[by_name], costs[np.ix_(by_name, by_name)], (one, other))
+    leaves = np.sort(np.concatenate([one.leaves, other.leaves]))
+    to_other = one.extended(apart[np.ix_(one.leaves, other.leaves)])
+    return _Cluster(leaves, (one, other), other.extended(to_other.T).T)
 
 
 def _min_plus(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The least a[i, k] + b[k, j] over k."""
-    found = np.empty((len(a), b.shape[1]), dtype=np.int64)
-    for i, row in enumerate(a):
-        # Most ends of a cluster cannot be those of one order.
-        possible = np.flatnonzero(row < _NEVER)
-        found[i] = (row[possible, None] + b[possible]).min(axis=0)
-    return np.minimum(found, _NEVER)
+    """The least a[i, k] + b[k, j] over k, by a loop over the shortest of the three axes."""
+    (rows, inner), columns = a.shape, b.shape[1]
+    if inner <= min(rows, columns):
+        found = a[:, :1] + b[:1]
+        for k in range(1, inner):
+            np.minimum(found, a[:, k, None] + b[k], out=found)
+        return found
+    if columns < rows:
+        return np.stack([(a + b[:, j]).min(axis=1) for j in range(columns)], axis=1)
+    return np.stack([(a[i, :, None] + b).min(axis=0) for i in range(rows)])
 
 
 def _best_order(tree: _Cluster, apart: NDArray[np.int64]) -> list[int]:
     """Go down the tree from the best ends of the whole, choosing the seam of each cluster."""
-    first, last = divmod(int(tree.costs.argmin()), len(tree.leaves))
+    assert tree.parts is not None
+    one, other = tree.parts
+    i, j = divmod(int(tree.costs.argmin()), tree.costs.shape[1])
     found = []
-    waiting = [(tree, first, last)]
+    waiting = [(tree, int(one.leaves[i]), int(other.leaves[j]))]
     while waiting:
         cluster, first, last = waiting.pop()
         if cluster.parts is None:
-            found.append(int(cluster.leaves[0]))
+            found.append(first)
             continue
         one, other = cluster.parts
-        if cluster.leaves[first] not in one.leaves:
+        if first not in one.leaves:
             one, other = other, one
-        start = int(np.searchsorted(one.leaves, cluster.leaves[first]))
-        end = int(np.searchsorted(other.leaves, cluster.leaves[last]))
-        seam = apart[np.ix_(one.leaves, other.leaves)]
-        costs = one.costs[start][:, None] + seam + other.costs[:, end][None, :]
-        before, after = divmod(int(costs.argmin()), len(other.leaves))
-        waiting += [(other, after, end), (one, start, before)]
+        ends, before = one.orders_from(first)
+        starts, after = other.orders_from(last)
+        costs = before[:, None] + apart[np.ix_(ends, starts)] + after
+        i, j = divmod(int(costs.argmin()), len(starts))
+        waiting += [(other, int(starts[j]), last), (one, first, int(ends[i]))]
     return found
