@@ -83,6 +83,19 @@ def test_the_order_of_the_columns_does_not_show(n):
     assert heat_map([names[k] for k in mixed], turned, quantity="r", signed=True).svg == expected
 
 
+@pytest.mark.parametrize("power", range(-9, 10))
+def test_values_of_any_size_fit_their_cells(power):
+    values = np.where(np.eye(4), 0, -0.9876 * 10.0**power)
+    values[0] /= 1000
+    picture = heat_map("abcd", values, quantity="r", signed=True)
+    assert collisions(picture) == []
+    written = [
+        box for box in boxes(picture.svg) if box.bottom - box.top == pytest.approx(0.92 * 9.5)
+    ]
+    assert len(written) == 12
+    assert all(box.right - box.left <= 41 for box in written)
+
+
 def test_an_order_that_is_given_stays():
     svg = heat_map(["c", "b", "a"], SMALL, quantity="x", ordered=False).svg
     assert [text for text in texts(svg) if text in "abc"] == ["c", "c", "b", "b", "a", "a"]

@@ -141,6 +141,8 @@ def _notes(grid: _Grid, paint: _Paint, ordered: bool) -> Iterator[str]:
         yield "related variables stand together"
     if paint.is_ambiguous and len(grid.names) <= _MOST_TOLD:
         yield "a dash: below 0"
+    elif paint.is_ambiguous:
+        yield "signs are not shown"
 
 
 def strength_matrix(graph: Graph, attribute: str = "strength") -> NDArray[np.float64]:
@@ -237,7 +239,7 @@ def _cells(grid: _Grid, paint: _Paint) -> list[Markup]:
             if n <= _MOST_WRITTEN:
                 x, y = x + (grid.cell - gap) / 2, y + grid.cell / 2 + 3.5
                 text = _rounded(value, decimals)
-                content.append(words(text, x, y, _readable_on(fill), size=10, anchor="middle"))
+                content.append(words(text, x, y, _readable_on(fill), size=9.5, anchor="middle"))
     return content + _dashes(grid, paint)
 
 
@@ -260,10 +262,12 @@ def _dashes(grid: _Grid, paint: _Paint) -> list[Markup]:
 
 
 def _rounded(value: float, decimals: int) -> str:
-    """The value in a cell, to three digits of the largest one."""
+    """The value in a cell: to three digits of the largest one, if that is short."""
     if not math.isfinite(value):
         return figure(value)
-    return figure(value) if decimals > 5 else with_minus(f"{value:.{max(0, decimals)}f}")
+    if not -3 <= decimals <= 4:
+        return with_minus(f"{value:.1e}")
+    return with_minus(f"{value:.{max(0, decimals)}f}")
 
 
 def _square(
