@@ -74,18 +74,25 @@ def test_marks_are_where_the_figures_are(theme):
     def at(loss):
         return pytest.approx(low + (loss - 1.8) / 0.8 * (high - low), abs=0.02)
 
-    best, worse = groups(picture.svg)
+    best, worse, *differences = groups(picture.svg)
     assert [float(node.get("cx")) for node in best if node.get("cx")] == [at(1.9), at(2.1), at(2)]
     assert [node.get("fill") for node in (best[-1], worse[-1])] == [theme.added, theme.background]
     assert [float(worse[1].get(name)) for name in ("x1", "x2")] == [at(2.2), at(2.6)]
     assert collisions(picture) == []
+    # Differences have an axis of their own, with the paired error.
+    ends = [float(differences[1][1].get(name)) for name in ("x1", "x2")]
+    dots = [float(group[-1].get("cx")) for group in differences]
+    assert len(differences[0]) == 2
+    assert [(end - dots[0]) / (dots[1] - dots[0]) for end in ends] == pytest.approx(
+        [0.75, 1.25], abs=1e-3
+    )
 
 
 def test_the_words_say_how_much_better_the_best_is():
     svg = held_out_losses(ROWS).svg
-    assert {"best", "+0.4 ± 0.05", "above the best ± 1 s.e."} <= {*texts(svg)}
+    assert {"best", "+0.4 ± 0.05", "above the best"} <= {*texts(svg)}
     titles, description = told(svg)
-    assert titles == [
+    assert titles == 2 * [
         "<b> & c: 2 nats per row, standard error 0.1",
         "tree: 2.4 nats per row, standard error 0.1, +0.4 ± 0.05 against the best",
     ]
@@ -96,6 +103,14 @@ def test_the_words_say_how_much_better_the_best_is():
 def test_names_do_not_touch(n):
     rows = [LossRow(f"graph of {k} " * (k + 1), 1e6 + k / n, 0.3) for k in range(n)]
     assert collisions(held_out_losses(rows)) == []
+
+
+def test_without_paired_errors_there_is_one_axis():
+    svg = held_out_losses(
+        [row._replace(difference=None, difference_error=None) for row in ROWS]
+    ).svg
+    assert len(groups(svg)) == 2
+    assert "above the best" not in texts(svg)
 
 
 def test_the_order_of_the_rows_does_not_show():

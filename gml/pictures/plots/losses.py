@@ -38,7 +38,7 @@ from gml.pictures.themes import LIGHT, Theme
 from gml.printable_text import visible
 from gml.scores.ranking import ScoredGraph
 
-_WIDTH = 380.0
+_WIDTH = 270.0
 _ROW = 32.0
 _LONGEST_NAME = 240.0
 
@@ -103,34 +103,28 @@ def held_out_losses(
     """
     if not rows:
         raise CannotAnswer("there is no graph whose loss could be plotted")
-    # An infinite loss has a place in the list, but none on the axis.
     ordered = sorted(rows, key=lambda row: (row.loss, row.name))
-    extent = [value for row in ordered for value in _extent(row) if math.isfinite(value)]
-    marked = fitting_ticks(min(extent, default=0.0), max(extent, default=1.0), _WIDTH)
     shown = [_shortened(row.name) for row in ordered]
-    left = max(MARGIN + widest(shown, WORDS) + 10, MARGIN + widest(marked.labels[:1], SMALL))
-    across = marked.scale(left, left + _WIDTH)
-    top = HEADING_ROOM + 12
+    top = HEADING_ROOM + 6
     bottom = top + len(rows) * _ROW
-    content = x_axis(marked, across, top, bottom, theme, f"loss, {unit}")
-    wide = _figures(ordered, across.end + 14, top, theme, content)
-    for k, row in enumerate(ordered):
-        y = top + (k + 0.4) * _ROW
-        content.append(words(_shortened(row.name), left - 10, y + 4, theme.ink, anchor="end"))
-        content.append(
-            element(
-                "g",
-                element("title", label(_told(row, unit))),
-                *_whisker(row, across, y, theme, is_best=k == 0),
-            )
-        )
-    entries = _entries(ordered, theme)
-    drawn, high = key(entries, MARGIN, bottom + 46, theme, left + _WIDTH - MARGIN)
+    left = MARGIN + widest(shown, WORDS) + 14
+    content = [
+        words(_shortened(row.name), left - 14, top + (k + 0.4) * _ROW + 4, theme.ink, anchor="end")
+        for k, row in enumerate(ordered)
+    ]
+    panels = [_Panel(f"loss, {unit}", [_of_loss(row, unit) for row in ordered])]
+    if any(row.difference_error for row in ordered):
+        panels.append(_Panel("above the best", [_of_difference(row, unit) for row in ordered]))
+    for panel in panels:
+        drawn, right = panel.drawn(left, top, bottom, theme)
+        content += drawn
+        left = right + 34
+    keyed, high = key(_entries(ordered, theme), MARGIN, bottom + 46, theme, right - MARGIN)
     best = ordered[0]
     return sheet(
-        across.end + 14 + wide + MARGIN,
+        right + MARGIN,
         bottom + 46 + high + MARGIN - 6,
-        [*content, *drawn],
+        [*content, *keyed],
         theme,
         title=f"Held-out loss of {counted(len(rows), 'graph')}",
         said=f"lower is better; best: {_shortened(best.name)}, {figure(best.loss, 5)} {unit}",
@@ -138,15 +132,56 @@ def held_out_losses(
     )
 
 
+class _Mark(NamedTuple):
+    """A number with its standard error, the numbers that it is the mean of, and what it says."""
+
+    value: float | None
+    error: float | None
+    folds: tuple[float, ...]
+    text: str
+    told: str
+
+    def extent(self) -> Iterator[float]:
+        """Yield what an axis has to reach; an infinite loss is listed, but has no place on it."""
+        if self.value is not None:
+            around = 2 * (self.error or 0.0)
+            reached = (self.value - around, self.value + around, *self.folds)
+            yield from filter(math.isfinite, reached)
+
+
+class _Panel(NamedTuple):
+    """Marks along an axis of their own, one per graph, the best first."""
+
+    title: str
+    marks: Sequence[_Mark]
+
+    def drawn(
+        self, left: float, top: float, bottom: float, theme: Theme
+    ) -> tuple[list[Markup], float]:
+        """Return the panel, with the figures to its right, and where it ends."""
+        extent = [value for mark in self.marks for value in mark.extent()]
+        marked = fitting_ticks(min(extent, default=0.0), max(extent, default=1.0), _WIDTH)
+        across = marked.scale(left, left + _WIDTH)
+        content = x_axis(marked, across, top, bottom, theme, self.title)
+        for k, mark in enumerate(self.marks):
+            y = top + (k + 0.4) * _ROW
+            marks = _whisker(mark, across, y, theme, is_best=k == 0)
+            content.append(element("g", element("title", label(mark.told)), *marks))
+            content.append(words(mark.text, across.end + 14, y + 4, theme.ink, size=SMALL))
+        wide = widest((mark.text for mark in self.marks), SMALL)
+        return content, across.end + 14 + wide
+
+
+def _of_loss(row: LossRow, unit: str) -> _Mark:
+    return _Mark(row.loss, row.error, row.folds, figure(row.loss, 5), _told(row, unit))
+
+
+def _of_difference(row: LossRow, unit: str) -> _Mark:
+    return _Mark(row.difference, row.difference_error, (), _differs(row), _told(row, unit))
+
+
 def _shortened(name: str) -> str:
     return shortened(visible(name), WORDS, _LONGEST_NAME)
-
-
-def _extent(row: LossRow) -> Iterator[float]:
-    yield from (row.loss, *row.folds)
-    if row.error is not None:
-        yield row.loss - 2 * row.error
-        yield row.loss + 2 * row.error
 
 
 def _differs(row: LossRow) -> str:
@@ -154,7 +189,7 @@ def _differs(row: LossRow) -> str:
         return ""
     if row.difference == 0:
         return "best"
-    error = "" if row.difference_error is None else f" ± {figure(row.difference_error, 2)}"
+    error = f" ± {figure(row.difference_error, 2)}" if row.difference_error else ""
     return with_minus(f"{row.difference:+.3g}") + error
 
 
@@ -167,40 +202,20 @@ def _told(row: LossRow, unit: str) -> str:
     return told
 
 
-def _figures(
-    rows: Sequence[LossRow], x: float, top: float, theme: Theme, content: list[Markup]
-) -> float:
-    """Add the losses and the differences from the best as columns, and return how wide they are."""
-    losses = [figure(row.loss, 5) for row in rows]
-    differences = [_differs(row) for row in rows]
-    columns = [("loss", losses)]
-    if any(differences):
-        columns.append(
-            ("± 1 s.e." if any("±" in text for text in differences) else "", differences)
-        )
-    begin = x
-    for heading, texts in columns:
-        title = heading if heading == "loss" else f"above the best {heading}".strip()
-        content.append(words(title, x, top - 8, theme.muted, size=SMALL))
-        for k, text in enumerate(texts):
-            content.append(words(text, x, top + (k + 0.4) * _ROW + 4, theme.ink, size=SMALL))
-        x += max(widest(texts, SMALL), widest([title], SMALL)) + 16
-    return x - begin - 16
-
-
 def _whisker(
-    row: LossRow, across: Scale, y: float, theme: Theme, *, is_best: bool
+    mark: _Mark, across: Scale, y: float, theme: Theme, *, is_best: bool
 ) -> Iterator[Markup]:
-    if row.error is not None:
-        low, high = (across.at(row.loss + sign * 2 * row.error) for sign in (-1, 1))
+    if mark.value is None or not math.isfinite(mark.value):
+        return
+    if mark.error:
+        low, high = (across.at(mark.value + sign * 2 * mark.error) for sign in (-1, 1))
         yield line(low, y, high, y, theme.line, width=1.5)
         for x in (low, high):
             yield line(x, y - 4, x, y + 4, theme.line, width=1.5)
-    for loss in row.folds:
+    for loss in mark.folds:
         if math.isfinite(loss):
             yield _fold(across.at(loss), y + 10, theme)
-    if math.isfinite(row.loss):
-        yield _dot(across.at(row.loss), y, theme, is_best=is_best)
+    yield _dot(across.at(mark.value), y, theme, is_best=is_best)
 
 
 def _fold(x: float, y: float, theme: Theme) -> Markup:
