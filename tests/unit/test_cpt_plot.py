@@ -107,6 +107,17 @@ def test_of_many_levels_the_most_probable_are_shown():
     assert "the 10 most probable of 12 levels" in texts(svg)[1]
 
 
+def test_the_axis_ends_where_the_numbers_do():
+    def last_tick(table, intervals=None):
+        cpt = CPT(Variable("x", tuple("abcd")), (), np.array([table]), None, intervals)
+        return max(float(text) for text in texts(cpt_intervals(cpt).svg) if text[0] in "01")
+
+    assert last_tick([0.25] * 4) == 0.25
+    assert last_tick([0.1, 0.2, 0.3, 0.4]) == 0.4
+    wide = np.array([[[0, 0.2], [0, 0.7], [np.nan, np.nan], [0, 0.3]]])
+    assert last_tick([0.25] * 4, wide) == 0.8
+
+
 @pytest.mark.parametrize("intervals", [None, ((-1.0, 3.0), (1.0, 2.0), (-3.0, -1.0), (0.5, 1.0))])
 def test_a_regression(intervals):
     y, x, z = NUMBERS

@@ -88,9 +88,10 @@ def _table(cpt: CPT, theme: Theme) -> Picture:
     bottom = top + len(rows) * _ROW
     content = list(_configurations(columns, top, theme))
     left = names_end + 8
-    marked = ticks(0, 1, 6 if size > 120 else 3)
+    # Many levels leave little to each, which would be but the edge of an axis up to 1.
+    marked = ticks(0, _largest(cpt, rows, levels), 6 if size > 120 else 3)
     for level in levels:
-        across = Scale(0, 1, left, left + size)
+        across = marked.scale(left, left + size)
         name = shortened(visible((cpt.variable.levels or ())[level]), WORDS, size)
         middle = left + size / 2
         content.append(words(name, middle, top - 10, theme.ink, anchor="middle", bold=True))
@@ -123,6 +124,17 @@ def _shown(cpt: CPT) -> tuple[list[int], list[int]]:
         total = [math.fsum(cpt.table[rows, level].tolist()) for level in levels]
         levels = sorted(sorted(levels, key=lambda level: (-total[level], level))[:_MOST_LEVELS])
     return rows, levels
+
+
+def _largest(cpt: CPT, rows: Sequence[int], levels: Sequence[int]) -> float:
+    """The largest number that is drawn."""
+    shown = np.ix_(rows, levels)
+    found = cpt.table[shown].max()
+    if cpt.intervals is not None:
+        found = max(
+            found, cpt.intervals[shown].max(initial=0.0, where=np.isfinite(cpt.intervals[shown]))
+        )
+    return float(found)
 
 
 def _notes(cpt: CPT, rows: Sequence[int], levels: Sequence[int]) -> Iterator[str]:
