@@ -23,10 +23,12 @@ SMALL = 10.5
 MARGIN = 16.0
 HEADING_ROOM = 58.0
 """The height that the heading and the line below it take."""
-_LONGEST_HEADING = 70
+_LONGEST = 70
 # A mantissa of a float64 has no more; ticks beyond would be written alike.
 _MOST_DIGITS = 15
 _GAP = 10.0
+# Steps below would have no precision.
+_LEAST_RANGE = 1e-290
 
 
 class Scale(NamedTuple):
@@ -71,9 +73,9 @@ def ticks(low: float, high: float, most: int = 6) -> Ticks:
     ('−13500', '−13000', '−12500', '−12000', '−11500', '−11000')
     """
     largest = max(abs(low), abs(high))
-    least = largest * 10.0 ** (3 - _MOST_DIGITS)
+    least = max(largest * 10.0 ** (3 - _MOST_DIGITS), _LEAST_RANGE)
     if high - low <= least:
-        around = largest / 2 or 1.0
+        around = largest / 2 if largest > _LEAST_RANGE else 1.0
         low, high = low - around, high + around
     exponent = math.floor(math.log10((high - low) / most))
     for power in itertools.count(exponent):
@@ -243,10 +245,16 @@ def key(
     return content, (top - y + 18 if entries else 0.0)
 
 
-def heading_of(text: str) -> str:
-    """Return a heading cut to a length that a picture has room for."""
-    shown = visible(text)
-    return shown if len(shown) <= _LONGEST_HEADING else shown[: _LONGEST_HEADING - 1] + "…"
+def brief(name: str) -> str:
+    """Return a name or a heading as people can see it, cut where nobody would read on.
+
+    Examples
+    --------
+    >>> brief("smoke"), brief(""), len(brief("a" * 1000))
+    ('smoke', "''", 70)
+    """
+    shown = visible(name)
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
 
 
 def sheet(
@@ -260,7 +268,7 @@ def sheet(
     description: str = "",
 ) -> Picture:
     """Return a picture with a heading, a line below it, and a description for screen readers."""
-    heading = heading_of(title)
+    heading = brief(title)
     needed = max(text_width(heading, HEADING, bold=True), text_width(said, WORDS)) + 2 * MARGIN
     width = math.ceil(max(width, needed))
     head = [words(heading, MARGIN, 26, theme.ink, size=HEADING, bold=True)]

@@ -23,6 +23,7 @@ from gml.pictures.plots.axes import (
     SMALL,
     WORDS,
     Scale,
+    brief,
     figure,
     fitting_ticks,
     grid_colour,
@@ -36,7 +37,6 @@ from gml.pictures.plots.axes import (
 from gml.pictures.svg import Markup, element, label
 from gml.pictures.text_width import shortened
 from gml.pictures.themes import LIGHT, Theme
-from gml.printable_text import visible
 
 _MOST_CONFIGURATIONS = 40
 _MOST_LEVELS = 10
@@ -74,8 +74,8 @@ def cpt_intervals(cpt: CPT | LinearGaussian, theme: Theme = LIGHT) -> Picture:
 
 
 def _title(cpd: CPT | LinearGaussian) -> str:
-    given = ", ".join(visible(parent.name) for parent in cpd.parents)
-    return visible(cpd.variable.name) + (f" given {given}" if given else "")
+    given = ", ".join(brief(parent.name) for parent in cpd.parents)
+    return brief(cpd.variable.name) + (f" given {given}" if given else "")
 
 
 def _table(cpt: CPT, theme: Theme) -> Picture:
@@ -92,7 +92,8 @@ def _table(cpt: CPT, theme: Theme) -> Picture:
     marked = ticks(0, _largest(cpt, rows, levels), 6 if size > 120 else 3)
     for level in levels:
         across = marked.scale(left, left + size)
-        name = shortened(visible((cpt.variable.levels or ())[level]), WORDS, size)
+        # Bold letters are wider.
+        name = shortened(brief((cpt.variable.levels or ())[level]), WORDS, size / 1.08)
         middle = left + size / 2
         content.append(words(name, middle, top - 10, theme.ink, anchor="middle", bold=True))
         content += x_axis(marked, across, top, bottom, theme)
@@ -156,8 +157,8 @@ def _parent_columns(
     room = min(_LONGEST_LABEL, _LONGEST_NAMES / max(1, len(cpt.parents)))
     columns = []
     for k, parent in enumerate(cpt.parents):
-        heading = shortened(visible(parent.name), SMALL, room)
-        texts = [shortened(visible(line[k]), SMALL, room) for line in labels]
+        heading = shortened(brief(parent.name), SMALL, room)
+        texts = [shortened(brief(line[k]), SMALL, room) for line in labels]
         columns.append((heading, texts, max(widest([heading, *texts], SMALL), 8) + 12))
     return columns
 
@@ -194,10 +195,10 @@ def _bounds(pair: NDArray[np.float64]) -> tuple[float, float] | None:
 
 def _told(cpt: CPT, row: int, level: int) -> str:
     given = ", ".join(
-        f"{visible(parent.name)}={visible(label)}"
+        f"{brief(parent.name)}={brief(label)}"
         for parent, label in zip(cpt.parents, configuration(cpt.parents, row), strict=True)
     )
-    name = f"{visible(cpt.variable.name)}={visible((cpt.variable.levels or ())[level])}"
+    name = f"{brief(cpt.variable.name)}={brief((cpt.variable.levels or ())[level])}"
     told = f"P({name}{' | ' + given if given else ''}) = {figure(float(cpt.table[row, level]))}"
     bounds = None if cpt.intervals is None else _bounds(cpt.intervals[row, level])
     return told + ("" if bounds is None else f", {_span(bounds)}")
@@ -254,7 +255,7 @@ def _regression(cpd: LinearGaussian, theme: Theme) -> Picture:
     bounds = cpd.intervals or (None,) * (len(cpd.parents) + 2)
     terms = [("(intercept)", cpd.intercept), ("(sd)", cpd.sd)]
     slopes = [
-        (visible(parent.name), slope)
+        (brief(parent.name), slope)
         for parent, slope in zip(cpd.parents, cpd.coefficients, strict=True)
     ]
     groups = [

@@ -22,6 +22,7 @@ from gml.pictures.plots.axes import (
     WORDS,
     KeyEntry,
     Scale,
+    brief,
     figure,
     fitting_ticks,
     key,
@@ -35,7 +36,6 @@ from gml.pictures.plots.axes import (
 from gml.pictures.svg import Markup, element, label
 from gml.pictures.text_width import shortened
 from gml.pictures.themes import LIGHT, Theme
-from gml.printable_text import visible
 from gml.scores.ranking import ScoredGraph
 
 _WIDTH = 270.0
@@ -181,7 +181,7 @@ def _of_difference(row: LossRow, unit: str) -> _Mark:
 
 
 def _shortened(name: str) -> str:
-    return shortened(visible(name), WORDS, _LONGEST_NAME)
+    return shortened(brief(name), WORDS, _LONGEST_NAME)
 
 
 def _differs(row: LossRow) -> str:
@@ -194,7 +194,7 @@ def _differs(row: LossRow) -> str:
 
 
 def _told(row: LossRow, unit: str) -> str:
-    told = f"{visible(row.name)}: {figure(row.loss, 6)} {unit}"
+    told = f"{brief(row.name)}: {figure(row.loss, 6)} {unit}"
     if row.error is not None:
         told += f", standard error {figure(row.error, 2)}"
     if row.difference:

@@ -22,6 +22,7 @@ from gml.pictures.plots.axes import (
     MARGIN,
     SMALL,
     WORDS,
+    brief,
     figure,
     line,
     sheet,
@@ -35,7 +36,6 @@ from gml.pictures.plots.seriation import seriated
 from gml.pictures.svg import Markup, element, label, number
 from gml.pictures.text_width import shortened, text_width
 from gml.pictures.themes import LIGHT, Theme
-from gml.printable_text import visible
 
 _MOST_WRITTEN = 15
 """The most names with which each cell has room for its value."""
@@ -171,7 +171,7 @@ def _grid(names: Sequence[str], values: NDArray[np.float64]) -> _Grid:
         if n <= most:
             cell, size = its_cell, its_size
             break
-    shown = [shortened(visible(name), size, _LONGEST_NAME) for name in names]
+    shown = [shortened(brief(name), size, _LONGEST_NAME) for name in names]
     # Whole numbers, so that the edges of cells are those of pixels.
     room = math.ceil(widest(shown, size)) + 6
     return _Grid(tuple(names), values, cell, size, MARGIN + room, HEADING_ROOM + room)
@@ -182,7 +182,7 @@ def _names(grid: _Grid, theme: Theme) -> list[Markup]:
     content = []
     foot = grid.size * 0.35
     for k in range(0, len(grid.names), math.ceil(_LEAST_PITCH / grid.cell)):
-        name = shortened(visible(grid.names[k]), grid.size, _LONGEST_NAME)
+        name = shortened(brief(grid.names[k]), grid.size, _LONGEST_NAME)
         middle = (k + 0.5) * grid.cell + foot
         content += [
             words(name, grid.left - 5, grid.top + middle, theme.ink, size=grid.size, anchor="end"),
@@ -233,7 +233,7 @@ def _cells(grid: _Grid, paint: _Paint) -> list[Markup]:
             fill = paint.colour(paint.shade(value))
             if fill == ground and n > _MOST_DRAWN:
                 continue
-            told = f"{visible(grid.names[i])}, {visible(grid.names[j])}: {figure(value)}"
+            told = f"{brief(grid.names[i])}, {brief(grid.names[j])}: {figure(value)}"
             x, y = grid.left + j * grid.cell, grid.top + i * grid.cell
             content.append(_square(x, y, grid.cell - gap, fill, element("title", label(told))))
             if n <= _MOST_WRITTEN:
@@ -364,6 +364,6 @@ def _strongest(grid: _Grid, unit: str) -> str:
     for at in found.tolist():
         i, j = divmod(at, len(grid.names))
         if sizes[i, j] > 0:
-            ends = f"{visible(grid.names[i])} and {visible(grid.names[j])}"
+            ends = f"{brief(grid.names[i])} and {brief(grid.names[j])}"
             told.append(f"{ends} {figure(float(grid.values[i, j]))}")
     return f"Largest values{f' in {unit}' if unit else ''}: {', '.join(told)}" if told else ""

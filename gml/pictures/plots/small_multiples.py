@@ -13,11 +13,10 @@ from itertools import pairwise
 
 from gml.errors import counted, share_of
 from gml.pictures.picture import Picture
-from gml.pictures.plots.axes import figure, line, words
+from gml.pictures.plots.axes import brief, figure, line, words
 from gml.pictures.svg import Markup, document, element, label
 from gml.pictures.text_width import shortened, text_width
 from gml.pictures.themes import LIGHT, Theme
-from gml.printable_text import visible
 
 WIDTH = 160.0
 HEIGHT = 90.0
@@ -69,7 +68,7 @@ def small_bars(
 
 def _bars(levels: Sequence[str], counts: Sequence[float]) -> list[tuple[str, float]]:
     """The levels to show with their counts; of many, the most frequent, and the others in one."""
-    pairs = [(visible(level), float(count)) for level, count in zip(levels, counts, strict=True)]
+    pairs = [(brief(level), float(count)) for level, count in zip(levels, counts, strict=True)]
     if len(pairs) <= _MOST_BARS:
         return pairs
     pairs.sort(key=lambda pair: (-pair[1], pair[0]))

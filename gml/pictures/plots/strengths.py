@@ -23,6 +23,7 @@ from gml.pictures.plots.axes import (
     WORDS,
     KeyEntry,
     Scale,
+    brief,
     figure,
     key,
     line,
@@ -36,7 +37,6 @@ from gml.pictures.plots.axes import (
 from gml.pictures.svg import Markup, element, label, number
 from gml.pictures.text_width import shortened, text_width
 from gml.pictures.themes import LIGHT, Theme
-from gml.printable_text import visible
 
 _MOST_EDGES = 100
 _MOST_NEAR = 30
@@ -51,6 +51,7 @@ _PARTS = ("from the first to the second", "without a direction", "from the secon
 class _Certain(NamedTuple):
     """An edge, its strength, and the parts of it by direction, where they are known."""
 
+    ends: tuple[str, str]
     name: str
     strength: float
     direction: float | None
@@ -128,15 +129,15 @@ def _strongest_first(graph: Graph) -> list[_Certain]:
             continue
         direction = _share(edge.attributes.get("direction"))
         lines = _share(edge.attributes.get("undirected")) or 0.0
-        source, target = visible(graph.names[edge.source]), visible(graph.names[edge.target])
+        ends = graph.names[edge.source], graph.names[edge.target]
         parts = (strength, 0.0, 0.0)
         if direction is not None:
             forward = min(max(direction - lines / 2, 0.0), 1.0)
             backward = max(1.0 - forward - lines, 0.0)
             parts = (strength * forward, strength * min(lines, 1.0), strength * backward)
-        name = f"{source} {_ARROWS[edge.type]} {target}"
-        found.append(_Certain(name, strength, direction, parts))
-    return sorted(found, key=lambda edge: (-edge.strength, edge.name))
+        name = f" {_ARROWS[edge.type]} ".join(map(brief, ends))
+        found.append(_Certain(ends, name, strength, direction, parts))
+    return sorted(found, key=lambda edge: (-edge.strength, edge.ends))
 
 
 def _share(value: object) -> float | None:
@@ -152,8 +153,8 @@ def _recorded(graph: Graph) -> float | None:
 def _nearest(edges: Sequence[_Certain], threshold: float | None) -> list[_Certain]:
     """The edges whose strength is nearest to the threshold, the strongest first."""
     goal = 0.0 if threshold is None else threshold
-    near = sorted(edges, key=lambda edge: (abs(edge.strength - goal), edge.name))[:_MOST_NEAR]
-    return sorted(near, key=lambda edge: (-edge.strength, edge.name))
+    near = sorted(edges, key=lambda edge: (abs(edge.strength - goal), edge.ends))[:_MOST_NEAR]
+    return sorted(near, key=lambda edge: (-edge.strength, edge.ends))
 
 
 def _shortened(name: str) -> str:

@@ -21,6 +21,7 @@ from gml.pictures.plots.axes import (
     KeyEntry,
     Scale,
     Ticks,
+    brief,
     figure,
     fitting_ticks,
     key,
@@ -33,9 +34,8 @@ from gml.pictures.plots.axes import (
     y_axis,
 )
 from gml.pictures.svg import Markup, element, label, number
-from gml.pictures.text_width import text_width
+from gml.pictures.text_width import shortened, text_width
 from gml.pictures.themes import LIGHT, Theme
-from gml.printable_text import visible
 
 if TYPE_CHECKING:
     from gml.learners.search import Step
@@ -46,6 +46,7 @@ _CLOSE_HEIGHT = 160.0
 _MOST_TOLD = 300
 """Up to which number of steps each says what it was when pointed at."""
 _RESTART = "restart "
+_LONGEST_NUMBER = 80.0
 _DASHES = {"gain": None, "loss": "5 3", "random": "1.5 3"}
 _TEXTS = {"gain": "moves that gain", "loss": "moves at a loss", "random": "random changes"}
 
@@ -178,7 +179,7 @@ def _restarts(
         if run:
             x = across.at(at)
             yield line(x, top, x, bottom, theme.muted, width=0.75, dashes="2 2")
-            text = f"{_RESTART if at and not free else ''}{run}"
+            text = shortened(f"{_RESTART if not free else ''}{brief(run)}", SMALL, _LONGEST_NUMBER)
             if numbered and x - text_width(text, SMALL) / 2 >= free:
                 yield words(text, x, top - 6, theme.muted, size=SMALL, anchor="middle")
                 free = x + text_width(text, SMALL) / 2 + 8
@@ -241,9 +242,10 @@ def _dots(trace: Sequence[Step], across: Scale, up: Scale, theme: Theme) -> Iter
     for k, step in enumerate(trace, start=1):
         if not up.low <= step.score <= up.high:
             continue
-        edge = f" {visible(step.source)} → {visible(step.target)}" if step.source else ""
+        edge = f" {brief(step.source)} → {brief(step.target)}" if step.source else ""
         gain = f"{'+' if step.gain > 0 else ''}{figure(step.gain, 4)}"
-        told = f"step {k}, {step.phase}: {step.move}{edge}, {gain}: {figure(step.score, 6)}"
+        made = f"{brief(step.phase)}: {brief(step.move)}{edge}"
+        told = f"step {k}, {made}, {gain}: {figure(step.score, 6)}"
         yield element(
             "circle",
             element("title", label(told)),
