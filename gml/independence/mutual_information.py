@@ -17,6 +17,7 @@ from gml.resources import require_memory
 from gml.stopping import check_stopped
 
 _BLOCK_PAIRS = 1 << 16
+_MOST_AT_ONCE = 1000
 
 
 def information(found: TableStatistics) -> NDArray[np.float64]:
@@ -43,18 +44,26 @@ def mutual_information(counter: Counter) -> NDArray[np.float64]:
     n_pairs = len(labels) * (len(labels) - 1) // 2
     for start in range(0, n_pairs, _BLOCK_PAIRS):
         i, j = pair_block(len(labels), start, min(start + _BLOCK_PAIRS, n_pairs))
-        x, y = labels[i], labels[j]
-        found[x, y] = found[y, x] = information(counter.pair_statistics(np.column_stack([x, y])))
+        one, other = labels[i], labels[j]
+        nats = information(counter.pair_statistics(np.column_stack([one, other])))
+        found[one, other] = found[other, one] = nats
     numbers = np.flatnonzero(numeric).tolist()
-    for k, one in enumerate(numbers):
+    # Where nothing is missing, all pairs are of the same rows, which are then read once.
+    at_once = not counter.missing and 2 < len(numbers) <= _MOST_AT_ONCE
+    cross = counter.moments(numbers).cross if at_once else None
+    for k, x in enumerate(numbers):
         check_stopped()
-        for other in numbers[k + 1 :]:
-            found[one, other] = found[other, one] = _of_numbers(counter, one, other)
+        for m, y in enumerate(numbers[:k]):
+            if cross is None:
+                (xx, xy), (_, yy) = counter.moments((x, y)).cross
+            else:
+                xx, xy, yy = cross[k][k], cross[k][m], cross[m][m]
+            found[x, y] = found[y, x] = _of_numbers(xx, xy, yy)
     return found
 
 
-def _of_numbers(counter: Counter, x: int, y: int) -> float:
-    (xx, xy), (_, yy) = counter.moments((x, y)).cross
+def _of_numbers(xx: int, xy: int, yy: int) -> float:
+    """The information of two columns, from exact cross-products."""
     if not xx or not yy:
         return 0.0
     rest = xx * yy - xy * xy

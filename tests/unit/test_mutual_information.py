@@ -61,3 +61,15 @@ def test_of_numbers_and_of_both():
     assert found[0, 3] == 0
     assert np.isnan(found[:4, 4]).all()
     assert np.isnan(found[4, :4]).all()
+
+
+def test_numbers_with_gaps_are_compared_on_the_rows_that_both_have():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("xyz"))
+    frame["y"] += frame["x"]
+    frame.loc[:9, "x"] = np.nan
+    found = matrix(frame, numeric=["x", "y", "z"], missing="available")
+    r = np.corrcoef(frame["x"][10:], frame["y"][10:])[0, 1]
+    assert found[0, 1] == pytest.approx(-0.5 * math.log(1 - r * r), rel=1e-12)
+    r = np.corrcoef(frame["y"], frame["z"])[0, 1]
+    assert found[1, 2] == pytest.approx(-0.5 * math.log(1 - r * r), rel=1e-12)
