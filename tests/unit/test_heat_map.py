@@ -103,7 +103,18 @@ def test_an_order_that_is_given_stays():
 
 def test_cells_without_a_value_are_left_out():
     values = np.array([[0, 0.5, np.nan], [0.5, 0, 0.2], [np.nan, 0.2, 0]])
-    assert len(cells(heat_map("abc", values, quantity="x").svg)) == 4
+    svg = heat_map("abc", values, quantity="x").svg
+    assert len(cells(svg)) == 4
+    # Lines between the cells lead to the names.
+    (lines,) = elements(svg, "path")
+    assert (lines.get("d").count("h126"), lines.get("d").count("v126")) == (2, 2)
+    assert elements(heat_map("abc", SMALL, quantity="x").svg, "path") == []
+
+
+def test_the_last_colour_can_be_that_of_another_value():
+    svg = heat_map("cba", SMALL, quantity="x", most=0.6).svg
+    assert cells(svg)["b, c: 0.3"][3] == LIGHT.shade(0.5)
+    assert "0.6" in texts(svg)
 
 
 def test_an_infinite_value_has_the_last_colour_and_says_so():

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, GraphError, UsageError, quote
+from gml.errors import CannotAnswer, GraphError, UsageError, counted, quote
 from gml.graph.graph import Graph
 from gml.pictures.picture import Picture
 from gml.pictures.plots.axes import (
@@ -24,6 +24,7 @@ from gml.pictures.plots.axes import (
     WORDS,
     brief,
     figure,
+    grid_colour,
     line,
     sheet,
     ticks,
@@ -83,6 +84,7 @@ def heat_map(
     theme: Theme = LIGHT,
     ordered: bool = True,
     signed: bool = False,
+    most: float | None = None,
 ) -> Picture:
     """Return a heat map of a square matrix, its diagonal left out.
 
@@ -99,6 +101,8 @@ def heat_map(
         Whether to put related variables together; otherwise they stay as they are.
     signed
         Whether values may be negative: nothing is then in the middle of the colours.
+    most
+        The value that has the last colour; by default the largest one.
 
     Examples
     --------
@@ -121,8 +125,8 @@ def heat_map(
     grid = _grid([names[k] for k in order], values[np.ix_(order, order)])
     apart = ~np.eye(len(names), dtype=bool)
     finite = np.abs(grid.values[np.isfinite(grid.values) & apart])
-    largest = float(finite.max(initial=0.0)) or 1.0
-    title = f"{quantity[:1].upper()}{quantity[1:]} between {len(names)} variables"
+    largest = most or float(finite.max(initial=0.0)) or 1.0
+    title = f"{quantity[:1].upper()}{quantity[1:]} between {counted(len(names), 'variable')}"
     paint = _Paint(largest, theme, signed)
     shown, wide = _legend(grid, paint, unit)
     return sheet(
@@ -223,7 +227,9 @@ def _cells(grid: _Grid, paint: _Paint) -> list[Markup]:
     ground = paint.colour(0) if is_full and n > _MOST_DRAWN else background
     decimals = 2 - math.floor(math.log10(paint.largest))
     content = [_square(grid.left, grid.top, grid.side, ground, stroke=paint.theme.muted)]
-    if ground != background:
+    if not is_full:
+        content.append(element("path", d=_lines(grid), stroke=grid_colour(paint.theme)))
+    elif ground != background:
         content.append(element("path", d=_diagonal(grid), fill=background))
     gap = 1.0 if grid.cell > 12 else 0.0
     for i, row in enumerate(grid.values.tolist()):
@@ -295,6 +301,15 @@ def _image(grid: _Grid, paint: _Paint) -> Markup:
         height=grid.side,
         href=f"data:image/png;base64,{encoded}",
     )
+
+
+def _lines(grid: _Grid) -> str:
+    """Lines between the cells, which lead to the names where many cells are empty."""
+    side = number(grid.side)
+    offsets = [k * grid.cell - 0.5 for k in range(1, len(grid.names))]
+    across = (f"M{number(grid.left)} {number(grid.top + offset)}h{side}" for offset in offsets)
+    down = (f"M{number(grid.left + offset)} {number(grid.top)}v{side}" for offset in offsets)
+    return "".join([*across, *down])
 
 
 def _diagonal(grid: _Grid) -> str:
