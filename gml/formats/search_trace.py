@@ -1,10 +1,11 @@
-"""The steps of a search as CSV: one line per move."""
+"""The steps of a search as CSV, written and read: one line per move."""
 
 from __future__ import annotations
 
 import csv
 import io
 import itertools
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,18 +13,20 @@ from typing import TYPE_CHECKING
 
 from gml.atomic import whole_file
 from gml.data.safe_cells import cell
+from gml.data.text_file import read_text
+from gml.errors import DataError, parameter, place, quote
 
 if TYPE_CHECKING:
     from gml.learners.search import Step, Trace
 
-_HEADER = b"step,phase,move,source,target,others,gain,score\n"
+_FIELDS = ("step", "phase", "move", "source", "target", "others", "gain", "score")
 
 
 @contextmanager
 def written_trace(path: str | os.PathLike[str], *, safe_csv: bool = False) -> Iterator[Trace]:
     """Yield what takes the steps of a search, into a file that appears whole."""
     with whole_file(path) as file:
-        file.write(_HEADER)
+        file.write(f"{','.join(_FIELDS)}\n".encode())
         number = itertools.count(1)
 
         def write(step: Step) -> None:
@@ -46,3 +49,39 @@ def _line(fields: tuple[object, ...], safe: bool) -> str:
         cell(field, safe) if isinstance(field, str) else field for field in fields
     )
     return text.getvalue()
+
+
+def read_trace(path: str | os.PathLike[str]) -> list[Step]:
+    """Read the steps of a search; any other file is refused."""
+    where = place(path)
+    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    try:
+        if tuple(next(rows, ())) != _FIELDS:
+            raise DataError(
+                f"{where}: not the steps of a search, which {parameter('trace')} of hc and ges "
+                "writes"
+            )
+        return [_step(row, f"{where}: line {rows.line_num}") for row in rows]
+    except csv.Error as error:
+        raise DataError(f"{where}: line {rows.line_num}: not CSV: {error}") from None
+
+
+def _step(row: list[str], where: str) -> Step:
+    from gml.learners.search import Step
+
+    if len(row) != len(_FIELDS):
+        raise DataError(f"{where}: {len(row)} fields, not {len(_FIELDS)}")
+    _, phase, move, source, target, others, *numbers = row
+    gain, score = (_finite(text, where) for text in numbers)
+    clique = tuple(next(csv.reader([others]))) if others else ()
+    return Step(phase, move, source, target, clique, gain, score)
+
+
+def _finite(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{where}: {quote(text)} is not a finite number")
+    return value

@@ -28,6 +28,7 @@ from gml.errors import CannotAnswer, UsageError, parameter, require_one_of, unkn
 from gml.graph.graph import Graph, require_marks
 from gml.graph.spanning import direct_away, spanning_forest
 from gml.independence.contingency import full_df
+from gml.independence.mutual_information import information
 from gml.scores.base import rounded
 
 ESTIMATORS = ("ml", "miller-madow")
@@ -178,7 +179,7 @@ def _statistics(
 
 
 def _information(found: TableStatistics, estimator: str) -> NDArray[np.float64]:
-    mi: NDArray[np.float64] = found.g / (2 * np.maximum(found.n, 1))
+    mi = information(found)
     if estimator == "ml":
         return mi
     require_one_of("estimator", estimator, ESTIMATORS)

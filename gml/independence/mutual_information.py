@@ -1,0 +1,70 @@
+"""The mutual information of every two columns, in nats.
+
+Of columns of labels, I = G²/2n (Cover & Thomas 2006, equation 2.28, of the shares observed); of
+columns of numbers, I = −½ ln(1 − r²), which is that of normal ones and infinite where one is a
+linear function of the other. A column of labels and one of numbers have none here: NaN.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Counter, TableStatistics, pair_block
+from gml.resources import require_memory
+from gml.stopping import check_stopped
+
+_BLOCK_PAIRS = 1 << 16
+_MOST_AT_ONCE = 1000
+
+
+def information(found: TableStatistics) -> NDArray[np.float64]:
+    """Return the mutual information of the two variables of each table."""
+    nats: NDArray[np.float64] = found.g / (2 * np.maximum(found.n, 1))
+    return nats
+
+
+def mutual_information(counter: Counter) -> NDArray[np.float64]:
+    """Return the matrix of mutual information, columns as they are; its diagonal is 0.
+
+    Examples
+    --------
+    >>> import gml
+    >>> data = gml.read("sample_data/asia.csv", columns=("smoke", "lung", "either"))
+    >>> mutual_information(gml.MemoryCounter(data)).round(3).tolist()
+    [[0.0, 0.02, 0.016], [0.02, 0.0, 0.178], [0.016, 0.178, 0.0]]
+    """
+    n = len(counter.variables)
+    require_memory(8 * n * n, None, f"the mutual information of {n} columns")
+    numeric = np.array([variable.is_continuous for variable in counter.variables], dtype=bool)
+    found = np.where(numeric[:, None] == numeric[None, :], 0.0, np.nan)
+    labels = np.flatnonzero(~numeric).astype(np.int32)
+    n_pairs = len(labels) * (len(labels) - 1) // 2
+    for start in range(0, n_pairs, _BLOCK_PAIRS):
+        i, j = pair_block(len(labels), start, min(start + _BLOCK_PAIRS, n_pairs))
+        one, other = labels[i], labels[j]
+        nats = information(counter.pair_statistics(np.column_stack([one, other])))
+        found[one, other] = found[other, one] = nats
+    numbers = np.flatnonzero(numeric).tolist()
+    # Where nothing is missing, all pairs are of the same rows, which are then read once.
+    at_once = not counter.missing and 2 < len(numbers) <= _MOST_AT_ONCE
+    cross = counter.moments(numbers).cross if at_once else None
+    for k, x in enumerate(numbers):
+        check_stopped()
+        for m, y in enumerate(numbers[:k]):
+            if cross is None:
+                (xx, xy), (_, yy) = counter.moments((x, y)).cross
+            else:
+                xx, xy, yy = cross[k][k], cross[k][m], cross[m][m]
+            found[x, y] = found[y, x] = _of_numbers(xx, xy, yy)
+    return found
+
+
+def _of_numbers(xx: int, xy: int, yy: int) -> float:
+    """The information of two columns, from exact cross-products."""
+    if not xx or not yy:
+        return 0.0
+    rest = xx * yy - xy * xy
+    return -0.5 * math.log(rest / (xx * yy)) if rest else math.inf

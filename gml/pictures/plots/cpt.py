@@ -1,0 +1,343 @@
+"""The distribution of a node given its parents, with intervals: a dot and a whisker per number.
+
+A table has a line for each configuration of the parents and a small plot for each level. Of large
+tables, the configurations with most rows behind them are shown (the first ones where counts are
+not known), and the levels that are most probable in these; what is left out is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import counted
+from gml.model.network import CPT, LinearGaussian, configuration
+from gml.pictures.picture import Picture
+from gml.pictures.plots.axes import (
+    HEADING_ROOM,
+    MARGIN,
+    SMALL,
+    WORDS,
+    Scale,
+    brief,
+    figure,
+    fitting_ticks,
+    grid_colour,
+    line,
+    sheet,
+    ticks,
+    widest,
+    words,
+    x_axis,
+)
+from gml.pictures.svg import Markup, element, label
+from gml.pictures.text_width import shortened
+from gml.pictures.themes import LIGHT, Theme
+
+_MOST_CONFIGURATIONS = 40
+_MOST_LEVELS = 10
+_MOST_TERMS = 60
+_ROW = 20.0
+_LONGEST_LABEL = 120.0
+_LONGEST_NAMES = 300.0
+_WIDTH = 700.0
+_NEVER_SEEN = "never seen"
+_TERM_WIDTH = 340.0
+_BETWEEN = 30.0
+_MOST_SAID = 30
+"""Up to which number of cells a description says them all."""
+
+
+class _Estimate(NamedTuple):
+    """A number, its bounds if known, and what to say of it."""
+
+    value: float
+    bounds: tuple[float, float] | None
+    told: str
+
+
+def cpt_intervals(cpt: CPT | LinearGaussian, theme: Theme = LIGHT) -> Picture:
+    """Return the plot of the distribution of a node given its parents.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot", intervals=0.95)
+    >>> cpt_intervals(net.cpd("dysp")).title
+    'dysp given bronc, either'
+    """
+    return _regression(cpt, theme) if isinstance(cpt, LinearGaussian) else _table(cpt, theme)
+
+
+def _title(cpd: CPT | LinearGaussian) -> str:
+    given = ", ".join(brief(parent.name) for parent in cpd.parents)
+    return brief(cpd.variable.name) + (f" given {given}" if given else "")
+
+
+def _table(cpt: CPT, theme: Theme) -> Picture:
+    rows, levels = _shown(cpt)
+    size = min(150.0, max(58.0, _WIDTH / len(levels) - _BETWEEN))
+    labels = [configuration(cpt.parents, row) for row in rows]
+    columns = _parent_columns(cpt, labels)
+    names_end = MARGIN + sum(width for _, _, width in columns)
+    top = HEADING_ROOM + 22
+    bottom = top + len(rows) * _ROW
+    content = list(_configurations(columns, top, theme))
+    left = names_end + 8
+    # Many levels leave little to each, which would be but the edge of an axis up to 1.
+    marked = ticks(0, _largest(cpt, rows, levels), 6 if size > 120 else 3)
+    for level in levels:
+        across = marked.scale(left, left + size)
+        # Bold letters are wider.
+        name = shortened(brief((cpt.variable.levels or ())[level]), WORDS, size / 1.08)
+        middle = left + size / 2
+        content.append(words(name, middle, top - 10, theme.ink, anchor="middle", bold=True))
+        content += x_axis(marked, across, top, bottom, theme)
+        content += _column(cpt, rows, level, across, top, theme)
+        left += size + _BETWEEN
+    content += _behind(cpt, rows, left - 12, top, theme)
+    behind = 0.0 if cpt.counts is None else widest([_NEVER_SEEN, "rows"], SMALL) + 10
+    return sheet(
+        left - 22 + behind + MARGIN,
+        bottom + 22 + MARGIN,
+        content,
+        theme,
+        title=_title(cpt),
+        said="; ".join(_notes(cpt, rows, levels)),
+        description=_in_words(cpt, rows, levels),
+    )
+
+
+def _shown(cpt: CPT) -> tuple[list[int], list[int]]:
+    """The configurations with most rows behind them, and the levels most probable in these."""
+    rows = list(range(len(cpt.table)))
+    if len(rows) > _MOST_CONFIGURATIONS:
+        if cpt.counts is not None:
+            behind = cpt.counts.sum(axis=1)
+            rows.sort(key=lambda row: (-behind[row], row))
+        rows = sorted(rows[:_MOST_CONFIGURATIONS])
+    levels = list(range(cpt.n_levels))
+    if len(levels) > _MOST_LEVELS:
+        total = [math.fsum(cpt.table[rows, level].tolist()) for level in levels]
+        levels = sorted(sorted(levels, key=lambda level: (-total[level], level))[:_MOST_LEVELS])
+    return rows, levels
+
+
+def _largest(cpt: CPT, rows: Sequence[int], levels: Sequence[int]) -> float:
+    """The largest number that is drawn."""
+    shown = np.ix_(rows, levels)
+    found = cpt.table[shown].max()
+    if cpt.intervals is not None:
+        found = max(
+            found, cpt.intervals[shown].max(initial=0.0, where=np.isfinite(cpt.intervals[shown]))
+        )
+    return float(found)
+
+
+def _notes(cpt: CPT, rows: Sequence[int], levels: Sequence[int]) -> Iterator[str]:
+    if cpt.intervals is not None:
+        yield "estimates and their intervals"
+    else:
+        yield "estimates, without intervals"
+    if len(rows) < len(cpt.table):
+        which = "first" if cpt.counts is None else "most frequent"
+        yield f"the {which} {len(rows)} of {counted(len(cpt.table), 'configuration')}"
+    if len(levels) < cpt.n_levels:
+        yield f"the {len(levels)} most probable of {cpt.n_levels} levels"
+
+
+def _parent_columns(
+    cpt: CPT, labels: Sequence[tuple[str, ...]]
+) -> list[tuple[str, list[str], float]]:
+    """For each parent its name, its level in each line, and how wide both are, shortened."""
+    room = min(_LONGEST_LABEL, _LONGEST_NAMES / max(1, len(cpt.parents)))
+    columns = []
+    for k, parent in enumerate(cpt.parents):
+        heading = shortened(brief(parent.name), SMALL, room)
+        texts = [shortened(brief(line[k]), SMALL, room) for line in labels]
+        columns.append((heading, texts, max(widest([heading, *texts], SMALL), 8) + 12))
+    return columns
+
+
+def _configurations(
+    columns: Sequence[tuple[str, list[str], float]], top: float, theme: Theme
+) -> Iterator[Markup]:
+    left = MARGIN
+    for heading, texts, width in columns:
+        yield words(heading, left, top - 10, theme.muted, size=SMALL)
+        for k, text in enumerate(texts):
+            yield words(text, left, top + (k + 0.5) * _ROW + 4, theme.ink, size=SMALL)
+        left += width
+
+
+def _column(
+    cpt: CPT, rows: Sequence[int], level: int, across: Scale, top: float, theme: Theme
+) -> Iterator[Markup]:
+    seen = cpt.seen
+    for k, row in enumerate(rows):
+        y = top + (k + 0.5) * _ROW
+        yield line(across.start, y, across.end, y, grid_colour(theme), width=0.5)
+        bounds = None if cpt.intervals is None else _bounds(cpt.intervals[row, level])
+        told = _told(cpt, row, level)
+        estimate = _Estimate(float(cpt.table[row, level]), bounds, told)
+        hollow = seen is not None and not seen[row]
+        yield _whisker(estimate, across, y, theme, hollow=hollow)
+
+
+def _bounds(pair: NDArray[np.float64]) -> tuple[float, float] | None:
+    low, high = pair.tolist()
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def _told(cpt: CPT, row: int, level: int) -> str:
+    given = ", ".join(
+        f"{brief(parent.name)}={brief(label)}"
+        for parent, label in zip(cpt.parents, configuration(cpt.parents, row), strict=True)
+    )
+    name = f"{brief(cpt.variable.name)}={brief((cpt.variable.levels or ())[level])}"
+    told = f"P({name}{' | ' + given if given else ''}) = {figure(float(cpt.table[row, level]))}"
+    bounds = None if cpt.intervals is None else _bounds(cpt.intervals[row, level])
+    return told + ("" if bounds is None else f", {_span(bounds)}")
+
+
+def _span(bounds: tuple[float, float]) -> str:
+    return f"{figure(bounds[0])} to {figure(bounds[1])}"
+
+
+def _whisker(
+    estimate: _Estimate, across: Scale, y: float, theme: Theme, *, hollow: bool = False
+) -> Markup:
+    content = [element("title", label(estimate.told))]
+    if estimate.bounds is not None:
+        low, high = (across.at(bound) for bound in estimate.bounds)
+        content.append(line(low, y, high, y, theme.line, width=1.5))
+        content += [line(x, y - 3, x, y + 3, theme.line, width=1.5) for x in (low, high)]
+    content.append(
+        element(
+            "circle",
+            cx=across.at(estimate.value),
+            cy=y,
+            r=4,
+            fill=theme.background if hollow else theme.added,
+            stroke=theme.added,
+            stroke_width=1.5,
+        )
+    )
+    return element("g", *content)
+
+
+def _behind(
+    cpt: CPT, rows: Sequence[int], left: float, top: float, theme: Theme
+) -> Iterator[Markup]:
+    """How many rows each configuration was seen in, if that is known."""
+    if cpt.counts is None:
+        return
+    yield words("rows", left, top - 10, theme.muted, size=SMALL)
+    for k, row in enumerate(rows):
+        n = float(cpt.counts[row].sum())
+        text = figure(n, 6) if n else _NEVER_SEEN
+        colour = theme.ink if n else theme.muted
+        yield words(text, left, top + (k + 0.5) * _ROW + 4, colour, size=SMALL)
+
+
+def _in_words(cpt: CPT, rows: Sequence[int], levels: Sequence[int]) -> str:
+    if len(rows) * len(levels) > _MOST_SAID:
+        return ""
+    return ". ".join(_told(cpt, row, level) for row in rows for level in levels)
+
+
+def _regression(cpd: LinearGaussian, theme: Theme) -> Picture:
+    """Intercept, coefficients and standard deviation, each sort along an axis of its own."""
+    bounds = cpd.intervals or (None,) * (len(cpd.parents) + 2)
+    terms = [("(intercept)", cpd.intercept), ("(sd)", cpd.sd)]
+    slopes = [
+        (brief(parent.name), slope)
+        for parent, slope in zip(cpd.parents, cpd.coefficients, strict=True)
+    ]
+    groups = [
+        ("coefficients", slopes[:_MOST_TERMS], bounds[1:-1]),
+        ("intercept", terms[:1], bounds[:1]),
+        ("standard deviation of the errors", terms[1:], bounds[-1:]),
+    ]
+    names = [shortened(name, WORDS, _LONGEST_NAMES) for _, some, _ in groups for name, _ in some]
+    left = MARGIN + widest(names, WORDS) + 14
+    top = HEADING_ROOM
+    content: list[Markup] = []
+    told = []
+    wide = 0.0
+    for heading, some, its_bounds in groups:
+        if not some:
+            continue
+        found = [
+            _Estimate(value, _finite(pair), _term_told(name, value, _finite(pair)))
+            for (name, value), pair in zip(some, its_bounds, strict=False)
+        ]
+        told += [estimate.told for estimate in found]
+        shown, bottom = _terms(heading, some, found, left, top + 22, theme)
+        content += shown
+        wide = max(wide, widest((_in_figures(estimate) for estimate in found), SMALL))
+        top = bottom + 26
+    notes = [
+        "estimates" + (", without intervals" if cpd.intervals is None else " and their intervals")
+    ]
+    if cpd.n is not None:
+        notes.append(f"{figure(cpd.n, 6)} rows")
+    if len(slopes) > _MOST_TERMS:
+        notes.append(f"the first {_MOST_TERMS} of {len(slopes)} coefficients")
+    return sheet(
+        left + _TERM_WIDTH + 14 + wide + MARGIN,
+        top + MARGIN - 6,
+        content,
+        theme,
+        title=_title(cpd),
+        said="; ".join(notes),
+        description=". ".join(told),
+    )
+
+
+def _finite(pair: tuple[float, float] | None) -> tuple[float, float] | None:
+    return pair if pair is not None and all(map(math.isfinite, pair)) else None
+
+
+def _term_told(name: str, value: float, bounds: tuple[float, float] | None) -> str:
+    return f"{name}: {figure(value)}" + ("" if bounds is None else f", {_span(bounds)}")
+
+
+def _in_figures(estimate: _Estimate) -> str:
+    bounds = "" if estimate.bounds is None else f" ({_span(estimate.bounds)})"
+    return figure(estimate.value) + bounds
+
+
+def _terms(
+    heading: str,
+    terms: Sequence[tuple[str, float]],
+    found: Sequence[_Estimate],
+    left: float,
+    top: float,
+    theme: Theme,
+) -> tuple[list[Markup], float]:
+    """The terms of one sort along an axis that has 0, and where they end."""
+    bottom = top + len(terms) * _ROW
+    extent = [0.0, *(estimate.value for estimate in found)]
+    extent += [bound for estimate in found for bound in estimate.bounds or ()]
+    marked = fitting_ticks(min(extent), max(extent), _TERM_WIDTH)
+    across = marked.scale(left, left + _TERM_WIDTH)
+    zero = across.at(0.0)
+    content = [
+        words(heading, left, top - 8, theme.muted, size=SMALL),
+        *x_axis(marked, across, top, bottom, theme),
+        line(zero, top, zero, bottom, theme.muted, width=1.5),
+    ]
+    for k, ((name, _), estimate) in enumerate(zip(terms, found, strict=True)):
+        y = top + (k + 0.5) * _ROW
+        shown = shortened(name, WORDS, _LONGEST_NAMES)
+        content += [
+            words(shown, left - 14, y + 4, theme.ink, anchor="end"),
+            _whisker(estimate, across, y, theme),
+            words(_in_figures(estimate), across.end + 14, y + 4, theme.ink, size=SMALL),
+        ]
+    return content, bottom

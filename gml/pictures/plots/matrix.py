@@ -1,0 +1,384 @@
+"""Heat maps of how related each two variables are, for where a picture of edges is a tangle.
+
+Related variables stand together (`gml.pictures.plots.seriation`). Beyond `_MOST_TOLD` names, cells
+are the pixels of an image, and only some names are written: no program shows a million shapes.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import CannotAnswer, GraphError, UsageError, counted, quote
+from gml.graph.graph import Graph
+from gml.pictures.picture import Picture
+from gml.pictures.plots.axes import (
+    HEADING_ROOM,
+    MARGIN,
+    SMALL,
+    WORDS,
+    brief,
+    figure,
+    grid_colour,
+    line,
+    sheet,
+    ticks,
+    widest,
+    with_minus,
+    words,
+)
+from gml.pictures.plots.pixels import png_of
+from gml.pictures.plots.seriation import seriated
+from gml.pictures.svg import Markup, element, label, number
+from gml.pictures.text_width import shortened, text_width
+from gml.pictures.themes import LIGHT, Theme
+
+_MOST_WRITTEN = 15
+"""The most names with which each cell has room for its value."""
+_MOST_DRAWN = 90
+"""Up to which number of names every cell is drawn, also one that shows nothing."""
+_MOST_TOLD = 250
+"""Up to which number of names a cell says what it is when pointed at."""
+_MOST_NAMES = 2000
+_LONGEST_NAME = 150.0
+# How large a cell is up to a number of names, and how large the names then are.
+_CELLS = (
+    (_MOST_WRITTEN, 42.0, WORDS),
+    (40, 20.0, WORDS),
+    (90, 14.0, SMALL),
+    (_MOST_TOLD, 10.0, 8.5),
+)
+_SIDE = 2000.0
+_LEAST_PITCH = 9.5
+_SHADES = 48
+"""The number of shades of colours, which few eyes tell apart."""
+_LEGEND = 14.0
+
+
+class _Grid(NamedTuple):
+    """Where the cells are, and how large they and the names are."""
+
+    names: tuple[str, ...]
+    values: NDArray[np.float64]
+    cell: float
+    size: float
+    left: float
+    top: float
+
+    @property
+    def side(self) -> float:
+        return self.cell * len(self.names)
+
+
+def heat_map(
+    names: Sequence[str],
+    values: NDArray[np.float64],
+    *,
+    quantity: str,
+    unit: str = "",
+    theme: Theme = LIGHT,
+    ordered: bool = True,
+    signed: bool = False,
+    most: float | None = None,
+) -> Picture:
+    """Return a heat map of a square matrix, its diagonal left out.
+
+    Parameters
+    ----------
+    names
+        The variables.
+    values
+        For each row and column how related they are, 0 or more unless `signed`; NaN leaves a cell
+        empty.
+    quantity, unit
+        What the values are.
+    ordered
+        Whether to put related variables together; otherwise they stay as they are.
+    signed
+        Whether values may be negative: nothing is then in the middle of the colours.
+    most
+        The value that has the last colour; by default the largest one.
+
+    Examples
+    --------
+    >>> matrix = np.array([[0, 0.3, 0], [0.3, 0, 0.1], [0, 0.1, 0]])
+    >>> heat_map(["a", "b", "c"], matrix, quantity="mutual information", unit="nats")
+    Picture('Mutual information between 3 variables', 314 x 213)
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != (len(names), len(names)):
+        raise UsageError(
+            f"a heat map of {len(names)} variables needs a square matrix of them, not "
+            f"{' x '.join(map(str, values.shape))}"
+        )
+    if len(names) > _MOST_NAMES:
+        raise CannotAnswer(
+            f"a heat map of {len(names)} variables has cells smaller than a pixel; choose "
+            f"{_MOST_NAMES} of them at most"
+        )
+    order = seriated(names, values) if ordered else list(range(len(names)))
+    grid = _grid([names[k] for k in order], values[np.ix_(order, order)])
+    apart = ~np.eye(len(names), dtype=bool)
+    finite = np.abs(grid.values[np.isfinite(grid.values) & apart])
+    largest = most or float(finite.max(initial=0.0)) or 1.0
+    title = f"{quantity[:1].upper()}{quantity[1:]} between {counted(len(names), 'variable')}"
+    paint = _Paint(largest, theme, signed)
+    shown, wide = _legend(grid, paint, unit)
+    return sheet(
+        grid.left + grid.side + 24 + wide + MARGIN,
+        max(grid.top + grid.side, grid.top + _legend_height(grid)) + MARGIN,
+        [*_cells(grid, paint), *_names(grid, theme), *shown],
+        theme,
+        title=title,
+        said="; ".join(_notes(grid, paint, ordered)),
+        description=_strongest(grid, unit),
+    )
+
+
+def _notes(grid: _Grid, paint: _Paint, ordered: bool) -> Iterator[str]:
+    if ordered and len(grid.names) > 2:
+        yield "related variables stand together"
+    if paint.is_ambiguous and len(grid.names) <= _MOST_TOLD:
+        yield "a dash: below 0"
+    elif paint.is_ambiguous:
+        yield "signs are not shown"
+
+
+def strength_matrix(graph: Graph, attribute: str = "strength") -> NDArray[np.float64]:
+    """Return an attribute of the edges as a symmetric matrix, NaN where there is no edge.
+
+    Examples
+    --------
+    >>> edges = [("a", "-->", "b", {"strength": 0.9}), ("b", "---", "c", {"strength": 0.6})]
+    >>> strength_matrix(Graph.from_edges("abc", edges))[1].tolist()
+    [0.9, nan, 0.6]
+    """
+    found = np.full((len(graph.names), len(graph.names)), np.nan)
+    for edge in graph.edges():
+        value = edge.attributes.get(attribute)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            found[edge.source, edge.target] = found[edge.target, edge.source] = value
+    if np.isnan(found).all():
+        raise GraphError(f"no edge of the graph has a number as its {quote(attribute)}")
+    return found
+
+
+def _grid(names: Sequence[str], values: NDArray[np.float64]) -> _Grid:
+    n = len(names)
+    cell, size = max(1.0, _SIDE // max(1, n)), _LEAST_PITCH - 1.5
+    for most, its_cell, its_size in _CELLS:
+        if n <= most:
+            cell, size = its_cell, its_size
+            break
+    shown = [shortened(brief(name), size, _LONGEST_NAME) for name in names]
+    # Whole numbers, so that the edges of cells are those of pixels.
+    room = math.ceil(widest(shown, size)) + 6
+    return _Grid(tuple(names), values, cell, size, MARGIN + room, HEADING_ROOM + room)
+
+
+def _names(grid: _Grid, theme: Theme) -> list[Markup]:
+    """The names of the rows to the left, and of the columns upwards; some if there are many."""
+    content = []
+    foot = grid.size * 0.35
+    for k in range(0, len(grid.names), math.ceil(_LEAST_PITCH / grid.cell)):
+        name = shortened(brief(grid.names[k]), grid.size, _LONGEST_NAME)
+        middle = (k + 0.5) * grid.cell + foot
+        content += [
+            words(name, grid.left - 5, grid.top + middle, theme.ink, size=grid.size, anchor="end"),
+            words(name, grid.left + middle, grid.top - 5, theme.ink, size=grid.size, upwards=True),
+        ]
+    return content
+
+
+class _Paint(NamedTuple):
+    """The colours of values; the largest one has the last shade."""
+
+    largest: float
+    theme: Theme
+    signed: bool
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether values below 0 have the colours of those above."""
+        return self.signed and self.colour(-_SHADES) == self.colour(_SHADES)
+
+    def shade(self, value: float) -> int:
+        """Return the shade of a value, 0 for nothing."""
+        return round(max(-1.0, min(1.0, value / self.largest)) * _SHADES)
+
+    def colour(self, shade: int) -> str:
+        """Return the colour of a shade."""
+        share = shade / _SHADES
+        return self.theme.signed_shade(share) if self.signed else self.theme.shade(share)
+
+
+def _cells(grid: _Grid, paint: _Paint) -> list[Markup]:
+    """The cells on their ground, on which many cells that show nothing need not be drawn."""
+    n = len(grid.names)
+    background = paint.theme.background
+    if n > _MOST_TOLD:
+        return [_image(grid, paint)]
+    is_full = not np.isnan(grid.values[~np.eye(n, dtype=bool)]).any()
+    ground = paint.colour(0) if is_full and n > _MOST_DRAWN else background
+    decimals = 2 - math.floor(math.log10(paint.largest))
+    content = [_square(grid.left, grid.top, grid.side, ground, stroke=paint.theme.muted)]
+    if not is_full:
+        content.append(element("path", d=_lines(grid), stroke=grid_colour(paint.theme)))
+    elif ground != background:
+        content.append(element("path", d=_diagonal(grid), fill=background))
+    gap = 1.0 if grid.cell > 12 else 0.0
+    for i, row in enumerate(grid.values.tolist()):
+        for j, value in enumerate(row):
+            if i == j or math.isnan(value):
+                continue
+            fill = paint.colour(paint.shade(value))
+            if fill == ground and n > _MOST_DRAWN:
+                continue
+            told = f"{brief(grid.names[i])}, {brief(grid.names[j])}: {figure(value)}"
+            x, y = grid.left + j * grid.cell, grid.top + i * grid.cell
+            content.append(_square(x, y, grid.cell - gap, fill, element("title", label(told))))
+            if n <= _MOST_WRITTEN:
+                x, y = x + (grid.cell - gap) / 2, y + grid.cell / 2 + 3.5
+                text = _rounded(value, decimals)
+                content.append(words(text, x, y, _readable_on(fill), size=9.5, anchor="middle"))
+    return content + _dashes(grid, paint)
+
+
+def _dashes(grid: _Grid, paint: _Paint) -> list[Markup]:
+    """A dash in each cell below 0, where colours do not tell it from one above."""
+    if not paint.is_ambiguous or len(grid.names) <= _MOST_WRITTEN:
+        return []
+    found: dict[str, list[str]] = {}
+    for i, row in enumerate(grid.values.tolist()):
+        for j, value in enumerate(row):
+            shade = 0 if i == j or math.isnan(value) else paint.shade(value)
+            if shade < 0:
+                x, y = grid.left + (j + 0.25) * grid.cell, grid.top + (i + 0.5) * grid.cell
+                dash = f"M{number(x)} {number(y)}h{number(grid.cell / 2)}"
+                found.setdefault(_readable_on(paint.colour(shade)), []).append(dash)
+    return [
+        element("path", d="".join(dashes), stroke=colour, stroke_width=grid.cell / 10)
+        for colour, dashes in sorted(found.items())
+    ]
+
+
+def _rounded(value: float, decimals: int) -> str:
+    """The value in a cell: to three digits of the largest one, if that is short."""
+    if not math.isfinite(value):
+        return figure(value)
+    if not -3 <= decimals <= 4:
+        return with_minus(f"{value:.1e}")
+    return with_minus(f"{value:.{max(0, decimals)}f}")
+
+
+def _square(
+    x: float, y: float, side: float, fill: str, *inside: Markup, stroke: str | None = None
+) -> Markup:
+    return element("rect", *inside, x=x, y=y, width=side, height=side, fill=fill, stroke=stroke)
+
+
+def _image(grid: _Grid, paint: _Paint) -> Markup:
+    """The cells as pixels; those that are left out have the colour of the background."""
+    known = ~np.isnan(grid.values) & ~np.eye(len(grid.names), dtype=bool)
+    first = -_SHADES if paint.signed else 0
+    shades = np.rint(np.where(known, grid.values, 0.0) / paint.largest * _SHADES)
+    # The first colour of the palette is that of the background.
+    codes = np.where(known, np.clip(shades, first, _SHADES) - first + 1, 0).astype(np.uint8)
+    colours = [paint.colour(shade) for shade in range(first, _SHADES + 1)]
+    side = int(grid.cell)
+    pixels = codes.repeat(side, axis=0).repeat(side, axis=1)
+    encoded = base64.b64encode(png_of(pixels, [paint.theme.background, *colours])).decode()
+    return element(
+        "image",
+        x=grid.left,
+        y=grid.top,
+        width=grid.side,
+        height=grid.side,
+        href=f"data:image/png;base64,{encoded}",
+    )
+
+
+def _lines(grid: _Grid) -> str:
+    """Lines between the cells, which lead to the names where many cells are empty."""
+    side = number(grid.side)
+    offsets = [k * grid.cell - 0.5 for k in range(1, len(grid.names))]
+    across = (f"M{number(grid.left)} {number(grid.top + offset)}h{side}" for offset in offsets)
+    down = (f"M{number(grid.left + offset)} {number(grid.top)}v{side}" for offset in offsets)
+    return "".join([*across, *down])
+
+
+def _diagonal(grid: _Grid) -> str:
+    cell = number(grid.cell)
+    return "".join(
+        f"M{number(grid.left + k * grid.cell)} {number(grid.top + k * grid.cell)}"
+        f"h{cell}v{cell}h-{cell}z"
+        for k in range(len(grid.names))
+    )
+
+
+def _readable_on(fill: str) -> str:
+    """Black or white, whichever has the larger contrast (WCAG 2.1, relative luminance)."""
+    parts = [int(fill[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "#000000" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "#ffffff"
+
+
+def _legend_height(grid: _Grid) -> float:
+    return max(90.0, min(220.0, grid.side))
+
+
+def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]:
+    """A band of the colours from the least to the most, with ticks, and how wide that is."""
+    left, top, height = grid.left + grid.side + 24, grid.top, _legend_height(grid)
+    low = -paint.largest if paint.signed else 0.0
+    marked = ticks(low, paint.largest, 6)
+    first = -_SHADES if paint.signed else 0
+    part = height / (_SHADES - first + 1)
+    content = [
+        element(
+            "rect",
+            x=left,
+            y=top + (_SHADES - shade) * part,
+            width=_LEGEND,
+            # Without some overlap, renderers show the seams.
+            height=part + 0.5,
+            fill=paint.colour(shade),
+        )
+        for shade in range(_SHADES, first - 1, -1)
+    ]
+    shown = []
+    for value, text in zip(marked.values, marked.labels, strict=True):
+        if low <= value <= paint.largest:
+            y = top + height * (paint.largest - value) / (paint.largest - low)
+            shown.append(text)
+            content += [
+                line(left + _LEGEND, y, left + _LEGEND + 4, y, paint.theme.muted),
+                words(text, left + _LEGEND + 7, y + 4, paint.theme.muted, size=SMALL),
+            ]
+    if unit:
+        content.append(words(unit, left, top - 10, paint.theme.ink, size=SMALL))
+    return content, max(_LEGEND + 7 + widest(shown, SMALL), text_width(unit, SMALL))
+
+
+def _strongest(grid: _Grid, unit: str) -> str:
+    """The largest values in words, for who does not see the colours."""
+    sizes = np.abs(np.where(np.isnan(grid.values), 0.0, grid.values))
+    np.fill_diagonal(sizes, 0.0)
+    if (grid.values == grid.values.T).all():
+        sizes = np.triu(sizes)
+    found = np.argsort(-sizes, axis=None, kind="stable")[:5]
+    told = []
+    for at in found.tolist():
+        i, j = divmod(at, len(grid.names))
+        if sizes[i, j] > 0:
+            ends = f"{brief(grid.names[i])} and {brief(grid.names[j])}"
+            told.append(f"{ends} {figure(float(grid.values[i, j]))}")
+    return f"Largest values{f' in {unit}' if unit else ''}: {', '.join(told)}" if told else ""

@@ -1,0 +1,214 @@
+"""Heat maps: the right cells in the right places and colours, names that can be read."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+from gml.errors import CannotAnswer, GraphError, UsageError
+from gml.graph.graph import Graph
+from gml.pictures.plots.matrix import heat_map, strength_matrix
+from gml.pictures.themes import DARK, LIGHT, PRINT
+from tests.drawn_text import boxes, collisions, elements, texts, told
+
+SMALL = np.array([[0, 0.3, 0.0], [0.3, 0, 0.1], [0.0, 0.1, 0]])
+THEMES = (LIGHT, DARK, PRINT)
+themes = pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+
+
+def blocks(n, seed=0):
+    factors = np.random.default_rng(seed).normal(size=(n, 4))
+    return np.corrcoef(factors @ factors.T)
+
+
+def cells(svg):
+    """Cells by what they say: x, y, side and colour."""
+    return {
+        rect[0].text: (*(float(rect.get(name)) for name in ("x", "y", "width")), rect.get("fill"))
+        for rect in elements(svg, "rect")
+        if len(rect)
+    }
+
+
+@themes
+def test_cells_are_where_their_names_are(theme):
+    picture = heat_map(["c", "b", "a"], SMALL, quantity="mutual information", theme=theme)
+    found = cells(picture.svg)
+    # The order is a (third), b, c, so that the chain shows; cells are 42 wide with a gap of 1.
+    left, top, *_ = found["a, b: 0.1"]
+    assert found == {
+        "a, b: 0.1": (left, top, 41, theme.shade(16 / 48)),
+        "a, c: 0": (left + 42, top, 41, theme.shade(0)),
+        "b, a: 0.1": (left - 42, top + 42, 41, theme.shade(16 / 48)),
+        "b, c: 0.3": (left + 42, top + 42, 41, theme.shade(1)),
+        "c, a: 0": (left - 42, top + 84, 41, theme.shade(0)),
+        "c, b: 0.3": (left, top + 84, 41, theme.shade(1)),
+    }
+    rows = [box for box in boxes(picture.svg) if box.text in "abc"]
+    assert [box.text for box in rows] == ["a", "a", "b", "b", "c", "c"]
+    # The middle of capitals, which are 0.72 high.
+    half = 0.36 * 12
+    assert rows[2].top + half == pytest.approx(top + 42 + 21, abs=0.2)
+    assert rows[3].left + half == pytest.approx(left + 21, abs=0.2)
+
+
+def test_values_are_written_only_where_there_is_room():
+    for n, written in ((15, 210), (16, 0)):
+        values = np.full((n, n), 0.123)
+        shown = texts(heat_map([f"v{k}" for k in range(n)], values, quantity="r").svg)
+        assert shown.count("0.123") == written
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 15, 16, 37, 60, 90, 200, 300])
+def test_no_names_touch_and_none_is_cut_off(n):
+    names = [f"VARIABLE_{k}" if k % 3 else f"v{k} <i>&amp;\x1b " + "ß" * (k % 40) for k in range(n)]
+    values = blocks(max(n, 2))[:n, :n]
+    # What shows nothing need not be drawn.
+    values = np.where(np.abs(values) > 0.7, values, 0.0)
+    picture = heat_map(names, values, quantity="correlation", signed=True, theme=THEMES[n % 3])
+    assert collisions(picture) == []
+    assert min(box.bottom - box.top for box in boxes(picture.svg)) >= 7
+
+
+@pytest.mark.parametrize("n", [8, 37, 120])
+def test_the_order_of_the_columns_does_not_show(n):
+    names, values = [f"v{k}" for k in range(n)], np.round(blocks(n), 1)
+    mixed = np.random.default_rng(1).permutation(n)
+    expected = heat_map(names, values, quantity="r", signed=True).svg
+    turned = values[np.ix_(mixed, mixed)]
+    assert heat_map([names[k] for k in mixed], turned, quantity="r", signed=True).svg == expected
+
+
+@pytest.mark.parametrize("power", range(-9, 10))
+def test_values_of_any_size_fit_their_cells(power):
+    values = np.where(np.eye(4), 0, -0.9876 * 10.0**power)
+    values[0] /= 1000
+    picture = heat_map("abcd", values, quantity="r", signed=True)
+    assert collisions(picture) == []
+    written = [
+        box for box in boxes(picture.svg) if box.bottom - box.top == pytest.approx(0.92 * 9.5)
+    ]
+    assert len(written) == 12
+    assert all(box.right - box.left <= 41 for box in written)
+
+
+def test_an_order_that_is_given_stays():
+    svg = heat_map(["c", "b", "a"], SMALL, quantity="x", ordered=False).svg
+    assert [text for text in texts(svg) if text in "abc"] == ["c", "c", "b", "b", "a", "a"]
+
+
+def test_cells_without_a_value_are_left_out():
+    values = np.array([[0, 0.5, np.nan], [0.5, 0, 0.2], [np.nan, 0.2, 0]])
+    svg = heat_map("abc", values, quantity="x").svg
+    assert len(cells(svg)) == 4
+    # Lines between the cells lead to the names.
+    (lines,) = elements(svg, "path")
+    assert (lines.get("d").count("h126"), lines.get("d").count("v126")) == (2, 2)
+    assert elements(heat_map("abc", SMALL, quantity="x").svg, "path") == []
+
+
+def test_the_last_colour_can_be_that_of_another_value():
+    svg = heat_map("cba", SMALL, quantity="x", most=0.6).svg
+    assert cells(svg)["b, c: 0.3"][3] == LIGHT.shade(0.5)
+    assert "0.6" in texts(svg)
+
+
+def test_an_infinite_value_has_the_last_colour_and_says_so():
+    values = np.array([[0, np.inf, 0.5], [np.inf, 0, 0.2], [0.5, 0.2, 0]])
+    found = cells(heat_map("abc", values, quantity="x").svg)
+    assert found["a, b: ∞"][3] == found["a, c: 0.5"][3] == LIGHT.shade(1)
+
+
+def pixels_of(png):
+    """The colours of an image with a palette and without filters."""
+    at, chunks = 8, {}
+    while at < len(png):
+        (size,) = struct.unpack(">I", png[at : at + 4])
+        kind, content = png[at + 4 : at + 8], png[at + 8 : at + 8 + size]
+        assert struct.unpack(">I", png[at + 8 + size : at + 12 + size])[0] == zlib.crc32(
+            kind + content
+        )
+        chunks[kind] = content
+        at += 12 + size
+    width, height, depth, palette, *rest = struct.unpack(">2I5B", chunks[b"IHDR"])
+    assert (depth, palette, *rest) == (8, 3, 0, 0, 0)
+    rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), dtype=np.uint8)
+    codes = rows.reshape(height, width + 1)
+    assert not codes[:, 0].any()
+    return np.frombuffer(chunks[b"PLTE"], dtype=np.uint8).reshape(-1, 3)[codes[:, 1:]]
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_the_cells_of_many_names_are_pixels(signed):
+    n = 300
+    values = np.zeros((n, n))
+    values[3, 7], values[7, 3], values[0, 1] = 1.0, 0.5, np.nan
+    values[5, 6] = -1.0
+    names = [f"v{k:03d}" for k in range(n)]
+    svg = heat_map(names, values, quantity="x", ordered=False, signed=signed, theme=DARK).svg
+    assert cells(svg) == {}
+    (image,) = elements(svg, "image")
+    kind, _, content = image.get("href").partition(",")
+    assert kind == "data:image/png;base64"
+    found = pixels_of(base64.b64decode(content))
+    assert (image.get("width"), image.get("height")) == ("1800", "1800")
+    assert found.shape == (1800, 1800, 3)
+    colour = DARK.signed_shade if signed else DARK.shade
+    for (i, j), expected in {
+        (3, 7): colour(1),
+        (7, 3): colour(0.5),
+        (0, 2): colour(0),
+        (5, 6): colour(-1),
+        (4, 4): DARK.background,
+        (0, 1): DARK.background,
+    }.items():
+        cell = found[6 * i : 6 * i + 6, 6 * j : 6 * j + 6].reshape(-1, 3)
+        assert {"#" + bytes(pixel).hex() for pixel in cell} == {expected}
+
+
+def test_between_cells_that_show_nothing_are_left_to_the_ground():
+    n = 100
+    values = np.zeros((n, n))
+    values[3, 7] = values[7, 3] = 1.0
+    svg = heat_map([f"v{k:03d}" for k in range(n)], values, quantity="x").svg
+    assert sorted(cells(svg)) == ["v003, v007: 1", "v007, v003: 1"]
+    assert elements(svg, "rect")[1].get("fill") == LIGHT.shade(0)
+
+
+def test_in_print_a_dash_tells_what_is_below_nothing():
+    names = [f"v{k}" for k in range(16)]
+    svg = heat_map(names, blocks(16), quantity="r", signed=True, theme=PRINT).svg
+    dashes = "".join(path.get("d") for path in elements(svg, "path"))
+    assert dashes.count("M") == np.count_nonzero(np.rint(blocks(16) / 0.99 * 48) < 0)
+    coloured = heat_map(names, blocks(16), quantity="r", signed=True, theme=LIGHT).svg
+    assert elements(coloured, "path") == []
+
+
+def test_the_description_names_the_largest_values():
+    _, description = told(heat_map("cba", SMALL, quantity="x", unit="nats").svg)
+    assert description.endswith("Largest values in nats: b and c 0.3, a and b 0.1")
+
+
+def test_a_matrix_of_another_shape_is_refused():
+    with pytest.raises(UsageError, match="a heat map of 3 variables needs a square matrix"):
+        heat_map("abc", np.zeros((2, 3)), quantity="x")
+
+
+def test_more_names_than_pixels_are_refused():
+    values = np.broadcast_to(0.0, (2001, 2001))
+    with pytest.raises(CannotAnswer, match="cells smaller than a pixel; choose 2000 of them"):
+        heat_map([str(k) for k in range(2001)], values, quantity="x")
+
+
+def test_the_matrix_of_an_attribute():
+    edges = [("a", "-->", "b", {"strength": 0.9, "mi": 1}), ("c", "---", "b", {"strength": True})]
+    graph = Graph.from_edges("abc", edges)
+    expected = [[np.nan, 0.9, np.nan], [0.9, np.nan, np.nan], [np.nan] * 3]
+    np.testing.assert_array_equal(strength_matrix(graph), expected)
+    assert strength_matrix(graph, "mi")[1, 0] == 1
+    with pytest.raises(GraphError, match="no edge of the graph has a number as its 'cost'"):
+        strength_matrix(graph, "cost")

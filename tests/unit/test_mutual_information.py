@@ -1,0 +1,75 @@
+"""The mutual information of every two columns."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gml
+from gml.independence.mutual_information import mutual_information
+
+ASIA = "sample_data/asia.csv"
+
+
+def matrix(frame, **reading):
+    return mutual_information(gml.MemoryCounter(gml.read(frame, **reading)))
+
+
+def test_it_is_that_of_the_edges_of_a_tree():
+    found = matrix(ASIA)
+    tree = gml.chow_liu(ASIA).graph
+    for edge in tree.edges():
+        assert found[edge.source, edge.target] == edge.attributes["mi"]
+    np.testing.assert_array_equal(found, found.T)
+    assert not found.diagonal().any()
+
+
+def test_it_is_the_definition():
+    frame = pd.read_csv(ASIA, dtype=str)
+    found = matrix(ASIA)
+    i, j = frame.columns.get_loc("smoke"), frame.columns.get_loc("bronc")
+    joint = pd.crosstab(frame["smoke"], frame["bronc"]).to_numpy() / len(frame)
+    apart = joint.sum(axis=1)[:, None] * joint.sum(axis=0)[None, :]
+    assert found[i, j] == pytest.approx((joint * np.log(joint / apart)).sum(), rel=1e-12)
+
+
+def test_the_order_of_columns_and_rows_does_not_show():
+    frame = pd.read_csv(ASIA, dtype=str)
+    turned = frame[frame.columns[::-1]].sample(frac=1, random_state=1)
+    np.testing.assert_array_equal(matrix(turned)[::-1, ::-1], matrix(frame))
+
+
+def test_of_numbers_and_of_both():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=50)
+    frame = pd.DataFrame(
+        {
+            "x": x,
+            "y": x + rng.normal(size=50),
+            "twice": 2 * x,
+            "same": 1.0,
+            "label": list("ab") * 25,
+        }
+    )
+    found = matrix(frame, numeric=["x", "y", "twice", "same"])
+    r = np.corrcoef(frame["x"], frame["y"])[0, 1]
+    assert found[0, 1] == pytest.approx(-0.5 * math.log(1 - r * r), rel=1e-12)
+    assert found[0, 2] == math.inf
+    assert found[0, 3] == 0
+    assert np.isnan(found[:4, 4]).all()
+    assert np.isnan(found[4, :4]).all()
+
+
+def test_numbers_with_gaps_are_compared_on_the_rows_that_both_have():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("xyz"))
+    frame["y"] += frame["x"]
+    frame.loc[:9, "x"] = np.nan
+    found = matrix(frame, numeric=["x", "y", "z"], missing="available")
+    r = np.corrcoef(frame["x"][10:], frame["y"][10:])[0, 1]
+    assert found[0, 1] == pytest.approx(-0.5 * math.log(1 - r * r), rel=1e-12)
+    r = np.corrcoef(frame["y"], frame["z"])[0, 1]
+    assert found[1, 2] == pytest.approx(-0.5 * math.log(1 - r * r), rel=1e-12)
