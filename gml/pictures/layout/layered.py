@@ -1,10 +1,26 @@
-"""Layered drawings: arrows point down, from one rank of nodes to a lower one."""
+"""Layered drawings: arrows point down, from one rank of nodes to a lower one.
+
+The stages are those of Sugiyama, Tagawa & Toda (1981), each in a file of its own: `orientation`,
+`ranks`, `layers`, `ordering`, `ports`, `coordinates`, `routes`. Parts that nothing connects are drawn
+apart and packed (`packing`), nodes without links in a grid. Tiers hold parts together: their ranks are
+common, and they stand side by side in them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from gml.pictures.layout.canonical import by_name
+from gml.pictures.layout.coordinates import coordinates
 from gml.pictures.layout.geometry import Layout, Link, Point, Route, Size
+from gml.pictures.layout.layers import Layers, layers_of
+from gml.pictures.layout.ordering import order_ranks
+from gml.pictures.layout.orientation import Pair, acyclic
+from gml.pictures.layout.packing import gridded, shelved
+from gml.pictures.layout.ports import ports_of
+from gml.pictures.layout.ranks import boundaries, ranks_of
+from gml.pictures.layout.routes import bands_of, routes_of
 
 
 def layered(
@@ -31,35 +47,128 @@ def layered(
         later one.
     node_gap, rank_gap
         The least space between neighbours in a rank, and between ranks.
+
+    Examples
+    --------
+    >>> found = layered([Size(40, 20)] * 2, [Link(1, 0)], names=["A", "B"])
+    >>> found.centres
+    (Point(x=20.0, y=78.0), Point(x=20.0, y=10.0))
+    >>> found.routes[0][0], found.routes[0][-1]
+    (Point(x=20.0, y=20.0), Point(x=20.0, y=68.0))
     """
-    by_name = sorted(range(len(names)), key=names.__getitem__)
-    rank = dict.fromkeys(by_name, 0)
-    for _ in by_name:
-        for link in links:
-            rank[link.target] = min(max(rank[link.target], rank[link.source] + 1), len(names))
-    centres = [Point(0.0, 0.0)] * len(names)
-    top, width = 0.0, 0.0
-    for level in sorted(set(rank.values())):
-        members = [node for node in by_name if rank[node] == level]
-        height = max(sizes[node].height for node in members)
-        left = 0.0
-        for node in members:
-            centres[node] = Point(left + sizes[node].width / 2, top + height / 2)
-            left += sizes[node].width + node_gap
-        width = max(width, left - node_gap)
-        top += height + rank_gap
-    routes = tuple(_straight(link, centres, sizes) for link in links)
-    return Layout(tuple(centres), routes, width, max(top - rank_gap, 0.0))
+    gaps = Size(node_gap, rank_gap)
+    return by_name(sizes, links, names, tiers, lambda *given: _placed(*given, gaps))
 
 
-def _straight(link: Link, centres: Sequence[Point], sizes: Sequence[Size]) -> Route:
-    source, target = centres[link.source], centres[link.target]
-    start = Point(source.x, source.y + sizes[link.source].height / 2)
-    end = Point(target.x, target.y - sizes[link.target].height / 2)
-    third = Point((end.x - start.x) / 3, (end.y - start.y) / 3)
-    return (
-        start,
-        Point(start.x + third.x, start.y + third.y),
-        Point(end.x - third.x, end.y - third.y),
-        end,
+class _Part(NamedTuple):
+    """Nodes and links that are drawn together, within (0, 0) and `size`."""
+
+    nodes: Sequence[int]
+    links: Sequence[int]
+    centres: Sequence[Point]
+    routes: Sequence[Route]
+    size: Size
+
+
+def _placed(
+    sizes: Sequence[Size], links: Sequence[Link], tiers: Sequence[int | None], gaps: Size
+) -> Layout:
+    limits = boundaries(tiers)
+    n_all = max([len(sizes) - 1, *(max(pair) for pair in limits)]) + 1
+    joined = _components(n_all, [*(link[:2] for link in links), *limits])
+    alone = [group[0] for group in joined if len(group) == 1]
+    parts = [
+        _part(group, sizes, links, limits, gaps) for group in joined if len(group) > 1
+    ]
+    if alone:
+        middles, size = gridded([sizes[node] for node in alone], gaps.width)
+        parts.append(_Part(alone, [], middles, [], size))
+    corners = shelved([part.size for part in parts], gaps.height)
+    centres, routes = [Point(0.0, 0.0)] * len(sizes), [()] * len(links)
+    for part, corner in zip(parts, corners, strict=True):
+        for node, centre in zip(part.nodes, part.centres, strict=True):
+            centres[node] = _moved(centre, corner)
+        for link, route in zip(part.links, part.routes, strict=True):
+            routes[link] = tuple(_moved(point, corner) for point in route)
+    return Layout(
+        tuple(centres),
+        tuple(routes),
+        max((c.x + part.size.width for c, part in zip(corners, parts, strict=True)), default=0.0),
+        max((c.y + part.size.height for c, part in zip(corners, parts, strict=True)), default=0.0),
     )
+
+
+def _moved(point: Point, by: Point) -> Point:
+    return Point(point.x + by.x, point.y + by.y)
+
+
+def _components(n_nodes: int, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Return the groups of nodes that pairs connect, each sorted, the first node's first."""
+    beside: list[list[int]] = [[] for _ in range(n_nodes)]
+    for first, second in pairs:
+        beside[first].append(second)
+        beside[second].append(first)
+    seen = [False] * n_nodes
+    groups = []
+    for start in range(n_nodes):
+        if not seen[start]:
+            seen[start] = True
+            group = [start]
+            for node in group:
+                for other in beside[node]:
+                    if not seen[other]:
+                        seen[other] = True
+                        group.append(other)
+            groups.append(sorted(group))
+    return groups
+
+
+def _part(
+    group: Sequence[int],
+    all_sizes: Sequence[Size],
+    all_links: Sequence[Link],
+    all_limits: Sequence[Pair],
+    gaps: Size,
+) -> _Part:
+    """Return the drawing of nodes that links and tiers connect; boundaries of tiers come last."""
+    place = {node: i for i, node in enumerate(group)}
+    nodes = [node for node in group if node < len(all_sizes)]
+    sizes = [all_sizes[node] for node in nodes]
+    chosen = [i for i, link in enumerate(all_links) if link.source in place]
+    links = [
+        Link(place[link.source], place[link.target], link.directed)
+        for link in (all_links[i] for i in chosen)
+    ]
+    limits = [(place[upper], place[lower]) for upper, lower in all_limits if upper in place]
+    pairs = acyclic(len(group), links, limits)
+    bend_gap = gaps.width / 2
+    rank = ranks_of(sizes, pairs, limits, gaps, bend_gap)
+    layers = layers_of(pairs, rank)
+    ranks = _ordered(layers, _components(len(nodes), pairs))
+    widths = [size.width for size in sizes] + [0.0] * (len(layers.above) - len(nodes))
+
+    def apart(first: int, second: int) -> float:
+        both_nodes = first < len(nodes) and second < len(nodes)
+        return (widths[first] + widths[second]) / 2 + (gaps.width if both_nodes else bend_gap)
+
+    ports = ports_of(layers, ranks, widths)
+    x = coordinates(layers, ranks, ports, apart)
+    left = min(x[member] - width / 2 for member, width in enumerate(widths))
+    x = [value - left for value in x]
+    bands = bands_of(layers, sizes, x, ports, gaps.height)
+    routes = routes_of(layers, sizes, x, ports, bands)
+    centres = [
+        Point(x[node], (bands[level].top + bands[level].bottom) / 2)
+        for node, level in enumerate(rank)
+    ]
+    width = max(x[member] + width / 2 for member, width in enumerate(widths))
+    turned = [
+        route if pair[0] == link.source else route[::-1]
+        for route, pair, link in zip(routes, pairs, links, strict=True)
+    ]
+    return _Part(nodes, chosen, centres, turned, Size(width, bands[-1].bottom))
+
+
+def _ordered(layers: Layers, components: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the order of each rank, with components beside each other."""
+    return order_ranks(layers)
