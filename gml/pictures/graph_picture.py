@@ -22,6 +22,8 @@ class Bars:
     levels: tuple[str, ...]
     shares: tuple[float, ...]
     observed: int | None = None
+    prior: tuple[float, ...] | None = None
+    """The shares before anything was observed."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,12 @@ class GraphScene:
     weight: str | None = None
     """The attribute of the edges that widths and colours show."""
     tiers: Sequence[Sequence[str]] = ()
+
+
+def weight_of(graph: Graph) -> str | None:
+    """Return the attribute that edges are best shown with: the first of those that they have."""
+    known = {name for found in graph.attributes.values() for name in found}
+    return next((name for name in ("strength", "coefficient", "mi") if name in known), None)
 
 
 class Layouter(Protocol):
