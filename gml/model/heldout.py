@@ -30,11 +30,10 @@ from gml.progress import reporter
 
 
 class HeldOut(NamedTuple):
-    """The mean −ln p per row, over all and by split, and how good a column is predicted."""
+    """The mean −ln p per row, and how good the predictions of a column are."""
 
     loss: float
     prediction: Metrics | None = None
-    by_split: tuple[float, ...] = ()
 
 
 def held_out(
@@ -48,7 +47,7 @@ def held_out(
     max_memory: int | None = None,
 ) -> HeldOut:
     """Judge a graph by all (fitted on, predicted) splits."""
-    total, rows = [], []
+    total, rows = [], 0.0
     tally: Tally | None = None
     for number, (train, test) in enumerate(splits):
         counter, predicted = (
@@ -70,13 +69,9 @@ def held_out(
         if predict is not None:
             tally = tally or Tally(predict, net.variables[net.index(predict)].levels)
             _predict(net, predict, predicted, tally, max_memory)
-        rows.append(predicted.n * predicted.unit)
+        rows += predicted.n * predicted.unit
         reporter().advance("folds", number + 1, None)
-    return HeldOut(
-        -math.fsum(total) / math.fsum(rows),
-        None if tally is None else tally.metrics(),
-        tuple(-found / n for found, n in zip(total, rows, strict=True)),
-    )
+    return HeldOut(-math.fsum(total) / rows, None if tally is None else tally.metrics())
 
 
 def _predict(

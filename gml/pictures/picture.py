@@ -63,13 +63,21 @@ class Picture:
 
         return page_of(self.svg, self.title, self.background)
 
-    def text(self) -> str:
-        """Return the graph in box characters, for a terminal; plots have no such form."""
+    def text(self, *, width: int | None = None, encoding: str | None = None) -> str:
+        """Return the graph in box characters, for a terminal; plots have no such form.
+
+        Parameters
+        ----------
+        width
+            The columns of the terminal, into which it should fit.
+        encoding
+            That of the terminal: where it lacks box characters, there are others.
+        """
         if self.graph is None:
             raise UsageError(f"{parameter('format', 'text')} draws graphs; write plots as SVG")
         from gml.pictures.text import draw_text
 
-        return draw_text(self.graph)
+        return draw_text(self.graph, width=width, encoding=encoding)
 
     def encoded(self, format: str, *, scale: float = 2.0) -> bytes:
         """Return the content of a file of this format: svg, png, pdf, html or text."""

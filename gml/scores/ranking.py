@@ -36,7 +36,6 @@ class ScoredGraph:
     differences: dict[str, float] = field(default_factory=dict)
     log10_bayes_factors: dict[str, float] = field(default_factory=dict)
     heldout: float | None = None
-    heldout_by_split: tuple[float, ...] = ()
     prediction: Judged | None = None
     """Of a column of the same rows that were held out."""
     is_baseline: bool = False

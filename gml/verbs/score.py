@@ -177,12 +177,7 @@ def _with_held_out(
     from gml.model.heldout import held_out
 
     found = held_out(given.graph, splits(), predict=predict, **how)
-    return replace(
-        scored,
-        heldout=found.loss,
-        heldout_by_split=found.by_split,
-        prediction=found.prediction,
-    )
+    return replace(scored, heldout=found.loss, prediction=found.prediction)
 
 
 def _report(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -158,9 +159,16 @@ class PictureOutput(Output):
     def write(self, picture: Picture, *, scale: float) -> None:
         """Write the picture, or its graph in box characters."""
         if self.format == "text":
-            self._send(picture.text())
+            self._send(picture.text(**self._terminal()))
             return
         self._send(picture.encoded(self.format, scale=scale))
+
+    def _terminal(self) -> dict[str, Any]:
+        """How wide the terminal is, and what it can show; nothing is known of a file or a pipe."""
+        if not _to_terminal(self.path):
+            return {}
+        width = shutil.get_terminal_size().columns
+        return {"width": width, "encoding": sys.stdout.encoding}
 
 
 def require_picture(format: str, path: str | None) -> None:
@@ -168,9 +176,12 @@ def require_picture(format: str, path: str | None) -> None:
     from gml.verbs.draw import require_renderer
 
     require_renderer(format)
-    shown = path is None or goes_to_standard_output(path)
-    if format in RENDERED and shown and sys.stdout.isatty():
+    if format in RENDERED and _to_terminal(path):
         raise UsageError(f"{format.upper()} is not for a terminal; name a file with -o")
+
+
+def _to_terminal(path: str | None) -> bool:
+    return (path is None or goes_to_standard_output(path)) and sys.stdout.isatty()
 
 
 def _drawn(source: Graph | BayesNet, format: str) -> bytes:

@@ -19,8 +19,8 @@ def draw_matrix(
     source: Any, data: Any, theme: Theme, threads: int | None, reading: Mapping[str, Any]
 ) -> Picture:
     """Draw the mutual information of the columns of a table, or the strengths of a graph."""
+    from gml.independence.mutual_information import mutual_information
     from gml.pictures.plots.matrix import heat_map, strength_matrix
-    from gml.verbs.shared.pair_information import information_matrix
 
     if data is None and not _is_table(source):
         given = graph_to_draw(source)
@@ -37,7 +37,7 @@ def draw_matrix(
         counter = counter_for(graph_to_draw(source), data, threads, reading)
     return heat_map(
         [variable.name for variable in counter.variables],
-        information_matrix(counter),
+        mutual_information(counter),
         quantity="mutual information",
         unit="nats",
         theme=theme,
@@ -69,14 +69,14 @@ def _is_table(source: Any) -> bool:
 
 def draw_trace(source: Any, theme: Theme) -> Picture:
     """Draw the score of a search by step."""
-    from gml.formats.search_trace import read_trace
-    from gml.pictures.plots.trace import score_trace
-
     if not is_path(source):
         raise UsageError(
             f"{parameter('kind', 'trace')} needs the path of a trace, as gml hc writes it with "
             + parameter("trace")
         )
+    from gml.formats.search_trace import read_trace
+    from gml.pictures.plots.trace import score_trace
+
     return score_trace(read_trace(source), theme)
 
 
@@ -104,23 +104,20 @@ def draw_losses(
     reading: Mapping[str, Any],
 ) -> Picture:
     """Draw the held-out loss of graphs by cross-validation."""
-    from gml.pictures.plots.losses import LossRow, held_out_losses
-    from gml.verbs.score import score
-
     if not graphs:
         raise UsageError(
             f"{parameter('kind', 'losses')} needs a table and at least one graph: gml draw "
             f"{parameter('kind', 'losses')} DATA GRAPH…"
         )
+    from gml.pictures.plots.losses import held_out_losses, loss_rows
+    from gml.verbs.score import score
+
     found = score(source, list(graphs), **how._asdict(), **reading)
-    rows = [LossRow(one.graph, one.heldout, one.heldout_by_split) for one in found]
-    return held_out_losses(rows, theme=theme)
+    return held_out_losses(loss_rows(found), theme=theme)
 
 
 def draw_cpt(source: Any, node: str | None, theme: Theme) -> Picture:
     """Draw the distribution of a node given its parents."""
-    from gml.pictures.plots.cpt import cpt_intervals
-
     given = graph_to_draw(source)
     if given.model is None:
         raise UsageError(
@@ -131,4 +128,6 @@ def draw_cpt(source: Any, node: str | None, theme: Theme) -> Picture:
         raise UsageError(f"{parameter('kind', 'cpt')} needs {parameter('node')}")
     if node not in given.model.names:
         raise UsageError(f"{parameter('node')}: {unknown_name('node', node, given.model.names)}")
+    from gml.pictures.plots.cpt import cpt_intervals
+
     return cpt_intervals(given.model.cpd(node), theme)

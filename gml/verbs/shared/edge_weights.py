@@ -13,7 +13,6 @@ from gml.errors import UsageError, parameter, unknown_name
 from gml.graph.graph import Edge, Graph
 from gml.pictures.graph_picture import weight_of
 from gml.verbs.shared.graph_input import GivenGraph
-from gml.verbs.shared.pair_information import LEAST_REST, information_matrix
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -52,8 +51,15 @@ def _pair(edge: Edge) -> tuple[int, int]:
 
 
 def _with_attribute(graph: Graph, name: str, values: Mapping[tuple[int, int], float]) -> Graph:
-    """The graph, with a value for each of some pairs of positions under a name."""
-    added = {pair: {**graph.attributes.get(pair, {}), name: values[pair]} for pair in values}
+    """The graph, with the values of pairs of positions under a name; those without bound are none.
+
+    Nodes that determine one another have infinite mutual information, which no width can show.
+    """
+    added = {
+        pair: {**graph.attributes.get(pair, {}), name: value}
+        for pair, value in values.items()
+        if math.isfinite(value)
+    }
     return replace(graph, attributes={**graph.attributes, **added})
 
 
@@ -87,7 +93,7 @@ def _information(answer: Answer, first: str, second: str) -> float:
     if isinstance(answer, Moments):
         assert answer.correlations is not None
         r = answer.correlations[first, second] or 0.0
-        return -0.5 * math.log(max(1.0 - r * r, LEAST_REST))
+        return -0.5 * math.log1p(-r * r) if r * r < 1 else math.inf
     assert isinstance(answer, Joint)
     p = answer.table
     apart = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
@@ -96,7 +102,10 @@ def _information(answer: Answer, first: str, second: str) -> float:
 
 
 def _with_information(graph: Graph, counter: Counter) -> Graph:
-    found = information_matrix(counter)
+    # Who has no data need not load what counts them.
+    from gml.independence.mutual_information import mutual_information
+
+    found = mutual_information(counter)
     at = {variable.name: k for k, variable in enumerate(counter.variables)}
     rank = [at[name] for name in graph.names]
     values = {
