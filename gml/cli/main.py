@@ -39,12 +39,12 @@ GROUPS = {
         "score": "Score graphs on data.",
         "compare": "Compare graphs or models with a reference.",
     },
-    "Pictures": {
-        "draw": "Draw a graph or a model, or plot what is known about it.",
-    },
     "Data quality": {
         "profile": "Write the schema of a table: levels, cut points, missing rates.",
         "check": "Check whether a model still holds on new data.",
+    },
+    "Pictures": {
+        "draw": "Draw a graph or a model, or plot what is known about it.",
     },
     "Files": {
         "convert": "Convert a graph or model file to another format.",

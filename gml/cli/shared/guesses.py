@@ -148,6 +148,12 @@ _OPTIONS_MEANT: Mapping[str, tuple[str, ...]] = {
     "--restarts": ("--restart", "--random-restarts"),
     "--prior": ("--smoothing", "--laplace", "--pseudocounts"),
     "--method bayes": ("--bayesian", "--bayes"),
+    "--around": ("--focus", "--near", "--center", "--centre", "--neighbours", "--neighbors"),
+    "--against": ("--compare", "--reference", "--truth", "--diff"),
+    "--theme dark": ("--dark",),
+    "--theme": ("--style", "--colors", "--colours"),
+    "--layout": ("--engine", "--prog"),
+    "--scale": ("--dpi", "--zoom", "--resolution"),
 }
 # By the word that the usage line has for it.
 _ARGUMENTS_MEANT = {
