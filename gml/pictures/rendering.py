@@ -11,6 +11,7 @@ from types import ModuleType
 
 from gml.errors import CannotAnswer, UsageError, parameter
 from gml.formats.suffixes import RENDERED
+from gml.pictures.pdf_order import in_one_order
 from gml.pictures.svg import element, label
 from gml.resources import require_memory
 
@@ -44,7 +45,7 @@ def png_of(svg: str, width: float, height: float, scale: float) -> bytes:
 
 def pdf_of(svg: str) -> bytes:
     """Return SVG as PDF."""
-    return bytes(_renderer("pdf").svg_to_pdf(svg))
+    return in_one_order(bytes(_renderer("pdf").svg_to_pdf(svg)))
 
 
 def _renderer(format: str) -> ModuleType:

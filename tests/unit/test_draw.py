@@ -47,8 +47,8 @@ def scenes(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def net():
-    return gml.fit(ASIA, GRAPH)
+def fitted():
+    return gml.fit(ASIA, GRAPH, method="bayes")
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +75,11 @@ def test_a_graph_has_no_distributions(scenes):
     assert picture.graph is CHAIN
 
 
-def test_a_model_shows_the_marginals_of_all_nodes(scenes, net):
-    gml.draw(net)
+def test_a_model_shows_the_marginals_of_all_nodes(scenes, fitted):
+    gml.draw(fitted)
     shown = scenes[0][0].distributions
-    answer = net.query()
-    assert list(shown) == list(net.names)
+    answer = fitted.query()
+    assert list(shown) == list(fitted.names)
     for name, bars in shown.items():
         assert bars == Bars(("no", "yes"), tuple(answer[name].table.tolist()))
 
@@ -114,20 +114,20 @@ def test_numbers_show_mean_and_spread(scenes, line):
     assert shown["a"] == Bell(*model.query("a", {"b": 3})["a"])
 
 
-def test_no_bars(scenes, net):
-    gml.draw(net, bars=False)
+def test_no_bars(scenes, fitted):
+    gml.draw(fitted, bars=False)
     assert scenes[0][0].distributions == {}
-    gml.draw(net, bars=False, evidence={"xray": "yes"})
+    gml.draw(fitted, bars=False, evidence={"xray": "yes"})
     assert scenes[1][0].distributions["xray"].observed == 1
 
 
-def test_what_costs_too_much_is_left_out_with_one_warning(scenes, net):
+def test_what_costs_too_much_is_left_out_with_one_warning(scenes, fitted):
     with pytest.warns(GmlWarning, match="the nodes show no distributions: ") as said:
-        gml.draw(net, max_memory=1)
+        gml.draw(fitted, max_memory=1)
     assert len(said) == 1
     assert scenes[0][0].distributions == {}
     with pytest.raises(CannotAnswer):
-        gml.draw(net, evidence={"xray": "yes"}, max_memory=1)
+        gml.draw(fitted, evidence={"xray": "yes"}, max_memory=1)
 
 
 def test_evidence_that_cannot_be_is_an_error():
@@ -135,11 +135,11 @@ def test_evidence_that_cannot_be_is_an_error():
         gml.draw(asia(), evidence={"either": "no", "lung": "yes"})
 
 
-def test_evidence_needs_a_model_and_its_nodes(net):
+def test_evidence_needs_a_model_and_its_nodes(fitted):
     with pytest.raises(UsageError, match="`evidence` needs a model, and this is a graph without"):
         gml.draw(GRAPH, evidence={"xray": "yes"})
     with pytest.raises(UsageError, match="node 'xra' not found; did you mean 'xray'"):
-        gml.draw(net, evidence={"xra": "yes"})
+        gml.draw(fitted, evidence={"xra": "yes"})
 
 
 # ---------------------------------------------------------------------- parts of a graph
@@ -164,26 +164,26 @@ def test_the_edges_of_a_part_keep_marks_and_attributes():
     assert part.kind == CHAIN.kind
 
 
-def test_around(scenes, net):
-    picture = gml.draw(net, around="lung", radius=1)
+def test_around(scenes, fitted):
+    picture = gml.draw(fitted, around="lung", radius=1)
     scene = scenes[0][0]
     assert scene.graph.names == ("smoke", "lung", "either")
     assert list(scene.distributions) == ["smoke", "lung", "either"]
-    assert scene.distributions["either"].shares == tuple(net.query("either")["either"].table)
+    assert scene.distributions["either"].shares == tuple(fitted.query("either")["either"].table)
     assert picture.title.endswith("5 of 8 nodes, more than 1 edge from 'lung', left out")
-    gml.draw(net, around=["asia", "smoke"])
+    gml.draw(fitted, around=["asia", "smoke"])
     assert set(scenes[1][0].graph.names) == {
         *("asia", "tub", "either"),
         *("smoke", "lung", "bronc", "dysp"),
     }
 
 
-def test_around_with_evidence_beyond_it(scenes, net):
-    gml.draw(net, around="smoke", radius=1, evidence={"xray": "yes"})
+def test_around_with_evidence_beyond_it(scenes, fitted):
+    gml.draw(fitted, around="smoke", radius=1, evidence={"xray": "yes"})
     shown = scenes[0][0].distributions
     assert list(shown) == ["smoke", "lung", "bronc"]
-    assert shown["lung"].shares == tuple(net.query("lung", {"xray": "yes"})["lung"].table)
-    gml.draw(net, around="xray", radius=0, evidence={"xray": "yes"})
+    assert shown["lung"].shares == tuple(fitted.query("lung", {"xray": "yes"})["lung"].table)
+    gml.draw(fitted, around="xray", radius=0, evidence={"xray": "yes"})
     assert scenes[1][0].distributions["xray"].observed == 1
 
 
@@ -214,8 +214,8 @@ def test_tiers_of_keywords_and_of_knowledge(scenes):
         gml.draw(CHAIN, tiers=["z"])
 
 
-def test_against_keeps_the_reference_as_it_is(scenes, net):
-    gml.draw(net, against=GRAPH, bars=False)
+def test_against_keeps_the_reference_as_it_is(scenes, fitted):
+    gml.draw(fitted, against=GRAPH, bars=False)
     assert scenes[0][0].against == gml.read_graph(GRAPH)
     assert scenes[0][0].title == "a dag, 8 nodes, 8 edges; against asia.dot: a dag"
 
@@ -314,10 +314,10 @@ def test_data_that_nothing_needs():
 # ---------------------------------------------------------------------- sources
 
 
-def test_a_learners_result_and_a_file_of_each_kind(scenes, net, tmp_path):
+def test_a_learners_result_and_a_file_of_each_kind(scenes, fitted, tmp_path):
     gml.draw(gml.chow_liu(ASIA))
     assert scenes[0][0].weight == "mi"
-    net.to_file(tmp_path / "m.bif")
+    fitted.to_file(tmp_path / "m.bif")
     gml.draw(tmp_path / "m.bif")
     assert scenes[1][0].title == "m.bif: a dag, 8 nodes, 8 edges"
     assert len(scenes[1][0].distributions) == 8
@@ -437,15 +437,15 @@ def test_strengths(plots):
     assert plots[0] == ("edge_strengths", (CHAIN,), {"threshold": 0.55, "theme": LIGHT})
 
 
-def test_the_table_of_a_node(plots, net, line):
-    gml.draw(net, kind="cpt", node="lung")
-    assert plots[0] == ("cpt_intervals", (net.cpd("lung"), LIGHT), {})
+def test_the_table_of_a_node(plots, fitted, line):
+    gml.draw(fitted, kind="cpt", node="lung")
+    assert plots[0] == ("cpt_intervals", (fitted.cpd("lung"), LIGHT), {})
     gml.draw(line[0], kind="cpt", node="b")
     assert plots[1][1][0] == line[0].cpd("b")
     with pytest.raises(UsageError, match="`kind='cpt'` needs `node`"):
-        gml.draw(net, kind="cpt")
+        gml.draw(fitted, kind="cpt")
     with pytest.raises(UsageError, match="`node`: node 'lugn' not found; did you mean 'lung'"):
-        gml.draw(net, kind="cpt", node="lugn")
+        gml.draw(fitted, kind="cpt", node="lugn")
     with pytest.raises(UsageError, match="`kind='cpt'` needs a model, and this is a graph"):
         gml.draw(GRAPH, kind="cpt", node="lung")
 

@@ -19,7 +19,6 @@ def draw_matrix(
     source: Any, data: Any, theme: Theme, threads: int | None, reading: Mapping[str, Any]
 ) -> Picture:
     """Draw the mutual information of the columns of a table, or the strengths of a graph."""
-    from gml.independence.mutual_information import mutual_information
     from gml.pictures.plots.matrix import heat_map, strength_matrix
 
     if data is None and not _is_table(source):
@@ -31,6 +30,8 @@ def draw_matrix(
                 f"information, give the table instead, or as {parameter('data')}"
             )
         return heat_map(graph.names, strength_matrix(graph), quantity="strength", theme=theme)
+    from gml.independence.mutual_information import mutual_information
+
     if data is None:
         counter = open_data(source, threads=threads, **reading)
     else:
