@@ -42,6 +42,7 @@ _TABLE = (
     "fit-params @ graph.dot --cpt-dir out_tables -o out.bif", "check @ model.json -f json", "check @ model.json -f github",
     "average @ --by hc --bootstrap 3 -f json", "average @ --by exact", "draw --kind matrix @ -o out.svg",
     "draw --kind losses @ graph.dot --folds 3", "draw --kind trace @", "chowliu @ -f html",
+    "draw graph.dot --weight mi --data @",
 )  # fmt: skip
 _BATCH = (
     "query model.json --batch @ --target c", "query model.json --batch @ --predict b -o out.csv",
