@@ -133,6 +133,21 @@ def test_a_larger_png(gml, folder):
     assert line == "gml: error: --scale is for PNG, not for svg\n"
 
 
+@pytest.mark.parametrize("words", ["--evidence xray=yes", "--against asia.dot", "--theme dark"])
+def test_what_does_not_show_in_text(gml, folder, model, words):
+    line = error_line(gml("draw", model, *words.split(), "-f", "text"), 2)
+    assert f"{words.split()[0]} does not show in text; write SVG, HTML, PNG or PDF" in line
+
+
+def test_text_is_the_graph_in_box_characters(gml, folder):
+    (folder / "g.dot").write_text("digraph { a -> b; a -> c }")
+    done = gml("draw", "g.dot", "-f", "text")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().split() == ["a", "├──▶", "b", "└──▶", "c"]
+    assert gml("draw", "g.dot", "-o", "g.txt").returncode == 0
+    assert (folder / "g.txt").read_bytes() == done.stdout
+
+
 # ---------------------------------------------------------------------- what goes wrong
 
 
@@ -157,6 +172,12 @@ def test_a_larger_png(gml, folder):
         ("draw asia.dot --bins 3", 2, "--bins is about reading a table, and none is read here"),
         ("draw asia.dot --data asia.csv", 2, "--data needs --weight mi here"),
         ("draw asia.dot --node lung", 2, "--node is for --kind cpt, not for graph"),
+        (
+            "draw --kind matrix asia.csv --evidence a=x",
+            2,
+            "--evidence is for --kind graph, not for",
+        ),
+        ("draw asia.dot --seed 3", 2, "--seed is for --kind losses, not for graph"),
         ("draw asia.dot asia.dot", 2, "one graph is drawn, not 2; compare two by --against"),
         ("draw --kind cpt model.json", 2, "--kind cpt needs --node"),
         ("draw --kind cpt model.json --node lugn", 2, "did you mean 'lung'?"),
@@ -235,6 +256,44 @@ def test_the_extra_is_missed_before_any_work(folder, words):
         "gml: error: PNG needs the extra draw: pip install 'gml[draw]'; SVG and HTML do not\n"
     )
     assert not (folder / "a.png").exists()
+
+
+# ---------------------------------------------------------------------- other kinds
+
+
+def test_plots_of_what_commands_write(gml, folder, model):
+    assert gml("hc", "asia.csv", "--trace", "trace.csv", "-o", "hc.json").returncode == 0
+    words = ["average", "asia.csv", "--by", "hc", "--bootstrap", "5", "-o", "average.json", "-q"]
+    assert gml(*words).returncode == 0
+    for kind, sources in {
+        "matrix": ["asia.csv", "--exclude", "asia"],
+        "trace": ["trace.csv"],
+        "strengths": ["average.json", "--threshold", "0.6"],
+        "losses": ["asia.csv", "asia.dot", "hc.json", "--folds", "3", "--seed", "1"],
+        "cpt": [model, "--node", "dysp"],
+    }.items():
+        for theme in ("light", "dark"):
+            done = gml("draw", "--kind", kind, *sources, "--theme", theme)
+            assert (done.returncode, done.stderr) == (0, b""), (kind, done.stderr)
+            assert words_in(done.stdout)
+        assert gml("draw", "--kind", kind, *sources, "-o", "a.html").returncode == 0
+    done = gml("draw", "--kind", "matrix", "average.json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "smoke" in words_in(done.stdout)
+
+
+def test_a_matrix_of_standard_input(gml, folder):
+    table = (folder / "asia.csv").read_bytes()
+    done = gml("draw", "--kind", "matrix", "-", stdin=table)
+    assert done.returncode == 0
+    assert done.stdout == gml("draw", "--kind", "matrix", "asia.csv").stdout
+
+
+def test_weights_from_data_and_from_the_model(gml, folder, model):
+    for words in (["asia.dot", "--data", "asia.csv"], [model], [model, "--data", "asia.csv"]):
+        done = gml("draw", *words, "--weight", "mi", "--no-bars")
+        assert (done.returncode, done.stderr) == (0, b""), done.stderr
+        assert "nats" in " ".join(words_in(done.stdout))
 
 
 # ---------------------------------------------------------------------- other commands

@@ -414,6 +414,15 @@ def test_a_matrix_of_a_table(plots):
     assert picture.background == DARK.background
 
 
+def test_a_matrix_of_a_frame(plots):
+    import pandas as pd
+
+    gml.draw(pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "v", "u"]}), kind="matrix")
+    _, (names, values), _ = plots[0]
+    assert list(names) == ["a", "b"]
+    assert values[0, 1] == pytest.approx(math.log(3) - 2 / 3 * math.log(2))
+
+
 def test_a_matrix_of_strengths(plots, tmp_path):
     gml.write_graph(CHAIN, tmp_path / "g.json")
     gml.draw(tmp_path / "g.json", kind="matrix")

@@ -77,6 +77,7 @@ from gml.errors import UsageError
     click.option(
         "--threshold",
         type=RealRange(min=0, max=1),
+        metavar="S",
         help="Threshold of --kind strengths; by default the one that the graph was made with.",
     ),
     click.option(
@@ -117,7 +118,8 @@ from gml.errors import UsageError
         type=RealRange(min=0, min_open=True),
         default=2.0,
         show_default=True,
-        help="Pixels of a PNG for each of the picture.",
+        metavar="N",
+        help="Pixels of a PNG for each of the picture's.",
     )
 )
 @picture_output
@@ -148,6 +150,9 @@ def command(
 
     if was_given("scale") and out.format != "png":
         raise UsageError(f"--scale is for PNG, not for {out.format}")
+    for name in ("evidence", "against", "weight", "theme"):
+        if out.format == "text" and was_given(name):
+            raise UsageError(f"--{name} does not show in text; write SVG, HTML, PNG or PDF")
     for role in ("against", "data"):
         if role in keywords:
             keywords[role] = claim_input(keywords[role], role)
@@ -156,7 +161,10 @@ def command(
     if tiers is not None:
         keywords["tiers"] = parse_groups(tiers, "<", "--tiers")
     sources: list[Any] = [claim_input(path, "source", several=True) for path in source_paths]
-    if evidence:
+    if evidence and keywords.get("kind", "graph") != "graph":
+        # The library says that this kind has no evidence, whatever it is.
+        keywords["evidence"] = dict.fromkeys(evidence)
+    elif evidence:
         sources[0] = graph_to_draw(sources[0])
         variables = model_for_evidence(sources[0]).variables
         keywords["evidence"] = resolve_assignments(evidence, variables, "--evidence")

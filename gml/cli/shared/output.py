@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -167,6 +166,8 @@ class PictureOutput(Output):
         """How wide the terminal is, and what it can show; nothing is known of a file or a pipe."""
         if not _to_terminal(self.path):
             return {}
+        import shutil
+
         width = shutil.get_terminal_size().columns
         return {"width": width, "encoding": sys.stdout.encoding}
 
