@@ -14,7 +14,7 @@ SECONDS ?= 60
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
 	$(PYTHON) -m venv $(VENV)
-	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,parquet,zstd]'
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,draw,parquet,zstd]'
 	touch $@
 
 # The packages that are to read our files: for the tests alone, as they are large.

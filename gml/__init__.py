@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.factor import Factor
     from gml.model.inference import Inference
+    from gml.pictures.picture import Picture
     from gml.scores.registry import (
         EDGE_PENALTY as EDGE_PENALTY,
     )
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from gml.verbs.compare import compare
     from gml.verbs.convert import convert
     from gml.verbs.count import count
+    from gml.verbs.draw import draw
     from gml.verbs.exact import exact
     from gml.verbs.explain import explain
     from gml.verbs.fit_params import fit_params
@@ -117,6 +119,7 @@ _HOMES = {
     "Mark": "gml.graph.graph",
     "MemoryCounter": "gml.counts.memory",
     "OracleTest": "gml.independence.oracle",
+    "Picture": "gml.pictures.picture",
     "SCORES": "gml.scores.registry",
     "TESTS": "gml.independence.registry",
     "TestLog": "gml.formats.test_log",
@@ -127,6 +130,7 @@ _HOMES = {
     "compare": "gml.verbs.compare",
     "convert": "gml.verbs.convert",
     "count": "gml.verbs.count",
+    "draw": "gml.verbs.draw",
     "exact": "gml.verbs.exact",
     "explain": "gml.verbs.explain",
     "fit_params": "gml.verbs.fit_params",
@@ -222,6 +226,7 @@ __all__ = [
     "Mark",
     "MemoryCounter",
     "OracleTest",
+    "Picture",
     "TestLog",
     "Variable",
     "average",
@@ -231,6 +236,7 @@ __all__ = [
     "compare",
     "convert",
     "count",
+    "draw",
     "exact",
     "explain",
     "fit",

@@ -68,6 +68,7 @@ HEAVY = {
     "zstandard": {"data/decompression.py"},
     "scipy": {"model/fit.py"},
     "pydot": {"formats/pydot_graph.py"},
+    "vl_convert": {"pictures/rendering.py"},
 }
 
 MOST_LINES = 400

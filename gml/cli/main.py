@@ -43,6 +43,9 @@ GROUPS = {
         "profile": "Write the schema of a table: levels, cut points, missing rates.",
         "check": "Check whether a model still holds on new data.",
     },
+    "Pictures": {
+        "draw": "Draw a graph or a model, or plot what is known about it.",
+    },
     "Files": {
         "convert": "Convert a graph or model file to another format.",
         "count": "Count sets of columns into a file that stands for the data.",
@@ -134,7 +137,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\b\nExamples:\n"
-    "  gml chowliu survey.csv | dot -Tsvg > tree.svg\n"
+    "  gml chowliu survey.csv -o tree.svg\n"
     "  gml pc survey.csv --alpha 0.001 -o graph.json\n"
     "  gml indtest survey.csv Age Vote --given Region\n"
     "  gml fit-params survey.csv graph.json -o model.json\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,10 +40,14 @@ CHECK_SUFFIXES = {
     ".xml": "junit",
     ".sarif": "sarif",
 }
-PICTURES = ("svg", "png", "pdf", "ps", "eps", "jpg", "jpeg", "gif", "webp")
-"""What Graphviz makes of DOT."""
-DRAWN_BY_GRAPHVIZ = "gml draws no pictures, but Graphviz does"
-"""How to get a picture begins."""
+PICTURE_SUFFIXES = {".svg": "svg", ".png": "png", ".pdf": "pdf", ".html": "html", ".htm": "html"}
+DRAWING_SUFFIXES = {**PICTURE_SUFFIXES, ".txt": "text"}
+"""Of a picture that `gml draw` makes, which box characters can show too."""
+PICTURES = tuple(dict.fromkeys(PICTURE_SUFFIXES.values()))
+RENDERED = ("png", "pdf")
+"""Pictures that are not text, and need the extra `draw`."""
+OTHER_PICTURES = ("ps", "eps", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp")
+"""What people ask for that gml does not write."""
 PROFILE_SUFFIXES = {".json": "json", ".txt": "text", ".csv": "csv", ".md": "markdown"}
 
 
@@ -56,22 +59,27 @@ def format_of(
 ) -> str:
     """Return the format that a file's suffix picks."""
     suffix = Path(path).suffix.lower()
-    if suffix not in suffixes:
-        if suffix[1:] in PICTURES and {"dot", "bif"} & {*suffixes.values()}:
-            raise PictureWanted(str(path), suffix[1:])
-        known = " ".join(suffixes)
-        raise UsageError(f"{str(path)!r} does not tell its format; use one of {known}{or_option}")
-    return suffixes[suffix]
+    if suffix in suffixes:
+        return suffixes[suffix]
+    if suffix[1:] in OTHER_PICTURES and "svg" in suffixes.values():
+        raise UsageError(f"{str(path)!r}: {not_drawn(suffix[1:])}")
+    if suffix in PICTURE_SUFFIXES:
+        draw = f"gml.draw(…).to_file({str(path)!r})"
+        raise UsageError(f"{str(path)!r} is a picture, which gml draw (in Python, {draw}) makes")
+    known = " ".join(suffixes)
+    raise UsageError(f"{str(path)!r} does not tell its format; use one of {known}{or_option}")
 
 
-class PictureWanted(UsageError):
-    """A picture was asked for; `picture` is its kind, and `path` its file."""
+def not_drawn(picture: str) -> str:
+    """Say which pictures there are in place of one of another kind.
 
-    def __init__(self, path: str, picture: str) -> None:
-        way = f"write DOT, then dot -T{picture} graph.dot -o {shlex.quote(path)}"
-        super().__init__(f"{DRAWN_BY_GRAPHVIZ}: {way}")
-        self.path = path
-        self.picture = picture
+    Examples
+    --------
+    >>> not_drawn("gif")
+    'pictures are svg, png, pdf or html, not gif'
+    """
+    *others, last = PICTURES
+    return f"pictures are {', '.join(others)} or {last}, not {picture}"
 
 
 class PickedFormats(NamedTuple):
@@ -82,7 +90,7 @@ class PickedFormats(NamedTuple):
 
 
 def formats_of(path: str | os.PathLike[str]) -> PickedFormats:
-    """Return the formats that a suffix picks for what may be a model or a graph.
+    """Return the formats that a suffix picks for what may be a model or a graph, or a picture.
 
     Examples
     --------
@@ -90,6 +98,6 @@ def formats_of(path: str | os.PathLike[str]) -> PickedFormats:
     PickedFormats(model='xmlbif', graph='graphml')
     """
     return PickedFormats(
-        format_of(path, {**GRAPH_SUFFIXES, **MODEL_SUFFIXES}),
-        format_of(path, {**MODEL_SUFFIXES, **GRAPH_SUFFIXES}),
+        format_of(path, {**GRAPH_SUFFIXES, **PICTURE_SUFFIXES, **MODEL_SUFFIXES}),
+        format_of(path, {**MODEL_SUFFIXES, **PICTURE_SUFFIXES, **GRAPH_SUFFIXES}),
     )

@@ -12,24 +12,35 @@ from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.graphs import WRITERS
 from gml.formats.losses import TABLES_ONLY, TITLES, beside_tables, warn_of_loss
 from gml.formats.models import MODEL_WRITERS
-from gml.formats.suffixes import formats_of
+from gml.formats.suffixes import PICTURES, RENDERED, formats_of
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
 
-FORMATS = tuple(dict.fromkeys([*MODEL_WRITERS, *WRITERS]))
+FORMATS = tuple(dict.fromkeys([*MODEL_WRITERS, *WRITERS, *PICTURES]))
 
 
 @dataclass(frozen=True, repr=False)
 class Converted:
-    """The text of a graph or model file, and its format."""
+    """The content of a graph or model file, or of a picture, and its format."""
 
-    text: str
+    content: str | bytes
+    """Bytes of a picture, the text of a file."""
     format: str
+
+    @property
+    def text(self) -> str:
+        """The content as text, which PNG and PDF are not."""
+        if isinstance(self.content, str):
+            return self.content
+        if self.format in RENDERED:
+            raise UsageError(f"{self.format.upper()} is no text; its bytes are the `content`")
+        return self.content.decode("utf-8")
 
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
-        return f"Converted({self.format}, {len(self.text)} characters)"
+        unit = "characters" if isinstance(self.content, str) else "bytes"
+        return f"Converted({self.format}, {len(self.content)} {unit})"
 
 
 def convert(
@@ -48,7 +59,8 @@ def convert(
         A path (JSON, DOT, GraphML, BIF, XMLBIF or NET, recognised by its content), a Graph, a
         model or a learner's result.
     format
-        "json", "bif", "xmlbif", "net", "dot", "graphml" or "text". Model formats need tables.
+        "json", "bif", "xmlbif", "net", "dot", "graphml" or "text"; or "svg", "png", "pdf" or
+        "html" for a picture. Model formats need tables.
     path
         A name whose suffix picks the format, where none is given.
     sanitize
@@ -72,12 +84,15 @@ def convert(
     if format is not None and format not in FORMATS:
         raise UsageError(f"{parameter('format')}: {unknown_name('format', format, FORMATS)}")
     by_suffix = None if path is None or format is not None else formats_of(path)
+    picked = format if by_suffix is None else by_suffix.graph
+    if picked in PICTURES:
+        return _drawn(source, picked, sanitize=sanitize)
     given = given_graph(source, "the source")
     if by_suffix is not None:
         format = by_suffix.graph if given.model is None else by_suffix.model
     assert format is not None
     if sanitize and format not in TABLES_ONLY:
-        raise UsageError(f"{parameter('sanitize')} is for BIF, XMLBIF and NET, not for {format}")
+        raise _not_sanitized(format)
     held: dict[str, Any] = {"inputs": inputs} if format == "json" else {}
     if format in TABLES_ONLY:
         held["sanitize"] = sanitize
@@ -86,6 +101,18 @@ def convert(
         warn_of_loss(format, beside_tables(given.model) if format in TABLES_ONLY else [])
         return Converted(text, format)
     return Converted(_as_graph(given, format, held), format)
+
+
+def _drawn(source: GraphLike, format: str, *, sanitize: bool) -> Converted:
+    from gml.verbs.draw import draw
+
+    if sanitize:
+        raise _not_sanitized(format)
+    return Converted(draw(source).encoded(format), format)
+
+
+def _not_sanitized(format: str) -> UsageError:
+    return UsageError(f"{parameter('sanitize')} is for BIF, XMLBIF and NET, not for {format}")
 
 
 def _as_graph(given: GivenGraph, chosen: str, held: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from gml.errors import EXIT_CODES, Note, UsageError, parameter, unknown_name, with_flags
 from gml.formats.suffixes import (
     CHECK_SUFFIXES,
+    DRAWING_SUFFIXES,
     GRAPH_SUFFIXES,
     MODEL_SUFFIXES,
     PROFILE_SUFFIXES,
@@ -148,12 +149,13 @@ def _formats() -> Content:
     about = (
         "Files are read by their content, compressed (.gz .bz2 .xz .zst) or not, and written by "
         f"their suffix, unless {parameter('format')} says otherwise. DATA is CSV, TSV, Parquet or "
-        "a count file. gml draws no pictures; Graphviz makes them of DOT: dot -Tsvg graph.dot -o "
-        "graph.svg"
+        "a count file. Where a graph or a model is written, so is a picture of it, if the suffix "
+        "says so; gml draw has more to say on pictures. PNG and PDF need the extra draw."
     )
     kinds = {
         "graph": GRAPH_SUFFIXES,
         "model": MODEL_SUFFIXES,
+        "picture": DRAWING_SUFFIXES,
         "report": REPORT_SUFFIXES,
         "report of checks": CHECK_SUFFIXES,
         "profile": PROFILE_SUFFIXES,

@@ -25,8 +25,8 @@ def folder(tmp_path, sample_data):
     [
         ("fit", "gml fit-params DATA GRAPH"),
         ("predict", "gml query MODEL --predict COLUMN --batch"),
-        ("plot", "-f dot | dot -Tsvg -o graph.svg"),
-        ("draw", "-f dot | dot -Tsvg -o graph.svg"),
+        ("plot", "gml draw GRAPH -o graph.svg"),
+        ("render", "gml draw GRAPH -o graph.svg"),
         ("learn", "gml ges DATA (or pc, hc, exact, chowliu)"),
         ("train", "gml ges DATA (or pc, hc, exact, chowliu)"),
         ("structure", "gml ges DATA (or pc, hc, exact, chowliu)"),
@@ -88,8 +88,14 @@ def test_a_typing_error_is_answered_as_before(gml):
         ("hc d.csv --class a", "there is no option --class of gml hc, but of gml chowliu"),
         ("hc d.csv --blacklist a", "use --forbid"),
         ("check d.csv m.json --significance 0.1", "use --alpha"),
-        ("pc d.csv --plot", "gml pc d.csv -f dot | dot -Tsvg -o graph.svg"),
-        ("hc d.csv --png g.png -q", "gml hc d.csv -q -f dot | dot -Tpng -o g.png"),
+        ("pc d.csv --plot", "use -o graph.svg"),
+        ("hc d.csv --png g.png -q", "use -o g.png"),
+        ("ges d.csv --pdf", "use -o graph.pdf"),
+        ("fit-params d.csv g.dot --svg=m.svg", "use -o m.svg"),
+        ("score d.csv g.dot --plot", "gml draw GRAPH -o graph.svg draws a graph or a model"),
+        ("draw g.dot --dpi 300", "use --scale"),
+        ("draw g.dot --focus a", "use --around"),
+        ("draw g.dot --compare h.dot", "use --against"),
     ],
 )
 def test_options(gml, words, meant):
@@ -102,28 +108,24 @@ def test_an_option_that_is_like_none(gml):
     assert "there is no option --zzzzz (see gml pc --help)" in error_line(gml("pc", "--zzzzz"), 2)
 
 
-@pytest.mark.parametrize("command", ["pc", "hc", "ges", "chowliu", "exact"])
-@pytest.mark.parametrize("suffix", ["svg", "png", "PDF"])
-def test_a_picture_is_made_by_a_pipe(gml, folder, command, suffix):
-    typed = [command, "asia.csv", "-o", f"my g.{suffix}", "-c", "asia,tub"]
-    line = error_line(gml(*typed), 2)
-    drawn = f"gml {command} asia.csv -c asia,tub -f dot | dot -T{suffix.lower()} -o 'my g.{suffix}'"
-    assert line == f"gml: error: gml draws no pictures, but Graphviz does: {drawn}\n"
-    assert not (folder / f"my g.{suffix}").exists()
+@pytest.mark.parametrize("command", ["pc", "chowliu", "exact", "convert", "fit-params", "draw"])
+@pytest.mark.parametrize("suffix", ["gif", "EPS", "jpg"])
+def test_pictures_that_are_not_drawn(gml, folder, command, suffix):
+    words = {"convert": ["asia.dot"], "fit-params": ["asia.csv", "asia.dot"], "draw": ["asia.dot"]}
+    sources = words.get(command, ["asia.csv"])
+    said = f"pictures are svg, png, pdf or html, not {suffix.lower()}"
+    path = f"my g.{suffix}"
+    option = [] if command == "convert" else ["-o"]
+    line = error_line(gml(command, *sources, *option, path), 2)
+    assert line == f"gml: error: {path!r}: {said}\n"
+    target = ["-"] if command == "convert" else []
+    assert said in error_line(gml(command, *sources, *target, "-f", suffix), 2)
 
 
-def test_a_picture_as_a_format(gml, folder):
-    line = error_line(gml("pc", "asia.csv", "-f", "png"), 2)
-    assert "gml pc asia.csv -f dot | dot -Tpng -o graph.png" in line
-
-
-def test_a_picture_of_a_model(gml, folder):
-    for words in (
-        ("convert", "asia.dot", "x.svg"),
-        ("fit-params", "asia.csv", "asia.dot", "-o", "x.svg"),
-    ):
-        line = error_line(gml(*words), 2)
-        assert "gml convert asia.dot - -f dot | dot -Tsvg -o x.svg" in line
+@pytest.mark.parametrize("words", ["compare asia.dot asia.dot", "score asia.csv asia.dot"])
+def test_a_picture_of_a_report(gml, folder, words):
+    line = error_line(gml(*words.split(), "-o", "x.svg"), 2)
+    assert "'x.svg' is a picture, which gml draw (in Python, gml.draw" in line
 
 
 @pytest.mark.parametrize(

@@ -61,11 +61,13 @@ def test_commands_import_what_they_use(tmp_path, sample_data):
     lines = (sample_data / "asia.csv").read_text().splitlines()[:501]
     (tmp_path / "small.csv").write_text("\n".join(lines) + "\n")
     path = str(tmp_path / "small.csv")
-    heavy = {"pandas", "scipy", "networkx", "pyarrow", "pydot", "zstandard"}
+    heavy = {"pandas", "scipy", "networkx", "pyarrow", "pydot", "zstandard", "vl_convert"}
     for args in (
         ["indtest", path, "smoke", "lung"],
         ["chowliu", path],
         ["chowliu", path, "-f", "json"],
+        ["chowliu", path, "-f", "svg"],
+        ["draw", str(sample_data / "asia.dot")],
     ):
         found = imported(f"from gml.cli.main import run\nassert run({args!r}) == 0")
         assert "numpy" in found

@@ -40,7 +40,9 @@ _TABLE = (
     "imap @ --order a,b,c -f json", "count @ --pairs -o out.parquet", "count @ --graph graph.dot -o out.parquet",
     "score @ graph.dot -f json", "score @ graph.dot --folds 3", "fit-params @ graph.dot -o out.json",
     "fit-params @ graph.dot --cpt-dir out_tables -o out.bif", "check @ model.json -f json", "check @ model.json -f github",
-    "average @ --by hc --bootstrap 3 -f json", "average @ --by exact",
+    "average @ --by hc --bootstrap 3 -f json", "average @ --by exact", "draw --kind matrix @ -o out.svg",
+    "draw --kind losses @ graph.dot --folds 3", "draw --kind trace @", "chowliu @ -f html",
+    "draw graph.dot --weight mi --data @",
 )  # fmt: skip
 _BATCH = (
     "query model.json --batch @ --target c", "query model.json --batch @ --predict b -o out.csv",
@@ -55,6 +57,8 @@ _GRAPHS = (
     "compare graph.dot @ @ -f text", "score data.csv @", "fit-params data.csv @ -o out.json", "indtest data.csv --implied @",
     "hc data.csv --start @", "exact data.csv --against @", "count data.csv --graph @ -o out.parquet",
     "count data.csv --implied @ -o out.parquet", "score data.csv graph.dot --compare-to @", "verify @ -f json",
+    "draw @ -o out.svg", "draw graph.dot --against @ -f html", "draw @ -f text", "convert @ out.svg",
+    "draw --kind strengths @",
 )  # fmt: skip
 _MODELS = (
     "convert @ out.json", "convert @ out.bif", "convert @ out.xmlbif", "convert @ out.net", "convert @ out.dot",
@@ -62,11 +66,12 @@ _MODELS = (
     "query @ --do a=yes --target b,c -f csv", "query @ --batch data.csv --target c", "sample @ -n 20",
     "sample @ -n 5 --evidence a=yes -o out.csv", "compare @ model.json -f json", "check data.csv @ -f json",
     "check data.csv @ -f sarif", "fit-params data.csv @ -f text", "score data.csv @ --per-node", "verify @",
+    "draw @ -o out.svg", "draw @ --evidence a=yes -f html", "draw @ --kind cpt --node c",
 )  # fmt: skip
 _GAUSSIAN = (
     "convert @ out.json", "convert @ out.txt", "convert @ out.dot", "query @ -f json", "query @ --target q --evidence p=1.5 -f json",
     "query @ --batch numbers.csv --target r", "sample @ -n 20 --evidence r=0.5", "sample @ -n 5 --do p=1", "check numbers.csv @ -f json",
-    "compare @ gaussian.json", "score numbers.csv @ --score bic-g", "verify @",
+    "compare @ gaussian.json", "score numbers.csv @ --score bic-g", "verify @", "draw @ --evidence p=1.5 -o out.svg",
 )  # fmt: skip
 _JSON = (*m.TEXT, *(m.change_json,) * 14)
 _XML = (*m.TEXT, *(m.change_xml,) * 14)
@@ -130,6 +135,11 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("chowliu data.csv --root={}", ("a", "c")),
     ("chowliu data.csv --class={}", ("a", "c")),
     ("query model.json --evidence={}", ("a=yes", "a=yes,b=1", 'c="x"')),
+    ("draw model.json --evidence={}", ("a=yes", "a=yes,b=1", 'c="x"')),
+    ("draw graph.dot --around={} --radius 1", ("a", "a,c", '"b"')),
+    ("draw graph.dot --tiers={}", ("a < b,c", 'a,"b" < c')),
+    ("draw graph.dot --weight={}", ("none", "mi", "strength")),
+    ("draw --kind cpt model.json --node={}", ("a", "c")),
     ("query model.json --do={} --target c", ("a=yes", "b=0")),
     ("query gaussian.json --evidence={}", ("p=1", "p=1,q=2e3")),
     ("query model.json --target={} -f json", ("a", "a,b", "c,a,b")),

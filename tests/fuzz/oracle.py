@@ -295,7 +295,7 @@ def _judge_formats(case: Case, outcome: Outcome) -> Iterator[Finding]:
     texts = {
         name: text
         for name, text in outcome.files.items()
-        if name in ("out.json", "out.graphml") and not asked
+        if name in ("out.json", "out.graphml", "out.svg") and not asked
     }
     if (
         asked
@@ -403,7 +403,7 @@ def _read_back(case: Case, outcome: Outcome, room: Room) -> Iterator[Finding]:
         ),
         None,
     )
-    if target is None or target.endswith(".txt") or {"-f", "--format"} & words:
+    if target is None or target.endswith((".txt", ".svg")) or {"-f", "--format"} & words:
         return
     written = outcome.files[target]
     # A name that does not begin as outputs do is an input.

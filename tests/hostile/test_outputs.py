@@ -34,6 +34,10 @@ CALLS = {
     "completion": ("bash", {**REPORT, "-o": "out.txt"}),
     "convert": ("g.dot", {"": "out.json", "--depfile": "out.d"}),
     "count": ("d.csv --graph g.dot --implied h.dot --sets sets.txt", {**REPORT, "-o": "out.pq"}),
+    "draw": (
+        "g.dot --against h.dot --knowledge known.json --weight mi --data d.csv --levels schema.json",
+        {"-o": "out.svg", "--depfile": "out.d"},
+    ),
     "exact": ("d.csv --against g.dot --knowledge known.json", GRAPH),
     "explain": ("log.jsonl a b", {**REPORT, "-o": "out.txt"}),
     "fit-params": ("d.csv g.dot --levels schema.json", {**GRAPH, "--cpt-dir": "tables"}),

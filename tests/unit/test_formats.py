@@ -486,11 +486,14 @@ def test_swapped_arguments_and_other_things_than_paths(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_a_picture_in_python_needs_no_command_line():
+def test_pictures_are_drawn_by_another_function(tmp_path):
     graph = Graph.from_edges("AB", [("A", "-->", "B")])
-    with pytest.raises(UsageError) as raised:
-        write_graph(graph, "my g.svg")
-    assert str(raised.value) == (
-        "gml draws no pictures, but Graphviz does: "
-        "write DOT, then dot -Tsvg graph.dot -o 'my g.svg'"
-    )
+    net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    for write in (write_graph, gml.write_model):
+        with pytest.raises(UsageError) as raised:
+            write(graph if write is write_graph else net, tmp_path / "my g.svg")
+        assert str(raised.value) == (
+            f"'{tmp_path}/my g.svg' is a picture, which gml draw (in Python, "
+            f"gml.draw(…).to_file('{tmp_path}/my g.svg')) makes"
+        )
+    assert not any(tmp_path.iterdir())

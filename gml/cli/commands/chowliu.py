@@ -21,7 +21,7 @@ from gml.cli.shared.output_options import graph_output
     cls=Command,
     epilog="\b\nExamples:\n"
     "  gml chowliu survey.csv                        # DOT on standard output\n"
-    "  gml chowliu survey.csv | dot -Tsvg > tree.svg\n"
+    "  gml chowliu survey.csv -o tree.svg            # a picture\n"
     "  gml chowliu survey.csv --root Age -o tree.json\n"
     "  gml chowliu survey.csv --prune bic -f text    # a forest, for people\n"
     "  gml chowliu survey.csv --class Vote           # tree-augmented naive Bayes\n"

@@ -6,12 +6,13 @@ import click
 
 from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
-from gml.cli.shared.output import ConvertedOutput
-from gml.cli.shared.parameter_types import OutputFile
+from gml.cli.shared.output import ConvertedOutput, require_picture
+from gml.cli.shared.parameter_types import OutputFile, OutputFormat
 from gml.cli.shared.run import claim_input, plan_result, run_ledger
 from gml.errors import UsageError
+from gml.formats.suffixes import PICTURES
 
-_FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text")
+_FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text", *PICTURES)
 
 
 @click.command(
@@ -22,7 +23,7 @@ _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text")
     "  gml convert model.json model.xmlbif\n"
     "  gml convert model.json model.bif --sanitize  # for names that BIF cannot hold\n"
     "  gml convert model.json - -f text             # the tables, for people\n"
-    "  gml convert asia.net - -f dot | dot -Tsvg > asia.svg\n"
+    "  gml convert asia.net asia.svg                # a picture; gml draw has more to say on it\n"
     "  gml pc survey.csv -f json | gml convert - graph.graphml",
 )
 @click.argument("in_path", metavar="IN")
@@ -31,7 +32,7 @@ _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text")
     "-f",
     "--format",
     "format_",
-    type=click.Choice(_FORMATS),
+    type=OutputFormat(_FORMATS),
     help="Output format; by default the suffix of OUT picks it.",
 )
 @click.option(
@@ -45,8 +46,9 @@ def command(in_path: str, out_path: str, format_: str | None, sanitize: bool) ->
 
     IN is JSON, DOT, GraphML, BIF, XMLBIF or NET, recognised by its content, compressed or not. The
     suffix of OUT picks the format: .json .bif .xmlbif .bifxml .net .hugin .dot .gv .graphml .txt,
-    and .xml for XMLBIF (a model) or GraphML (a graph). JSON holds everything; a warning names what
-    another format cannot hold. Model formats need tables (gml fit-params).
+    and .xml for XMLBIF (a model) or GraphML (a graph); .svg .png .pdf .html make a picture. JSON
+    holds everything; a warning names what another format cannot hold. Model formats need tables
+    (gml fit-params).
     """
     from gml.atomic import names_file
     from gml.formats.suffixes import formats_of
@@ -59,6 +61,8 @@ def command(in_path: str, out_path: str, format_: str | None, sanitize: bool) ->
         raise UsageError(f"say with --format what to write to {out_path!r}")
     possible = formats_of(out_path) if format_ is None else (format_,)
     run_ledger().wants_digests = "json" in possible
+    if possible[0] in PICTURES:
+        require_picture(possible[0], out_path)
     given = given_graph(source)
     found = convert(
         given,
@@ -67,4 +71,4 @@ def command(in_path: str, out_path: str, format_: str | None, sanitize: bool) ->
         sanitize=sanitize,
         inputs=run_ledger().input_hashes(),
     )
-    ConvertedOutput(out_path, found.format).write(found.text)
+    ConvertedOutput(out_path, found.format).write(found.content)

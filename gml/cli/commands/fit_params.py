@@ -115,13 +115,13 @@ def command(
         data.path, graph, threads=data.threads, asked=chosen_options(), **keywords, **data.reading
     )
     # A model that the format cannot hold is refused before anything is written.
-    text = out.text_of(net)
+    content = out.content_of(net)
     if cpt_dir is not None:
         write_cpt_folder(net, cpt_dir, safe_csv=safe_csv)
     if out.format in TABLES_ONLY:
         asked = ["the intervals"] * ("intervals" in keywords and cpt_dir is None)
         warn_of_loss(out.format, asked + ["the baseline"] * (net.baseline is not None))
-    out.write(text)
+    out.write(content)
 
 
 def _plan_tables(names: Sequence[str], folder: str) -> None:

@@ -7,9 +7,7 @@ from typing import Any
 import click
 
 from gml.cli.shared.option_groups import HEADINGS, RUN, heading_of
-from gml.cli.shared.pictures import pipe_to_graphviz, remember_typed
-from gml.errors import DataError, UsageError
-from gml.formats.suffixes import PictureWanted
+from gml.errors import DataError
 from gml.verbs.shared.swapped import SwappedArguments
 
 
@@ -33,7 +31,6 @@ class Command(click.Command):
         """Parse; an unknown option is answered with the one that was meant."""
         # Parsing takes words off the list.
         typed = list(args)
-        remember_typed(ctx, typed)
         try:
             return self.parsed(ctx, args)
         except click.NoSuchOption as error:
@@ -49,8 +46,6 @@ class Command(click.Command):
         """Run the command; if arguments were mixed up, say how they should stand."""
         try:
             return super().invoke(ctx)
-        except PictureWanted as error:
-            raise UsageError(pipe_to_graphviz(ctx, error.picture, error.path)) from error
         except SwappedArguments as error:
             from gml.cli.shared.guesses import in_right_order
 

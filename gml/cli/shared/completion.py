@@ -17,8 +17,8 @@ from gml.cli.shared.parameter_types import NameList, OutputFile
 from gml.cli.shared.run import file_named
 from gml.errors import UsageError, csv_record, double_quoted
 
-_FILES = ("DATA", "GRAPH", "MODEL", "FILE", "SCHEMA", "IN", "LOG", "COUNTS", "DIR")
-_COLUMN = ("COLUMN", "VAR", "X", "Y", "A", "B")
+_FILES = ("DATA", "GRAPH", "MODEL", "SOURCE", "FILE", "SCHEMA", "IN", "LOG", "COUNTS", "DIR")
+_COLUMN = ("COLUMN", "VAR", "NODE", "X", "Y", "A", "B")
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,8 @@ def _names(ctx: click.Context) -> list[str]:
         return column_names(data, delimiter=given.get("delimiter"), encoding=given.get("encoding"))
     if log := file_named(ctx, "LOG"):
         return log_names(log)
-    return list(node_levels(file_named(ctx, "MODEL") or ""))
+    source = file_named(ctx, "SOURCE") or ""
+    return list(node_levels(file_named(ctx, "MODEL") or source)) or column_names(source)
 
 
 def _matching(incomplete: str, found: Iterable[tuple[str, str]]) -> Candidates:
@@ -191,7 +192,7 @@ def _in_assignments(incomplete: str, ctx: click.Context) -> Candidates:
     """NODE= or, after the equals sign, NODE=LEVEL, for the last place of a list."""
     from gml.verbs.shared.known_names import node_levels
 
-    levels = node_levels(file_named(ctx, "MODEL") or "")
+    levels = node_levels(file_named(ctx, "MODEL") or file_named(ctx, "SOURCE") or "")
     before, last = _last_item(incomplete)
     node, equals, _ = last.partition("=")
     if not equals:

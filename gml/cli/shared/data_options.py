@@ -150,6 +150,11 @@ _MISSING_AS_FITTED = click.option(
 )
 
 
+def reading_options_alone(function: Function) -> Function:
+    """The options of DATA for a command that may read a table or not, injected as `data`."""
+    return _data_options(function, [option for option in _DATA_OPTIONS if option is not _DATA])
+
+
 def deliveries_options(function: Function) -> Function:
     """DATA... and the options of a check, injected as `data`, which claims no input yet."""
     instead = {_DATA: _DELIVERIES, _MISSING: _MISSING_AS_FITTED}
@@ -178,6 +183,8 @@ def _data_options(function: Function, options: list[Callable[[Any], Any]]) -> Fu
         if "data_paths" in raw:
             del given["data_paths"]
             return function(*args, data=DeliveriesRequest(raw["data_paths"], given), **kwargs)
+        if "data_path" not in raw:
+            return function(*args, data=_reading_request("", given), **kwargs)
         return function(*args, data=_data_request(raw["data_path"], given), **kwargs)
 
     before = len(getattr(wrapper, "__click_params__", ()))

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 import click
 
 from gml.errors import UsageError, nearest_name, quote, unknown_name
+from gml.formats.suffixes import PICTURE_SUFFIXES, PICTURES
 from gml.path_kinds import is_there
 from gml.verbs.shared.swapped import SwappedArguments
 
 _FIT = "gml fit-params DATA GRAPH -o model.json"
 _LEARN = "gml ges DATA (or pc, hc, exact, chowliu)"
 _PREDICT = "gml query MODEL --predict COLUMN --batch ROWS.csv"
-_DRAW = "gml pc DATA -f dot | dot -Tsvg -o graph.svg (or gml convert GRAPH - -f dot | …)"
+_DRAW = "gml draw GRAPH -o graph.svg (a model too; or gml pc DATA -o graph.svg)"
 
 COMMANDS_MEANT = {
     "fit": _FIT,
@@ -27,7 +28,6 @@ COMMANDS_MEANT = {
     "classify": _PREDICT,
     "impute": _PREDICT,
     "plot": _DRAW,
-    "draw": _DRAW,
     "show": _DRAW,
     "render": _DRAW,
     "view": _DRAW,
@@ -148,6 +148,12 @@ _OPTIONS_MEANT: Mapping[str, tuple[str, ...]] = {
     "--restarts": ("--restart", "--random-restarts"),
     "--prior": ("--smoothing", "--laplace", "--pseudocounts"),
     "--method bayes": ("--bayesian", "--bayes"),
+    "--around": ("--focus", "--near", "--center", "--centre", "--neighbours", "--neighbors"),
+    "--against": ("--compare", "--reference", "--truth", "--diff"),
+    "--theme dark": ("--dark",),
+    "--theme": ("--style", "--colors", "--colours"),
+    "--layout": ("--engine", "--prog"),
+    "--scale": ("--dpi", "--zoom", "--resolution"),
 }
 # By the word that the usage line has for it.
 _ARGUMENTS_MEANT = {
@@ -157,6 +163,7 @@ _ARGUMENTS_MEANT = {
     "X": ("--x",),
     "Y": ("--y",),
 }
+_PICTURE_ENDS = tuple(PICTURE_SUFFIXES)
 _PICTURE_OPTIONS = ("--plot", "--draw", "--svg", "--png", "--pdf", "--show", "--picture")
 
 
@@ -194,14 +201,24 @@ def unknown_option(ctx: click.Context, name: str, args: list[str]) -> str:
                 usage = " ".join(_usage(command))
                 return f"{intro}; {metavar} needs none: gml {command.name} {usage}"
     if name in _PICTURE_OPTIONS:
-        from gml.cli.shared.pictures import picture_pipe
-
-        return f"{intro}; {picture_pipe(ctx, name, args)}"
+        return f"{intro}; {_way_to_picture(command, name, args)}"
     if owners := _owners(ctx.find_root(), name):
         others = ", ".join(owners[:3]) + (" and others" if len(owners) > 3 else "")
         return f"{intro} of gml {command.name}, but of {others}"
     near = nearest_name(name, [option for option in options if option.startswith("--")])
     return f"{intro}; did you mean {near}?" if near else intro
+
+
+def _way_to_picture(command: click.Command, option: str, words: list[str]) -> str:
+    """Say how to get the picture that an option such as --svg g.svg, which is none, wants."""
+    named = option.lstrip("-")
+    kind = named if named in PICTURES else PICTURES[0]
+    values = (word.removeprefix(f"{option}=") for word in words)
+    path = next((word for word in values if word.lower().endswith(_PICTURE_ENDS)), f"graph.{kind}")
+    output = [each for each in _options(command) if each.name == "format_"]
+    if any(isinstance(each.type, click.Choice) and "svg" in each.type.choices for each in output):
+        return f"use -o {shlex.quote(path)}"
+    return f"gml draw GRAPH -o {shlex.quote(path)} draws a graph or a model"
 
 
 def _as_written(name: str, args: list[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gml.cli.shared.run import run_ledger
 from gml.cli.shared.standard_output import stream_to_standard_output
 from gml.errors import UsageError, counted
+from gml.formats.suffixes import PICTURES, RENDERED
 from gml.ledger import goes_to_standard_output
 from gml.printable_text import printable_lines
 from gml.progress import reporter
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
     from gml.model.prediction_metrics import Metrics
+    from gml.pictures.picture import Picture
     from gml.scores.ranking import ScoredGraph
 
 _FOR_PEOPLE = ("text", "markdown")
@@ -95,6 +98,8 @@ class Output:
         # GraphML holds the hash of the data.
         if self.format in (*_WITH_HASHES, "graphml"):
             run_ledger().wants_digests = True
+        if self.format in PICTURES:
+            require_picture(self.format, self.path)
 
     def _how(self) -> dict[str, Any]:
         """What the writer of the format takes beside the result."""
@@ -105,40 +110,85 @@ class Output:
     def _encode(self, lines: str) -> bytes:
         return (printable_lines(lines) if self.format in _FOR_PEOPLE else lines).encode("utf-8")
 
-    def _send(self, text: str) -> None:
-        RowOutput(self.path).write([self._encode(text)])
+    def _send(self, content: str | bytes) -> None:
+        encoded = content if isinstance(content, bytes) else self._encode(content)
+        RowOutput(self.path).write([encoded])
 
 
 class ConvertedOutput(Output):
     """Takes a graph or a model, already in the format."""
 
-    def write(self, text: str) -> None:
-        """Write the text."""
-        self._send(text)
+    def write(self, content: str | bytes) -> None:
+        """Write the text, or the bytes of a picture."""
+        self._send(content)
 
 
 class GraphOutput(Output):
     """Takes a graph."""
 
     def write(self, graph: Graph) -> None:
-        """Write a graph."""
+        """Write a graph, or a picture of it."""
         from gml.formats.graphs import WRITERS
 
+        if self.format in PICTURES:
+            self._send(_drawn(graph, self.format))
+            return
         self._send(WRITERS[self.format](graph, **self._how()))
 
 
 class ModelOutput(Output):
     """Takes a model."""
 
-    def text_of(self, net: BayesNet) -> str:
-        """Return the text of a model."""
+    def content_of(self, net: BayesNet) -> str | bytes:
+        """Return the text of a model, or the bytes of a picture of it."""
         from gml.formats.models import MODEL_WRITERS
 
+        if self.format in PICTURES:
+            return _drawn(net, self.format)
         return MODEL_WRITERS[self.format](net, **self._how())
 
-    def write(self, text: str) -> None:
-        """Write the text of a model."""
-        self._send(text)
+    def write(self, content: str | bytes) -> None:
+        """Write the content."""
+        self._send(content)
+
+
+class PictureOutput(Output):
+    """Takes a picture."""
+
+    def write(self, picture: Picture, *, scale: float) -> None:
+        """Write the picture, or its graph in box characters."""
+        if self.format == "text":
+            self._send(picture.text(**self._terminal()))
+            return
+        self._send(picture.encoded(self.format, scale=scale))
+
+    def _terminal(self) -> dict[str, Any]:
+        """How wide the terminal is, and what it can show; nothing is known of a file or a pipe."""
+        if not _to_terminal(self.path):
+            return {}
+        import shutil
+
+        width = shutil.get_terminal_size().columns
+        return {"width": width, "encoding": sys.stdout.encoding}
+
+
+def require_picture(format: str, path: str | None) -> None:
+    """Refuse, before any work, a picture that cannot be made, or that no terminal can show."""
+    from gml.verbs.draw import require_renderer
+
+    require_renderer(format)
+    if format in RENDERED and _to_terminal(path):
+        raise UsageError(f"{format.upper()} is not for a terminal; name a file with -o")
+
+
+def _to_terminal(path: str | None) -> bool:
+    return (path is None or goes_to_standard_output(path)) and sys.stdout.isatty()
+
+
+def _drawn(source: Graph | BayesNet, format: str) -> bytes:
+    from gml.verbs.draw import draw
+
+    return draw(source).encoded(format)
 
 
 class ReportOutput(Output):
@@ -242,17 +292,18 @@ class GraphOrReport:
     def graph(self, *, with_report: bool) -> GraphOutput | None:
         """Where the graph goes, if anywhere."""
         from gml.atomic import names_file
-        from gml.formats.suffixes import GRAPH_SUFFIXES, format_of
+        from gml.formats.suffixes import GRAPH_SUFFIXES, PICTURE_SUFFIXES, format_of
 
+        suffixes = {**GRAPH_SUFFIXES, **PICTURE_SUFFIXES}
         if with_report and self.path is None:
             return None
         given = None if with_report else self.format
-        if given is not None and given not in GRAPH_SUFFIXES.values():
+        if given is not None and given not in suffixes.values():
             raise UsageError(f"--format {given} is for reports, and the result is a graph")
         if given is None:
             given = "dot"
             if names_file(self.path):
-                given = format_of(self.path, GRAPH_SUFFIXES, or_option="")
+                given = format_of(self.path, suffixes, or_option="")
         return GraphOutput(self.path, given)
 
     def report(self) -> ReportOutput:

@@ -20,6 +20,7 @@ from gml.cli.shared.output import (
     GraphOutput,
     ModelOutput,
     Output,
+    PictureOutput,
     ProfileOutput,
     ReportOutput,
     RowOutput,
@@ -44,18 +45,18 @@ _OUTPUT_FILE = under(OUTPUT)(
 
 
 def graph_output(function: Function) -> Function:
-    """-o and -f for graphs, injected as `out`."""
-    from gml.formats.suffixes import GRAPH_SUFFIXES
+    """-o and -f for graphs and pictures of them, injected as `out`."""
+    from gml.formats.suffixes import GRAPH_SUFFIXES, PICTURE_SUFFIXES
 
-    return _output(function, GraphOutput, GRAPH_SUFFIXES)
+    return _output(function, GraphOutput, {**GRAPH_SUFFIXES, **PICTURE_SUFFIXES})
 
 
 @under(OUTPUT)
 def graph_or_report_output(function: Function) -> Function:
     """-o for a graph, -f for it or for the report that takes its place, as `output`, `format_`."""
-    from gml.formats.suffixes import GRAPH_SUFFIXES, REPORT_SUFFIXES
+    from gml.formats.suffixes import GRAPH_SUFFIXES, PICTURES, REPORT_SUFFIXES
 
-    formats = dict.fromkeys([*GRAPH_SUFFIXES.values(), *REPORT_SUFFIXES.values()])
+    formats = dict.fromkeys([*GRAPH_SUFFIXES.values(), *PICTURES, *REPORT_SUFFIXES.values()])
 
     @click.option(
         "-o",
@@ -82,10 +83,17 @@ def graph_or_report_output(function: Function) -> Function:
 
 
 def model_output(function: Function) -> Function:
-    """-o and -f for models, injected as `out`."""
-    from gml.formats.suffixes import MODEL_SUFFIXES
+    """-o and -f for models and pictures of them, injected as `out`."""
+    from gml.formats.suffixes import MODEL_SUFFIXES, PICTURE_SUFFIXES
 
-    return _output(function, ModelOutput, MODEL_SUFFIXES)
+    return _output(function, ModelOutput, {**MODEL_SUFFIXES, **PICTURE_SUFFIXES})
+
+
+def picture_output(function: Function) -> Function:
+    """-o and -f for pictures, injected as `out`."""
+    from gml.formats.suffixes import DRAWING_SUFFIXES
+
+    return _output(function, PictureOutput, DRAWING_SUFFIXES)
 
 
 def report_output(function: Function) -> Function:

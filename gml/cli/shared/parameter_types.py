@@ -42,16 +42,14 @@ class NameList(click.ParamType[tuple[str, ...]]):
 
 
 class OutputFormat(click.Choice[str]):
-    """A format of the result; a picture is none, but another program can make one."""
+    """A format of the result; pictures that gml does not draw are answered with others."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        from gml.formats.suffixes import PICTURES
+        from gml.formats.suffixes import OTHER_PICTURES, not_drawn
 
         picture = str(value).lower()
-        if picture in PICTURES and "dot" in self.choices and ctx is not None:
-            from gml.cli.shared.pictures import pipe_to_graphviz
-
-            raise click.BadParameter(pipe_to_graphviz(ctx, picture), ctx, param)
+        if picture in OTHER_PICTURES and "svg" in self.choices and ctx is not None:
+            raise click.BadParameter(not_drawn(picture), ctx, param)
         return super().convert(value, param, ctx)
 
 

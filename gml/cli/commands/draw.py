@@ -1,0 +1,172 @@
+"""gml draw GRAPH: pictures of graphs and models, and plots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gml.cli.shared.assignments import assignments_option, resolve_assignments
+from gml.cli.shared.command import Command
+from gml.cli.shared.common_options import common_options, seed_option
+from gml.cli.shared.data_options import DataRequest, reading_options_alone
+from gml.cli.shared.keyword_options import keyword_options
+from gml.cli.shared.knowledge_options import parse_groups
+from gml.cli.shared.numbers import RealRange, WholeRange
+from gml.cli.shared.option_groups import KNOWLEDGE, OUTPUT, under
+from gml.cli.shared.output import PictureOutput
+from gml.cli.shared.output_options import picture_output
+from gml.cli.shared.parameter_types import name_list_option
+from gml.cli.shared.run import claim_input, was_given
+from gml.errors import UsageError
+
+
+@click.command(
+    "draw",
+    cls=Command,
+    epilog="\b\nExamples:\n"
+    "  gml draw graph.json -o graph.svg\n"
+    "  gml draw model.json --evidence Smoker=yes -o posterior.png\n"
+    "  gml draw learned.json --against truth.bif --theme dark -o differences.html\n"
+    "  gml draw alarm.bif --around HR --radius 2 -o near.pdf\n"
+    "  gml chowliu survey.csv | gml draw - -f text      # in the terminal\n"
+    "  gml draw --kind matrix survey.csv -o information.svg\n"
+    "  gml draw --kind losses survey.csv a.dot b.dot -o losses.svg\n"
+    "  gml hc survey.csv --trace trace.csv -o hc.json && gml draw --kind trace trace.csv > t.svg\n"
+    "  gml average survey.csv --by hc -o a.json && gml draw --kind strengths a.json > s.svg\n"
+    "  gml draw --kind cpt model.json --node Cancer -o cancer.svg",
+)
+@click.argument("source_paths", metavar="SOURCE...", nargs=-1, required=True)
+@keyword_options(
+    click.option(
+        "--kind",
+        type=click.Choice(["graph", "matrix", "trace", "strengths", "losses", "cpt"]),
+        default="graph",
+        show_default=True,
+        help="Draw the graph; a heat map; the score of a search by step; strengths of edges; the "
+        "held-out loss of graphs; the table of a node.",
+    ),
+    click.option(
+        "--against", metavar="GRAPH", help="Show how the edges differ from those of this graph."
+    ),
+)
+@assignments_option("--evidence", help_="Observe these values, and show posteriors: A=x,B=y.")
+@name_list_option("--around", help_="Draw only the nodes near these: A,B.")
+@keyword_options(
+    click.option(
+        "--radius",
+        type=WholeRange(min=0),
+        metavar="N",
+        help="Nodes near those of --around are at most N edges away; 2 by default.",
+    ),
+    click.option(
+        "--weight",
+        metavar="ATTRIBUTE",
+        default="auto",
+        show_default=True,
+        help="Show this of edges by width and colour: strength, mi, coefficient, another attribute "
+        "or none; auto is what they have.",
+    ),
+    click.option("--data", metavar="DATA", help="Compute --weight mi, or the matrix, from this."),
+    click.option(
+        "--bars/--no-bars",
+        default=True,
+        help="Show the distribution of each node of a model, or do not.",
+    ),
+    click.option("--node", metavar="NODE", help="The node of --kind cpt."),
+    click.option(
+        "--threshold",
+        type=RealRange(min=0, max=1),
+        metavar="S",
+        help="Threshold of --kind strengths; by default the one that the graph was made with.",
+    ),
+    click.option(
+        "--folds",
+        type=WholeRange(min=2),
+        metavar="K",
+        help="Folds of --kind losses; 10 by default.",
+    ),
+    seed_option,
+)
+@reading_options_alone
+@under(KNOWLEDGE)(
+    click.option("--tiers", metavar="TIERS", help="Draw tiers as ranks: 'A,B < C' has C below.")
+)
+@under(KNOWLEDGE)(
+    click.option("--knowledge", metavar="FILE", help="Take tiers from a JSON or Tetrad file.")
+)
+@keyword_options(
+    click.option(
+        "--theme",
+        type=click.Choice(["light", "dark", "print"]),
+        default="light",
+        show_default=True,
+        help="Colours, or greys for print.",
+    ),
+    click.option(
+        "--layout",
+        type=click.Choice(["layered", "dot"]),
+        default="layered",
+        show_default=True,
+        help="Place nodes by gml, or by Graphviz if it is installed.",
+    ),
+    heading=OUTPUT,
+)
+@under(OUTPUT)(
+    click.option(
+        "--scale",
+        type=RealRange(min=0, min_open=True),
+        default=2.0,
+        show_default=True,
+        metavar="N",
+        help="Pixels of a PNG for each of the picture's.",
+    )
+)
+@picture_output
+@common_options
+def command(
+    source_paths: tuple[str, ...],
+    evidence: tuple[str, ...],
+    around: tuple[str, ...],
+    tiers: str | None,
+    knowledge: str | None,
+    scale: float,
+    data: DataRequest,
+    keywords: dict[str, Any],
+    out: PictureOutput,
+) -> None:
+    """Draw SOURCE, a graph or a model, as SVG, PNG, PDF, HTML or text.
+
+    Arrows point down. The nodes of a model show their distribution, and with --evidence their
+    posterior, with a tick for what it was before. With --against, edges that are added, missing or
+    reversed have colours and line styles of their own. PNG and PDF need the extra draw: pip install
+    'gml[draw]'.
+
+    Other kinds have other sources: matrix, a table for mutual information or a graph with
+    strengths; trace, the file of --trace; strengths, a graph of gml average; losses, a table and
+    graphs; cpt, a model, as fit-params --intervals makes it.
+    """
+    from gml.verbs.draw import draw, graph_to_draw, model_for_evidence
+
+    if was_given("scale") and out.format != "png":
+        raise UsageError(f"--scale is for PNG, not for {out.format}")
+    for name in ("evidence", "against", "weight", "theme"):
+        if out.format == "text" and was_given(name):
+            raise UsageError(f"--{name} does not show in text; write SVG, HTML, PNG or PDF")
+    for role in ("against", "data"):
+        if role in keywords:
+            keywords[role] = claim_input(keywords[role], role)
+    if knowledge is not None:
+        keywords["knowledge"] = claim_input(knowledge, "knowledge")
+    if tiers is not None:
+        keywords["tiers"] = parse_groups(tiers, "<", "--tiers")
+    sources: list[Any] = [claim_input(path, "source", several=True) for path in source_paths]
+    if evidence and keywords.get("kind", "graph") != "graph":
+        # The library says that this kind has no evidence, whatever it is.
+        keywords["evidence"] = dict.fromkeys(evidence)
+    elif evidence:
+        sources[0] = graph_to_draw(sources[0])
+        variables = model_for_evidence(sources[0]).variables
+        keywords["evidence"] = resolve_assignments(evidence, variables, "--evidence")
+    picture = draw(*sources, around=around, threads=data.threads, **keywords, **data.reading)
+    out.write(picture, scale=scale)

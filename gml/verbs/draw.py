@@ -1,0 +1,206 @@
+"""Pictures of graphs and models, and plots of what is known about them: gml.draw, `gml draw`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+from gml.data.options import ReadingKeywords, given_keywords, names_of
+from gml.errors import UsageError, parameter, require_one_of, require_whole
+from gml.graph.knowledge import Knowledge
+from gml.pictures.picture import Picture
+from gml.pictures.rendering import require_renderer
+from gml.pictures.themes import theme_named
+from gml.verbs.shared.drawn_graph import (
+    LAYOUTS,
+    View,
+    graph_to_draw,
+    layouter,
+    model_for_evidence,
+    picture_of,
+)
+from gml.verbs.shared.edge_weights import weighted
+from gml.verbs.shared.graph_input import GraphLike
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.knowledge_input import Tiers, known_of
+
+if TYPE_CHECKING:
+    from gml.verbs.shared.data_input import Data
+
+__all__ = ["draw", "graph_to_draw", "model_for_evidence", "require_renderer"]
+
+KINDS = ("graph", "matrix", "trace", "strengths", "losses", "cpt")
+# Which kinds of pictures a parameter is about, where not all.
+_KINDS_OF = {
+    **dict.fromkeys(("against", "evidence", "around", "radius", "tiers", "knowledge"), ("graph",)),
+    **dict.fromkeys(("layout", "weight", "bars"), ("graph",)),
+    **dict.fromkeys(("folds", "seed"), ("losses",)),
+    "data": ("graph", "matrix"),
+    "node": ("cpt",),
+    "threshold": ("strengths",),
+}
+_TABLES = ("matrix", "losses")
+RADIUS = 2
+FOLDS = 10
+
+
+@answers_misspelling()
+def draw(
+    source: GraphLike | Data,
+    *graphs: GraphLike,
+    kind: str = "graph",
+    against: GraphLike | None = None,
+    evidence: Mapping[str, Any] | None = None,
+    theme: str = "light",
+    layout: str = "layered",
+    around: str | Sequence[str] = (),
+    radius: int | None = None,
+    weight: str = "auto",
+    bars: bool = True,
+    tiers: Tiers = (),
+    knowledge: Knowledge | str | os.PathLike[str] | None = None,
+    data: Data | None = None,
+    node: str | None = None,
+    threshold: float | None = None,
+    folds: int | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    max_memory: int | None = None,
+    **reading: Unpack[ReadingKeywords],
+) -> Picture:
+    """Draw a graph or a model, or plot what is known about it.
+
+    Parameters
+    ----------
+    source
+        A path, a Graph, a model or a learner's result. A model is drawn with the distribution of
+        each node. For other kinds: a table, or a graph with strengths (`matrix`); the file that
+        `gml hc --trace` writes (`trace`); an averaged graph (`strengths`); a table (`losses`); a
+        model (`cpt`).
+    *graphs
+        For `losses`, the graphs to be compared.
+    kind
+        "graph"; "matrix", a heat map of mutual information or strengths; "trace", the score of a
+        search by step; "strengths" of edges with their threshold; held-out "losses" of graphs; or
+        "cpt", the distribution of a node given its parents, with its intervals.
+    against
+        A reference: how the edges of the graph differ from it is shown.
+    evidence
+        Values observed in a model: its nodes show their posterior.
+    theme
+        "light", "dark" or "print".
+    layout
+        "layered", or "dot" for that of Graphviz, where it is installed.
+    around, radius
+        Draw only the nodes at most `radius` edges (2 by default) from these.
+    weight
+        What widths and colours of edges show: "strength", "mi", "coefficient", another attribute,
+        "none", or what the edges have ("auto"). The mutual information that edges lack comes from
+        `data`, or from the model.
+    bars
+        Whether the nodes of a model show their distribution.
+    tiers, knowledge
+        Tiers of nodes, which become ranks; or knowledge that has them, or a file of it.
+    data
+        A table for `weight="mi"`, or for the heat map of the nodes of a graph.
+    node
+        Of `cpt`: the node.
+    threshold
+        Of `strengths`; by default the one that the graph was made with.
+    folds, seed
+        Of `losses`: the number of folds (10), and the seed that makes them (0).
+    threads
+        Threads; all cores by default.
+    max_memory
+        Bytes that tables of inference may take; by default half of what is free.
+    **reading
+        How to read a table; see `gml.read`.
+
+    Examples
+    --------
+    >>> import gml
+    >>> gml.draw("sample_data/asia.dot").title
+    'asia.dot: a dag, 8 nodes, 8 edges'
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> gml.draw(net, evidence={"xray": "yes"}, around="lung", radius=1).title
+    "a dag, 3 nodes, 2 edges; given xray=yes; 5 of 8 nodes, more than 1 edge from 'lung', left out"
+    """
+    require_one_of("kind", kind, KINDS)
+    given = {
+        "against": against is not None,
+        "evidence": bool(evidence),
+        "layout": layout != "layered",
+        "around": around != (),
+        "radius": radius is not None,
+        "weight": weight != "auto",
+        "bars": not bars,
+        "tiers": bool(tiers),
+        "knowledge": knowledge is not None,
+        "data": data is not None,
+        "node": node is not None,
+        "threshold": threshold is not None,
+        "folds": folds is not None,
+        "seed": seed is not None,
+    }
+    _require_kind(kind, [name for name, is_given in given.items() if is_given])
+    if graphs and kind != "losses":
+        raise UsageError(
+            f"one graph is drawn, not {len(graphs) + 1}; compare two by {parameter('against')}, or "
+            f"several by {parameter('kind', 'losses')} DATA GRAPH…"
+        )
+    used = given_keywords(reading)
+    if used and kind not in _TABLES and data is None:
+        raise UsageError(f"{parameter(used[0])} is about reading a table, and none is read here")
+    colours = theme_named(theme)
+    if kind == "graph":
+        require_one_of("layout", layout, LAYOUTS)
+        require_whole(0, radius=radius)
+        centres = names_of("around", around)
+        if radius is not None and not centres:
+            raise UsageError(f"{parameter('radius')} belongs to {parameter('around')}")
+        opened = graph_to_draw(source, "")  # type: ignore[arg-type]
+        counter = None
+        if data is not None:
+            from gml.verbs.shared.drawn_plots import counter_for
+
+            if weight != "mi":
+                raise UsageError(f"{parameter('data')} needs {parameter('weight', 'mi')} here")
+            counter = counter_for(opened, data, threads, reading)
+        graph, shown = weighted(opened, weight, counter)
+        view = View(
+            theme=colours,
+            layout=layouter(layout),
+            against=None if against is None else graph_to_draw(against, ""),
+            evidence=evidence or {},
+            bars=bars,
+            around=centres,
+            radius=RADIUS if radius is None else radius,
+            tiers=known_of(graph.names, knowledge, tiers=tiers).tiers,
+            max_memory=max_memory,
+        )
+        return picture_of(replace(opened, graph=graph), shown, view)
+    from gml.verbs.shared import drawn_plots as plots
+
+    if kind == "matrix":
+        picture = plots.draw_matrix(source, data, colours, threads, reading)
+    elif kind == "trace":
+        picture = plots.draw_trace(source, colours)
+    elif kind == "strengths":
+        picture = plots.draw_strengths(source, threshold, colours)
+    elif kind == "losses":
+        how = plots.Folds(FOLDS if folds is None else folds, seed or 0, threads)
+        picture = plots.draw_losses(source, graphs, colours, how, reading)
+    else:
+        picture = plots.draw_cpt(source, node, colours)
+    return replace(picture, background=colours.background)
+
+
+def _require_kind(kind: str, given: Sequence[str]) -> None:
+    """Refuse what is pointless for a kind of picture."""
+    for name in given:
+        kinds = _KINDS_OF[name]
+        if kind not in kinds:
+            owners = " and ".join(parameter("kind", owner) for owner in kinds)
+            raise UsageError(f"{parameter(name)} is for {owners}, not for {kind}")

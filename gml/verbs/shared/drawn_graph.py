@@ -1,0 +1,176 @@
+"""Pictures of graphs: the part asked for, with the distributions of a model's nodes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gml.errors import GraphError, UsageError, counted, listing, parameter, quote, unknown_name
+from gml.graph.graph import Graph
+from gml.pictures.graph_picture import GraphScene, Layouter, draw_graph
+from gml.pictures.layout.layered import layered
+from gml.pictures.picture import Picture
+from gml.pictures.themes import LIGHT, Theme
+from gml.progress import reporter
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
+from gml.verbs.shared.node_distributions import distributions_of
+
+if TYPE_CHECKING:
+    from gml.model.bayesnet import BayesNet
+
+LAYOUTS = ("layered", "dot")
+READABLE_NODES = 200
+
+
+@dataclass(frozen=True)
+class View:
+    """How a graph is to be seen."""
+
+    theme: Theme = LIGHT
+    layout: Layouter = layered
+    against: GivenGraph | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    bars: bool = True
+    around: Sequence[str] = ()
+    radius: int = 2
+    tiers: Sequence[Sequence[str]] = ()
+    max_memory: int | None = None
+
+
+def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
+    """Draw a graph, its edges by the attribute `weight`."""
+    graphs = [given.graph] + ([] if view.against is None else [view.against.graph])
+    if view.evidence:
+        model_for_evidence(given)
+    graphs, left_out = _part_to_draw(graphs, view)
+    graph, *reference = graphs
+    distributions = {}
+    if given.model is not None and (view.bars or view.evidence):
+        distributions = distributions_of(given.model, graph.names, view.evidence, view.max_memory)
+    size = f"{counted(len(graph.names), 'node')}, {counted(graph.n_edges, 'edge')}"
+    title = f"{_name_of(given)}{graph.kind_in_words}, {size}"
+    if view.against is not None:
+        title += f"; against {_name_of(view.against)}{view.against.graph.kind_in_words}"
+    if view.evidence:
+        title += "; given " + ", ".join(f"{name}={value}" for name, value in view.evidence.items())
+    shown = {name for each in graphs for name in each.names}
+    scene = GraphScene(
+        graph=graph,
+        title=title + (f"; {left_out}" if left_out else ""),
+        distributions=distributions,
+        against=reference[0] if reference else None,
+        weight=weight,
+        tiers=[[name for name in tier if name in shown] for tier in view.tiers],
+    )
+    picture = draw_graph(scene, view.theme, layout=view.layout)
+    return replace(picture, graph=graph, background=view.theme.background)
+
+
+def model_for_evidence(given: GivenGraph) -> BayesNet:
+    """Return the model in which something is observed."""
+    if given.model is None:
+        raise UsageError(
+            f"{parameter('evidence')} needs a model, and this is a graph without tables; fit one "
+            "with gml fit-params"
+        )
+    return given.model
+
+
+def _part_to_draw(graphs: list[Graph], view: View) -> tuple[list[Graph], str]:
+    """Return the graphs of the nodes to draw, and what is said about the others."""
+    names = list(dict.fromkeys(name for graph in graphs for name in graph.names))
+    if not view.around:
+        if len(names) > READABLE_NODES:
+            reporter().tell(
+                f"{len(names)} nodes are hard to read; {parameter('around')} NAME "
+                f"{parameter('radius', view.radius)} draws those near one"
+            )
+        return graphs, ""
+    kept = nodes_around(graphs, view.around, view.radius)
+    if len(kept) == len(names):
+        return graphs, ""
+    left_out = (
+        f"{len(names) - len(kept)} of {counted(len(names), 'node')}, more than "
+        f"{counted(view.radius, 'edge')} from {listing(view.around)}, left out"
+    )
+    reporter().tell(left_out)
+    return [part_of(graph, kept) for graph in graphs], left_out
+
+
+def _name_of(given: GivenGraph) -> str:
+    """How a title calls a graph that came from a file: by its name, wherever that is."""
+    return f"{PurePath(given.name).name}: " if given.name else ""
+
+
+def layouter(name: str) -> Layouter:
+    """Return what places the nodes."""
+    if name == "layered":
+        return layered
+    from gml.pictures.layout.graphviz import dot_layout
+
+    return dot_layout
+
+
+def graph_to_draw(source: GraphLike, name: str = "the graph") -> GivenGraph:
+    """Return the graph or model; a table in its place is answered with what can be drawn of it."""
+    try:
+        return given_graph(source, name)
+    except GraphError as error:
+        from gml.formats.recognition import begins_like_table
+
+        if isinstance(source, str | os.PathLike) and begins_like_table(source):
+            raise GraphError(
+                f"{quote(os.fspath(source))} is a table, where a graph or model is wanted; learn "
+                "one with gml ges DATA -o graph.json, or draw the table with "
+                + parameter("kind", "matrix")
+            ) from error
+        raise
+
+
+def nodes_around(graphs: Sequence[Graph], centres: Sequence[str], radius: int) -> set[str]:
+    """Return the nodes at most `radius` edges from a centre, whatever the marks of the edges.
+
+    Examples
+    --------
+    >>> chain = Graph.from_edges("abcd", [("a", "-->", "b"), ("c", "-->", "b"), ("c", "-->", "d")])
+    >>> sorted(nodes_around([chain], ["a"], 2))
+    ['a', 'b', 'c']
+    """
+    names = list(dict.fromkeys(name for graph in graphs for name in graph.names))
+    for centre in centres:
+        if centre not in names:
+            raise UsageError(f"{parameter('around')}: {unknown_name('node', centre, names)}")
+    found = front = set(centres)
+    for _ in range(min(radius, len(names))):
+        beside = {
+            graph.names[j]
+            for graph in graphs
+            for i in (k for k, name in enumerate(graph.names) if name in front)
+            for j in np.flatnonzero(graph.marks[i]).tolist()
+        }
+        front = beside - found
+        found = found | beside
+    return found
+
+
+def part_of(graph: Graph, kept: set[str]) -> Graph:
+    """Return the graph of some of the nodes and the edges between them."""
+    at = [k for k, name in enumerate(graph.names) if name in kept]
+    place = {old: new for new, old in enumerate(at)}
+    return replace(
+        graph,
+        names=tuple(graph.names[k] for k in at),
+        marks=graph.marks[np.ix_(at, at)],
+        levels={name: levels for name, levels in graph.levels.items() if name in kept},
+        attributes={
+            (place[i], place[j]): found
+            for (i, j), found in graph.attributes.items()
+            if i in place and j in place
+        },
+        numeric=tuple(name for name in graph.numeric if name in kept),
+    )

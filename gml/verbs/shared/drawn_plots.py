@@ -1,0 +1,134 @@
+"""Plots that are no graphs: matrices, traces of searches, strengths, held-out losses, tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gml.counts.counter import Counter
+from gml.errors import GraphError, UsageError, parameter, unknown_name
+from gml.pictures.picture import Picture
+from gml.pictures.themes import Theme
+from gml.verbs.shared.data_input import is_data, is_path, open_data
+from gml.verbs.shared.drawn_graph import graph_to_draw
+from gml.verbs.shared.graph_input import GivenGraph, declared_columns
+
+
+def draw_matrix(
+    source: Any, data: Any, theme: Theme, threads: int | None, reading: Mapping[str, Any]
+) -> Picture:
+    """Draw the mutual information of the columns of a table, or the strengths of a graph."""
+    from gml.pictures.plots.matrix import heat_map, strength_matrix
+
+    if data is None and not _is_table(source):
+        given = graph_to_draw(source)
+        graph = given.graph
+        if not any("strength" in found for found in graph.attributes.values()):
+            raise GraphError(
+                f"{given.name}: no edge has a strength, as gml average gives it; for mutual "
+                f"information, give the table instead, or as {parameter('data')}"
+            )
+        return heat_map(graph.names, strength_matrix(graph), quantity="strength", theme=theme)
+    from gml.independence.mutual_information import mutual_information
+
+    if data is None:
+        counter = open_data(source, threads=threads, **reading)
+    else:
+        counter = counter_for(graph_to_draw(source), data, threads, reading)
+    return heat_map(
+        [variable.name for variable in counter.variables],
+        mutual_information(counter),
+        quantity="mutual information",
+        unit="nats",
+        theme=theme,
+    )
+
+
+def counter_for(
+    given: GivenGraph, data: Any, threads: int | None, reading: Mapping[str, Any]
+) -> Counter:
+    """Open data for the nodes of a graph, with the levels that it declares."""
+    return open_data(
+        data,
+        used=given.columns(),
+        declared=declared_columns([given]),
+        undeclared="numbers" if given.numeric() else "labels",
+        threads=threads,
+        **reading,
+    )
+
+
+def _is_table(source: Any) -> bool:
+    """Whether something is to be read as data; standard input is taken to be a table."""
+    from gml.formats.recognition import graph_kind
+
+    if not is_path(source):
+        return is_data(source)
+    return os.fspath(source) == "-" or graph_kind(source) is None
+
+
+def draw_trace(source: Any, theme: Theme) -> Picture:
+    """Draw the score of a search by step."""
+    if not is_path(source):
+        raise UsageError(
+            f"{parameter('kind', 'trace')} needs the path of a trace, as gml hc writes it with "
+            + parameter("trace")
+        )
+    from gml.formats.search_trace import read_trace
+    from gml.pictures.plots.trace import score_trace
+
+    return score_trace(read_trace(source), theme)
+
+
+def draw_strengths(source: Any, threshold: float | None, theme: Theme) -> Picture:
+    """Draw the strengths of edges and their threshold."""
+    from gml.pictures.plots.strengths import edge_strengths
+
+    given = graph_to_draw(source)
+    return edge_strengths(given.graph, threshold=threshold, theme=theme)
+
+
+class Folds(NamedTuple):
+    """How the rows are split."""
+
+    folds: int
+    seed: int
+    threads: int | None
+
+
+def draw_losses(
+    source: Any,
+    graphs: Sequence[Any],
+    theme: Theme,
+    how: Folds,
+    reading: Mapping[str, Any],
+) -> Picture:
+    """Draw the held-out loss of graphs by cross-validation."""
+    if not graphs:
+        raise UsageError(
+            f"{parameter('kind', 'losses')} needs a table and at least one graph: gml draw "
+            f"{parameter('kind', 'losses')} DATA GRAPH…"
+        )
+    from gml.pictures.plots.losses import held_out_losses, loss_rows
+    from gml.verbs.score import score
+
+    found = score(source, list(graphs), **how._asdict(), **reading)
+    return held_out_losses(loss_rows(found), theme=theme)
+
+
+def draw_cpt(source: Any, node: str | None, theme: Theme) -> Picture:
+    """Draw the distribution of a node given its parents."""
+    given = graph_to_draw(source)
+    if given.model is None:
+        raise UsageError(
+            f"{parameter('kind', 'cpt')} needs a model, and this is a graph without tables; fit "
+            "one with gml fit-params"
+        )
+    if node is None:
+        raise UsageError(f"{parameter('kind', 'cpt')} needs {parameter('node')}")
+    if node not in given.model.names:
+        raise UsageError(f"{parameter('node')}: {unknown_name('node', node, given.model.names)}")
+    from gml.pictures.plots.cpt import cpt_intervals
+
+    return cpt_intervals(given.model.cpd(node), theme)

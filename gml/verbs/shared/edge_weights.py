@@ -1,0 +1,114 @@
+"""What the widths and colours of drawn edges show, and where it comes from if edges lack it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gml.errors import UsageError, parameter, unknown_name
+from gml.graph.graph import Edge, Graph
+from gml.pictures.graph_picture import weight_of
+from gml.verbs.shared.graph_input import GivenGraph
+
+if TYPE_CHECKING:
+    from gml.counts.counter import Counter
+    from gml.model.answer import Answer
+    from gml.model.bayesnet import BayesNet
+
+
+def weighted(given: GivenGraph, weight: str, counter: Counter | None) -> tuple[Graph, str | None]:
+    """Return the graph, its edges with what is to be shown of them, and the name of that.
+
+    `auto` is what the edges have, or the coefficients of a model of numbers. The mutual information
+    comes from data if there are any; else from the edges, or from the model.
+    """
+    graph, net = given.graph, given.model
+    if weight == "none":
+        return graph, None
+    if weight == "auto":
+        weight = weight_of(graph) or ("coefficient" if net and net.is_gaussian else "none")
+        return weighted(given, weight, counter)
+    if weight == "mi" and counter is not None:
+        return _with_information(graph, counter), weight
+    known = list(dict.fromkeys(name for found in graph.attributes.values() for name in found))
+    if weight in known or not graph.n_edges:
+        return graph, weight
+    if weight == "mi" and net is not None:
+        return _with_implied_information(graph, net), weight
+    if weight == "coefficient" and net is not None and net.is_gaussian:
+        return _with_coefficients(graph, net), weight
+    hint = f"; {parameter('data')} gives it" if weight == "mi" else ""
+    choices = ("auto", "none", *known)
+    raise UsageError(f"{parameter('weight')}: {unknown_name('attribute', weight, choices)}{hint}")
+
+
+def _pair(edge: Edge) -> tuple[int, int]:
+    return min(edge.source, edge.target), max(edge.source, edge.target)
+
+
+def _with_attribute(graph: Graph, name: str, values: Mapping[tuple[int, int], float]) -> Graph:
+    """The graph, with the values of pairs of positions under a name; those without bound are none.
+
+    Nodes that determine one another have infinite mutual information, which no width can show.
+    """
+    added = {
+        pair: {**graph.attributes.get(pair, {}), name: value}
+        for pair, value in values.items()
+        if math.isfinite(value)
+    }
+    return replace(graph, attributes={**graph.attributes, **added})
+
+
+def _with_coefficients(graph: Graph, net: BayesNet) -> Graph:
+    from gml.model.bayesnet import LinearGaussian
+
+    values = {}
+    for cpd in net.cpds:
+        assert isinstance(cpd, LinearGaussian)
+        child = graph.index(cpd.variable.name)
+        for parent, slope in zip(cpd.parents, cpd.coefficients, strict=True):
+            i = graph.index(parent.name)
+            values[min(i, child), max(i, child)] = float(slope)
+    return _with_attribute(graph, "coefficient", values)
+
+
+def _with_implied_information(graph: Graph, net: BayesNet) -> Graph:
+    """The graph, each edge with the mutual information that the model has for its nodes."""
+    from gml.model.query import query
+
+    values = {}
+    for edge in graph.edges():
+        first, second = sorted([graph.names[edge.source], graph.names[edge.target]])
+        values[_pair(edge)] = _information(query(net, [first, second]), first, second)
+    return _with_attribute(graph, "mi", values)
+
+
+def _information(answer: Answer, first: str, second: str) -> float:
+    from gml.model.answer import Joint, Moments
+
+    if isinstance(answer, Moments):
+        assert answer.correlations is not None
+        r = answer.correlations[first, second] or 0.0
+        return -0.5 * math.log1p(-r * r) if r * r < 1 else math.inf
+    assert isinstance(answer, Joint)
+    p = answer.table
+    apart = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
+    seen = p > 0
+    return max(0.0, float((p[seen] * np.log(p[seen] / apart[seen])).sum()))
+
+
+def _with_information(graph: Graph, counter: Counter) -> Graph:
+    # Who has no data need not load what counts them.
+    from gml.independence.mutual_information import mutual_information
+
+    found = mutual_information(counter)
+    at = {variable.name: k for k, variable in enumerate(counter.variables)}
+    rank = [at[name] for name in graph.names]
+    values = {
+        _pair(edge): float(found[rank[edge.source], rank[edge.target]]) for edge in graph.edges()
+    }
+    return _with_attribute(graph, "mi", values)

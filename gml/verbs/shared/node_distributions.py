@@ -1,0 +1,78 @@
+"""The distributions that the nodes of a drawn model show: marginals, or posteriors with priors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gml.errors import CannotAnswer
+from gml.pictures.graph_picture import Bars, Bell
+from gml.progress import reporter
+
+if TYPE_CHECKING:
+    from gml.model.answer import Answer
+    from gml.model.bayesnet import BayesNet
+
+Distributions = dict[str, Bars | Bell]
+
+
+def distributions_of(
+    net: BayesNet,
+    nodes: Sequence[str],
+    evidence: Mapping[str, Any],
+    max_memory: int | None = None,
+) -> Distributions:
+    """Return the distribution of each node given evidence; none, with a warning, if too costly.
+
+    Evidence is asked about for certain: what it costs too much to answer is an error.
+    """
+    try:
+        prior = _shown(_answer(net, nodes, {}, max_memory))
+    except CannotAnswer as error:
+        if evidence:
+            raise
+        reporter().warn(f"the nodes show no distributions: {error}")
+        return {}
+    if not evidence:
+        return prior
+    answer = _answer(net, nodes, evidence, max_memory)
+    found = _shown(answer)
+    for name, value in answer.evidence.items():
+        if name in prior:
+            found[name] = _observed(prior[name], value)
+    return {name: _beside(found[name], prior[name]) for name in nodes}
+
+
+def _answer(
+    net: BayesNet, nodes: Sequence[str], evidence: Mapping[str, Any], max_memory: int | None
+) -> Answer:
+    from gml.model.query import query
+
+    wanted = [name for name in nodes if name not in evidence]
+    return query(net, wanted, evidence, each=len(wanted) > 1, max_memory=max_memory)
+
+
+def _shown(answer: Answer) -> Distributions:
+    from gml.model.answer import Marginals, Moments
+
+    if isinstance(answer, Moments):
+        return {name: Bell(*answer[name]) for name in answer.names}
+    assert isinstance(answer, Marginals)
+    return {
+        name: Bars(found.levels, tuple(found.table.tolist()))
+        for name, found in answer.distributions.items()
+    }
+
+
+def _observed(before: Bars | Bell, value: str | float) -> Bars | Bell:
+    if isinstance(before, Bell):
+        return Bell(float(value), 0.0)
+    at = before.levels.index(str(value))
+    return Bars(before.levels, tuple(float(k == at) for k in range(len(before.levels))), at)
+
+
+def _beside(found: Bars | Bell, before: Bars | Bell) -> Bars | Bell:
+    if isinstance(found, Bars) and isinstance(before, Bars):
+        return replace(found, prior=before.shares)
+    return found
