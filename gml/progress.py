@@ -17,10 +17,12 @@ from typing import Protocol
 from gml.errors import GmlWarning, UsageError, parameter, unmarked, with_flags
 from gml.printable_text import printable
 from gml.stopping import check_stopped
+from gml.terminal_style import Style, painted, rule, takes_colours
 
 _QUIET_SECONDS = 1.0
 _REDRAW_SECONDS = 0.1
 _BAR_WIDTH = 30
+_KINDS = (rule(r"(?<=\Agml: )error:", Style.BAD), rule(r"(?<=\Agml: )warning:", Style.DOUBTFUL))
 
 
 def write_stderr(text: str = "") -> None:
@@ -42,7 +44,8 @@ def say(kind: str, message: str) -> None:
 
     Parameters that the library names are written as flags.
     """
-    write_stderr(f"gml: {kind}{printable(with_flags(message))}\n")
+    text = f"gml: {kind}{printable(with_flags(message))}\n"
+    write_stderr(painted(text, _KINDS) if takes_colours(sys.stderr) else text)
 
 
 def _callers_level() -> int:

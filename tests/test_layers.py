@@ -18,11 +18,13 @@ FLOOR = {
     "parameters": {"errors"},
     "signals": set(),
     "atomic": {"errors", "ledger", "path_kinds", "signals"},
-    "progress": {"errors", "printable_text", "stopping"},
+    "progress": {"errors", "printable_text", "stopping", "terminal_style"},
     "resources": {"errors"},
     "stopping": set(),
     "name_order": set(),
     "printable_text": set(),
+    "terminal_style": set(),
+    "text_table": {"printable_text"},
 }
 MAY_USE = {
     "kernel": set(),

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable
 
 from gml.errors import OutputError
+from gml.ledger import goes_to_standard_output
+from gml.terminal_style import takes_colours
 
 
 def write_standard_output(content: bytes) -> None:
@@ -30,3 +32,9 @@ def stream_to_standard_output(pieces: Iterable[bytes | memoryview]) -> None:
 def abandon_standard_output() -> None:
     """Let what Python still holds for a broken stream go nowhere, without a complaint at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def shows_colours(path: str | None) -> bool:
+    """Whether what is written to this path, or to standard output, is seen in colours."""
+    to_standard_output = path is None or goes_to_standard_output(path)
+    return to_standard_output and takes_colours(sys.stdout)

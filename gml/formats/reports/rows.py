@@ -17,7 +17,8 @@ from gml.data.safe_cells import cell
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_pieces, encode
 from gml.independence.base import tiny_p
-from gml.printable_text import printable, visible
+from gml.printable_text import cell_width, printable, visible
+from gml.text_table import aligned_line
 
 Row = dict[str, Any]
 # The writer quotes what is in its line terminator.
@@ -102,28 +103,23 @@ def _text(rows: Rows) -> Iterator[str]:
     if not len(rows):
         yield "no results\n"
         return
-    widths: dict[str, int] = {}
+    needed: dict[str, int] = {}
     words: set[str] = set()
     applies: set[str] = set()
     for row in rows:
         for key, value in row.items():
-            widths[key] = max(widths.get(key, len(printable(key))), len(_shown_in(row, key)))
+            before = needed.get(key) or cell_width(printable(key))
+            needed[key] = max(before, cell_width(_shown_in(row, key)))
             if value is not None and value != []:
                 applies.add(key)
             if value is not None and not isinstance(value, int | float):
                 words.add(key)
-    shown_keys = {key: width for key, width in widths.items() if key in applies}
-    yield _aligned({key: printable(key) for key in shown_keys}, shown_keys, words)
+    keys = [key for key in needed if key in applies]
+    widths = [needed[key] for key in keys]
+    right = {k for k, key in enumerate(keys) if key not in words}
+    yield aligned_line([printable(key) for key in keys], widths, right) + "\n"
     for row in rows:
-        yield _aligned({key: _shown_in(row, key) for key in shown_keys}, shown_keys, words)
-
-
-def _aligned(cells: dict[str, str], widths: dict[str, int], words: set[str]) -> str:
-    padded = (
-        cells[key].ljust(width) if key in words else cells[key].rjust(width)
-        for key, width in widths.items()
-    )
-    return "  ".join(padded).rstrip() + "\n"
+        yield aligned_line([_shown_in(row, key) for key in keys], widths, right) + "\n"
 
 
 def _cell(value: Any, safe: bool) -> Any:
