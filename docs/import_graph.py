@@ -18,7 +18,7 @@ ROOMS = (
 )  # fmt: skip
 FLOOR = (
     "errors", "path_kinds", "printable_text", "terminal_style", "text_table", "stopping", "signals",
-    "name_order", "parameters", "ledger", "resources", "atomic", "progress",
+    "name_order", "parameters", "ledger", "resources", "atomic", "pace", "progress",
 )  # fmt: skip
 
 

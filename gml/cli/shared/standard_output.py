@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from gml.errors import OutputError
 from gml.ledger import goes_to_standard_output
+from gml.progress import reporter
 from gml.terminal_style import takes_colours
 
 
@@ -18,8 +19,12 @@ def write_standard_output(content: bytes) -> None:
 
 def stream_to_standard_output(pieces: Iterable[bytes | memoryview]) -> None:
     """Write pieces as they come; a reader that went away ends it without an error."""
+    is_screen = sys.stdout.isatty()
     try:
         for piece in pieces:
+            if is_screen:
+                # Else a bar would stand before the result, and its removal would take a line of it.
+                reporter().stop()
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
