@@ -17,8 +17,8 @@ ROOMS = (
     "formats", "pictures", "verbs", "cli",
 )  # fmt: skip
 FLOOR = (
-    "errors", "path_kinds", "printable_text", "stopping", "signals", "name_order", "parameters",
-    "ledger", "resources", "atomic", "progress",
+    "errors", "path_kinds", "printable_text", "terminal_style", "text_table", "stopping", "signals",
+    "name_order", "parameters", "ledger", "resources", "atomic", "pace", "progress",
 )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 
 def printable(text: str) -> str:
     r"""Escape what would not be shown as it is: the one guard of all text for people.
@@ -53,3 +55,53 @@ def _harmless(line: str) -> str:
     if not bare.startswith(("::", "##[")):
         return line
     return f"{line[: -len(bare)]}\\x{ord(bare[0]):02x}{bare[1:]}"
+
+
+def cell_width(text: str) -> int:
+    r"""Return how many cells of a terminal a printable text takes.
+
+    Letters of East Asia and pictures take two; marks that stand on the letter before them, none.
+
+    Examples
+    --------
+    >>> cell_width("age"), cell_width("年齢"), cell_width("e\u0301")
+    (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells_of, text))
+
+
+def _cells_of(char: str) -> int:
+    # Vowels and final consonants of Hangul are drawn into the letter before them.
+    if unicodedata.category(char) in ("Mn", "Me") or "\u1160" <= char <= "\u11ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def padded(text: str, width: int, *, to_the_right: bool = False) -> str:
+    """Fill up a printable text with blanks to a number of cells.
+
+    Examples
+    --------
+    >>> padded("年", 4) + "|", padded("1.5", 6, to_the_right=True)
+    ('年  |', '   1.5')
+    """
+    blanks = " " * (width - cell_width(text))
+    return blanks + text if to_the_right else text + blanks
+
+
+def shortened_to_cells(text: str, width: int, ellipsis: str = "…") -> str:
+    """Return as much of a printable text as fits, with an ellipsis for what does not.
+
+    Examples
+    --------
+    >>> shortened_to_cells("temperature", 6), shortened_to_cells("年齢層", 4)
+    ('tempe…', '年…')
+    """
+    if cell_width(text) <= width:
+        return text
+    kept = text
+    while kept and cell_width(kept + ellipsis) > width:
+        kept = kept[:-1]
+    return kept + ellipsis

@@ -8,19 +8,28 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gml.errors import GmlWarning, UsageError, parameter, unmarked, with_flags
-from gml.printable_text import printable
+from gml.pace import Stage, bar, clock
+from gml.printable_text import printable, shortened_to_cells
 from gml.stopping import check_stopped
+from gml.terminal_style import Style, painted, rule, takes_colours
 
 _QUIET_SECONDS = 1.0
 _REDRAW_SECONDS = 0.1
-_BAR_WIDTH = 30
+_SILENT_SECONDS = 1.0
+_FORGOTTEN_SECONDS = 5.0
+# Of a terminal that does not say how wide it is.
+_WIDE = 500
+_KINDS = (rule(r"(?<=\Agml: )error:", Style.BAD), rule(r"(?<=\Agml: )warning:", Style.DOUBTFUL))
+
+Item = TypeVar("Item")
 
 
 def write_stderr(text: str = "") -> None:
@@ -42,7 +51,8 @@ def say(kind: str, message: str) -> None:
 
     Parameters that the library names are written as flags.
     """
-    write_stderr(f"gml: {kind}{printable(with_flags(message))}\n")
+    text = f"gml: {kind}{printable(with_flags(message))}\n"
+    write_stderr(painted(text, _KINDS) if takes_colours(sys.stderr) else text)
 
 
 def _callers_level() -> int:
@@ -81,11 +91,14 @@ class Reporter:
     def note(self, message: str) -> None:
         """Report a detail, for those who asked for details."""
 
-    def advance(self, what: str, done: int, total: int | None) -> None:
+    def advance(self, what: str, done: int, total: int | None, *, in_bytes: bool = False) -> None:
         """Report how far the work is; `total` None when unknown."""
 
-    def status(self, text: str | None) -> None:
-        """Show this text in place of the progress of the parts; None ends that."""
+    def status(self, text: str | None, done: int | None = None, total: int | None = None) -> None:
+        """Show this text in place of the progress of the parts; None ends that.
+
+        What is before the first colon names the stage of the work; `done` is what its rate counts.
+        """
 
     @contextmanager
     def counting(self, what: str, total: int) -> Iterator[Count]:
@@ -94,6 +107,12 @@ class Reporter:
 
     def finish(self) -> None:
         """Clear the progress display."""
+
+    def start(self) -> None:
+        """Show from now on that work is done, also while nobody says how far it is."""
+
+    def stop(self) -> None:
+        """Clear the progress display for good: the end, or a result that goes to the screen."""
 
 
 class StderrReporter(Reporter):
@@ -106,8 +125,13 @@ class StderrReporter(Reporter):
         self._started = time.monotonic()
         self._drawn = 0.0
         self._visible = False
-        self._status: str | None = None
-        self._counted: str | None = None
+        # One thread works, another shows that it does.
+        self._screen = threading.RLock()
+        self._stopped = threading.Event()
+        self._latest: Stage | None = None
+        self._stages: dict[str, Stage] = {}
+        self._status: Stage | None = None
+        self._counted: Stage | None = None
         self._said: set[str] = set()
 
     def warn(self, message: str) -> None:
@@ -121,67 +145,131 @@ class StderrReporter(Reporter):
     def _say_once(self, kind: str, message: str) -> None:
         if not self._quiet and message not in self._said:
             self._said.add(message)
-            self.finish()
-            say(kind, message)
+            self._say(kind, message)
 
     def note(self, message: str) -> None:
         """Write `gml: …` under --verbose."""
         if self._verbose and not self._quiet:
+            self._say("", message)
+
+    def _say(self, kind: str, message: str) -> None:
+        with self._screen:
             self.finish()
-            say("", message)
+            say(kind, message)
 
-    def advance(self, what: str, done: int, total: int | None) -> None:
+    def advance(self, what: str, done: int, total: int | None, *, in_bytes: bool = False) -> None:
         """Draw the bar, at most ten times a second and not within the first second."""
-        now = time.monotonic()
-        if not self._bar or now - self._started < _QUIET_SECONDS:
-            return
-        if now - self._drawn < _REDRAW_SECONDS:
-            return
-        self._drawn = now
-        self._visible = True
-        if self._counted is not None:
-            text = self._counted
-        elif self._status is not None:
-            text = self._status
-        elif total:
-            text = f"{what} {_bar(done, total)} {min(1.0, done / total):4.0%}"
-        else:
-            text = f"{what} {done:,}"
-        write_stderr(f"\r\x1b[K{printable(text)}")
+        if self._bar:
+            stage = self._stage(what, done, total)
+            stage.in_bytes = in_bytes
+            stage.text = what
+            self._draw(self._counted or self._status or self._outer(stage))
 
-    def status(self, text: str | None) -> None:
+    def _stage(self, name: str, done: int | None, total: int | None) -> Stage:
+        """The stage of this name, as far as it is now; one that begins again is a new one."""
+        now = time.monotonic()
+        stage = self._stages.get(name)
+        if stage is None or (done is not None and done < (stage.done or 0)):
+            self._stages.pop(name, None)
+            stage = self._stages[name] = Stage(now, done or 0)
+        stage.done, stage.total, stage.heard_of = done, total, now
+        return stage
+
+    def _outer(self, stage: Stage) -> Stage:
+        """The stage that this one is a part of: begun before it, heard of lately and not over."""
+        for other in self._stages.values():
+            if (
+                other.total
+                and not other.is_complete
+                and stage.heard_of - other.heard_of < _FORGOTTEN_SECONDS
+            ):
+                return other
+        return stage
+
+    def _draw(self, stage: Stage) -> None:
+        self._latest = stage
+        now = time.monotonic()
+        if now - self._started >= _QUIET_SECONDS and now - self._drawn >= _REDRAW_SECONDS:
+            self._show(f"{stage.shown()}{stage.pace(now, now - self._started)}", now)
+
+    def _show(self, text: str, now: float) -> None:
+        with self._screen:
+            if self._bar:
+                self._drawn = now
+                self._visible = True
+                # A line that the terminal breaks could not be erased.
+                text = shortened_to_cells(printable(text), _columns() - 1)
+                write_stderr(f"\r\x1b[K{text}")
+
+    def start(self) -> None:
+        """Show the time that passes, once a second without news."""
+        if self._bar:
+            # Where no thread can be started, only news is shown.
+            with suppress(RuntimeError):
+                threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(_SILENT_SECONDS / 4):
+            now = time.monotonic()
+            if now - max(self._started, self._drawn) < _SILENT_SECONDS:
+                continue
+            stage = self._latest
+            if stage is None or stage.is_complete:
+                self._show(f"working  {clock(now - self._started)}", now)
+            else:
+                self._show(f"{stage.shown()}{stage.pace(now, now - self._started)}", now)
+
+    def stop(self) -> None:
+        """Remove the bar, and draw none any more."""
+        with self._screen:
+            self._stopped.set()
+            self.finish()
+            self._bar = False
+
+    def status(self, text: str | None, done: int | None = None, total: int | None = None) -> None:
         """Show the text instead of a bar."""
-        self._status = text
-        self.advance("", 0, None)
+        if not self._bar:
+            return
+        self._status = self._latest = None
+        if text is not None:
+            self._status = self._stage(text.partition(":")[0], done, total)
+            self._status.text, self._status.is_bar = text, False
+            self._draw(self._counted or self._status)
 
     @contextmanager
     def counting(self, what: str, total: int) -> Iterator[Count]:
         """Count on one line; within parts that are counted, theirs is not shown."""
-        if self._counted is not None:
+        if self._counted is not None or not self._bar:
             yield _uncounted
             return
 
         def count(done: int, note: str = "") -> None:
+            self._counted = stage = self._stage(what, done, total)
             after = f", {note}" if note else ""
-            self._counted = f"{what} {_bar(done, total)} {done:,} of {total:,}{after}"
-            self.advance(what, done, total)
+            stage.text = f"{what} {bar(done, total)} {done:,} of {total:,}{after}"
+            stage.is_bar = False
+            self._draw(stage)
 
         count(0)
         try:
             yield count
         finally:
-            self._counted = None
+            self._counted = self._latest = None
 
     def finish(self) -> None:
         """Remove the bar from the terminal."""
-        if self._visible:
-            write_stderr("\r\x1b[K")
-            self._visible = False
+        with self._screen:
+            if self._visible:
+                write_stderr("\r\x1b[K")
+                self._visible = False
 
 
-def _bar(done: int, total: int) -> str:
-    filled = int(min(1.0, done / max(total, 1)) * _BAR_WIDTH)
-    return f"[{'#' * filled}{'.' * (_BAR_WIDTH - filled)}]"
+def _columns() -> int:
+    """How wide the terminal is."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _WIDE
+    except (OSError, ValueError):
+        return _WIDE
 
 
 class Deadline:
@@ -218,8 +306,22 @@ def reporting_to(new: Reporter) -> Iterator[Reporter]:
     """Use another reporter within a block."""
     global _current
     previous, _current = _current, new
+    new.start()
     try:
         yield new
     finally:
-        new.finish()
+        new.stop()
         _current = previous
+
+
+def tracked(what: str, items: Collection[Item]) -> Iterator[Item]:
+    """Go through items, and report after each how far that is.
+
+    Examples
+    --------
+    >>> sum(tracked("adding", [1, 2, 3]))
+    6
+    """
+    for done, item in enumerate(items, start=1):
+        yield item
+        reporter().advance(what, done, len(items))

@@ -1,4 +1,4 @@
-"""Real shells on a terminal of their own: what a line becomes when somebody presses Tab."""
+"""Real terminals: what a command shows on one, and what a line becomes when somebody presses Tab."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from tests.command_line import GML
 
 _SECONDS = 60
 # At the start of the line, before what was completed, and again with the words that came of it.
@@ -105,6 +107,43 @@ def completed(shell: str, lines: Sequence[str], folder: Path) -> dict[str, list[
         os.write(master, f"{LOAD[shell]}\recho rea''dy\r".encode())
         _read_until(master, b"ready\r\n")
         return {line: _words_of(master, line) for line in lines}
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
+
+
+def on_terminal(
+    args: Sequence[str | Path],
+    folder: Path,
+    env: Mapping[str, str] | None = None,
+    streams: Sequence[str] = ("stdout", "stderr"),
+) -> bytes:
+    """What a command writes to a terminal; the streams that are not there go nowhere."""
+    master, slave = pty.openpty()
+    given = {"NO_COLOR": "", "TERM": "xterm", **(env or {})}
+    process = subprocess.Popen(
+        [*GML, *map(str, args)],
+        stdin=subprocess.DEVNULL,
+        stdout=slave if "stdout" in streams else subprocess.DEVNULL,
+        stderr=slave if "stderr" in streams else subprocess.DEVNULL,
+        cwd=folder,
+        env={**os.environ, **given},
+    )
+    os.close(slave)
+    seen = b""
+    try:
+        while True:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:
+                # How Linux says that nobody holds the other end any more.
+                break
+            if not piece:
+                break
+            seen += piece
+        process.wait(_SECONDS)
+        return seen.replace(b"\r\n", b"\n")
     finally:
         process.kill()
         process.wait()

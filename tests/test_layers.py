@@ -18,11 +18,14 @@ FLOOR = {
     "parameters": {"errors"},
     "signals": set(),
     "atomic": {"errors", "ledger", "path_kinds", "signals"},
-    "progress": {"errors", "printable_text", "stopping"},
+    "pace": set(),
+    "progress": {"errors", "pace", "printable_text", "stopping", "terminal_style"},
     "resources": {"errors"},
     "stopping": set(),
     "name_order": set(),
     "printable_text": set(),
+    "terminal_style": set(),
+    "text_table": {"printable_text"},
 }
 MAY_USE = {
     "kernel": set(),

@@ -35,7 +35,7 @@ from gml.data.survey import Surveyed, survey
 from gml.errors import CannotAnswer, counted, listing
 from gml.kernel import layout
 from gml.kernel.layout import OVERFLOW, SKIP, CsvColumn
-from gml.progress import reporter
+from gml.progress import reporter, tracked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +113,7 @@ def profile_table(data: str | os.PathLike[str] | pd.DataFrame, options: ReadOpti
     if n == 0:
         raise CannotAnswer(f"{read.where}: {why_no_rows(read.where, weighted=weights is not None)}")
     # Coding a column puts its codes in order, so what is to be known of it comes before.
-    facts = {j: _facts(read, j, weights, unit, options) for j in read.chosen}
+    facts = {j: _facts(read, j, weights, unit, options) for j in tracked("columns", read.chosen)}
     gaps = {j: _gaps(read, j, weights) for j in read.chosen}
     addressable = set(read.addressable())
     problems = {
@@ -160,7 +160,7 @@ def _columns(
     dataset: Dataset, options: ReadOptions, facts: Sequence[Facts]
 ) -> tuple[ColumnProfile, ...]:
     """Describe the columns of a table, given their facts in order."""
-    columns = zip(dataset.variables, dataset.columns, facts, strict=True)
+    columns = tracked("columns", list(zip(dataset.variables, dataset.columns, facts, strict=True)))
     return tuple(
         _column(dataset, variable, column, options, known) for variable, column, known in columns
     )

@@ -48,7 +48,7 @@ class RawBytes(io.RawIOBase):
                 self._pending.result()
             self._pending = self._worker.submit(self._hash.update, bytes(view[:got]))
         self._done += got
-        reporter().advance(f"reading {self._name}", self._done, self.size)
+        reporter().advance(f"reading {self._name}", self._done, self.size, in_bytes=True)
         return got
 
     def _read_some(self, view: memoryview) -> int:

@@ -18,6 +18,7 @@ from gml.data.safe_cells import cell
 from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.printable_text import visible
+from gml.text_table import aligned
 
 _NEVER_SEEN = "(never seen)"
 
@@ -91,9 +92,9 @@ def dump_text(net: BayesNet) -> str:
                 title += f"  ({cpd.n:g} rows)"
             header = ["", "estimate"] + ["lower", "upper"] * (cpd.intervals is not None)
             rows = [[visible(row[0]), *map(_number, row[1:])] for row in _terms(cpd)]
-            parts.append(_aligned(title, 1, [header, *rows]))
+            parts.append(_below(title, 1, [header, *rows]))
         else:
-            parts.append(_aligned(title, len(cpd.parents), _table(cpd)))
+            parts.append(_below(title, len(cpd.parents), _table(cpd)))
     return "\n".join(parts)
 
 
@@ -114,20 +115,10 @@ def _table(cpt: CPT) -> list[list[str]]:
     return lines
 
 
-def _aligned(title: str, n_left: int, lines: list[list[str]]) -> str:
-    """Columns of equal width, the first to the left and numbers to the right."""
-    width = max(map(len, lines))
-    columns = [[line[k] if k < len(line) else "" for line in lines] for k in range(width)]
-    widths = [max(map(len, column)) for column in columns]
-    shown = [
-        "  "
-        + "  ".join(
-            f"{cell:<{widths[k]}}" if k < n_left else f"{cell:>{widths[k]}}"
-            for k, cell in enumerate(line)
-        ).rstrip()
-        for line in lines
-    ]
-    return "\n".join([title, *shown]) + "\n"
+def _below(title: str, n_left: int, lines: list[list[str]]) -> str:
+    """A table below its title, the first columns to the left and numbers to the right."""
+    right = range(n_left, max(map(len, lines)))
+    return "\n".join([title, *aligned(lines, right=right, indent="  ")]) + "\n"
 
 
 def _number(value: float) -> str:

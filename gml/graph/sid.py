@@ -28,6 +28,7 @@ from gml.errors import GraphError
 from gml.graph.bits import bits_of, lowest, members
 from gml.graph.graph import Graph, Mark
 from gml.graph.order import topological_order
+from gml.progress import tracked
 
 # Each about a second or two of work for a component.
 _MOST_STATES = 5000
@@ -143,7 +144,8 @@ class _Bounds:
         """The least and greatest number of errors of all nodes together."""
         lower = upper = 0
         exact = True
-        for component in self._components(bits_of(self._nodes), self._lines):
+        components = list(self._components(bits_of(self._nodes), self._lines))
+        for component in tracked("comparing", components):
             single = component & component - 1 == 0
             try:
                 if not (single or self._is_class):

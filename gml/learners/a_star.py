@@ -98,7 +98,8 @@ def search_order(
         best, bound = (losses * RESOLUTION for losses in (search.bound, search.reached))
         reporter().status(
             f"orders of {m} variables: {search.expanded:,} states, the best loses {best:.3f} nats, "
-            f"bound {bound:.3f}"
+            f"bound {bound:.3f}",
+            search.expanded,
         )
     reporter().status(None)
     path = search.path()

@@ -199,7 +199,7 @@ class _Search:
                 answers = self._asker.ask(rows)
                 self._asker.record("colliders", rows, answers)
                 self.tests += len(rows)
-                reporter().status(f"colliders: {self.tests:,} more tests")
+                reporter().status(f"colliders: {self.tests:,} more tests", self.tests)
                 waiting.append(np.repeat(which, count), rows[:, 2:], answers.margins)
         waiting.sum_up()
 

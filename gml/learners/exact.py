@@ -283,7 +283,10 @@ class _Solver:
                 return self._greedy_order(part)
             last = min(first + step, slices)
             kernel.active().best_sinks(masks, units, starts, low, first, last, best, sinks)
-            reporter().status(f"orders of {m} variables: {last << low:,} of {1 << m:,} states")
+            seen, states = last << low, 1 << m
+            reporter().status(
+                f"orders of {m} variables: {seen:,} of {states:,} states", seen, states
+            )
         reporter().status(None)
         order, left = [], (1 << m) - 1
         if best[left] == NEVER:

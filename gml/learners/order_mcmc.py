@@ -234,7 +234,7 @@ class _Model:
                 f"{parameter('max_seconds')} ran out before the sets of parents were scored"
             )
         self.families += len(rows)
-        reporter().status(f"scoring sets of parents: {self.families:,}")
+        reporter().status(f"scoring sets of parents: {self.families:,}", self.families)
         return self._score.batch(FamilyArray(self._choices.order[rows]))
 
     def _candidates(self, x: int, limit: int | None) -> list[int]:

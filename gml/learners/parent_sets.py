@@ -153,7 +153,8 @@ def best_parent_sets(
             )
             done = sum(other.families for other in growing)
             for scored in one.grow(deadline):
-                reporter().status(f"scoring sets of {size} parents: {done + scored:,} sets")
+                scored += done
+                reporter().status(f"scoring sets of {size} parents: {scored:,} sets", scored)
             complete = complete and not one.interrupted
     reporter().status(None)
     sets, units = zip(*(one.taken() for one in growing), strict=True)
@@ -322,7 +323,7 @@ def all_parent_sets(
             some = families(choices, child, of_child[start:stop])
             scores[start:stop] = score.batch(some)
             done += stop - start
-            reporter().status(f"scoring sets of parents: {done:,} of {total:,}")
+            reporter().status(f"scoring sets of parents: {done:,} of {total:,}", done, total)
         sets.append(of_child | np.uint64(choices.required[child]))
         values.append(scores)
     reporter().status(None)

@@ -99,7 +99,7 @@ class Course:
         unit = self._local.resolution
         if self._trace is not None:
             self._trace(Step(phase, move, source, target, others, gain * unit, score * unit))
-        reporter().status(f"{phase}: {self.steps} steps, score {score * unit:.2f}")
+        reporter().status(f"{phase}: {self.steps} steps, score {score * unit:.2f}", self.steps)
 
 
 def dag_of(parents: Sequence[int], names: Sequence[str], order: Sequence[str]) -> Graph:

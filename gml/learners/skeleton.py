@@ -254,7 +254,8 @@ class _Level:
         self._edges -= int(np.count_nonzero(self._first[which] >= 0))
         self._found.tests[self._level] += self._counted(which, first)
         reporter().status(
-            f"level {self._level}: {sum(self._found.tests):,} tests, {self._edges:,} edges left"
+            f"level {self._level}: {sum(self._found.tests):,} tests, {self._edges:,} edges left",
+            sum(self._found.tests),
         )
 
     def _counted(self, which: NDArray[np.int64], before: NDArray[np.int64]) -> int:

@@ -20,6 +20,7 @@ from gml.data.dataset import Variable
 from gml.errors import UsageError, counted, unknown_name
 from gml.model.evidence import resolved, unknown_value, value_of
 from gml.printable_text import printable
+from gml.text_table import aligned as table_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,13 +90,15 @@ def aligned(rows: Sequence[Row], n_rows: int | None = None) -> list[str]:
     """Return the lines of a table that fits on a screen: a header and the first rows."""
     if not rows:
         return ["no results"]
+    shown_rows = rows[:SHOWN_ROWS]
     table = [[_cell(key) for key in rows[0]]]
-    table += [[_cell(value) for value in row.values()] for row in rows[:SHOWN_ROWS]]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in table
-    ]
+    table += [[_cell(value) for value in row.values()] for row in shown_rows]
+    right = {
+        k
+        for k, key in enumerate(rows[0])
+        if all(isinstance(row[key], int | float) for row in shown_rows)
+    }
+    lines = table_lines(table, right=right)
     more = (len(rows) if n_rows is None else n_rows) - SHOWN_ROWS
     return [*lines, f"... {counted(more, 'more row')}"] if more > 0 else lines
 

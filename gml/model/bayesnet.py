@@ -36,8 +36,8 @@ class BayesNet(Network):
     >>> net.query("lung", {"xray": "yes"})
     P(xray=yes) = 0.10317
     node  level  probability
-    lung  no     0.521722
-    lung  yes    0.478278
+    lung  no        0.521722
+    lung  yes       0.478278
     """
 
     if TYPE_CHECKING:
@@ -72,8 +72,8 @@ class BayesNet(Network):
         >>> net.query("lung", {"xray": "yes"})
         P(xray=yes) = 0.10317
         node  level  probability
-        lung  no     0.521722
-        lung  yes    0.478278
+        lung  no        0.521722
+        lung  yes       0.478278
         """
         from gml.model.query import query
 

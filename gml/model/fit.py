@@ -39,6 +39,7 @@ from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.kept_rows import with_rows
 from gml.model.network import described_row
+from gml.progress import tracked
 from gml.resources import budget_in_force, require_memory
 
 METHODS = ("mle", "bayes")
@@ -101,13 +102,17 @@ def fit(
             raise UsageError(
                 f"{parameter('method', 'bayes')} is for levels; numbers are fitted by mle"
             )
-        cpds = [_regress(counter, child, parents, intervals) for child, parents in families]
+        cpds = [
+            _regress(counter, child, parents, intervals)
+            for child, parents in tracked("fitting nodes", families)
+        ]
         return BayesNet(with_rows(cpds, counter))
     budget = budget_in_force(max_memory)
     n_bytes = _CELL_BYTES + (0 if intervals is None else _INTERVAL_BYTES)
     _require_room(counter, families, n_bytes, budget)
     cpts = []
-    for (child, parents), cells in zip(families, counter.family_tables(families), strict=True):
+    tables = counter.family_tables(families)
+    for (child, parents), cells in zip(tracked("fitting nodes", families), tables, strict=True):
         members = [counter.variables[j] for j in (*parents, child)]
         scaled: NDArray[Any] = cells if counter.unit == 1 else cells * counter.unit
         alpha = 0.0 if method == "mle" else _prior_count(prior, ess, cells.size)

@@ -41,13 +41,14 @@ def held_out(
     graph: Graph,
     splits: Iterable[tuple[Dataset | Counter, Dataset | Counter]],
     *,
+    n_splits: int | None = None,
     predict: str | None = None,
     prior: str = "jeffreys",
     ess: float = 1.0,
     threads: int | None = None,
     max_memory: int | None = None,
 ) -> HeldOut:
-    """Judge a graph by all (fitted on, predicted) splits."""
+    """Judge a graph by all (fitted on, predicted) splits; `n_splits` says how many, if known."""
     total: list[float] = []
     rows: list[float] = []
     tally: Tally | None = None
@@ -72,7 +73,7 @@ def held_out(
             tally = tally or Tally(predict, net.variables[net.index(predict)].levels)
             _predict(net, predict, predicted, tally, max_memory)
         rows.append(predicted.n * predicted.unit)
-        reporter().advance("folds", number + 1, None)
+        reporter().advance("folds", number + 1, n_splits)
     return HeldOut(
         -math.fsum(total) / sum(rows),
         None if tally is None else tally.metrics(),

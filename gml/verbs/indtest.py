@@ -190,7 +190,8 @@ def _results(questions: _Questions, test: IndependenceTest, *, is_adjusted: bool
     results = None
     for start in range(0, max(1, questions.number), _BATCH):
         if start:
-            reporter().status(f"testing: {start:,} of {questions.number:,}")
+            number = questions.number
+            reporter().status(f"testing: {start:,} of {number:,}", start, number)
         part = test.batch(_triples(islice(asked, _BATCH), position))
         if results is None:
             results = ResultArrays.room(questions.number, part)

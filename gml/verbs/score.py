@@ -160,6 +160,7 @@ def score(
             counter, holdout, folds, seed or 0, given[0], declared, chosen[0].undeclared, reading
         )
         how = {"prior": prior or "jeffreys", "ess": options.get("ess", 1.0), "threads": threads}
+        how["n_splits"] = folds
         found = [
             _with_held_out(one, some, splits, predict, how)
             for one, some in zip(found, given, strict=True)

@@ -48,7 +48,7 @@ def test_bytes_for_people(gml, folder):
         "dag_shd     2\n"
         "sid         7\n"
         "skeleton    precision 1  recall 0.666667  f1 0.8\n"
-        "arrowheads  precision -  recall 0  f1 0\n"
+        "arrowheads  precision -  recall        0  f1   0\n"
         "a  -->  ---  b  undirected\n"
         "b  <--  ---  c  undirected\n"
         "b  -->       d  missing\n"

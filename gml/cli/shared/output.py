@@ -7,15 +7,17 @@ import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from gml.cli.shared import colours
 from gml.cli.shared.run import run_ledger
-from gml.cli.shared.standard_output import stream_to_standard_output
+from gml.cli.shared.standard_output import shows_colours, stream_to_standard_output
 from gml.errors import UsageError, counted
 from gml.formats.suffixes import PICTURES, RENDERED
 from gml.ledger import goes_to_standard_output
 from gml.printable_text import printable_lines
 from gml.progress import reporter
+from gml.terminal_style import HEADER, Rule, painted
 
 if TYPE_CHECKING:
     from gml.counts.countfile import CountFile
@@ -93,6 +95,8 @@ class Output:
     path: str | None
     format: str
     safe_csv: bool = False
+    colours: ClassVar[tuple[Rule, ...]] = ()
+    """What is painted on a terminal."""
 
     def __post_init__(self) -> None:
         # GraphML holds the hash of the data.
@@ -107,8 +111,13 @@ class Output:
             return {"inputs": run_ledger().input_hashes()}
         return {"safe_csv": self.safe_csv} if self.format == "csv" else {}
 
-    def _encode(self, lines: str) -> bytes:
-        return (printable_lines(lines) if self.format in _FOR_PEOPLE else lines).encode("utf-8")
+    def _encode(self, lines: str, *, at_start: bool = True) -> bytes:
+        if self.format not in _FOR_PEOPLE:
+            return lines.encode("utf-8")
+        shown = printable_lines(lines)
+        if self.format == "text" and shows_colours(self.path):
+            shown = painted(shown, [r for r in self.colours if at_start or r is not HEADER])
+        return shown.encode("utf-8")
 
     def _send(self, content: str | bytes) -> None:
         encoded = content if isinstance(content, bytes) else self._encode(content)
@@ -118,6 +127,8 @@ class Output:
 class ConvertedOutput(Output):
     """Takes a graph or a model, already in the format."""
 
+    colours = colours.TABLE
+
     def write(self, content: str | bytes) -> None:
         """Write the text, or the bytes of a picture."""
         self._send(content)
@@ -125,6 +136,8 @@ class ConvertedOutput(Output):
 
 class GraphOutput(Output):
     """Takes a graph."""
+
+    colours = colours.TABLE
 
     def write(self, graph: Graph) -> None:
         """Write a graph, or a picture of it."""
@@ -138,6 +151,8 @@ class GraphOutput(Output):
 
 class ModelOutput(Output):
     """Takes a model."""
+
+    colours = colours.MODEL
 
     def content_of(self, net: BayesNet) -> str | bytes:
         """Return the text of a model, or the bytes of a picture of it."""
@@ -194,6 +209,8 @@ def _drawn(source: Graph | BayesNet, format: str) -> bytes:
 class ReportOutput(Output):
     """Takes rows of a report, which may be too many to hold."""
 
+    colours = colours.TABLE
+
     def write(self, rows: Rows) -> None:
         """Write a report."""
         from gml.formats.reports.rows import FORMATS
@@ -202,12 +219,16 @@ class ReportOutput(Output):
 
     def _blocks(self, lines: Iterator[str]) -> Iterator[bytes]:
         """Join many short lines: standard output may have no buffer of its own."""
+        at_start = True
         while block := list(itertools.islice(lines, _LINES)):
-            yield self._encode("".join(block))
+            yield self._encode("".join(block), at_start=at_start)
+            at_start = False
 
 
 class ScoreOutput(Output):
     """Takes scored graphs."""
+
+    colours = colours.TABLE
 
     def write(self, graphs: Sequence[ScoredGraph], n: float) -> None:
         """Write the graphs, the best first."""
@@ -219,6 +240,8 @@ class ScoreOutput(Output):
 class ComparisonOutput(Output):
     """Takes compared graphs."""
 
+    colours = colours.COMPARISON
+
     def write(self, pairs: Sequence[ComparedPair]) -> None:
         """Write what was found for each pair."""
         from gml.formats.reports.comparisons import FORMATS
@@ -228,6 +251,8 @@ class ComparisonOutput(Output):
 
 class AnswerOutput(Output):
     """Takes the answer to a query."""
+
+    colours = colours.ANSWER
 
     def write(self, answer: Answer) -> None:
         """Write the answer."""
@@ -239,6 +264,8 @@ class AnswerOutput(Output):
 class MetricsOutput(Output):
     """Takes how good predictions are."""
 
+    colours = colours.TABLE
+
     def write(self, metrics: Metrics) -> None:
         """Write the figures."""
         from gml.formats.reports.predictions import FORMATS
@@ -248,6 +275,8 @@ class MetricsOutput(Output):
 
 class CheckReportOutput(Output):
     """Takes the report of a run of checks."""
+
+    colours = colours.CHECK
 
     def write(self, report: CheckReport | CheckReports) -> None:
         """Write the report."""
@@ -259,6 +288,8 @@ class CheckReportOutput(Output):
 class ProfileOutput(Output):
     """Takes the profile of a table."""
 
+    colours = colours.TABLE
+
     def write(self, profile: Profile) -> None:
         """Write the profile."""
         from gml.formats.reports.profiles import FORMATS
@@ -268,6 +299,8 @@ class ProfileOutput(Output):
 
 class TextOutput(Output):
     """Takes sentences, and the facts behind them."""
+
+    colours = colours.TEXT
 
     def write(self, text: str, facts: dict[str, Any]) -> None:
         """Write the sentences, or the facts as JSON."""

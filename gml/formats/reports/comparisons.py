@@ -12,6 +12,7 @@ from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import as_csv, as_markdown, shown
 from gml.graph.comparison import Comparison, Rates
 from gml.model.compare import Divergence
+from gml.text_table import aligned, column
 
 _SHOWN_NODES = 8
 
@@ -81,23 +82,25 @@ def _text(pair: ComparedPair) -> str:
         low, high, exact = found.sid
         bounds = str(low) if low == high else f"{low}..{high}"
         facts.append(("sid", bounds + ("" if exact else "  (wide bounds)")))
-    facts += [("skeleton", _rates(found.skeleton)), ("arrowheads", _rates(found.arrowheads))]
+    skeleton, arrowheads = _rates(found.skeleton, found.arrowheads)
+    facts += [("skeleton", skeleton), ("arrowheads", arrowheads)]
     if pair.kl is not None:
         facts.append(("kl", _kl(pair.kl)))
-    lines += [f"{name:<10}  {value}" for name, value in facts]
-    cells = [
-        (shown(d.x), d.a or "   ", d.b or "   ", shown(d.y), d.kind) for d in found.differences
-    ]
-    widths = [max((len(cell[k]) for cell in cells), default=0) for k in (0, 3)]
-    lines += [
-        f"{x:<{widths[0]}}  {in_a}  {in_b}  {y:<{widths[1]}}  {kind}"
-        for x, in_a, in_b, y, kind in cells
-    ]
+    lines += aligned(facts)
+    lines += aligned(
+        [(shown(d.x), d.a or "   ", d.b or "   ", shown(d.y), d.kind) for d in found.differences]
+    )
     return "\n".join(lines) + "\n"
 
 
-def _rates(rates: Rates) -> str:
-    return "  ".join(f"{name} {shown(value)}" for name, value in asdict(rates).items())
+def _rates(*found: Rates) -> list[str]:
+    """The rates of each with their names, those of the same name below one another."""
+    rates = list(map(asdict, found))
+    columns = [
+        column([shown(each[name]) for each in rates], name=name, to_the_right=True)
+        for name in rates[0]
+    ]
+    return ["  ".join(cells) for cells in zip(*columns, strict=True)]
 
 
 def _kl(kl: Divergence) -> str:

@@ -17,11 +17,14 @@ from gml.data.safe_cells import cell
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_pieces, encode
 from gml.independence.base import tiny_p
-from gml.printable_text import printable, visible
+from gml.printable_text import cell_width, printable, visible
+from gml.progress import reporter
+from gml.text_table import aligned_line
 
 Row = dict[str, Any]
 # The writer quotes what is in its line terminator.
 _LINE_END = "\r\n"
+_ROWS_PER_REPORT = 500
 
 
 class Rows(Protocol):
@@ -66,18 +69,26 @@ def as_text(rows: Rows) -> str:
     return "".join(_text(rows))
 
 
+def _told(rows: Rows, what: str = "writing") -> Iterator[Row]:
+    """Go through the rows, and report now and then how far that is."""
+    for number, row in enumerate(rows):
+        if number % _ROWS_PER_REPORT == 0:
+            reporter().advance(what, number, len(rows))
+        yield row
+
+
 def _json(rows: Rows, *, inputs: Hashes = NO_INPUTS) -> Iterator[str]:
     return document_pieces({"schema": SCHEMA}, "results", rows, inputs)
 
 
 def _jsonl(rows: Rows) -> Iterator[str]:
-    return (encode(row) + "\n" for row in rows)
+    return (encode(row) + "\n" for row in _told(rows))
 
 
 def _csv(rows: Rows, *, safe_csv: bool = False) -> Iterator[str]:
     # What a file takes is what `writerow` returns.
     writer = csv.writer(SimpleNamespace(write=str), lineterminator=_LINE_END)
-    for number, row in enumerate(rows):
+    for number, row in enumerate(_told(rows)):
         if number == 0:
             yield record(row, safe_csv=safe_csv) + "\n"
         line: Any = writer.writerow([_cell(value, safe_csv) for value in row.values()])
@@ -87,7 +98,7 @@ def _csv(rows: Rows, *, safe_csv: bool = False) -> Iterator[str]:
 def _markdown(rows: Rows) -> Iterator[str]:
     if not len(rows):
         yield "no results\n"
-    for number, row in enumerate(rows):
+    for number, row in enumerate(_told(rows)):
         if number == 0:
             yield _markdown_row(map(printable, row)) + "|" + "---|" * len(row) + "\n"
         yield _markdown_row(_shown_in(row, key) for key in row)
@@ -102,28 +113,23 @@ def _text(rows: Rows) -> Iterator[str]:
     if not len(rows):
         yield "no results\n"
         return
-    widths: dict[str, int] = {}
+    needed: dict[str, int] = {}
     words: set[str] = set()
     applies: set[str] = set()
-    for row in rows:
+    for row in _told(rows, "laying out"):
         for key, value in row.items():
-            widths[key] = max(widths.get(key, len(printable(key))), len(_shown_in(row, key)))
+            before = needed.get(key) or cell_width(printable(key))
+            needed[key] = max(before, cell_width(_shown_in(row, key)))
             if value is not None and value != []:
                 applies.add(key)
             if value is not None and not isinstance(value, int | float):
                 words.add(key)
-    shown_keys = {key: width for key, width in widths.items() if key in applies}
-    yield _aligned({key: printable(key) for key in shown_keys}, shown_keys, words)
-    for row in rows:
-        yield _aligned({key: _shown_in(row, key) for key in shown_keys}, shown_keys, words)
-
-
-def _aligned(cells: dict[str, str], widths: dict[str, int], words: set[str]) -> str:
-    padded = (
-        cells[key].ljust(width) if key in words else cells[key].rjust(width)
-        for key, width in widths.items()
-    )
-    return "  ".join(padded).rstrip() + "\n"
+    keys = [key for key in needed if key in applies]
+    widths = [needed[key] for key in keys]
+    right = {k for k, key in enumerate(keys) if key not in words}
+    yield aligned_line([printable(key) for key in keys], widths, right) + "\n"
+    for row in _told(rows):
+        yield aligned_line([_shown_in(row, key) for key in keys], widths, right) + "\n"
 
 
 def _cell(value: Any, safe: bool) -> Any:

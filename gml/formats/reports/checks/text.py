@@ -22,7 +22,8 @@ from gml.formats.reports.checks.wording import (
 from gml.gate.check import FAIL, WARN, Check, UnlikelyRow
 from gml.gate.deliveries import CheckReports
 from gml.gate.result import CheckReport
-from gml.printable_text import printable
+from gml.printable_text import cell_width, printable
+from gml.text_table import aligned
 
 _WIDTH = 100
 _INDENT = " " * 6
@@ -83,10 +84,9 @@ def _check(check: Check) -> list[str]:
 
 def _rows(rows: tuple[UnlikelyRow, ...]) -> list[str]:
     shown = rows[:_SHOWN_ROWS]
-    width = max(len(place_of_row(row)) for row in shown)
     lines = ["least likely rows"]
-    for row in shown:
-        lines += _wrapped(f"      {place_of_row(row):<{width}}  {why_unlikely(row)}")
+    for line in aligned([(place_of_row(row), why_unlikely(row)) for row in shown], indent=_INDENT):
+        lines += _wrapped(line)
     if len(rows) > _SHOWN_ROWS:
         lines.append(f"      and {len(rows) - _SHOWN_ROWS} more (see the report as JSON)")
     return lines
@@ -107,7 +107,7 @@ def _filled(items: list[str]) -> list[str]:
     """Put as many items on a line as it holds."""
     lines: list[str] = []
     for item in items:
-        if lines and len(lines[-1]) + 2 + len(item) <= _WIDTH:
+        if lines and cell_width(lines[-1]) + 2 + cell_width(item) <= _WIDTH:
             lines[-1] += f"  {item}"
         else:
             lines.append(_INDENT + item)
