@@ -43,6 +43,9 @@ GROUPS = {
         "profile": "Write the schema of a table: levels, cut points, missing rates.",
         "check": "Check whether a model still holds on new data.",
     },
+    "Pictures": {
+        "report": "Write one page with all that is known of a model on data.",
+    },
     "Files": {
         "convert": "Convert a graph or model file to another format.",
         "count": "Count sets of columns into a file that stands for the data.",

@@ -46,6 +46,7 @@ PICTURES = ("svg", "png", "pdf", "ps", "eps", "jpg", "jpeg", "gif", "webp")
 DRAWN_BY_GRAPHVIZ = "gml draws no pictures, but Graphviz does"
 """How to get a picture begins."""
 PROFILE_SUFFIXES = {".json": "json", ".txt": "text", ".csv": "csv", ".md": "markdown"}
+PAGE_SUFFIXES = {".html": "html", ".htm": "html"}
 
 
 def format_of(
