@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gml.pictures.page.content import ReportContent, Scores
-from gml.pictures.page.html import NOTHING, Heading, folded, paragraph, table
+from gml.pictures.page.html import Heading, folded, paragraph, table
 from gml.pictures.page.sections.section import Section
 from gml.pictures.svg import Markup, label
 from gml.scores.ranking import ScoredGraph
@@ -21,7 +21,7 @@ def scores_section(content: ReportContent) -> Section:
     return Section(
         "scores",
         "Scores and held-out loss",
-        (_whole(scores, scores.graph), _why_no_loss(scores), _by_node(scores.graph)),
+        (_whole(scores, scores.graph), _held_out(scores, scores.graph), _by_node(scores.graph)),
     )
 
 
@@ -36,14 +36,6 @@ def _whole(scores: Scores, graph: ScoredGraph) -> Markup:
         if value == -math.inf:
             about += ": some row is impossible by its tables"
         rows.append([label("model"), label(f"{value:.8g}"), _per_row(value, scores), label(about)])
-    if graph.heldout is not None:
-        about = (
-            f"mean ln p per row that was not fitted, by {scores.folds}-fold cross-validation: the "
-            "held-out loss with its sign changed"
-        )
-        loss = -graph.heldout
-        whole = label(f"{loss * scores.rows:.8g}")
-        rows.append([label("held out"), whole, label(f"{loss:.6g}"), label(about)])
     rows.append([label("parameters"), label(f"{graph.dim:g}"), label("–"), label("free ones")])
     headings = [
         Heading("score"),
@@ -58,10 +50,14 @@ def _per_row(value: float, scores: Scores) -> Markup:
     return label(f"{value / scores.rows:.6g}" if scores.rows else "–")
 
 
-def _why_no_loss(scores: Scores) -> Markup:
-    if scores.why_not is None:
-        return NOTHING
-    return paragraph(f"No held-out loss: {scores.why_not}.", class_="note")
+def _held_out(scores: Scores, graph: ScoredGraph) -> Markup:
+    if graph.heldout is None:
+        return paragraph(f"No held-out loss: {scores.why_not}.", class_="note")
+    said = (
+        f"Held-out loss: {graph.heldout:.6g} nats per row, the mean −ln p of rows that were not "
+        f"fitted, by {scores.folds}-fold cross-validation (lower is better)."
+    )
+    return paragraph(said)
 
 
 def _by_node(graph: ScoredGraph) -> Markup:

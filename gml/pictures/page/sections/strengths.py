@@ -13,9 +13,9 @@ def strengths_section(content: ReportContent) -> Section:
     found, title = content.strengths, "Edge strengths"
     if found is None:
         said = absent(
-            "How certain is each edge? Average many graphs with gml average -o FILE, and give ",
-            "--strengths FILE",
-            ".",
+            "How certain is each edge? To show it, with a slider for the threshold, give ",
+            "--strengths GRAPH",
+            ", the graph that gml average writes.",
         )
         return Section("strengths", title, (said,))
     view = tag("div", id="strengths-view", role="region", aria_label="Edges above a threshold")

@@ -14,9 +14,9 @@ def tests_section(content: ReportContent) -> Section:
     title = "Tests"
     if content.tests is None:
         said = absent(
-            "Why is there an edge, or none? To show the tests behind each pair, learn with ",
-            "gml pc --test-log FILE",
-            " and give the same --test-log FILE here.",
+            "Why is there an edge, or none? To show the tests behind each pair, give ",
+            "--test-log FILE",
+            ", the log that gml pc --test-log FILE writes.",
         )
         return Section("tests", title, (said,))
     pairs, left_out = content.tests.pairs, content.tests.left_out
