@@ -22,7 +22,7 @@ from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
 from gml.verbs.shared.graph_input import GraphLike
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_input import ModelSource
-from gml.verbs.shared.reported.columns import columns_of, information_of
+from gml.verbs.shared.reported.columns import columns_of, engine_of, information_of
 from gml.verbs.shared.reported.explained import explained_pairs
 from gml.verbs.shared.reported.scores import scores_of
 from gml.verbs.shared.reported.strengths import strengths_of
@@ -99,7 +99,7 @@ def report(
     # Files that are wrong are said to be before the data are read.
     tests = None
     if test_log is not None:
-        tests = explained_pairs(inputs.path("test_log", test_log), net.names)
+        tests = explained_pairs(inputs.path("test_log", test_log), net.graph)
     averaged = None
     if strengths is not None:
         averaged = strengths_of(inputs.path("strengths", strengths), net.names)
@@ -108,8 +108,8 @@ def report(
     )
     assert delivery.checked is not None
     checked = run.reports([delivery], together=True)[0]
-    counter = delivery.checked.counter
-    columns = columns_of(net, delivery.checked)
+    counter = engine_of(net, delivery.checked, threads)
+    columns = columns_of(net, counter, delivery.checked.context)
     return report_page(
         ReportContent(
             title=title or f"{_short(data, 'data')} and {_short(model, 'model')}",

@@ -81,9 +81,9 @@ class ExplainedPairs:
     left_out: int = 0
 
     @property
-    def places(self) -> dict[frozenset[str], int]:
-        """The place of each pair among the pairs."""
-        return {frozenset((pair.x, pair.y)): k for k, pair in enumerate(self.pairs)}
+    def by_pair(self) -> dict[frozenset[str], ExplainedPair]:
+        """The pairs by their two variables."""
+        return {frozenset((pair.x, pair.y)): pair for pair in self.pairs}
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def json_for_page(value: Any) -> Markup:
 
 def payload(content: ReportContent, posteriors: Posteriors) -> dict[str, Any]:
     """Return all that the scripts know."""
-    tests, strengths = content.tests, content.strengths
+    strengths = content.strengths
     return {
         "schema": SCHEMA,
         "title": content.title,
@@ -55,7 +55,9 @@ def payload(content: ReportContent, posteriors: Posteriors) -> dict[str, Any]:
             "given": posteriors.given,
             "do": posteriors.do,
         },
-        "tests": None if tests is None else {"pairs": [_pair(pair) for pair in tests.pairs]},
+        "tests": None
+        if content.tests is None
+        else {"pairs": [_pair(pair) for pair in _pairs_of_edges(content)]},
         "strengths": None
         if strengths is None
         else {
@@ -71,6 +73,16 @@ def payload(content: ReportContent, posteriors: Posteriors) -> dict[str, Any]:
             ],
         },
     }
+
+
+def _pairs_of_edges(content: ReportContent) -> list[ExplainedPair]:
+    """The pairs that an edge of the picture can show; all others are in the table of the page."""
+    if content.tests is None:
+        return []
+    names, graph = content.net.names, content.net.graph
+    found = content.tests.by_pair
+    ends = (frozenset((names[edge.source], names[edge.target])) for edge in graph.edges())
+    return [found[pair] for pair in ends if pair in found]
 
 
 def _pair(pair: ExplainedPair) -> dict[str, Any]:
@@ -146,7 +158,7 @@ def _edges(
 ) -> list[dict[str, Any]]:
     names = content.net.names
     strengths = {} if content.strengths is None else content.strengths.by_pair
-    tests = {} if content.tests is None else content.tests.places
+    places = {frozenset((p.x, p.y)): k for k, p in enumerate(_pairs_of_edges(content))}
     coefficients = _coefficients(content)
     found = []
     for edge, route in zip(edges, routes, strict=True):
@@ -163,7 +175,7 @@ def _edges(
                 "strength": None if strength is None else strength.strength,
                 "direction": None if strength is None else strength.towards(target),
                 "coefficient": coefficients.get((source, target)),
-                "tests": tests.get(frozenset((source, target))),
+                "tests": places.get(frozenset((source, target))),
             }
         )
     return found

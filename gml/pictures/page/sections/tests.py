@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gml.errors import counted
 from gml.pictures.page.content import ExplainedPair, ReportContent
-from gml.pictures.page.html import Heading, absent, paragraph, table
+from gml.pictures.page.html import NOTHING, Heading, absent, folded, paragraph, table
 from gml.pictures.page.sections.section import Section
 from gml.pictures.svg import Markup, label
 
@@ -25,12 +25,20 @@ def tests_section(content: ReportContent) -> Section:
     parts = [
         paragraph(f"{counted(len(edges), 'edge')} by the tests of the log."),
         _table("Edges", edges),
-        _table("Pairs without an edge, the closest call first", others),
+        _apart(others),
     ]
     if left_out:
         rest = f"{counted(left_out, 'pair')} further from an edge left out: gml explain LOG A B"
         parts.append(paragraph(rest, class_="note"))
     return Section("tests", title, tuple(parts))
+
+
+def _apart(pairs: list[ExplainedPair]) -> Markup:
+    """The pairs without an edge: many, so that they show only when they are asked for."""
+    if not pairs:
+        return NOTHING
+    title = f"{counted(len(pairs), 'pair')} without an edge"
+    return folded(title, _table("Pairs without an edge, the closest call first", pairs))
 
 
 def _table(caption: str, pairs: list[ExplainedPair]) -> Markup:

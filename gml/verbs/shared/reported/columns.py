@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, TableSet, pair_block
+from gml.counts.memory import MemoryCounter
+from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import NumberValues
 from gml.errors import CannotAnswer
 from gml.gate.checked_data import CheckedData
+from gml.gate.number_rows import number_rows
+from gml.gate.settings import Context
 from gml.model.bayesnet import BayesNet
 from gml.pictures.page.content import Column, Histogram, Information
 
@@ -18,9 +22,22 @@ _BINS = 24
 _PAIRS_AT_ONCE = 1 << 16
 
 
-def columns_of(net: BayesNet, checked: CheckedData) -> tuple[Column, ...]:
+def engine_of(net: BayesNet, checked: CheckedData, threads: int | None) -> Counter:
+    """Return the engine over the rows; for a model of numbers, over the numbers in them.
+
+    A check reads such columns as text, in which cells that are no numbers can be told; here these
+    are missing.
+    """
+    rows = checked.counter.rows()
+    if not net.is_gaussian or rows is None:
+        return checked.counter
+    found = number_rows(rows).columns
+    variables = tuple(Variable(name, None) for name in found)
+    return MemoryCounter(Dataset(variables, tuple(found.values())), threads=threads)
+
+
+def columns_of(net: BayesNet, counter: Counter, context: Context) -> tuple[Column, ...]:
     """Sum up each column of the model that the data have, in the order of the model."""
-    counter, context = checked.counter, checked.context
     place = {variable.name: j for j, variable in enumerate(counter.variables)}
     known = {variable.name: variable.levels for variable in net.variables}
     found = []

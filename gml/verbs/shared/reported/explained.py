@@ -9,6 +9,7 @@ from typing import Any
 
 from gml.errors import DataError, listing, place, with_flags
 from gml.formats.test_log import read_log
+from gml.graph.graph import Graph
 from gml.learners.explain import Explainer, Explanation
 from gml.pictures.page.content import ExplainedPair, ExplainedPairs
 from gml.progress import reporter
@@ -20,10 +21,14 @@ Record = Mapping[str, Any]
 
 
 def explained_pairs(
-    path: str | os.PathLike[str], names: Sequence[str], most: int = _MOST_PAIRS
+    path: str | os.PathLike[str], graph: Graph, most: int = _MOST_PAIRS
 ) -> ExplainedPairs:
-    """Explain the edges of a log, then the pairs that came closest to one, among these names."""
+    """Explain the edges of a log, then pairs without one, among the nodes of a graph.
+
+    Pairs that the graph joins all the same come before those that came closest to an edge.
+    """
     records = read_log(path)
+    names = graph.names
     logged, of_model = records[0]["names"], set(names)
     others = [name for name in logged if name not in of_model]
     if len(others) == len(logged):
@@ -39,7 +44,10 @@ def explained_pairs(
         for record in records
         if record["record"] == "edge" and {record["source"], record["target"]} <= of_model
     ]
-    apart = _closest_first(records, sorted(of_model.intersection(logged)), edges)
+    known = sorted(of_model.intersection(logged))
+    joined = {frozenset((names[edge.source], names[edge.target])) for edge in graph.edges()}
+    apart = _closest_first(records, known, edges)
+    apart.sort(key=lambda pair: frozenset(pair) not in joined)
     shown = [*sorted(edges), *apart[: max(0, most - len(edges))]]
     pairs = tuple(_explained(x, y, explainer.explain(x, y)) for x, y in shown)
     return ExplainedPairs(pairs, len(edges) + len(apart) - len(shown))

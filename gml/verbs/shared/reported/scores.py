@@ -28,9 +28,6 @@ def scores_of(
         return Scores(why_not=f"the data have no column for {listing(lacking)}")
     if counter.missing:
         return Scores(why_not="values are missing, and a score needs complete rows")
-    kinds = {there[name].is_continuous for name in net.names}
-    if kinds != {net.is_gaussian}:
-        return Scores(why_not="some columns hold text where the model has numbers")
     # Values that the model does not know are levels here, so the graph may not declare any.
     graph = replace(net.graph, levels={}, numeric=())
     names = _OF_NUMBERS if net.is_gaussian else _OF_LABELS
