@@ -20,7 +20,7 @@ def information_section(content: ReportContent) -> Section:
     """Return the heat map."""
     found = content.information
     if found is None:
-        about = paragraph("The data have no counts of two columns of the model together.")
+        about = paragraph("The data have fewer than two columns of the model.")
         return Section("information", "Mutual information", (about,))
     said = "In nats, from the data; 0 says that two columns are independent."
     if found.is_gaussian:

@@ -11,7 +11,6 @@ from gml.counts.counter import Counter, TableSet, pair_block
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import NumberValues
-from gml.errors import CannotAnswer
 from gml.gate.checked_data import CheckedData
 from gml.gate.number_rows import number_rows
 from gml.gate.settings import Context
@@ -81,15 +80,12 @@ def histogram(values: NumberValues) -> Histogram:
 
 
 def information_of(counter: Counter, *, is_gaussian: bool) -> Information | None:
-    """Return the mutual information of each two columns; None where there are no such tables."""
+    """Return the mutual information of each two columns; None where there are no two."""
     chosen = [j for j, v in enumerate(counter.variables) if v.is_continuous == is_gaussian]
     names = tuple(counter.variables[j].name for j in chosen)
     if len(chosen) < 2:
         return None
-    try:
-        values = (_of_numbers if is_gaussian else _of_labels)(counter, chosen)
-    except CannotAnswer:
-        return None
+    values = (_of_numbers if is_gaussian else _of_labels)(counter, chosen)
     return Information(names, values, is_gaussian)
 
 
