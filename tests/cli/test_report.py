@@ -144,3 +144,21 @@ def test_a_log_and_strengths_of_other_variables(gml, folder):
     assert "the strength of the edge between 'smoke' and 'lung' must be between 0 and 1" in (
         error_line(done, 3)
     )
+
+
+@pytest.mark.parametrize(
+    "flags, keywords",
+    [
+        ((), {}),
+        (ALL, {"test_log": "log.jsonl", "strengths": "avg.json", "baseline": "base.json"}),
+        (("--alpha", "0.5", "--title", "x"), {"alpha": 0.5, "title": "x"}),
+        (("-c", "smoke,lung", "--threads", "1"), {"columns": ["smoke", "lung"], "threads": 1}),
+    ],
+)
+def test_python_writes_the_same_page(gml, folder, monkeypatch, flags, keywords):
+    from gml import report
+
+    monkeypatch.chdir(folder)
+    assert report("d.csv", "m.json", **keywords).html.encode() == (
+        gml("report", "d.csv", "m.json", *flags).stdout
+    )

@@ -58,7 +58,7 @@ def posteriors_of(net: BayesNet) -> Posteriors:
     >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
     >>> found = posteriors_of(net)
     >>> found.mode, [round(share, 4) for share in found.prior["smoke"]]
-    ('exact', [0.4998, 0.5002])
+    ('exact', [0.5002, 0.4998])
     """
     if net.is_gaussian:
         known = gaussian_posterior(net, {})
