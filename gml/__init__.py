@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from gml.verbs.pc import pc
     from gml.verbs.profile import profile
     from gml.verbs.query import query
+    from gml.verbs.report import report
     from gml.verbs.sample import sample
     from gml.verbs.score import score
     from gml.verbs.verify import verify
@@ -149,6 +150,7 @@ _HOMES = {
     "read_graph": "gml.formats.graphs",
     "read_knowledge": "gml.formats.knowledge",
     "read_model": "gml.formats.models",
+    "report": "gml.verbs.report",
     "sample": "gml.verbs.sample",
     "score": "gml.verbs.score",
     "verify": "gml.verbs.verify",
@@ -257,6 +259,7 @@ __all__ = [
     "read_graph",
     "read_knowledge",
     "read_model",
+    "report",
     "sample",
     "score",
     "verify",

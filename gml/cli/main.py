@@ -45,6 +45,7 @@ GROUPS = {
     },
     "Pictures": {
         "draw": "Draw a graph or a model, or plot what is known about it.",
+        "report": "Write one page with all that is known of a model on data.",
     },
     "Files": {
         "convert": "Convert a graph or model file to another format.",

@@ -49,6 +49,7 @@ RENDERED = ("png", "pdf")
 OTHER_PICTURES = ("ps", "eps", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp")
 """What people ask for that gml does not write."""
 PROFILE_SUFFIXES = {".json": "json", ".txt": "text", ".csv": "csv", ".md": "markdown"}
+PAGE_SUFFIXES = {".html": "html", ".htm": "html"}
 
 
 def format_of(

@@ -50,28 +50,38 @@ def explain(records: Sequence[Record], a: str, b: str) -> Explanation:
             raise UsageError(unknown_name("variable", name, run["names"]))
     if a == b:
         raise UsageError("A and B are different variables")
-    return _Explainer(records).explain(a, b)
+    return Explainer(records).explain(a, b)
 
 
-class _Explainer:
-    """The records of a run, sorted by what they are."""
+class Explainer:
+    """The records of a run, by the pair that they are about: explains any number of pairs."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._run = records[0]
         self._complete = records[-1]["complete"]
-        self._tests = [r for r in records if r["record"] == "test"]
-        self._edges = [r for r in records if r["record"] == "edge"]
-        self._triples = [r for r in records if r["record"] == "triple"]
+        self._tests: dict[frozenset[str], list[Record]] = {}
+        self._edges: dict[frozenset[str], Record] = {}
+        self._triples: dict[frozenset[str], list[Record]] = {}
+        """Under each two of their nodes."""
+        for record in records:
+            if record["record"] == "test":
+                self._tests.setdefault(_pair(record["x"], record["y"]), []).append(record)
+            elif record["record"] == "edge":
+                self._edges.setdefault(_pair(record["source"], record["target"]), record)
+            elif record["record"] == "triple":
+                x, k, y = record["x"], record["k"], record["y"]
+                for pair in dict.fromkeys([_pair(x, k), _pair(k, y), _pair(x, y)]):
+                    self._triples.setdefault(pair, []).append(record)
 
     def explain(self, a: str, b: str) -> Explanation:
         """Explain one pair."""
-        pair = {a, b}
-        tests = [t for t in self._tests if {t["x"], t["y"]} == pair]
+        pair = _pair(a, b)
+        tests = self._tests.get(pair, [])
         skeleton = [test for test in tests if test["phase"] == "skeleton"]
-        edge = next((e for e in self._edges if {e["source"], e["target"]} == pair), None)
+        edge = self._edges.get(pair)
         if edge is None:
             sentences = self._no_edge(a, b, skeleton)
-            used = [t for t in self._triples if {t["x"], t["y"]} == pair]
+            used = [t for t in self._about(a, b) if _pair(t["x"], t["y"]) == pair]
         else:
             sentences = self._edge(a, b, skeleton)
             direction, used = self._direction(edge)
@@ -80,6 +90,10 @@ class _Explainer:
         if not self._complete:
             sentences.append("The run was stopped before its end: more tests might change this.")
         return Explanation(tuple(sentences), edge, tuple(tests), tuple(used))
+
+    def _about(self, a: str, b: str) -> list[Record]:
+        """The triples that hold both nodes."""
+        return self._triples.get(_pair(a, b), [])
 
     # ------------------------------------------------------------------ adjacency
 
@@ -131,19 +145,19 @@ class _Explainer:
         """Say why an edge points where it does, and which triples that rests on."""
         x, y, reason = edge["source"], edge["target"], edge["reason"]
         if edge["type"] == "---":
-            used = [t for t in self._triples if t["k"] in (x, y) and {x, y} <= _members(t)]
+            used = [t for t in self._about(x, y) if t["k"] in (x, y)]
             both = f"{x} -> {y} and {y} -> {x} both fit the same independences"
             return f"Its direction is open: {both}.", used
         head = f"It points from {x} to {y}"
         if reason == "knowledge":
             return f"{head} because knowledge rules out {y} -> {x}.", []
         if reason == "collider":
-            used = [t for t in self._triples if t["collider"] and t["k"] == y and x in _members(t)]
+            used = [t for t in self._about(x, y) if t["collider"] and t["k"] == y]
             return f"{head} because {y} is a collider.", used
         nodes = dict(zip("ad", edge["by"], strict=False))
         used = []
         if reason == "rule 1":
-            used = [t for t in self._triples if t["k"] == x and {nodes["a"], y} <= _members(t)]
+            used = [t for t in self._about(nodes["a"], y) if t["k"] == x]
         return f"{head}: {_RULES[reason].format(x=x, y=y, **nodes)} (Meek's {reason}).", used
 
     def _triple(self, triple: Record) -> str:
@@ -151,7 +165,7 @@ class _Explainer:
         shape = f"{x} -> {k} <- {y}" if triple["collider"] else f"no collider {x} -> {k} <- {y}"
         if weight == 0:
             why = "the tests leave open"
-            if not any({t["x"], t["y"]} == {x, y} for t in self._tests):
+            if _pair(x, y) not in self._tests:
                 why = "no test says, since their edge is forbidden,"
             return f"Whether {k} is a collider between {x} and {y} {why}: taken for {shape}."
         evidence = self._evidence(x, k, y, weight)
@@ -202,8 +216,8 @@ class _Explainer:
         return "" if alpha is None else f" at level {alpha:g}"
 
 
-def _members(triple: Record) -> set[str]:
-    return {triple["x"], triple["k"], triple["y"]}
+def _pair(a: str, b: str) -> frozenset[str]:
+    return frozenset((a, b))
 
 
 def _factor(weight: float) -> str:

@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
-from gml.data.options import ReadingKeywords, given_keywords
+from gml.data.options import ReadingKeywords
 from gml.errors import (
-    Note,
     UsageError,
     counted,
     parameter,
@@ -19,26 +18,19 @@ from gml.errors import (
     require_whole,
     unknown_name,
 )
-from gml.formats.baseline import read_baseline
-from gml.formats.models import read_model
 from gml.gate.check import FAMILIES as FAMILIES
 from gml.gate.check import SEVERITIES, WARN
-from gml.gate.checked_data import CheckedReading
 from gml.gate.deliveries import ALPHA_PER, RUN
 from gml.gate.deliveries import CheckReports as CheckReports
-from gml.gate.result import WITHOUT_BASELINE
 from gml.gate.result import CheckReport as CheckReport
 from gml.gate.settings import CheckSettings
-from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
-from gml.progress import reporter
 from gml.verbs.shared.check_run import CheckRun
 from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
-from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.deliveries import deliveries_in, tables_in
 from gml.verbs.shared.keywords import answers_misspelling
-from gml.verbs.shared.model_input import ModelSource, require_model
+from gml.verbs.shared.model_input import ModelSource
 from gml.verbs.shared.swapped import answers_swapped
 
 Effects = float | Mapping[str, float]
@@ -154,34 +146,22 @@ def check(
     deliveries: list[Data] = [data] if one else deliveries_in(data)  # type: ignore[arg-type]
     options = [options_for(delivery, reading) for delivery in deliveries]
     if one:
-        _require_one_table(data)
-    known = baseline if isinstance(baseline, Baseline | None) else read_baseline(baseline)
-    net, digest = _read_model(model)
-    _require_reachable(settings.min_effect, net)
-    declared = DeclaredColumns.of(net.graph, place(name_of(model, "the model")))
-    declared.require_agreement(options[0], given_keywords(reading), adds_levels=True)
-    other = () if known is None else _notes_on_model(known, digest)
-    without = [WITHOUT_BASELINE] if known is None and net.baseline is None else []
-    run = CheckRun(
-        net, place(name_of(model, "model")), settings, known or net.baseline or Baseline()
-    )
+        require_one_table(data)
+    run = CheckRun.of(model, settings, baseline)
+    _require_reachable(settings.min_effect, run.net)
+    run.require_agreement(options[0], reading)
     found = [
         run.examined(
             delivery,
-            CheckedReading(
-                net,
-                run.model,
-                name_of(delivery, "data" if one else f"data[{k}]"),
-                options[k],
-                frozenset(reading),
-                threads,
+            run.reading(
+                name_of(delivery, "data" if one else f"data[{k}]"), options[k], frozenset(reading)
             ),
             raises=one,
         )
         for k, delivery in enumerate(deliveries)
     ]
     reports = run.reports(found, together=alpha_per == RUN)
-    notes = (*other, *without, *run.notes(found))
+    notes = run.notes(found)
     if one:
         return replace(reports[0], notes=(*reports[0].notes, *notes))
     return CheckReports(tuple(reports), alpha, run.model, alpha_per, notes)
@@ -252,38 +232,12 @@ def _only_warning(severity: Mapping[str, str]) -> list[str]:
     return [family for family, found in severity.items() if found == WARN]
 
 
-# ---------------------------------------------------------------------- data and model
+# ---------------------------------------------------------------------- data
 
 
-def _require_one_table(data: Data | Several) -> None:
+def require_one_table(data: Data | Several) -> None:
     """Refuse a folder of several tables, whose answer would be of another type."""
     if not is_path(data) or (files := tables_in(data)) == [os.fspath(data)]:
         return
     held = counted(len(files), "table")
     raise UsageError(f"{place(data)}: a folder of {held}; give it in a list, to check each")
-
-
-def _read_model(model: ModelSource) -> tuple[BayesNet, str | None]:
-    """Return the model, and the hash of its file, which tells whether a baseline is for it."""
-    require_model(model)
-    if isinstance(model, BayesNet):
-        return model, None
-    # Its hash costs nothing; that of the data is asked for only where an output holds it.
-    own = Ledger(wants_digests=True)
-    path = RunPath(os.fspath(model), own)
-    net = read_model(path)
-    digest = own.digests.get(path)
-    note_digest(model, digest)
-    return net, digest
-
-
-def _notes_on_model(known: Baseline, digest: str | None) -> tuple[str, ...]:
-    """Warn if the baseline was written for another model."""
-    if known.model in (None, f"sha256:{digest}") or digest is None:
-        return ()
-    other = (
-        "the baseline was written for another model; accept this one with "
-        f"{parameter('write_baseline')}"
-    )
-    reporter().warn(other)
-    return (Note(other),)

@@ -145,7 +145,8 @@ def test_no_command_that_reads_data_is_left_out():
         if any(p.name in ("data_path", "data_paths") for p in cli.get_command(context, name).params)
     }
     named = {command.split()[0] for command in (*COMMANDS, *(asked for asked, _ in NEEDS_ROWS))}
-    assert named == reading
+    # A page says which rows are less likely, and holds some out: tests/cli/test_report.py.
+    assert named | {"report"} == reading
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -43,6 +43,7 @@ _TABLE = (
     "average @ --by hc --bootstrap 3 -f json", "average @ --by exact", "draw --kind matrix @ -o out.svg",
     "draw --kind losses @ graph.dot --folds 3", "draw --kind trace @", "chowliu @ -f html",
     "draw graph.dot --weight mi --data @",
+    "report @ model.json -o out.html",
 )  # fmt: skip
 _BATCH = (
     "query model.json --batch @ --target c", "query model.json --batch @ --predict b -o out.csv",
@@ -54,7 +55,7 @@ _NUMERIC = (
 )  # fmt: skip
 _GRAPHS = (
     "convert @ out.json", "convert @ out.dot", "convert @ out.graphml", "convert @ out.txt", "compare @ graph.dot -f json",
-    "compare graph.dot @ @ -f text", "score data.csv @", "fit-params data.csv @ -o out.json", "indtest data.csv --implied @",
+    "compare graph.dot @ @ -f text", "report data.csv model.json --strengths @ -o out.html", "score data.csv @", "fit-params data.csv @ -o out.json", "indtest data.csv --implied @",
     "hc data.csv --start @", "exact data.csv --against @", "count data.csv --graph @ -o out.parquet",
     "count data.csv --implied @ -o out.parquet", "score data.csv graph.dot --compare-to @", "verify @ -f json",
     "draw @ -o out.svg", "draw graph.dot --against @ -f html", "draw @ -f text", "convert @ out.svg",
@@ -64,7 +65,7 @@ _MODELS = (
     "convert @ out.json", "convert @ out.bif", "convert @ out.xmlbif", "convert @ out.net", "convert @ out.dot",
     "convert @ out.txt", "query @", "query @ --mpe -f json", "query @ --target c --evidence a=yes -f json",
     "query @ --do a=yes --target b,c -f csv", "query @ --batch data.csv --target c", "sample @ -n 20",
-    "sample @ -n 5 --evidence a=yes -o out.csv", "compare @ model.json -f json", "check data.csv @ -f json",
+    "sample @ -n 5 --evidence a=yes -o out.csv", "compare @ model.json -f json", "check data.csv @ -f json", "report data.csv @ -o out.html",
     "check data.csv @ -f sarif", "fit-params data.csv @ -f text", "score data.csv @ --per-node", "verify @",
     "draw @ -o out.svg", "draw @ --evidence a=yes -f html", "draw @ --kind cpt --node c",
 )  # fmt: skip
@@ -181,6 +182,9 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("count data.csv --pairs --min-cell={} -o out.parquet", ("1", "5")),
     ("merge counts.parquet counts.parquet --min-cell={} -o out.parquet", ("1", "5")),
     ("explain log.jsonl a {}", ("b", "c")),
+    ("report data.csv model.json --title={} -o out.html", ("May", "<script>", 'a"b')),
+    ("report data.csv model.json --strengths={}", ("graph.dot", "data.csv")),
+    ("report data.csv model.json -o {}", ("out.html", "out.htm", "out.txt")),
     ("profile data.csv -o {}", ("out.json", "out.csv", "out.md", "out")),
     ("hc data.csv --trace={}", ("out.csv", "out.txt", "out")),
     ("average data.csv --by exact --probabilities={}", ("out.csv", "out.json", "out")),
@@ -326,7 +330,8 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "test-log", "in.jsonl", lambda: [seeds.made("log.jsonl")], (*m.TEXT, *(m.change_json_line,) * 14),
-            ("explain @ a b", "explain @ a c -f json", "explain @ b c -o out.json", "explain @ c b"), _JSON_TOKENS, piped=True,
+            ("explain @ a b", "explain @ a c -f json", "explain @ b c -o out.json", "explain @ c b",
+             "report data.csv model.json --test-log @ -o out.html"), _JSON_TOKENS, piped=True,
         ),
         Kind(
             "column-sets", "in.csv", lambda: [seeds.SETS], m.TEXT,

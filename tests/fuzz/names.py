@@ -37,7 +37,7 @@ COMMANDS = (
     "convert in.json out.dot", "convert in.json out.graphml", "convert in.json out.bif", "convert in.json out.xmlbif", "convert in.json out.net",
     "convert in.json out.json", "convert in.json out.txt", "compare in.json in.json", "compare in.json graph.dot -f text", "explain in.jsonl {0} {1}",
     "explain in.jsonl {0} {2} -f json", "verify in.json -f text", "average in.csv --by hc --bootstrap 2 --probabilities out.csv -f text",
-    "pc in.csv --tiers {0}<{1}", "profile in.csv -c {list}", "chowliu in.csv --exclude {0}", "pc in.csv --knowledge knowledge.json",
+    "report in.csv in.json --test-log in.jsonl -o out.html", "pc in.csv --tiers {0}<{1}", "profile in.csv -c {list}", "chowliu in.csv --exclude {0}", "pc in.csv --knowledge knowledge.json",
 )  # fmt: skip
 
 

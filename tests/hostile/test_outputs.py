@@ -53,6 +53,10 @@ CALLS = {
     ),
     "profile": ("d.csv --levels schema.json", GRAPH),
     "query": ("model.json --batch rows.csv --predict a", {**REPORT, "--metrics": "out.json"}),
+    "report": (
+        "d.csv model.json --levels schema.json --test-log log.jsonl --strengths avg.json --baseline known-base.json",
+        {**REPORT, "-o": "out.html"},
+    ),
     "sample": ("model.json -n 3", REPORT),
     "score": ("d.csv g.dot --holdout rows.csv --compare-to h.dot", REPORT),
     "verify": ("model.json --input d.csv", REPORT),
@@ -71,6 +75,10 @@ def inputs(tmp_path_factory):
     (folder / "g.dot").write_text("digraph { a -> b; c }")
     (folder / "h.dot").write_text("digraph { a -> c; b }")
     (folder / "known.json").write_text('{"forbid": [["c", "a"]]}')
+    (folder / "avg.json").write_text(
+        '{"directed": true, "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "edges": '
+        '[{"source": "a", "target": "b", "type": "-->", "strength": 0.9, "direction": 0.5}]}'
+    )
     (folder / "sets.txt").write_text("a,b\n")
     (folder / "set.toml").write_text("[check]\nalpha = 0.01\n")
     here = os.getcwd()

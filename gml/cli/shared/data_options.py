@@ -162,6 +162,12 @@ def deliveries_options(function: Function) -> Function:
     return _data_options(function, options)
 
 
+def checked_data_options(function: Function) -> Function:
+    """DATA and the options of a check of one table, injected as `data`."""
+    options = [_MISSING_AS_FITTED if option is _MISSING else option for option in _DATA_OPTIONS]
+    return _data_options(function, options)
+
+
 def fitting_data_options(function: Function) -> Function:
     """DATA and its options for scores and fitting, where rows may have fractional weights."""
     return _data_options(function, [*_DATA_OPTIONS, _WEIGHTS_FRACTIONAL])

@@ -181,6 +181,26 @@ def file_output(function: Function) -> Function:
 
 
 @under(OUTPUT)
+def page_output(function: Function) -> Function:
+    """-o for a page, injected as `out`."""
+
+    @click.option(
+        "-o", "--output", type=OutputFile(), metavar="FILE.html", help="Write the page here."
+    )
+    @functools.wraps(function)
+    def wrapper(*args: Any, output: str | None, **kwargs: Any) -> Any:
+        from gml.atomic import names_file
+        from gml.formats.suffixes import PAGE_SUFFIXES, format_of
+
+        if names_file(output):
+            format_of(output, PAGE_SUFFIXES, or_option="")
+        plan_result(output)
+        return function(*args, out=RowOutput(output), **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+@under(OUTPUT)
 def count_file_output(function: Function) -> Function:
     """-o and --min-cell for count files, injected as `out` and `min_cell`."""
 

@@ -7,30 +7,39 @@ of them are adjusted as one family, otherwise those of each.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
+from gml.data.options import ReadingKeywords, ReadOptions, given_keywords
 from gml.errors import (
     CannotAnswer,
     DataError,
     MissingTable,
+    Note,
     nearest_name,
     parameter,
+    place,
     quote,
 )
+from gml.formats.baseline import read_baseline
+from gml.formats.models import read_model
 from gml.gate.acceptance import unknown_ids
 from gml.gate.checked_data import CheckedData, CheckedReading
-from gml.gate.result import CheckReport, Rejection
+from gml.gate.result import WITHOUT_BASELINE, CheckReport, Rejection
 from gml.gate.run import Examined, conclude, examine
 from gml.gate.settings import CheckSettings
+from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
 from gml.progress import reporter
-from gml.verbs.shared.data_input import Data, require_whole_rows
+from gml.verbs.shared.data_input import Data, name_of, require_whole_rows
+from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.deliveries import rejected, rejection
+from gml.verbs.shared.model_input import ModelSource, require_model
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,38 @@ class CheckRun:
     model: str
     settings: CheckSettings
     known: Baseline
+    about_baseline: tuple[str, ...] = ()
+    """What is to be said about the baseline before any delivery is read."""
+    digest: str | None = None
+    """SHA-256 of the file of the model, if it was one."""
+
+    @classmethod
+    def of(
+        cls,
+        model: ModelSource,
+        settings: CheckSettings,
+        baseline: str | os.PathLike[str] | Baseline | None,
+    ) -> CheckRun:
+        """Read the model, and what was accepted before: by default what the model itself holds."""
+        known = baseline if isinstance(baseline, Baseline | None) else read_baseline(baseline)
+        net, digest = _read_model(model)
+        notes: tuple[str, ...] = ()
+        if known is not None:
+            notes = _notes_on_model(known, digest)
+        elif net.baseline is None:
+            notes = (WITHOUT_BASELINE,)
+        name = place(name_of(model, "model"))
+        return cls(net, name, settings, known or net.baseline or Baseline(), notes, digest)
+
+    def require_agreement(self, options: ReadOptions, reading: ReadingKeywords) -> None:
+        """Refuse reading options that contradict the model; a schema may add levels."""
+        source = "the model" if self.digest is None else self.model
+        declared = DeclaredColumns.of(self.net.graph, source)
+        declared.require_agreement(options, given_keywords(reading), adds_levels=True)
+
+    def reading(self, data: str, options: ReadOptions, given: frozenset[str]) -> CheckedReading:
+        """How to read a delivery, which reports call `data`."""
+        return CheckedReading(self.net, self.model, data, options, given, self.settings.threads)
 
     def examined(self, data: Data, reader: CheckedReading, *, raises: bool) -> Delivery:
         """Read a delivery and ask everything about it; why that cannot be is raised or noted."""
@@ -83,12 +124,12 @@ class CheckRun:
         return replace(report, fitted_on=delivery.checked.fitted_on)
 
     def notes(self, deliveries: Sequence[Delivery]) -> tuple[str, ...]:
-        """Warn of what the baseline accepts although no check of the model has that name."""
+        """What to say of the run; warn of what the baseline accepts that is no check."""
         read = [delivery.asked for delivery in deliveries if delivery.asked is not None]
+        notes = list(self.about_baseline)
         if not read:
-            return ()
+            return tuple(notes)
         asked = {question.check.id: None for examined in read for question in examined.questions}
-        notes = []
         for name in unknown_ids(self.net, asked, self.known.accepted):
             near = nearest_name(name, asked)
             hint = "" if near is None else f"; did you mean {quote(near)}?"
@@ -107,6 +148,32 @@ class Delivery:
     checked: CheckedData | None = None
     asked: Examined | None = None
     problem: Rejection | None = None
+
+
+def _read_model(model: ModelSource) -> tuple[BayesNet, str | None]:
+    """Return the model, and the hash of its file, which tells whether a baseline is for it."""
+    require_model(model)
+    if isinstance(model, BayesNet):
+        return model, None
+    # Its hash costs nothing; that of the data is asked for only where an output holds it.
+    own = Ledger(wants_digests=True)
+    path = RunPath(os.fspath(model), own)
+    net = read_model(path)
+    digest = own.digests.get(path)
+    note_digest(model, digest)
+    return net, digest
+
+
+def _notes_on_model(known: Baseline, digest: str | None) -> tuple[str, ...]:
+    """Warn if the baseline was written for another model."""
+    if known.model in (None, f"sha256:{digest}") or digest is None:
+        return ()
+    other = (
+        "the baseline was written for another model; accept this one with "
+        f"{parameter('write_baseline')}"
+    )
+    reporter().warn(other)
+    return (Note(other),)
 
 
 def _found(data: Data, reader: CheckedReading) -> CheckedData:

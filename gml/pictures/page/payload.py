@@ -1,0 +1,199 @@
+"""The facts that the scripts of the page work with, as one JSON object in it.
+
+Floats are written so that they read back as they were: posteriors computed in the page are those
+of the model itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from gml.formats.json_document import encode
+from gml.graph.graph import Edge
+from gml.model.network import CPT, LinearGaussian
+from gml.pictures.layout.geometry import Layout, Link, Route, Size
+from gml.pictures.layout.layered import layered
+from gml.pictures.page.content import ExplainedPair, ReportContent
+from gml.pictures.page.posteriors import Posteriors
+from gml.pictures.svg import Markup, number
+from gml.pictures.text_width import text_width
+
+SCHEMA = "gml-report/1"
+_MOST_BARS = 5
+_NAME_SIZE, _NAME_HEIGHT = 13, 24
+_BAR_HEIGHT, _BELOW_BARS = 15, 6
+_LEAST_WIDTH, _MOST_WIDTH = 128.0, 260.0
+# What ends a script element or a line of script, and halves of characters, which no file can hold.
+_UNSAFE = re.compile("[<\u2028\u2029\ud800-\udfff]")
+
+
+def json_for_page(value: Any) -> Markup:
+    r"""Return JSON that can stand in a script element, whatever its texts hold.
+
+    Examples
+    --------
+    >>> json_for_page({"a": "</script>"})
+    '{"a": "\\u003c/script>"}'
+    """
+    return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", encode(value)))
+
+
+def payload(content: ReportContent, posteriors: Posteriors) -> dict[str, Any]:
+    """Return all that the scripts know."""
+    strengths = content.strengths
+    return {
+        "schema": SCHEMA,
+        "title": content.title,
+        "graph": _graph(content),
+        "model": {"nodes": [_node(cpd) for cpd in content.net.cpds]},
+        "inference": {
+            "mode": posteriors.mode,
+            "why": posteriors.why,
+            "prior": dict(posteriors.prior),
+            "given": posteriors.given,
+            "do": posteriors.do,
+        },
+        "tests": None
+        if content.tests is None
+        else {"pairs": [_pair(pair) for pair in _pairs_of_edges(content)]},
+        "strengths": None
+        if strengths is None
+        else {
+            "threshold": strengths.threshold,
+            "edges": [
+                {
+                    "source": edge.source,
+                    "target": edge.target,
+                    "strength": edge.strength,
+                    "direction": edge.direction,
+                }
+                for edge in strengths.edges
+            ],
+        },
+    }
+
+
+def _pairs_of_edges(content: ReportContent) -> list[ExplainedPair]:
+    """The pairs that an edge of the picture can show; all others are in the table of the page."""
+    if content.tests is None:
+        return []
+    names, graph = content.net.names, content.net.graph
+    found = content.tests.by_pair
+    ends = (frozenset((names[edge.source], names[edge.target])) for edge in graph.edges())
+    return [found[pair] for pair in ends if pair in found]
+
+
+def _pair(pair: ExplainedPair) -> dict[str, Any]:
+    return {
+        "x": pair.x,
+        "y": pair.y,
+        "adjacent": pair.adjacent,
+        "why": " ".join(pair.sentences),
+        "given": list(pair.given),
+        "p_value": None if pair.log10_p is None else 10**pair.log10_p,
+        "log10_p": pair.log10_p,
+    }
+
+
+def _node(cpd: CPT | LinearGaussian) -> dict[str, Any]:
+    about = {"id": cpd.variable.name, "parents": [parent.name for parent in cpd.parents]}
+    if isinstance(cpd, LinearGaussian):
+        return about | {
+            "gaussian": {
+                "intercept": cpd.intercept,
+                "coefficients": list(cpd.coefficients),
+                "sd": cpd.sd,
+            }
+        }
+    return about | {
+        "levels": list(cpd.variable.levels or ()),
+        "cpt": cpd.table.tolist(),
+        "counts": None if cpd.counts is None else cpd.counts.tolist(),
+    }
+
+
+# ---------------------------------------------------------------------- the picture
+
+
+def _graph(content: ReportContent) -> dict[str, Any]:
+    graph = content.net.graph
+    edges = list(graph.edges())
+    sizes = [_size(cpd) for cpd in content.net.cpds]
+    links = [Link(edge.source, edge.target, edge.type == "-->") for edge in edges]
+    found = layered(sizes, links, names=graph.names)
+    return {
+        "kind": graph.kind,
+        "width": _rounded(found.width),
+        "height": _rounded(found.height),
+        "nodes": _boxes(graph.names, sizes, found),
+        "edges": _edges(content, edges, found.routes),
+    }
+
+
+def _size(cpd: CPT | LinearGaussian) -> Size:
+    """Room for the name of a node and its bars, or a bell."""
+    n_bars = 3 if isinstance(cpd, LinearGaussian) else min(cpd.n_levels, _MOST_BARS)
+    wanted = text_width(cpd.variable.name, _NAME_SIZE, bold=True) + 24
+    width = min(max(wanted, _LEAST_WIDTH), _MOST_WIDTH)
+    return Size(round(width, 2), _NAME_HEIGHT + _BAR_HEIGHT * n_bars + _BELOW_BARS)
+
+
+def _boxes(names: Sequence[str], sizes: Sequence[Size], found: Layout) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": name,
+            "x": _rounded(centre.x),
+            "y": _rounded(centre.y),
+            "width": size.width,
+            "height": size.height,
+        }
+        for name, size, centre in zip(names, sizes, found.centres, strict=True)
+    ]
+
+
+def _edges(
+    content: ReportContent, edges: Sequence[Edge], routes: Sequence[Route]
+) -> list[dict[str, Any]]:
+    names = content.net.names
+    strengths = {} if content.strengths is None else content.strengths.by_pair
+    places = {frozenset((p.x, p.y)): k for k, p in enumerate(_pairs_of_edges(content))}
+    coefficients = _coefficients(content)
+    found = []
+    for edge, route in zip(edges, routes, strict=True):
+        source, target = names[edge.source], names[edge.target]
+        strength = strengths.get(frozenset((source, target)))
+        information = content.information
+        found.append(
+            {
+                "source": source,
+                "target": target,
+                "type": edge.type,
+                "path": _path(route),
+                "mi": None if information is None else information.between(source, target),
+                "strength": None if strength is None else strength.strength,
+                "direction": None if strength is None else strength.towards(target),
+                "coefficient": coefficients.get((source, target)),
+                "tests": places.get(frozenset((source, target))),
+            }
+        )
+    return found
+
+
+def _coefficients(content: ReportContent) -> dict[tuple[str, str], float]:
+    return {
+        (parent.name, cpd.variable.name): coefficient
+        for cpd in content.net.cpds
+        if isinstance(cpd, LinearGaussian)
+        for parent, coefficient in zip(cpd.parents, cpd.coefficients, strict=True)
+    }
+
+
+def _path(route: Route) -> str:
+    start, *rest = (f"{number(point.x)},{number(point.y)}" for point in route)
+    return f"M{start} C{' '.join(rest)}"
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), 2)

@@ -1,0 +1,139 @@
+"""What the page knows of distributions beforehand, and whether it can compute the rest itself.
+
+A page computes posteriors exactly, by a junction tree whose tables all together have at most two
+million cells: that takes a browser a fraction of a second per click. For larger models the answers
+to each single observation and each single intervention are computed here, as long as they are few
+enough and each is quick enough; for still larger ones only what holds without evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gml.errors import CannotAnswer
+from gml.model.bayesnet import BayesNet
+from gml.model.evidence import circumstances
+from gml.model.gaussian import gaussian_posterior
+from gml.model.inference import Inference
+from gml.model.junction_tree import build_tree
+from gml.name_order import NameOrder
+from gml.progress import reporter
+
+MOST_CELLS = 2_000_000
+"""Cells of all tables of a junction tree that a page can work on."""
+MOST_ANSWERS = 300_000
+"""Probabilities that are computed beforehand, for observations and again for interventions."""
+_MOST_WORK = 4_000_000_000
+"""Cells of the junction tree times questions."""
+_PRIOR_BYTES = 1 << 28
+
+Shares = list[float]
+Answers = dict[str, dict[str, dict[str, Shares] | None]]
+"""By node and level: the distributions of all nodes, or None where the level is impossible."""
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """What the page is told of distributions.
+
+    `prior` has the shares of each level, the mean and deviation of a node of numbers, and None for
+    a node whose distribution would take too much memory.
+    """
+
+    mode: str
+    why: str | None
+    prior: Mapping[str, Any]
+    given: Answers | None = None
+    do: Answers | None = None
+
+
+def posteriors_of(net: BayesNet) -> Posteriors:
+    """Return what a page about a model needs, by the size of the model.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> found = posteriors_of(net)
+    >>> found.mode, [round(share, 4) for share in found.prior["smoke"]]
+    ('exact', [0.5002, 0.4998])
+    """
+    if net.is_gaussian:
+        known = gaussian_posterior(net, {})
+        moments = {
+            name: {"mean": float(known.mean[k]), "sd": known.sd(k)}
+            for k, name in enumerate(known.names)
+        }
+        return Posteriors("exact", None, moments)
+    cells = junction_cells(net)
+    prior = _prior(net)
+    if cells <= MOST_CELLS:
+        return Posteriors("exact", None, prior)
+    too_large = (
+        f"The junction tree of this model has {cells:,} cells, too many to compute with in a page"
+    )
+    n_levels = sum(len(variable.levels or ()) for variable in net.variables)
+    if n_levels**2 > MOST_ANSWERS or n_levels * cells > _MOST_WORK or None in prior.values():
+        why = f"{too_large}, and to answer all questions beforehand: only priors are shown."
+        return Posteriors("precomputed", why, prior)
+    why = f"{too_large}: answers to one observation or one intervention at a time are shown."
+    return Posteriors("precomputed", why, prior, *_single_answers(net))
+
+
+def junction_cells(net: BayesNet) -> int:
+    """Return the cells of all tables of the junction tree of a model of levels, by min-fill."""
+    rank = dict(zip(net.names, NameOrder(net.names).rank, strict=True))
+    sizes = [0] * len(net.cpds)
+    for variable in net.variables:
+        sizes[rank[variable.name]] = len(variable.levels or ())
+    scopes = [
+        [rank[variable.name] for variable in (*cpd.parents, cpd.variable)] for cpd in net.cpds
+    ]
+    tree = build_tree(scopes, sizes, [range(len(sizes))])
+    return sum(map(tree.cells, tree.cliques))
+
+
+def _prior(net: BayesNet) -> dict[str, Shares | None]:
+    """The distribution of each node; where all of them are too much at once, one by one."""
+    inference = Inference(net, max_memory=_PRIOR_BYTES)
+    try:
+        return {name: found.tolist() for name, found in inference.marginals().items()}
+    except CannotAnswer:
+        return {name: _prior_of(inference, name) for name in net.names}
+
+
+def _prior_of(inference: Inference, name: str) -> Shares | None:
+    try:
+        found: Shares = inference.marginals(None, [name])[name].tolist()
+    except CannotAnswer:
+        return None
+    return found
+
+
+def _single_answers(net: BayesNet) -> tuple[Answers, Answers]:
+    """What follows from each level of each node, observed and set."""
+    given: Answers = {}
+    do: Answers = {}
+    inference = Inference(net)
+    for done, variable in enumerate(net.variables):
+        name, levels = variable.name, variable.levels or ()
+        given[name] = {level: _observed(inference, name, level) for level in levels}
+        do[name] = {level: _set(net, name, level) for level in levels}
+        reporter().advance("nodes", done + 1, len(net.cpds))
+    return given, do
+
+
+def _observed(inference: Inference, name: str, level: str) -> dict[str, Shares] | None:
+    try:
+        found = inference.marginals({name: level})
+    except CannotAnswer:
+        return None
+    return {other: shares.tolist() for other, shares in found.items()}
+
+
+def _set(net: BayesNet, name: str, level: str) -> dict[str, Shares]:
+    changed = circumstances(net, None, {name: level}).net
+    found = Inference(changed).marginals()
+    return {other: shares.tolist() for other, shares in found.items() if other != name}

@@ -1,0 +1,1 @@
+"""The sections of the report page, one file each: facts in, HTML out."""

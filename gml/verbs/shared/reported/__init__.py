@@ -1,0 +1,1 @@
+"""The facts of a report, gathered from an engine, a model and files, one module per section."""

@@ -1,0 +1,121 @@
+"""The columns of the data, each by itself and each two together."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Counter, TableSet, pair_block
+from gml.counts.memory import MemoryCounter
+from gml.data.dataset import Dataset, Variable
+from gml.data.number_summary import NumberValues
+from gml.gate.checked_data import CheckedData
+from gml.gate.number_rows import number_rows
+from gml.gate.settings import Context
+from gml.model.bayesnet import BayesNet
+from gml.pictures.page.content import Column, Histogram, Information
+
+_BINS = 24
+_PAIRS_AT_ONCE = 1 << 16
+
+
+def engine_of(net: BayesNet, checked: CheckedData, threads: int | None) -> Counter:
+    """Return the engine over the rows; for a model of numbers, over the numbers in them.
+
+    A check reads such columns as text, in which cells that are no numbers can be told; here these
+    are missing.
+    """
+    rows = checked.counter.rows()
+    if not net.is_gaussian or rows is None:
+        return checked.counter
+    found = number_rows(rows).columns
+    variables = tuple(Variable(name, None) for name in found)
+    return MemoryCounter(Dataset(variables, tuple(found.values())), threads=threads)
+
+
+def columns_of(net: BayesNet, counter: Counter, context: Context) -> tuple[Column, ...]:
+    """Sum up each column of the model that the data have, in the order of the model."""
+    place = {variable.name: j for j, variable in enumerate(counter.variables)}
+    known = {variable.name: variable.levels for variable in net.variables}
+    found = []
+    for name in net.names:
+        if name not in place:
+            continue
+        cells = context.missing_now.get(name)
+        missing, rows = (0, counter.n) if cells is None else cells
+        variable = counter.variables[place[name]]
+        values = context.numbers_now.get(name)
+        summary = None if values is None or not len(values.values) else values.summary()
+        if variable.levels is None:
+            drawn = None if summary is None or values is None else histogram(values)
+            found.append(Column(name, missing, rows, numbers=summary, histogram=drawn))
+            continue
+        counts = next(iter(counter.tables([TableSet((place[name],))]))).table.reshape(-1)
+        n_known = len(known[name] or ())
+        found.append(
+            Column(name, missing, rows, variable.levels, tuple(counts.tolist()), n_known, summary)
+        )
+    return tuple(found)
+
+
+def histogram(values: NumberValues) -> Histogram:
+    """Count numbers between edges at equal distances.
+
+    Examples
+    --------
+    >>> found = histogram(NumberValues.of(np.array([0.0, 1.0, 1.5, 24.0])))
+    >>> found.counts[:3], found.counts[-1], found.edges[1]
+    ((1, 2, 0), 1, 1.0)
+    """
+    low, high = float(values.values[0]), float(values.values[-1])
+    # Halves, as the whole width may be beyond the largest float.
+    width = high / 2 - low / 2
+    edges = [low + width * (2 * k / _BINS) for k in range(_BINS)]
+    if not width > 0 or len(set(edges)) < _BINS:
+        return Histogram((low, high), (values.n,))
+    # The last edge belongs to the last bin.
+    return Histogram((*edges, high), values.counts_between(edges[1:]))
+
+
+def information_of(counter: Counter, *, is_gaussian: bool) -> Information | None:
+    """Return the mutual information of each two columns; None where there are no two."""
+    chosen = [j for j, v in enumerate(counter.variables) if v.is_continuous == is_gaussian]
+    names = tuple(counter.variables[j].name for j in chosen)
+    if len(chosen) < 2:
+        return None
+    values = (_of_numbers if is_gaussian else _of_labels)(counter, chosen)
+    return Information(names, values, is_gaussian)
+
+
+def _of_labels(counter: Counter, chosen: list[int]) -> NDArray[np.float64]:
+    """I(x; y) = G / 2n, of the rows complete in both."""
+    n = len(chosen)
+    found = np.zeros((n, n))
+    n_pairs = n * (n - 1) // 2
+    at = np.array(chosen, dtype=np.int32)
+    for start in range(0, n_pairs, _PAIRS_AT_ONCE):
+        x, y = pair_block(n, start, min(start + _PAIRS_AT_ONCE, n_pairs))
+        tables = counter.pair_statistics(np.column_stack([at[x], at[y]]))
+        found[x, y] = found[y, x] = tables.g / (2 * np.maximum(tables.n, 1))
+    return found
+
+
+def _of_numbers(counter: Counter, chosen: list[int]) -> NDArray[np.float64]:
+    """−½ ln(1 − r²), the mutual information of two normal variables with the correlation r.
+
+    Cross-products are exact, and so is 1 − r² = (cᵢᵢcⱼⱼ − cᵢⱼ²) / cᵢᵢcⱼⱼ before it is rounded.
+    """
+    cross = counter.moments(chosen).cross
+    n = len(chosen)
+    found = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1, n):
+            both = cross[i][i] * cross[j][j]
+            rest = both - cross[i][j] ** 2
+            if both == 0:
+                continue
+            left = rest / both
+            found[i, j] = found[j, i] = -0.5 * math.log(left) if left > 0 else math.inf
+    return found

@@ -1,0 +1,61 @@
+"""How well the graph of a model fits the data: scores, likelihood, and loss on rows held out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from gml.counts.counter import Counter, rows_counted
+from gml.errors import CannotAnswer, DataError, GmlError, UsageError, listing, with_flags
+from gml.model.bayesnet import BayesNet
+from gml.model.likelihood import log_likelihood
+from gml.pictures.page.content import Column, Scores
+from gml.verbs.score import score
+
+FOLDS = 5
+_OF_LABELS = ("loglik", "bic", "bdeu")
+_OF_NUMBERS = ("loglik-g", "bic-g", "bge")
+
+
+def scores_of(
+    net: BayesNet, counter: Counter, columns: tuple[Column, ...], threads: int | None
+) -> Scores:
+    """Score the graph on the data, or say why that cannot be done."""
+    there = {variable.name: variable for variable in counter.variables}
+    lacking = [name for name in net.names if name not in there]
+    rows = rows_counted(counter)
+    if lacking:
+        return Scores(why_not=f"the data have no column for {listing(lacking)}")
+    if counter.missing:
+        return Scores(why_not="values are missing, and a score needs complete rows")
+    # Values that the model does not know are levels here, so the graph may not declare any.
+    graph = replace(net.graph, levels={}, numeric=())
+    names = _OF_NUMBERS if net.is_gaussian else _OF_LABELS
+    known = _log_likelihood(net, counter, columns)
+    try:
+        found = score(counter, graph, score=names, per_node=True, folds=FOLDS, threads=threads)
+        return Scores(found[0], known, rows, FOLDS)
+    except (CannotAnswer, DataError, UsageError) as error:
+        why = _said(error)
+    try:
+        found = score(counter, graph, score=names, per_node=True, threads=threads)
+    except (CannotAnswer, DataError, UsageError) as error:
+        return Scores(why_not=_said(error))
+    return Scores(found[0], known, rows, why_not=why)
+
+
+def _said(error: GmlError) -> str:
+    return with_flags(str(error))
+
+
+def _log_likelihood(net: BayesNet, counter: Counter, columns: tuple[Column, ...]) -> float | None:
+    """ln P of the data; a value that the model does not know has probability 0."""
+    if any(sum(column.counts[column.n_known :]) for column in columns):
+        return -math.inf
+    known = {v.name: v for v in net.variables}
+    if any(known.get(v.name, v) != v for v in counter.variables):
+        return None
+    try:
+        return log_likelihood(net, counter)
+    except CannotAnswer:
+        return None

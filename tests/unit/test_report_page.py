@@ -1,0 +1,438 @@
+"""The report page: valid, inert, exact, and a section for everything that is known."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gml
+from gml.errors import with_flags
+from gml.pictures.page.assets import ASSETS, script, styles
+from gml.pictures.page.posteriors import junction_cells, posteriors_of
+from tests.report_pages import ParsedPage
+
+SECTIONS = [
+    "graph", "interventions", "data", "information", "tests", "scores", "strengths", "check", "provenance",
+]  # fmt: skip
+CONTAINERS = [
+    "graph-view", "evidence-panel", "node-panel", "posterior-panel", "interventions-view", "status",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def asia(sample_data):
+    return gml.fit(sample_data / "asia.csv", sample_data / "asia.dot")
+
+
+@pytest.fixture(scope="module")
+def page(asia, sample_data):
+    return ParsedPage(gml.report(sample_data / "asia.csv", asia).html)
+
+
+@pytest.fixture(scope="module")
+def full_page(tmp_path_factory, sample_data):
+    """A page with all its inputs."""
+    folder = tmp_path_factory.mktemp("report")
+    data = sample_data / "asia.csv"
+    with pytest.warns(gml.GmlWarning, match="ambiguous"):
+        found = gml.pc(data, test_log=folder / "log.jsonl")
+    net = gml.fit(data, sample_data / "asia.dot")
+    averaged = gml.average(data, by="hc", bootstrap=5)
+    report = gml.report(data, net, test_log=folder / "log.jsonl", strengths=averaged)
+    return ParsedPage(report.html), found, averaged, folder / "log.jsonl"
+
+
+# ---------------------------------------------------------------------- the file
+
+
+def test_sections_with_their_headings_and_links(page):
+    ids = [attributes.get("id") for tag, attributes in page.elements if tag == "section"]
+    assert ids == SECTIONS
+    links = [a["href"] for tag, a in page.elements if tag == "a"]
+    assert links == ["#graph", *(f"#{name}" for name in SECTIONS)]
+    headings = {a.get("id") for tag, a in page.elements if tag == "h2"}
+    labelled = {a["aria-labelledby"] for tag, a in page.elements if tag == "section"}
+    assert headings == labelled
+
+
+def test_containers_that_scripts_fill(page):
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    assert {*CONTAINERS} <= {*ids}
+
+
+def test_one_script_runs_and_nothing_is_loaded(page, asia, sample_data):
+    (facts, _), (attributes, code) = page.scripts
+    assert facts == {"type": "application/json", "id": "gml-data"}
+    assert attributes == {}
+    assert code == script()
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    assert page.policy == (
+        "default-src 'none'; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    addresses = re.findall(r"https?://[^\"' ]*", gml.report(sample_data / "asia.csv", asia).html)
+    assert {*addresses} <= {"http://www.w3.org/2000/svg"}
+    for tag, found in page.elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base")
+        assert not {key for key in found if key.startswith("on") or key in ("src", "srcset")}
+
+
+def test_assets_stay_in_their_elements():
+    for text in (script(), styles()):
+        assert not re.search(r"</(script|style)|<!--", text, re.IGNORECASE)
+    assert len(set(ASSETS)) == len(ASSETS)
+
+
+names = st.text(min_size=1, max_size=8) | st.sampled_from(
+    ["</script>", "<script>alert(1)</script>", "<!--", "]]>", '"', "'", "&lt;", "\u2028", "a b", "\x00", "<b>", "`${x}`"]
+)  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(names, min_size=2, max_size=2, unique=True),
+    st.lists(names, min_size=2, max_size=3, unique=True),
+    names,
+)
+def test_names_and_levels_are_inert(nodes, levels, title):
+    x, y = (gml.Variable(name, tuple(levels)) for name in nodes)
+    n = len(levels)
+    codes = np.arange(60, dtype=np.uint8) % n
+    other = (np.arange(60) // 7 % n).astype(np.uint8)
+    data = gml.Dataset((x, y), (codes, other))
+    graph = gml.Graph.from_edges(
+        nodes, [(nodes[0], "-->", nodes[1])], levels={name: tuple(levels) for name in nodes}
+    )
+    net = gml.fit(data, graph)
+    found = ParsedPage(gml.report(data, net, title=title).html)
+    assert len(found.scripts) == 2
+    assert found.scripts[1][1] == script()
+    assert {tag for tag, _ in found.elements} <= {
+        *(
+            "html",
+            "head",
+            "meta",
+            "title",
+            "style",
+            "body",
+            "a",
+            "header",
+            "nav",
+            "main",
+            "section",
+        ),
+        *("h1", "h2", "h3", "p", "ul", "li", "div", "noscript", "figure", "figcaption", "table"),
+        *("caption", "thead", "tbody", "tr", "th", "td", "details", "summary", "code", "strong"),
+        *("script", "svg", "g", "rect", "path", "text", "tspan", "line", "circle", "polygon"),
+        *("polyline", "defs", "lineargradient", "stop", "marker", "desc", "clippath"),
+    }
+    assert [node["id"] for node in found.facts["model"]["nodes"]] == nodes
+    assert found.facts["model"]["nodes"][0]["levels"] == levels
+    assert found.facts["title"] == title
+
+
+def test_a_notebook_shows_it_apart(asia, sample_data):
+    report = gml.report(sample_data / "asia.csv", asia, title='a "b" <c>')
+    shown = ParsedPage(report._repr_html_())
+    ((tag, attributes),) = shown.elements
+    assert tag == "iframe"
+    assert attributes["srcdoc"] == report.html
+    assert attributes["sandbox"] == "allow-scripts"
+    assert html.escape(report.title, quote=True) in report._repr_html_()
+    assert repr(report).startswith("ReportPage('a \"b\" <c>', ")
+
+
+def test_to_file(asia, sample_data, tmp_path):
+    report = gml.report(sample_data / "asia.csv", asia)
+    report.to_file(tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text(encoding="utf-8") == report.html
+
+
+# ---------------------------------------------------------------------- facts for scripts
+
+
+def test_tables_are_exact(page, asia):
+    for node in page.facts["model"]["nodes"]:
+        cpt = asia.cpt(node["id"])
+        assert node["cpt"] == cpt.table.tolist()
+        assert node["counts"] == cpt.counts.tolist()
+        assert node["parents"] == [parent.name for parent in cpt.parents]
+        assert node["levels"] == list(cpt.variable.levels)
+
+
+def test_the_layout_has_every_node_and_edge(page, asia):
+    found = page.facts["graph"]
+    assert [node["id"] for node in found["nodes"]] == list(asia.names)
+    for node in found["nodes"]:
+        assert node["width"] / 2 <= node["x"] <= found["width"] - node["width"] / 2
+        assert node["height"] / 2 <= node["y"] <= found["height"] - node["height"] / 2
+    ends = {(edge["source"], edge["target"]) for edge in found["edges"]}
+    assert ends == {(asia.names[e.source], asia.names[e.target]) for e in asia.graph.edges()}
+    for edge in found["edges"]:
+        assert re.fullmatch(r"M[-\d.]+,[-\d.]+ C([-\d.]+,[-\d.]+ ?)+", edge["path"])
+
+
+def test_small_models_are_computed_in_the_page(page, asia):
+    inference = page.facts["inference"]
+    assert (inference["mode"], inference["why"], inference["given"]) == ("exact", None, None)
+    assert inference["do"] is None
+    expected = asia.query()
+    assert inference["prior"] == {name: list(expected[name].values()) for name in asia.names}
+
+
+def test_large_models_are_answered_beforehand(asia, monkeypatch):
+    monkeypatch.setattr("gml.pictures.page.posteriors.MOST_CELLS", junction_cells(asia) - 1)
+    found = posteriors_of(asia)
+    assert found.mode == "precomputed"
+    assert "one observation or one intervention at a time" in found.why
+    for kind, answers in (("evidence", found.given), ("do", found.do)):
+        assert list(answers) == list(asia.names)
+        for name in asia.names:
+            for level, shares in answers[name].items():
+                expected = asia.query(**{kind: {name: level}})
+                assert {n: list(expected[n].values()) for n in asia.names if n != name} == shares
+    monkeypatch.setattr("gml.pictures.page.posteriors.MOST_ANSWERS", 0)
+    found = posteriors_of(asia)
+    assert (found.given, found.do) == (None, None)
+    assert "only priors are shown" in found.why
+
+
+def test_what_cannot_be_observed_has_no_answer(monkeypatch):
+    rain = gml.Variable("rain", ("no", "yes", "never"))
+    net = gml.BayesNet((gml.CPT(rain, (), np.array([[0.5, 0.5, 0.0]])),))
+    monkeypatch.setattr("gml.pictures.page.posteriors.MOST_CELLS", 0)
+    found = posteriors_of(net)
+    assert found.given == {"rain": {"no": {}, "yes": {}, "never": None}}
+    assert found.do == {"rain": {"no": {}, "yes": {}, "never": {}}}
+
+
+def test_cells_of_the_junction_tree():
+    a, b, c = (
+        gml.Variable(name, ("0", "1", "2")[:n]) for name, n in zip("abc", (2, 3, 2), strict=True)
+    )
+    half = np.full((3, 2), 0.5)
+    net = gml.BayesNet(
+        (
+            gml.CPT(a, (b,), half),
+            gml.CPT(b, (), np.full((1, 3), 1 / 3)),
+            gml.CPT(c, (b,), half),
+        )
+    )
+    # a with b, then b with c, then c alone.
+    assert junction_cells(net) == 6 + 6 + 2
+
+
+# ---------------------------------------------------------------------- sections
+
+
+def test_a_section_without_its_input_says_what_fills_it(page):
+    assert "--test-log FILE" in page.text("tests")
+    assert "--strengths GRAPH" in page.text("strengths")
+    assert page.facts["tests"] is None
+    assert page.facts["strengths"] is None
+    assert sum(a.get("class") == "absent" for _, a in page.elements) == 2
+
+
+def test_tests_are_told_as_explain_tells_them(full_page):
+    found, learned, _, log = full_page
+    text = found.text("tests")
+    assert found.text("tests").count("have an edge") == learned.graph.n_edges
+    n_names = len(learned.graph.names)
+    assert text.count("have no edge") == n_names * (n_names - 1) // 2 - learned.graph.n_edges
+    for edge in found.facts["graph"]["edges"]:
+        pair = found.facts["tests"]["pairs"][edge["tests"]]
+        assert {pair["x"], pair["y"]} == {edge["source"], edge["target"]}
+        expected = gml.explain(log, pair["x"], pair["y"])
+        assert pair["why"] == " ".join(map(with_flags, expected.sentences))
+        assert pair["adjacent"] == (expected.edge is not None)
+
+
+def test_strengths_of_edges(full_page):
+    found, _, averaged, _ = full_page
+    graph = averaged.graph
+    expected = {
+        (graph.names[e.source], graph.names[e.target]): (e.attributes["strength"], e.attributes["direction"])
+        for e in graph.edges()
+    }  # fmt: skip
+    strengths = found.facts["strengths"]
+    assert {
+        (edge["source"], edge["target"]): (edge["strength"], edge["direction"])
+        for edge in strengths["edges"]
+    } == expected
+    assert strengths["threshold"] == graph.learning["threshold"]
+    in_order = [edge["strength"] for edge in strengths["edges"]]
+    assert in_order == sorted(in_order, reverse=True)
+    for edge in found.facts["graph"]["edges"]:
+        ends = edge["source"], edge["target"]
+        strength, direction = expected.get(ends, (None, None))
+        if strength is None and ends[::-1] in expected:
+            strength, direction = expected[ends[::-1]]
+            direction = 1 - direction
+        assert (edge["strength"], edge["direction"]) == (strength, direction)
+
+
+def test_information_is_that_of_the_data(page, sample_data):
+    frame = pd.read_csv(sample_data / "asia.csv")
+    for edge in page.facts["graph"]["edges"]:
+        joint = pd.crosstab(frame[edge["source"]], frame[edge["target"]]).to_numpy() / len(frame)
+        alone = joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)
+        seen = joint > 0
+        expected = float((joint[seen] * np.log(joint[seen] / alone[seen])).sum())
+        assert edge["mi"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_scores_are_those_of_score(page, asia, sample_data):
+    (expected,) = gml.score(
+        sample_data / "asia.csv", sample_data / "asia.dot", score=["loglik", "bic", "bdeu"], folds=5
+    )
+    text = page.text("scores")
+    for value in expected.scores.values():
+        assert f"{value:.8g}" in text
+    assert f"Held-out loss: {expected.heldout:.6g} nats per row" in text
+    assert f"{asia.log_likelihood(sample_data / 'asia.csv'):.8g}" in text
+
+
+def test_culprits_stand_before_what_fails(asia):
+    rows = asia.sample(2000, seed=1).to_frame()
+    rows["bronc"] = rows["bronc"].sample(frac=1, random_state=1).to_numpy()
+    checked = gml.check(rows, asia)
+    text = ParsedPage(gml.report(rows, asia).html).text("check")
+    assert text.startswith("Check FAIL")
+    assert text.index(checked.culprits[0].message) < text.index("Failures")
+    for check in checked.ranked("fail"):
+        assert check.message in text
+
+
+def test_the_baseline_is_that_of_check(asia):
+    rows = asia.sample(2000, seed=1).to_frame()
+    rows["bronc"] = rows["bronc"].sample(frac=1, random_state=1).to_numpy()
+    accepted = gml.check(rows, asia).accepted()
+    text = ParsedPage(gml.report(rows, asia, baseline=accepted).html).text("check")
+    assert text.startswith("Check PASS")
+    assert "Accepted before: 8 checks" in text
+
+
+def test_values_and_columns_that_the_model_does_not_have(asia, sample_data):
+    rows = pd.read_csv(sample_data / "asia.csv").drop(columns="xray")
+    rows.loc[:4, "smoke"] = "maybe"
+    found = ParsedPage(gml.report(rows, asia).html)
+    assert "1 value that the model does not know" in found.text("data")
+    assert "Not in the data: xray" in found.text("data")
+    assert "no column for 'xray'" in found.text("scores")
+    assert "maybe" not in str(found.facts["model"])
+    either = next(e for e in found.facts["graph"]["edges"] if e["target"] == "xray")
+    assert either["mi"] is None
+
+
+def test_impossible_rows_have_no_likelihood(asia, sample_data):
+    rows = pd.read_csv(sample_data / "asia.csv")
+    rows.loc[:4, "smoke"] = "maybe"
+    text = ParsedPage(gml.report(rows, asia).html).text("scores")
+    assert "-inf" in text
+    assert "Held-out loss" in text
+
+
+def test_missing_values(asia, sample_data):
+    rows = pd.read_csv(sample_data / "asia.csv")
+    rows.loc[:99, "smoke"] = None
+    found = ParsedPage(gml.report(rows, asia, missing="available").html)
+    assert "100 missing (2%)" in found.text("data")
+    assert "a score needs complete rows" in found.text("scores")
+
+
+def test_rows_too_few_for_folds(asia, sample_data):
+    text = ParsedPage(gml.report(pd.read_csv(sample_data / "asia.csv")[:3], asia).html).text(
+        "scores"
+    )
+    assert "No held-out loss: " in text
+    assert "loglik" in text
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(1)
+    x = rng.normal(10, 2, 500)
+    frame = pd.DataFrame({"x": x, "y": 3 * x + rng.normal(0, 1, 500), "z": rng.normal(0, 1, 500)})
+    graph = gml.Graph.from_edges(["x", "y", "z"], [("x", "-->", "y")])
+    return frame, gml.fit(frame, graph, gaussian=True)
+
+
+def test_models_of_numbers(numbers):
+    frame, net = numbers
+    found = ParsedPage(gml.report(frame, net).html)
+    inference = found.facts["inference"]
+    assert inference["mode"] == "exact"
+    answer = net.query()
+    assert inference["prior"]["y"] == dict(zip(("mean", "sd"), answer["y"], strict=True))
+    cpd = net.cpd("y")
+    assert found.facts["model"]["nodes"][1] == {
+        "id": "y",
+        "parents": ["x"],
+        "gaussian": {
+            "intercept": cpd.intercept,
+            "coefficients": list(cpd.coefficients),
+            "sd": cpd.sd,
+        },
+    }
+    (edge,) = found.facts["graph"]["edges"]
+    r = np.corrcoef(frame["x"], frame["y"])[0, 1]
+    assert edge["mi"] == pytest.approx(-0.5 * math.log(1 - r**2), rel=1e-9)
+    assert edge["coefficient"] == cpd.coefficients[0]
+    assert f"median {frame['x'].sort_values().iloc[250]:.6g}" in found.text("data")
+    assert "bic-g" in found.text("scores")
+
+
+def test_columns_that_copy_one_another(numbers):
+    frame, net = numbers
+    found = ParsedPage(gml.report(frame.assign(y=frame["x"]), net).html)
+    assert found.facts["graph"]["edges"][0]["mi"] is None
+
+
+def test_the_order_of_rows_and_columns_has_no_effect(asia, sample_data):
+    rows = pd.read_csv(sample_data / "asia.csv")
+    other = rows.sample(frac=1, random_state=0)[rows.columns[::-1]]
+    one, two = (gml.report(table, asia).html for table in (rows, other))
+    # The least likely rows are named by their place, and held-out rows are drawn from places.
+    assert without_places(one) == without_places(two)
+
+
+def without_places(text):
+    return re.sub(r"row \d+", "row", text)
+
+
+def test_only_so_many_pairs_are_explained(tmp_path, sample_data):
+    from gml.verbs.shared.reported.explained import explained_pairs
+
+    log = tmp_path / "log.jsonl"
+    with pytest.warns(gml.GmlWarning, match="ambiguous"):
+        learned = gml.pc(sample_data / "asia.csv", test_log=log)
+    graph = gml.read_graph(sample_data / "asia.dot")
+    n_edges = learned.graph.n_edges
+    found = explained_pairs(log, graph, most=n_edges + 4)
+    assert found.left_out == 28 - n_edges - 4
+    assert [pair.adjacent for pair in found.pairs] == [True] * n_edges + [False] * 4
+    ends = {frozenset((graph.names[e.source], graph.names[e.target])) for e in graph.edges()}
+    apart = [pair for pair in explained_pairs(log, graph).pairs if not pair.adjacent]
+    in_model = [frozenset((pair.x, pair.y)) in ends for pair in apart]
+    assert in_model == sorted(in_model, reverse=True)
+    rest = [pair.log10_p for pair, known in zip(apart, in_model, strict=True) if not known]
+    assert rest == sorted(rest)
+
+
+def test_many_columns_make_no_endless_picture():
+    rng = np.random.default_rng(0)
+    names = [f"v{k:02}" for k in range(64)]
+    frame = pd.DataFrame(rng.integers(0, 2, (50, 64)).astype(str), columns=names)
+    graph = gml.Graph.from_edges(names, [])
+    text = ParsedPage(gml.report(frame, gml.fit(frame, graph)).html).text("information")
+    assert "60 of 64 columns" in text
