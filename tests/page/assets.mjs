@@ -5,8 +5,12 @@ const FILES = [
   "factors.js",
   "inference.js",
   "gaussian.js",
+  "pieces.js",
+  "edges.js",
   "graph_view.js",
+  "hands.js",
   "panels.js",
+  "interventions.js",
   "strengths.js",
   "main.js",
 ];

@@ -141,7 +141,7 @@
       this.tables = this.nodes.map((node, variable) => {
         const scope = [...node.parents.map((parent) => this.numberOf.get(parent)), variable];
         const sizes = scope.map((k) => this.sizes[k]);
-        return { scope, sizes, values: Float64Array.from(node.cpt.flat()) };
+        return { scope, sizes, values: Float64Array.from(node.cpt.flat(Infinity)) };
       });
       const scopes = this.tables.map((table) => table.scope);
       this.cliques = buildForest(this.nodes.length, scopes);
