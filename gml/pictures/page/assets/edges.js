@@ -68,9 +68,9 @@
       });
       const group = gml.svg(
         "g",
-        { class: "edge", "data-edge": k },
+        { class: "edge", "data-edge": k, style: `--width: ${widths[k]}px` },
         gml.svg("path", { class: "hit", d: edge.path }),
-        gml.svg("path", { class: "line", d: line, "stroke-width": widths[k] }),
+        gml.svg("path", { class: "line", d: line }),
         ...drawn,
       );
       return { group };

@@ -11,7 +11,7 @@
 
 (() => {
   const MARGIN = 16;
-  const [LEAST_SCALE, MOST_SCALE] = [0.02, 8];
+  const [LEAST_SCALE, FIT_SCALE, MOST_SCALE] = [0.02, 1.5, 8];
   // Below this scale bars are too small to read, and names take their room.
   const FAR_SCALE = 0.55;
   const MOST_ROWS = 5;
@@ -21,13 +21,13 @@
 
   // ------------------------------------------------------------------ geometry
 
-  /** Return the view that shows all of a graph in a window, no larger than it is. */
+  /** Return the view that shows all of a graph in a window, enlarged by half at most. */
   function fitView(graph, width, height) {
     const room = Math.min(
       (width - 2 * MARGIN) / Math.max(graph.width, 1),
       (height - 2 * MARGIN) / Math.max(graph.height, 1),
     );
-    const scale = clamp(room, LEAST_SCALE, 1);
+    const scale = clamp(room, LEAST_SCALE, FIT_SCALE);
     return {
       x: (width - scale * graph.width) / 2,
       y: (height - scale * graph.height) / 2,
@@ -139,18 +139,18 @@
       this.title = gml.svg("title", {}, gml.shown(box.id));
       this.inside = gml.svg("g", { class: "distribution" });
       this.badge = gml.svg("g", { class: "badge" });
-      const far = Math.min(0.5 * box.height, (1.5 * box.width) / Math.max(box.id.length, 1));
+      const far = Math.min(0.5 * box.height, (10 * (box.width - 8)) / gml.textWidth(box.id, 10));
       this.group = gml.svg(
         "g",
         { class: "node", role: "button", tabindex: -1, "data-node": box.id },
         this.title,
         gml.svg("rect", { class: "focus-ring", ...grown(size, 4) }),
         gml.svg("rect", { class: "box", ...size }),
-        gml.svg("text", { class: "name", x: box.x, y: top + 16 }, gml.fitted(box.id, box.width, 13)),
+        gml.svg("text", { class: "name", x: box.x, y: top + 16 }, gml.fitted(box.id, box.width - 8, 13)),
         gml.svg(
           "text",
           { class: "far-name", x: box.x, y: box.y + 0.35 * far, "font-size": far },
-          gml.fitted(box.id, box.width, far),
+          gml.shown(box.id),
         ),
         this.inside,
         this.badge,
@@ -162,7 +162,7 @@
 
     makeRows({ left, top, width, height }) {
       const count = Math.min(this.node.levels.length, MOST_ROWS);
-      const [step, bar, room] = [height / count, width * 0.42, width * 0.34];
+      const [step, bar, room] = [height / count, width * 0.39, width * 0.32];
       return Array.from({ length: count }, (_, k) => {
         const [y, x] = [top + k * step, left + room];
         const across = { x, y: y + 2, height: step - 4 };
@@ -292,6 +292,8 @@
       const { x, y, scale } = view;
       this.viewport.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
       this.svg.classList.toggle("far", scale < FAR_SCALE);
+      // So that styles can keep lines from getting thinner than the screen shows.
+      this.svg.style.setProperty("--pixel", `${1 / scale}px`);
     }
 
     fit() {
@@ -299,10 +301,24 @@
       this.move(fitView(this.graph, ...this.size));
     }
 
+    /** Zoom around the chosen node if it is in sight, else around the middle. */
     zoom(factor) {
       const [width, height] = this.size;
+      const { x, y, scale } = this.view;
+      const box = this.boxes.get(this.chosen);
+      const place = box ? [x + scale * box.x, y + scale * box.y] : [-1, -1];
+      const inSight = place[0] >= 0 && place[0] <= width && place[1] >= 0 && place[1] <= height;
       this.fitted = false;
-      this.move(zoomAt(this.view, factor, width / 2, height / 2));
+      this.move(zoomAt(this.view, factor, ...(inSight ? place : [width / 2, height / 2])));
+    }
+
+    /** Go so near to a node that its bars can be read. */
+    approach(id) {
+      const [width, height] = this.size;
+      const { x, y } = this.boxes.get(id);
+      if (this.view.scale >= FAR_SCALE) return;
+      this.fitted = false;
+      this.move({ x: width / 2 - x, y: height / 2 - y, scale: 1 });
     }
 
     /** Make a node the one that Tab leads to. */
@@ -320,6 +336,7 @@
 
     /** Mark the chosen node; bring it into sight. */
     choose(id) {
+      this.chosen = id;
       for (const [name, { group }] of this.nodes) {
         group.classList.toggle("chosen", name === id);
         group.setAttribute("aria-pressed", name === id);

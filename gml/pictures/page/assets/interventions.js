@@ -110,10 +110,11 @@
         const [one, other] = [seen.posteriors.get(name), done.posteriors.get(name)];
         return one.shares ? this.shareRows(name, one, other) : momentRows(name, one, other);
       });
-      const headings = ["node", "", `observed ${what}`, `do(${what})`];
+      const answers = [`${what} observed`, `do(${what})`, "difference"];
+      const headings = ["node", "", ...answers.map((text) => ({ number: text }))];
       const caption = `What differs between observing ${what} and setting it, most first`;
-      const parts = [gml.table(caption, [...headings, "difference"], rows)];
-      this.result.replaceChildren(gml.scrolling(caption, ...parts), this.rest(nodes.length));
+      const table = gml.table(caption, headings, rows);
+      this.result.replaceChildren(gml.scrolling(caption, table), this.rest(nodes.length));
     }
 
     rest(count) {
@@ -129,8 +130,9 @@
       const { levels } = this.nodes.get(name);
       return levels.map((level, k) => {
         const [a, b] = [seen.shares[k], done.shares[k]];
+        const value = (share) => gml.html("span", { class: "value" }, gml.percent(share));
         const cell = (share, kind) =>
-          gml.html("td", { class: "number" }, gml.bar(share, kind), ` ${gml.percent(share)}`);
+          gml.html("td", { class: "number" }, gml.bar(share, kind), value(share));
         const attributes = { scope: "rowgroup", rowspan: levels.length };
         return gml.html(
           "tr",

@@ -75,7 +75,6 @@
         type: "search",
         autocomplete: "off",
         spellcheck: "false",
-        size: 16,
       });
       const zoom = (text, name, act) => gml.button(text, { "aria-label": name, title: name }, act);
       this.legend = gml.html("p", { class: "legend" });
@@ -115,9 +114,11 @@
         const found = event.key === "Enter" ? matches(names, search.value) : [];
         if (!found.length) return;
         event.preventDefault();
+        this.graphView.approach(found[next % found.length]);
         this.choose(found[next % found.length]);
         next++;
       });
+      search.addEventListener("blur", () => this.graphView.highlight([]));
     }
 
     /** Show a node in the panel for as long as a pointer or the focus is on it. */

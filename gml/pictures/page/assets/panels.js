@@ -79,7 +79,7 @@
           ...this.choices(node, level, known, `${gml.shown(node.id)} = ${gml.shown(level)}`),
         );
       });
-      const headings = ["level", "prior", "now", "", "", ""];
+      const headings = ["level", { number: "prior" }, { number: "now" }, "", "", ""];
       return gml.scrolling("Levels", gml.table("Levels", headings, rows));
     }
 
@@ -92,7 +92,7 @@
           gml.number(prior ? gml.brief(prior[key]) : "–"),
           gml.number(posterior ? gml.brief(posterior[key]) : "–"),
         );
-      const moments = gml.table("Distribution", ["", "prior", "now"], [
+      const moments = gml.table("Distribution", ["", { number: "prior" }, { number: "now" }], [
         row("mean", "mean"),
         row("standard deviation", "sd"),
       ]);
@@ -132,7 +132,8 @@
         return gml.html("tr", {}, ...this.configuration(node, place), ...cells);
       });
       const about = node.counts ? `${caption}, with counts of rows` : caption;
-      const headings = [...node.parents, ...node.levels].map(gml.shown);
+      const levels = node.levels.map((level) => ({ number: gml.shown(level) }));
+      const headings = [...node.parents.map(gml.shown), ...levels];
       const whole = gml.scrolling(caption, gml.table(about, headings, rows));
       if (node.cpt.length <= most) return whole;
       const more = gml.button(`Show all ${node.cpt.length} rows`, {}, () => {
@@ -172,7 +173,7 @@
     const made = rows.map(([name, value]) => {
       return gml.html("tr", {}, gml.heading(name), gml.number(gml.brief(value)));
     });
-    return gml.table(`Regression of ${gml.shown(id)}`, ["term", "coefficient"], made);
+    return gml.table(`Regression of ${gml.shown(id)}`, ["term", { number: "coefficient" }], made);
   }
 
   // ------------------------------------------------------------------ what is known
@@ -234,11 +235,14 @@
       this.rows = model.nodes.flatMap((node) => this.rowsOf(node, prior.get(node.id)));
       const numbers = model.nodes.some((node) => !node.levels);
       const headings = numbers
-        ? ["node", "prior mean", "prior sd", "mean now", "sd now", "change of mean"]
-        : ["node", "level", "prior", "now", "change", ""];
+        ? ["prior mean", "prior sd", "mean now", "sd now", "change of mean"]
+        : ["prior", "now", "change"];
+      const columns = headings.map((text) => ({ number: text }));
+      columns.unshift(...(numbers ? ["node"] : ["node", "level"]));
+      if (!numbers) columns.push("");
       const rows = this.rows.map(({ row }) => row);
       root.replaceChildren(
-        gml.scrolling("All posteriors", gml.table("All posteriors", headings, rows)),
+        gml.scrolling("All posteriors", gml.table("All posteriors", columns, rows)),
       );
     }
 

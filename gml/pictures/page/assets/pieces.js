@@ -39,12 +39,17 @@
 
   let ruler = null;
 
-  /** Return as much of a label as fits into the room, with an ellipsis for the rest. */
-  function fitted(text, room, size) {
+  /** Return how wide a label is in bold letters of this size, one pixel at least. */
+  function textWidth(text, size) {
     ruler ??= document.createElement("canvas").getContext("2d");
     ruler.font = `600 ${size}px ${FONT}`;
+    return Math.max(ruler.measureText(shown(text)).width, 1);
+  }
+
+  /** Return as much of a label as fits into the room, with an ellipsis for the rest. */
+  function fitted(text, room, size) {
     const letters = Array.from(shown(text));
-    const wide = () => ruler.measureText(letters.join("")).width > room;
+    const wide = () => textWidth(letters.join(""), size) > room;
     if (!wide()) return letters.join("");
     letters.push("…");
     while (letters.length > 1 && wide()) letters.splice(-2, 1);
@@ -53,10 +58,10 @@
 
   /** Return a share for people; what is not quite 0 or 1 does not look like it. */
   function percent(share) {
-    if (share > 0 && share < 0.0005) return "<0.1%";
-    if (share < 1 && share > 0.9995) return ">99.9%";
-    const text = (100 * share).toFixed(1);
-    return `${text.endsWith(".0") ? text.slice(0, -2) : text}%`;
+    if (share === 0 || share === 1) return `${100 * share}%`;
+    if (share < 0.0005) return "<0.1%";
+    if (share > 0.9995) return ">99.9%";
+    return `${(100 * share).toFixed(1)}%`;
   }
 
   /** Return a number for people, with four digits that count. */
@@ -81,8 +86,13 @@
     return made;
   }
 
+  /** Return a table; a heading is text, or {number: text} above numbers. */
   function table(caption, headings, rows) {
-    const cells = headings.map((heading) => html("th", { scope: "col" }, heading));
+    const cells = headings.map((text) =>
+      text.number === undefined
+        ? html("th", { scope: "col" }, text)
+        : html("th", { scope: "col", class: "number" }, text.number),
+    );
     return html(
       "table",
       {},
@@ -121,6 +131,7 @@
     html,
     svg,
     shown,
+    textWidth,
     fitted,
     percent,
     brief,

@@ -36,6 +36,7 @@
         JSON.stringify([target, source]),
       ]));
       this.rows = byStrength(strengths.edges).map((edge) => {
+        const type = edge.direction == null ? "---" : "-->";
         const there = joined.has(JSON.stringify([edge.source, edge.target]));
         const shares = [edge.strength, edge.direction].map((share) =>
           gml.html("td", { class: "number" }, share == null ? "–" : share.toFixed(3)),
@@ -43,14 +44,15 @@
         const row = gml.html(
           "tr",
           {},
-          gml.html("th", { scope: "row" }, `${gml.shown(edge.source)} – ${gml.shown(edge.target)}`),
+          gml.html("th", { scope: "row" }, gml.edgeName({ ...edge, type })),
           ...shares,
           gml.html("td", {}, gml.bar(edge.strength)),
           gml.html("td", {}, there ? "edge" : "no edge"),
         );
         return { edge, row };
       });
-      const headings = ["edge", "strength", "direction", "", "in the model"];
+      const columns = [{ number: "strength" }, { number: "direction" }];
+      const headings = ["edge", ...columns, "", "in the model"];
       const table = gml.table("Edges by strength", headings, this.rows.map(({ row }) => row));
       root.replaceChildren(
         gml.html("div", { class: "controls" }, label, slider, this.output),
