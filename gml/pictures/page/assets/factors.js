@@ -41,40 +41,49 @@ const gml = {};
     return variables.map((variable) => strides.get(variable) ?? 0);
   }
 
+  /** Join neighbouring axes along which a walk goes on with the same step, into longer ones. */
+  function joinAxes(sizes, strides) {
+    const axes = [];
+    for (let axis = sizes.length - 1; axis >= 0; axis--) {
+      const inner = axes[0];
+      if (inner && strides[axis] === inner.stride * inner.size) inner.size *= sizes[axis];
+      else axes.unshift({ size: sizes[axis], stride: strides[axis] });
+    }
+    return axes.length ? axes : [{ size: 1, stride: 0 }];
+  }
+
   /**
    * Walk through all cells of a table, and along through those of one over some of its variables.
    *
-   * Only the first cell of each run along the last axis is reported, with the cell of the small
-   * table that goes with it, and how far that one moves with each step along the run.
+   * What is reported are runs of cells, in each of which the cell of the small table moves on by
+   * the same number of cells at each step.
    *
    * @param {Factor} large
    * @param {Factor} small its scope is part of that of the large one
-   * @param {(start: number, place: number, stride: number) => void} visit
+   * @param {(start: number, end: number, place: number, stride: number) => void} visit
    */
   function eachRun(large, small, visit) {
-    const { sizes, values } = large;
-    const strides = stridesIn(small, large.scope);
-    const last = sizes.length - 1;
-    const run = sizes[last] ?? 1;
-    const digits = new Int32Array(sizes.length);
+    const axes = joinAxes(large.sizes, stridesIn(small, large.scope));
+    const { size: run, stride } = axes.pop();
+    const digits = new Int32Array(axes.length);
+    const count = large.values.length;
     let place = 0;
-    for (let start = 0; start < values.length; start += run) {
-      visit(start, place, strides[last] ?? 0);
-      for (let axis = last - 1; axis >= 0; axis--) {
-        place += strides[axis];
-        if (++digits[axis] < sizes[axis]) break;
+    for (let start = 0; start < count; start += run) {
+      visit(start, start + run, place, stride);
+      for (let axis = axes.length - 1; axis >= 0; axis--) {
+        place += axes[axis].stride;
+        if (++digits[axis] < axes[axis].size) break;
         digits[axis] = 0;
-        place -= strides[axis] * sizes[axis];
+        place -= axes[axis].stride * axes[axis].size;
       }
     }
   }
 
   /** Multiply a table, in place, by one over some of its variables. */
   function multiplyBy(large, small) {
-    const run = large.sizes[large.sizes.length - 1] ?? 1;
     const [into, by] = [large.values, small.values];
-    eachRun(large, small, (start, place, stride) => {
-      for (let k = 0; k < run; k++, place += stride) into[start + k] *= by[place];
+    eachRun(large, small, (start, end, place, stride) => {
+      for (let cell = start; cell < end; cell++, place += stride) into[cell] *= by[place];
     });
   }
 
@@ -82,10 +91,9 @@ const gml = {};
   function sumOnto(large, scope) {
     const sizes = scope.map((variable) => large.sizes[large.scope.indexOf(variable)]);
     const sums = { scope, sizes, values: new Float64Array(cellCount(sizes)) };
-    const run = large.sizes[large.sizes.length - 1] ?? 1;
     const [from, into] = [large.values, sums.values];
-    eachRun(large, sums, (start, place, stride) => {
-      for (let k = 0; k < run; k++, place += stride) into[place] += from[start + k];
+    eachRun(large, sums, (start, end, place, stride) => {
+      for (let cell = start; cell < end; cell++, place += stride) into[place] += from[cell];
     });
     return sums;
   }
@@ -93,7 +101,7 @@ const gml = {};
   /** Divide the values by their sum, in place, and return it; nothing happens to zeros. */
   function normalise(values) {
     let sum = 0;
-    for (const value of values) sum += value;
+    for (let k = 0; k < values.length; k++) sum += values[k];
     if (sum > 0) for (let k = 0; k < values.length; k++) values[k] /= sum;
     return sum;
   }
