@@ -1,7 +1,7 @@
 // The scripts of the report page, joined and run as the page does it, without a document.
 import { readFileSync } from "node:fs";
 
-const FILES = [
+export const FILES = [
   "factors.js",
   "inference.js",
   "gaussian.js",

@@ -182,3 +182,11 @@ test("answers that were computed beforehand are for one piece of evidence", () =
   );
   assert.match(two.why, /one observation at a time/);
 });
+
+test("an answer that is not there is not taken from elsewhere", () => {
+  const nodes = [{ id: "constructor", levels: ["toString", "b"], parents: [] }];
+  const inference = { mode: "precomputed", prior: { constructor: [0.5, 0.5] }, given: {}, do: {} };
+  const engine = gml.makeEngine({ model: { nodes }, inference });
+  const { why } = engine.ask(new Map([["constructor", { kind: "set", value: "toString" }]]));
+  assert.match(why, /not computed beforehand/);
+});

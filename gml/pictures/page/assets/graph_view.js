@@ -292,8 +292,9 @@
       const { x, y, scale } = view;
       this.viewport.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
       this.svg.classList.toggle("far", scale < FAR_SCALE);
-      // So that styles can keep lines from getting thinner than the screen shows.
+      // So that styles can keep lines and badges large enough for the screen.
       this.svg.style.setProperty("--pixel", `${1 / scale}px`);
+      this.svg.style.setProperty("--badge", clamp(0.75 / scale, 1, 3));
     }
 
     fit() {

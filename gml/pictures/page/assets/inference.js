@@ -251,18 +251,23 @@
       if (evidence.size > 1) return refusal("This page answers to one observation at a time.");
       const [[id, { kind, value }]] = evidence;
       const place = this.levels.get(id)?.indexOf(value);
-      const logEvidence = kind === "set" ? 0 : Math.log(this.prior.get(id).shares?.[place] ?? NaN);
+      const logEvidence = kind === "set" ? 0 : Math.log(this.prior.get(id)?.shares?.[place] ?? NaN);
       if (logEvidence === -Infinity) return refusal(IMPOSSIBLE, logEvidence);
-      const found = this.found[kind]?.[id]?.[value];
+      const found = own(own(this.found[kind], id), value);
       if (!found) return refusal("This answer was not computed beforehand.", logEvidence);
       const posteriors = new Map();
       for (const name of this.prior.keys()) {
-        if (found[name]) posteriors.set(name, posterior(found[name]));
+        if (own(found, name)) posteriors.set(name, posterior(found[name]));
       }
       const known = this.levels.get(id).map((_, k) => (k === place ? 1 : 0));
       posteriors.set(id, { shares: known });
       return { why: null, logEvidence, posteriors };
     }
+  }
+
+  /** Return a property of an object from JSON; a node or a level may be called "constructor". */
+  function own(object, key) {
+    return object && Object.hasOwn(object, key) ? object[key] : undefined;
   }
 
   function posterior(written) {
