@@ -10,7 +10,11 @@ function randomRegressions(random, count) {
   const nodes = names.map((id, k) => {
     const parents = names.slice(0, k).filter(() => random() < 0.5);
     const coefficients = parents.map(() => 4 * random() - 2);
-    return { id, parents, gaussian: { intercept: 10 * random(), coefficients, sd: 0.3 + random() } };
+    return {
+      id,
+      parents,
+      gaussian: { intercept: 10 * random(), coefficients, sd: 0.3 + random() },
+    };
   });
   return shuffled(random, nodes);
 }
@@ -21,7 +25,8 @@ function solve(matrix, columns) {
   let determinant = 1;
   for (let k = 0; k < rows.length; k++) {
     let best = k;
-    for (let i = k; i < rows.length; i++) if (Math.abs(rows[i][k]) > Math.abs(rows[best][k])) best = i;
+    for (let i = k; i < rows.length; i++)
+      if (Math.abs(rows[i][k]) > Math.abs(rows[best][k])) best = i;
     if (best !== k) determinant = -determinant;
     [rows[k], rows[best]] = [rows[best], rows[k]];
     const pivot = rows[k][k];
@@ -68,7 +73,10 @@ function bySchur(nodes, evidence) {
   for (const { id } of nodes) {
     const across = observed.map((other) => at(id, other));
     const shift = across.reduce((sum, value, k) => sum + value * solution[k][0], 0);
-    const gain = solve(sigma, across.map((value) => [value])).solution;
+    const gain = solve(
+      sigma,
+      across.map((value) => [value]),
+    ).solution;
     const explained = across.reduce((sum, value, k) => sum + value * gain[k][0], 0);
     answer.set(id, { mean: mean.get(id) + shift, variance: at(id, id) - explained });
   }
@@ -145,6 +153,8 @@ test("deviations keep their digits where variances would lose them", () => {
     gaussian: { intercept: 0, coefficients: [1], sd: 1e-9 },
   };
   const net = new gml.GaussianNet([cause, copy]);
-  const { sd } = net.ask(new Map([["copy", { kind: "observed", value: 1 }]])).posteriors.get("cause");
+  const { sd } = net
+    .ask(new Map([["copy", { kind: "observed", value: 1 }]]))
+    .posteriors.get("cause");
   assert.ok(Math.abs(sd / 1e-9 - 1) < 1e-6, `${sd}`);
 });

@@ -80,7 +80,9 @@ test("cliques hold all families, and those with a variable hang together", () =>
       assert.ok(parent < c);
       const shared = parent < 0 ? [] : cliques[parent].members.filter((k) => members.includes(k));
       assert.deepEqual(separator, shared);
-      assert.ok(cliques.every((other, d) => c === d || !members.every((k) => other.members.includes(k))));
+      assert.ok(
+        cliques.every((other, d) => c === d || !members.every((k) => other.members.includes(k))),
+      );
     });
     for (let variable = 0; variable < count; variable++) {
       const holding = cliques.filter(({ members }) => members.includes(variable));
@@ -96,7 +98,16 @@ test("many improbable observations do not vanish", () => {
     id: `e${k}`,
     levels: ["n", "y"],
     parents: ["cause"],
-    cpt: k % 2 ? [[0.9999, 0.0001], [0.9998, 0.0002]] : [[0.9998, 0.0002], [0.9999, 0.0001]],
+    cpt:
+      k % 2
+        ? [
+            [0.9999, 0.0001],
+            [0.9998, 0.0002],
+          ]
+        : [
+            [0.9998, 0.0002],
+            [0.9999, 0.0001],
+          ],
   }));
   const tree = new gml.JunctionTree([causes, ...effects]);
   const evidence = new Map(effects.map(({ id }) => [id, { kind: "observed", value: "y" }]));
@@ -109,7 +120,15 @@ test("what is too improbable for numbers is not called impossible", () => {
   const tiny = 1e-200;
   const nodes = [
     { id: "a", levels: ["n", "y"], parents: [], cpt: [[1, tiny]] },
-    { id: "b", levels: ["n", "y"], parents: ["a"], cpt: [[1, 0], [1 - tiny, tiny]] },
+    {
+      id: "b",
+      levels: ["n", "y"],
+      parents: ["a"],
+      cpt: [
+        [1, 0],
+        [1 - tiny, tiny],
+      ],
+    },
   ];
   const evidence = new Map([["b", { kind: "observed", value: "y" }]]);
   const { why } = new gml.JunctionTree(nodes).ask(evidence);
@@ -135,7 +154,10 @@ test("answers are those of gml query on the alarm network", { skip: !existsSync(
   const cases = [
     [{}, {}],
     [{ HRBP: "HIGH", CVP: "LOW", PRESS: "ZERO" }, {}],
-    [{ HRBP: "LOW", EXPCO2: "ZERO" }, { VENTLUNG: "HIGH", CATECHOL: "NORMAL" }],
+    [
+      { HRBP: "LOW", EXPCO2: "ZERO" },
+      { VENTLUNG: "HIGH", CATECHOL: "NORMAL" },
+    ],
   ];
   for (const [evidence, set] of cases) {
     const given = (flag, values) => {

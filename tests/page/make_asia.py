@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import gml
+from tests.places import ROOT
 
 CASES: list[tuple[dict[str, str], dict[str, str]]] = [
     ({}, {}),
@@ -23,7 +24,7 @@ CASES: list[tuple[dict[str, str], dict[str, str]]] = [
 
 def asia_answers() -> dict[str, Any]:
     """Return the nodes of the model and the answers to the cases."""
-    model = gml.fit_params("sample_data/asia.csv", "sample_data/asia.dot")
+    model = gml.fit_params(ROOT / "sample_data/asia.csv", ROOT / "sample_data/asia.dot")
     nodes = [
         {
             "id": cpt.variable.name,

@@ -16,7 +16,10 @@ export function randomTables(random, count) {
   const names = Array.from({ length: count }, (_, k) => `v${k}`);
   const levels = names.map(() => ["a", "b", "c"].slice(0, 1 + Math.ceil(random() * 2)));
   const nodes = names.map((id, k) => {
-    const parents = names.slice(0, k).filter(() => random() < 1.6 / count).slice(0, 4);
+    const parents = names
+      .slice(0, k)
+      .filter(() => random() < 1.6 / count)
+      .slice(0, 4);
     const rows = parents.reduce((n, name) => n * levels[names.indexOf(name)].length, 1);
     const row = () => {
       const weights = levels[k].map(() => (random() < 0.25 ? 0 : random()));

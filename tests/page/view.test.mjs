@@ -11,7 +11,13 @@ const box = (id, x, y) => ({ id, x, y, width: 40, height: 20 });
 const graph = {
   width: 200,
   height: 200,
-  nodes: [box("a", 20, 10), box("b", 180, 10), box("c", 20, 100), box("d", 180, 100), box("e", 100, 190)],
+  nodes: [
+    box("a", 20, 10),
+    box("b", 180, 10),
+    box("c", 20, 100),
+    box("d", 180, 100),
+    box("e", 100, 190),
+  ],
   edges: [
     { source: "a", target: "d" },
     { source: "b", target: "d" },
@@ -28,7 +34,11 @@ function assertNear(actual, expected) {
 }
 
 test("fitting shows the whole graph, in the middle", () => {
-  for (const [width, height] of [[100, 400], [400, 100], [1000, 1000]]) {
+  for (const [width, height] of [
+    [100, 400],
+    [400, 100],
+    [1000, 1000],
+  ]) {
     const view = gml.fitView(graph, width, height);
     assertNear(seen(view, 100, 100), [width / 2, height / 2]);
     const [left, top] = seen(view, 0, 0);
@@ -52,7 +62,17 @@ test("a zoom keeps the point under the pointer, also at its limits", () => {
 test("one finger moves the picture by as much, two fingers keep what is under them", () => {
   const view = { x: 10, y: 20, scale: 1 };
   assert.deepEqual(gml.dragView(view, [[5, 5]], [[8, 3]]), { x: 13, y: 18, scale: 1 });
-  const zoomed = gml.dragView(view, [[0, 0], [100, 0]], [[50, 10], [250, 10]]);
+  const zoomed = gml.dragView(
+    view,
+    [
+      [0, 0],
+      [100, 0],
+    ],
+    [
+      [50, 10],
+      [250, 10],
+    ],
+  );
   assert.equal(zoomed.scale, 2);
   assertNear(seen(zoomed, -10, -20), [50, 10]);
   assertNear(seen(zoomed, 90, -20), [250, 10]);
@@ -122,25 +142,37 @@ test("bars show all levels, or the most probable and the rest", () => {
     { level: "y", places: [1], share: 0.8 },
   ]);
   const rows = gml.barRows(["a", "b", "c", "d", "e", "f"], [0.25, 0, 0.125, 0.25, 0.25, 0.125]);
-  assert.deepEqual(rows.map(({ level, share }) => [level, share]), [
-    ["a", 0.25],
-    ["c", 0.125],
-    ["d", 0.25],
-    ["e", 0.25],
-    ["2 more", 0.125],
-  ]);
+  assert.deepEqual(
+    rows.map(({ level, share }) => [level, share]),
+    [
+      ["a", 0.25],
+      ["c", 0.125],
+      ["d", 0.25],
+      ["e", 0.25],
+      ["2 more", 0.125],
+    ],
+  );
 });
 
 test("marks stand at the ends that an edge type says", () => {
   const path = "M0,0 C0,10 0,20 0,30 0,50 0,80 0,100";
   const shapes = (type) => gml.edgeShapes(path, type, 10);
   const arrow = shapes("-->");
-  assert.deepEqual(arrow.marks.map(({ kind }) => kind), ["arrow"]);
+  assert.deepEqual(
+    arrow.marks.map(({ kind }) => kind),
+    ["arrow"],
+  );
   assert.deepEqual(arrow.marks[0].points[0], [0, 100]);
   assert.equal(arrow.marks[0].points[1][1], 90);
   assert.equal(arrow.line, "M0,0 C0,10 0,20 0,30 0,50 0,80 0,92");
   assert.deepEqual(shapes("---"), { line: path, marks: [] });
-  assert.deepEqual(shapes("<->").marks.map(({ points }) => points[0]), [[0, 0], [0, 100]]);
+  assert.deepEqual(
+    shapes("<->").marks.map(({ points }) => points[0]),
+    [
+      [0, 0],
+      [0, 100],
+    ],
+  );
   const kinds = (type) => shapes(type).marks.map(({ kind }) => kind);
   assert.deepEqual(kinds("o->"), ["circle", "arrow"]);
   assert.deepEqual(kinds("o-o"), ["circle", "circle"]);
@@ -149,7 +181,11 @@ test("marks stand at the ends that an edge type says", () => {
 });
 
 test("widths show strengths, else mutual information, else nothing", () => {
-  const both = [{ strength: 1, mi: 0.1 }, { strength: 0.5, mi: 0.2 }, { strength: null, mi: 0.3 }];
+  const both = [
+    { strength: 1, mi: 0.1 },
+    { strength: 0.5, mi: 0.2 },
+    { strength: null, mi: 0.3 },
+  ];
   assert.deepEqual(gml.edgeWidths(both).widths, [5, 3, 1]);
   const mi = [{ mi: 0.2 }, { mi: 0.1 }, { mi: 0 }];
   assert.deepEqual(gml.edgeWidths(mi).widths, [5, 3, 1]);
@@ -163,7 +199,10 @@ test("edges below the threshold are weak, those of unknown strength are not", ()
   assert.equal(gml.isWeak({ strength: null }, 1), false);
   const edge = (source, target, strength) => ({ source, target, strength });
   const sorted = gml.byStrength([edge("b", "a", 0.5), edge("a", "c", 0.5), edge("x", "y", 1)]);
-  assert.deepEqual(sorted.map(({ source }) => source), ["x", "a", "b"]);
+  assert.deepEqual(
+    sorted.map(({ source }) => source),
+    ["x", "a", "b"],
+  );
 });
 
 test("new evidence about a node takes the place of the old", () => {
@@ -181,20 +220,42 @@ test("new evidence about a node takes the place of the old", () => {
 test("observing tells about causes, setting does not", () => {
   const nodes = [
     { id: "cause", levels: ["n", "y"], parents: [], cpt: [[0.5, 0.5]] },
-    { id: "x", levels: ["n", "y"], parents: ["cause"], cpt: [[0.9, 0.1], [0.1, 0.9]] },
-    { id: "effect", levels: ["n", "y"], parents: ["x"], cpt: [[0.8, 0.2], [0.3, 0.7]] },
+    {
+      id: "x",
+      levels: ["n", "y"],
+      parents: ["cause"],
+      cpt: [
+        [0.9, 0.1],
+        [0.1, 0.9],
+      ],
+    },
+    {
+      id: "effect",
+      levels: ["n", "y"],
+      parents: ["x"],
+      cpt: [
+        [0.8, 0.2],
+        [0.3, 0.7],
+      ],
+    },
   ];
   assert.equal(gml.firstChoice(nodes).id, "x");
   const engine = gml.makeEngine({ model: { nodes }, inference: { mode: "exact" } });
   const { nodes: differing, seen: observed, done } = gml.compareDoing(engine, new Map(), "x", "y");
-  assert.deepEqual(differing.map(({ id }) => id), ["cause"]);
+  assert.deepEqual(
+    differing.map(({ id }) => id),
+    ["cause"],
+  );
   assert.ok(Math.abs(differing[0].size - 0.4) < 1e-12);
   assert.ok(Math.abs(observed.posteriors.get("cause").shares[1] - 0.9) < 1e-12);
   assert.ok(Math.abs(done.posteriors.get("cause").shares[1] - 0.5) < 1e-12);
 });
 
 test("differences come with the largest first", () => {
-  const table = (p) => [[0.5 + p, 0.5 - p], [0.5 - p, 0.5 + p]];
+  const table = (p) => [
+    [0.5 + p, 0.5 - p],
+    [0.5 - p, 0.5 + p],
+  ];
   const nodes = [
     { id: "u", levels: ["n", "y"], parents: [], cpt: [[0.5, 0.5]] },
     { id: "x", levels: ["n", "y"], parents: ["u"], cpt: table(0.4) },
@@ -203,7 +264,10 @@ test("differences come with the largest first", () => {
   ];
   const engine = gml.makeEngine({ model: { nodes }, inference: { mode: "exact" } });
   const { nodes: differing } = gml.compareDoing(engine, new Map(), "x", "y");
-  assert.deepEqual(differing.map(({ id }) => id), ["u", "much", "little"]);
+  assert.deepEqual(
+    differing.map(({ id }) => id),
+    ["u", "much", "little"],
+  );
 });
 
 test("numbers and names are written for people", () => {
@@ -233,7 +297,10 @@ test("what is known is said with its probability", () => {
     "Known: a = y, do(b = n). P(evidence) given what is set = 0.25, ln P = −1.386.",
   );
   const impossible = { ...answer, why: "The evidence has probability 0.", logEvidence: -Infinity };
-  assert.match(gml.statusText(impossible, evidence, false), /^a = y, do\(b = n\): The evidence has probability 0\./);
+  assert.match(
+    gml.statusText(impossible, evidence, false),
+    /^a = y, do\(b = n\): The evidence has probability 0\./,
+  );
   const small = { ...answer, logEvidence: -1000 };
   const one = new Map([["a", evidence.get("a")]]);
   assert.equal(gml.evidenceText(small, one, false), "P(evidence) ln P = −1000");
@@ -244,7 +311,7 @@ test("a node is described by its most probable level, or by what is known", () =
   const node = { id: "x", levels: ["n", "y"] };
   assert.equal(gml.describe(node, { shares: [0.3, 0.7] }), "x: most probable y, 70.0%");
   const known = { kind: "observed", value: "n" };
-  assert.equal(gml.describe(node, { shares: [1, 0] }, known), "x: observed, n");
+  assert.equal(gml.describe(node, { shares: [1, 0] }, known), "x: observed to be n");
   assert.equal(gml.describe(node, undefined), "x: no posterior");
   const moments = { mean: 2, sd: 0.5 };
   assert.equal(gml.describe({ id: "z" }, moments), "z: mean 2, standard deviation 0.5");

@@ -27,7 +27,11 @@
       const [ux, uy] = [dx / far, dy / far];
       if (letter === ">" || letter === "<") {
         const [bx, by, half] = [x + size * ux, y + size * uy, size * 0.42];
-        const corners = [[x, y], [bx - half * uy, by + half * ux], [bx + half * uy, by - half * ux]];
+        const corners = [
+          [x, y],
+          [bx - half * uy, by + half * ux],
+          [bx + half * uy, by - half * ux],
+        ];
         marks.push({ kind: "arrow", points: corners });
         points[end] = [x + 0.8 * size * ux, y + 0.8 * size * uy];
       } else if (letter === "o") {
@@ -81,7 +85,8 @@
   function widthLegend(edges) {
     const { quantity, most } = edgeWidths(edges);
     if (quantity === "strength") return "Width of edges: strength, from 0 to 1";
-    if (quantity === "mi") return `Width of edges: mutual information, up to ${gml.brief(most)} nats`;
+    if (quantity === "mi")
+      return `Width of edges: mutual information, up to ${gml.brief(most)} nats`;
     return "";
   }
 

@@ -26,7 +26,15 @@
     let largest = 0;
     for (const value of vector) largest = Math.max(largest, Math.abs(value));
     if (!(largest > 0)) return 0;
-    return largest * Math.sqrt(dot(vector, vector.map((value) => value / largest)) / largest);
+    return (
+      largest *
+      Math.sqrt(
+        dot(
+          vector,
+          vector.map((value) => value / largest),
+        ) / largest,
+      )
+    );
   }
 
   /**

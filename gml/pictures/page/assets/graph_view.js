@@ -16,6 +16,7 @@
   const FAR_SCALE = 0.55;
   const MOST_ROWS = 5;
   const [HEADER, BELOW] = [24, 6];
+  const PAPER = [720, 600];
 
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
@@ -146,7 +147,11 @@
         this.title,
         gml.svg("rect", { class: "focus-ring", ...grown(size, 4) }),
         gml.svg("rect", { class: "box", ...size }),
-        gml.svg("text", { class: "name", x: box.x, y: top + 16 }, gml.fitted(box.id, box.width - 8, 13)),
+        gml.svg(
+          "text",
+          { class: "name", x: box.x, y: top + 16 },
+          gml.fitted(box.id, box.width - 8, 13),
+        ),
         gml.svg(
           "text",
           { class: "far-name", x: box.x, y: box.y + 0.35 * far, "font-size": far },
@@ -162,7 +167,7 @@
 
     makeRows({ left, top, width, height }) {
       const count = Math.min(this.node.levels.length, MOST_ROWS);
-      const [step, bar, room] = [height / count, width * 0.39, width * 0.32];
+      const [step, bar, room] = [height / count, width * 0.33, width * 0.39];
       return Array.from({ length: count }, (_, k) => {
         const [y, x] = [top + k * step, left + room];
         const across = { x, y: y + 2, height: step - 4 };
@@ -211,7 +216,7 @@
       const prior = this.prior?.shares ?? null;
       barRows(this.node.levels, shares ?? zeros).forEach(({ level, places, share }, k) => {
         const row = this.rows[k];
-        row.label.textContent = gml.fitted(level, row.room, 10);
+        row.label.textContent = gml.fitted(level, row.room - 1, 10, 400);
         row.share.setAttribute("width", row.bar * share);
         const before = places.reduce((sum, place) => sum + (prior?.[place] ?? 0), 0);
         row.prior.setAttribute("x", row.start + row.bar * before - 0.75);
@@ -224,7 +229,10 @@
       const { text, prior, now, area } = this.bell;
       const { mean, sd } = posterior ?? { mean: NaN, sd: NaN };
       text.textContent = posterior ? `${gml.brief(mean)} ± ${gml.brief(sd)}` : "–";
-      now.setAttribute("d", posterior && this.prior ? bellPath(posterior, this.prior, ...area) : "");
+      now.setAttribute(
+        "d",
+        posterior && this.prior ? bellPath(posterior, this.prior, ...area) : "",
+      );
       prior.setAttribute("d", this.prior ? bellPath(this.prior, this.prior, ...area) : "");
     }
 
@@ -277,6 +285,7 @@
         this.viewport,
       );
       root.append(this.svg);
+      this.choose(null);
       this.rove(nextNode(graph, graph.nodes[0]?.id, "Home"));
       gml.followHands(this);
       this.fit();
@@ -300,6 +309,17 @@
     fit() {
       this.fitted = true;
       this.move(fitView(this.graph, ...this.size));
+    }
+
+    /** Show all of the graph in a frame that is scaled to whatever paper there is. */
+    enterPaper() {
+      this.move(fitView(this.graph, ...PAPER));
+      this.svg.setAttribute("viewBox", `0 0 ${PAPER.join(" ")}`);
+    }
+
+    leavePaper() {
+      this.svg.removeAttribute("viewBox");
+      this.fit();
     }
 
     /** Zoom around the chosen node if it is in sight, else around the middle. */

@@ -129,7 +129,8 @@
     });
 
     new ResizeObserver(() => graphView.fitted && graphView.fit()).observe(svg);
-    addEventListener("beforeprint", () => graphView.fit());
+    addEventListener("beforeprint", () => graphView.enterPaper());
+    addEventListener("afterprint", () => graphView.leavePaper());
   }
 
   Object.assign(gml, { keyDeed, dragView, followHands });

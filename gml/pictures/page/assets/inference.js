@@ -123,7 +123,9 @@
   function smallestHomes(cliques, scopes, sizes) {
     const cells = cliques.map(({ members }) => gml.cellCount(members.map((k) => sizes[k])));
     const containing = sizes.map(() => []);
-    cliques.forEach(({ members }, c) => members.forEach((variable) => containing[variable].push(c)));
+    cliques.forEach(({ members }, c) =>
+      members.forEach((variable) => containing[variable].push(c)),
+    );
     return scopes.map((scope) => {
       const holds = (c) => scope.every((variable) => cliques[c].members.includes(variable));
       const able = containing[scope[0]].filter(holds);
@@ -148,7 +150,11 @@
       this.tableHome = smallestHomes(this.cliques, scopes, this.sizes);
       this.tenants = this.cliques.map(() => []);
       this.tableHome.forEach((c, variable) => this.tenants[c].push(variable));
-      this.home = smallestHomes(this.cliques, [...this.nodes.keys()].map((k) => [k]), this.sizes);
+      this.home = smallestHomes(
+        this.cliques,
+        [...this.nodes.keys()].map((k) => [k]),
+        this.sizes,
+      );
       this.whole = this.cliques.map((_, c) => this.product(c, this.tables, new Set()));
     }
 

@@ -40,6 +40,11 @@
     return between ?? sorted[0];
   }
 
+  /** Return a value worth asking about: one standard deviation above the mean, in few digits. */
+  function worthAsking({ mean, sd }) {
+    return Number((mean + sd).toPrecision(4));
+  }
+
   /** The choice of a node and a value, and the table of both answers. */
   class InterventionsView {
     constructor(root, { model }, engine, prior) {
@@ -80,7 +85,7 @@
       const prior = this.prior.get(id);
       const choice = levels
         ? gml.html("select", {}, ...levels.map((level) => gml.html("option", {}, gml.shown(level))))
-        : gml.html("input", { type: "number", step: "any", value: prior.mean + prior.sd });
+        : gml.html("input", { type: "number", step: "any", value: worthAsking(prior) });
       choice.id = "intervene-value";
       if (levels) choice.selectedIndex = Math.min(1, levels.length - 1);
       const show = () => {

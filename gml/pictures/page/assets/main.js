@@ -90,11 +90,14 @@
       root.replaceChildren(bar);
       const view = new gml.GraphView(root, payload, this.prior, {
         choose: (id) => this.choose(id),
-        show: (id) => this.show(id),
-        showEdge: (edge) => this.nodePanel.showEdge(edge),
+        show: (id) => this.nodePanel.isBusy() || this.show(id),
+        showEdge: (edge) => this.nodePanel.isBusy() || this.nodePanel.showEdge(edge),
         leave: () => this.leave(search),
       });
-      root.append(this.legend);
+      const help =
+        "Drag to move, turn the wheel to zoom, point at a node or an edge to read about it, click a " +
+        "node to choose it. By keyboard: Tab, arrow keys, Enter, Escape, + and −.";
+      root.append(this.legend, gml.html("p", { class: "note help" }, help));
       this.followSearch(search, [...this.nodes.keys()]);
       return view;
     }

@@ -14,15 +14,27 @@
       this.levelsOf = new Map(model.nodes.map(({ id, levels }) => [id, levels]));
     }
 
+    /** Return whether something is being typed into the panel. */
+    isBusy() {
+      return this.root.contains(document.activeElement) && document.activeElement.matches("input");
+    }
+
     invite() {
       this.root.replaceChildren(
-        gml.html("p", { class: "note" }, "Choose a node to see its table, and to observe or set it."),
+        gml.html(
+          "p",
+          { class: "note" },
+          "Choose a node to see its table, and to observe or set it.",
+        ),
       );
     }
 
     showEdge(edge) {
       const facts = gml.edgeFacts(edge, this.tests).map((fact) => gml.html("li", {}, fact));
-      this.root.replaceChildren(gml.html("h3", {}, gml.edgeName(edge)), gml.html("ul", {}, ...facts));
+      this.root.replaceChildren(
+        gml.html("h3", {}, gml.edgeName(edge)),
+        gml.html("ul", {}, ...facts),
+      );
     }
 
     show(node, prior, posterior, known) {
@@ -45,7 +57,9 @@
       const { activeElement } = document;
       if (!this.root.contains(activeElement) || !activeElement.dataset.node) return null;
       const names = ["node", "observe", "do"].filter((name) => name in activeElement.dataset);
-      return names.map((name) => `[data-${name}="${CSS.escape(activeElement.dataset[name])}"]`).join("");
+      return names
+        .map((name) => `[data-${name}="${CSS.escape(activeElement.dataset[name])}"]`)
+        .join("");
     }
 
     choices(node, value, known, name) {
@@ -92,10 +106,11 @@
           gml.number(prior ? gml.brief(prior[key]) : "–"),
           gml.number(posterior ? gml.brief(posterior[key]) : "–"),
         );
-      const moments = gml.table("Distribution", ["", { number: "prior" }, { number: "now" }], [
-        row("mean", "mean"),
-        row("standard deviation", "sd"),
-      ]);
+      const moments = gml.table(
+        "Distribution",
+        ["", { number: "prior" }, { number: "now" }],
+        [row("mean", "mean"), row("standard deviation", "sd")],
+      );
       const input = gml.html("input", {
         id: "node-value",
         type: "number",
@@ -153,11 +168,18 @@
     }
 
     edgesOf({ id }) {
-      const touching = this.graph.edges.filter(({ source, target }) => source === id || target === id);
+      const touching = this.graph.edges.filter(
+        ({ source, target }) => source === id || target === id,
+      );
       if (!touching.length) return null;
       const items = touching.map((edge) => {
         const facts = gml.edgeFacts(edge, this.tests).join("; ");
-        return gml.html("li", {}, gml.edgeName(edge), facts ? gml.html("small", {}, `: ${facts}`) : "");
+        return gml.html(
+          "li",
+          {},
+          gml.edgeName(edge),
+          facts ? gml.html("small", {}, `: ${facts}`) : "",
+        );
       });
       const count = touching.length === 1 ? "1 edge" : `${touching.length} edges`;
       const list = gml.html("ul", {}, ...items);
@@ -196,6 +218,7 @@
   class EvidencePanel {
     constructor(root, engine, act, clear) {
       Object.assign(this, { root, engine, act, clear });
+      root.setAttribute("tabindex", -1);
     }
 
     update(answer, evidence, isDensity) {
@@ -210,11 +233,10 @@
       });
       const parts = [gml.html("h3", {}, "Evidence")];
       if (items.length) {
-        parts.push(
-          gml.html("ul", { class: "evidence" }, ...items),
-          gml.html("p", { class: "probability" }, evidenceText(answer, evidence, isDensity)),
-          gml.button("Clear all", {}, this.clear),
-        );
+        const probability = evidenceText(answer, evidence, isDensity);
+        parts.push(gml.html("ul", { class: "evidence" }, ...items));
+        if (probability) parts.push(gml.html("p", {}, probability));
+        parts.push(gml.button("Clear all", {}, this.clear));
       } else {
         parts.push(gml.html("p", { class: "note" }, "Nothing is observed or set."));
       }
@@ -223,7 +245,10 @@
         parts.push(gml.html("p", { class: "note" }, said));
       }
       if (answer.why) parts.push(gml.html("p", { class: "refusal" }, answer.why));
+      const hadFocus = this.root.contains(document.activeElement);
       this.root.replaceChildren(...parts);
+      // The button that was pressed is gone: the next one takes its place, or the panel.
+      if (hadFocus) (this.root.querySelector("button") ?? this.root).focus();
     }
   }
 
@@ -251,7 +276,13 @@
       if (!node.levels) {
         const made = [...cells(), gml.number("–")];
         const before = ["mean", "sd"].map((key) => gml.number(prior ? gml.brief(prior[key]) : "–"));
-        const row = gml.html("tr", { "data-node": node.id }, gml.heading(node.id), ...before, ...made);
+        const row = gml.html(
+          "tr",
+          { "data-node": node.id },
+          gml.heading(node.id),
+          ...before,
+          ...made,
+        );
         return [{ row, cells: made, node, prior: prior?.mean }];
       }
       return node.levels.map((level, k) => {
@@ -287,7 +318,8 @@
         });
         const write = node.levels ? gml.percent : gml.brief;
         const texts = values.map((value) => (posterior ? write(value) : "–"));
-        const change = posterior && prior !== undefined ? changeText(now - prior, node.levels) : "–";
+        const change =
+          posterior && prior !== undefined ? changeText(now - prior, node.levels) : "–";
         [...texts, change].forEach((text, k) => (cells[k].textContent = text));
         if (meter) meter.firstChild.style.width = `${100 * (now ?? 0)}%`;
       }

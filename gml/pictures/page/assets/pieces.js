@@ -26,7 +26,11 @@
 
   /** Return an element of SVG. */
   function svg(tag, attributes = {}, ...children) {
-    return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+    return filled(
+      document.createElementNS("http://www.w3.org/2000/svg", tag),
+      attributes,
+      children,
+    );
   }
 
   /** Return text for people: what controls, reverses or ends a line is written as its number. */
@@ -39,17 +43,17 @@
 
   let ruler = null;
 
-  /** Return how wide a label is in bold letters of this size, one pixel at least. */
-  function textWidth(text, size) {
+  /** Return how wide a label is in letters of this size, one pixel at least. */
+  function textWidth(text, size, weight = 600) {
     ruler ??= document.createElement("canvas").getContext("2d");
-    ruler.font = `600 ${size}px ${FONT}`;
+    ruler.font = `${weight} ${size}px ${FONT}`;
     return Math.max(ruler.measureText(shown(text)).width, 1);
   }
 
   /** Return as much of a label as fits into the room, with an ellipsis for the rest. */
-  function fitted(text, room, size) {
+  function fitted(text, room, size, weight = 600) {
     const letters = Array.from(shown(text));
-    const wide = () => textWidth(letters.join(""), size) > room;
+    const wide = () => textWidth(letters.join(""), size, weight) > room;
     if (!wide()) return letters.join("");
     letters.push("…");
     while (letters.length > 1 && wide()) letters.splice(-2, 1);
@@ -104,7 +108,11 @@
 
   /** Return a region that scrolls by itself, by keyboard too. */
   function scrolling(name, ...children) {
-    return html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, ...children);
+    return html(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": name },
+      ...children,
+    );
   }
 
   const number = (text) => html("td", { class: "number" }, text);
@@ -113,7 +121,8 @@
   /** Return a node in words: its name, what is most probable, and what is known of it. */
   function describe(node, posterior, known) {
     const name = shown(node.id);
-    if (known) return `${name}: ${known.kind === "set" ? "set to" : "observed,"} ${valueText(known)}`;
+    if (known)
+      return `${name}: ${known.kind === "set" ? "set to" : "observed to be"} ${valueText(known)}`;
     if (!posterior) return `${name}: no posterior`;
     if (!posterior.shares) {
       return `${name}: mean ${brief(posterior.mean)}, standard deviation ${brief(posterior.sd)}`;

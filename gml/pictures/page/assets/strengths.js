@@ -30,11 +30,17 @@
       const slider = gml.html("input", { id: "strength-threshold", ...range });
       this.output = gml.html("output", { for: "strength-threshold" });
       this.count = gml.html("p", { class: "count" });
-      const label = gml.html("label", { for: "strength-threshold" }, "Show edges of strength at least");
-      const joined = new Set(graph.edges.flatMap(({ source, target }) => [
-        JSON.stringify([source, target]),
-        JSON.stringify([target, source]),
-      ]));
+      const label = gml.html(
+        "label",
+        { for: "strength-threshold" },
+        "Show edges of strength at least",
+      );
+      const joined = new Set(
+        graph.edges.flatMap(({ source, target }) => [
+          JSON.stringify([source, target]),
+          JSON.stringify([target, source]),
+        ]),
+      );
       this.rows = byStrength(strengths.edges).map((edge) => {
         const type = edge.direction == null ? "---" : "-->";
         const there = joined.has(JSON.stringify([edge.source, edge.target]));
@@ -53,7 +59,11 @@
       });
       const columns = [{ number: "strength" }, { number: "direction" }];
       const headings = ["edge", ...columns, "", "in the model"];
-      const table = gml.table("Edges by strength", headings, this.rows.map(({ row }) => row));
+      const table = gml.table(
+        "Edges by strength",
+        headings,
+        this.rows.map(({ row }) => row),
+      );
       root.replaceChildren(
         gml.html("div", { class: "controls" }, label, slider, this.output),
         this.count,
