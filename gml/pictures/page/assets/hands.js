@@ -1,1 +1,139 @@
+/**
+ * What hands do to the graph: keys, wheel, one finger or the mouse to move it, two to zoom.
+ *
+ * On a node the arrow keys lead to other nodes; with Shift, or beside the nodes, they move the
+ * picture. A press that moves by a few pixels is a drag, and no click.
+ */
 "use strict";
+
+(() => {
+  const PAN_STEP = 60;
+  const ZOOM_STEP = 1.25;
+  const DRAG_THRESHOLD = 4;
+
+  const DIRECTIONS = {
+    ArrowLeft: [1, 0],
+    ArrowRight: [-1, 0],
+    ArrowUp: [0, 1],
+    ArrowDown: [0, -1],
+  };
+
+  /** Return what a key asks for: the name of a deed and what it takes; null for other keys. */
+  function keyDeed({ key, shiftKey, ctrlKey, metaKey, altKey }, onNode) {
+    if (ctrlKey || metaKey || altKey) return null;
+    if (key === "+" || key === "=") return ["zoom", ZOOM_STEP];
+    if (key === "-" || key === "_") return ["zoom", 1 / ZOOM_STEP];
+    if (key === "0") return ["fit"];
+    if (key === "Escape") return ["leave"];
+    if (key in DIRECTIONS && (shiftKey || !onNode)) {
+      const [dx, dy] = DIRECTIONS[key];
+      return ["pan", dx * PAN_STEP, dy * PAN_STEP];
+    }
+    if (!onNode) return null;
+    if (key === "Enter" || key === " ") return ["choose"];
+    if (key in DIRECTIONS || key === "Home" || key === "End") return ["walk", key];
+    return null;
+  }
+
+  /** Return the view after some pointers moved: all together pan, two of them zoom as well. */
+  function dragView(view, before, after) {
+    const middle = (points) => [
+      points.reduce((sum, [x]) => sum + x, 0) / points.length,
+      points.reduce((sum, [, y]) => sum + y, 0) / points.length,
+    ];
+    const [from, to] = [middle(before), middle(after)];
+    const moved = gml.panBy(view, to[0] - from[0], to[1] - from[1]);
+    if (before.length < 2) return moved;
+    const spread = ([[ax, ay], [bx, by]]) => Math.hypot(ax - bx, ay - by) || 1;
+    return gml.zoomAt(moved, spread(after) / spread(before), ...to);
+  }
+
+  /** Let the drawing of a graph follow keys and pointers. */
+  function followHands(graphView) {
+    const { svg, on, graph } = graphView;
+    const pointers = new Map();
+    let dragged = false;
+    const nodeAt = (event) => event.target.closest?.("[data-node]")?.dataset.node ?? null;
+    const placeOf = (event) => {
+      const { left, top } = svg.getBoundingClientRect();
+      return [event.clientX - left, event.clientY - top];
+    };
+    const move = (view) => {
+      graphView.fitted = false;
+      graphView.move(view);
+    };
+
+    svg.addEventListener("keydown", (event) => {
+      const id = nodeAt(event);
+      const deed = keyDeed(event, id !== null);
+      if (!deed) return;
+      event.preventDefault();
+      const [name, ...values] = deed;
+      if (name === "zoom") graphView.zoom(...values);
+      else if (name === "fit") graphView.fit();
+      else if (name === "pan") move(gml.panBy(graphView.view, ...values));
+      else if (name === "walk") graphView.focus(gml.nextNode(graph, id, ...values));
+      else if (name === "choose") on.choose(id);
+      else on.leave();
+    });
+
+    svg.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        // Lines or pages instead of pixels, in some browsers.
+        const pixels = event.deltaY * [1, 16, 400][event.deltaMode];
+        const factor = Math.exp(-Math.max(Math.min(pixels, 200), -200) / 400);
+        move(gml.zoomAt(graphView.view, factor, ...placeOf(event)));
+      },
+      { passive: false },
+    );
+
+    svg.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      if (!pointers.size) dragged = false;
+      pointers.set(event.pointerId, placeOf(event));
+    });
+    svg.addEventListener("pointermove", (event) => {
+      const start = pointers.get(event.pointerId);
+      if (!start) return;
+      const place = placeOf(event);
+      const far = Math.hypot(place[0] - start[0], place[1] - start[1]);
+      if (!dragged && far < DRAG_THRESHOLD) return;
+      if (!dragged) svg.setPointerCapture(event.pointerId);
+      dragged = true;
+      const before = [...pointers.values()];
+      pointers.set(event.pointerId, place);
+      move(dragView(graphView.view, before, [...pointers.values()]));
+    });
+    for (const end of ["pointerup", "pointercancel"]) {
+      svg.addEventListener(end, (event) => pointers.delete(event.pointerId));
+    }
+    svg.addEventListener("click", (event) => {
+      const id = nodeAt(event);
+      if (id !== null && !dragged) on.choose(id);
+    });
+
+    svg.addEventListener("pointerover", (event) => {
+      if (pointers.size) return;
+      const edge = event.target.closest?.("[data-edge]")?.dataset.edge;
+      if (edge !== undefined) on.showEdge(graph.edges[Number(edge)]);
+      else on.show(nodeAt(event));
+    });
+    svg.addEventListener("pointerleave", () => on.show(null));
+    svg.addEventListener("focusin", (event) => {
+      const id = nodeAt(event);
+      if (id === null) return;
+      graphView.rove(id);
+      on.show(id);
+    });
+
+    new ResizeObserver(() => graphView.fitted && graphView.fit()).observe(svg);
+    addEventListener("beforeprint", () => graphView.enterPaper());
+    addEventListener("afterprint", () => graphView.leavePaper());
+  }
+
+  Object.assign(gml, { keyDeed, dragView, followHands });
+})();
+
+if (typeof module !== "undefined") module.exports = gml;

@@ -1,1 +1,340 @@
+/**
+ * The panels beside the graph: the chosen node, what is known, and all posteriors.
+ */
 "use strict";
+
+(() => {
+  const MOST_TABLE_ROWS = 24;
+
+  /** The table of a node, or the facts about an edge, with buttons that observe and set. */
+  class NodePanel {
+    /** `act(kind, id, value)` observes or sets; with the value null it forgets. */
+    constructor(root, { graph, tests, model }, engine, act) {
+      Object.assign(this, { root, graph, tests, engine, act });
+      this.levelsOf = new Map(model.nodes.map(({ id, levels }) => [id, levels]));
+    }
+
+    /** Return whether something is being typed into the panel. */
+    isBusy() {
+      return this.root.contains(document.activeElement) && document.activeElement.matches("input");
+    }
+
+    invite() {
+      this.root.replaceChildren(
+        gml.html(
+          "p",
+          { class: "note" },
+          "Choose a node to see its table, and to observe or set it.",
+        ),
+      );
+    }
+
+    showEdge(edge) {
+      const facts = gml.edgeFacts(edge, this.tests).map((fact) => gml.html("li", {}, fact));
+      this.root.replaceChildren(
+        gml.html("h3", {}, gml.edgeName(edge)),
+        gml.html("ul", {}, ...facts),
+      );
+    }
+
+    show(node, prior, posterior, known) {
+      const focused = this.focusedButton();
+      const parts = [
+        gml.html("h3", {}, gml.shown(node.id)),
+        gml.html("p", { class: "state" }, gml.describe(node, posterior, known)),
+        node.levels
+          ? this.levels(node, prior, posterior, known)
+          : this.numbers(node, prior, posterior, known),
+        node.levels ? this.cpt(node) : regression(node),
+        this.edgesOf(node),
+      ];
+      this.root.replaceChildren(...parts.filter(Boolean));
+      if (focused) this.root.querySelector(focused)?.focus();
+    }
+
+    /** Return what finds the button with the focus again, once the panel is made anew. */
+    focusedButton() {
+      const { activeElement } = document;
+      if (!this.root.contains(activeElement) || !activeElement.dataset.node) return null;
+      const names = ["node", "observe", "do"].filter((name) => name in activeElement.dataset);
+      return names
+        .map((name) => `[data-${name}="${CSS.escape(activeElement.dataset[name])}"]`)
+        .join("");
+    }
+
+    choices(node, value, known, name) {
+      const texts = { observed: ["observe", "Observe"], set: ["do", "Set"] };
+      return ["observed", "set"].map((kind) => {
+        if (!this.engine.kinds.includes(kind)) return gml.html("td");
+        const [attribute, text] = texts[kind];
+        const pressed = known?.kind === kind && known.value === value;
+        const attributes = {
+          "data-node": node.id,
+          [`data-${attribute}`]: value,
+          "aria-pressed": String(pressed),
+          "aria-label": `${text} ${name}`,
+        };
+        const act = () => this.act(kind, node.id, pressed ? null : value);
+        return gml.html("td", {}, gml.button(text, attributes, act));
+      });
+    }
+
+    levels(node, prior, posterior, known) {
+      const rows = node.levels.map((level, k) => {
+        const [before, now] = [prior?.shares[k], posterior?.shares[k]];
+        const attributes = known?.value === level ? { class: known.kind } : {};
+        return gml.html(
+          "tr",
+          attributes,
+          gml.heading(level),
+          gml.number(before === undefined ? "–" : gml.percent(before)),
+          gml.number(now === undefined ? "–" : gml.percent(now)),
+          gml.html("td", {}, gml.bar(now ?? 0)),
+          ...this.choices(node, level, known, `${gml.shown(node.id)} = ${gml.shown(level)}`),
+        );
+      });
+      const headings = ["level", { number: "prior" }, { number: "now" }, "", "", ""];
+      return gml.scrolling("Levels", gml.table("Levels", headings, rows));
+    }
+
+    numbers(node, prior, posterior, known) {
+      const row = (name, key) =>
+        gml.html(
+          "tr",
+          {},
+          gml.heading(name),
+          gml.number(prior ? gml.brief(prior[key]) : "–"),
+          gml.number(posterior ? gml.brief(posterior[key]) : "–"),
+        );
+      const moments = gml.table(
+        "Distribution",
+        ["", { number: "prior" }, { number: "now" }],
+        [row("mean", "mean"), row("standard deviation", "sd")],
+      );
+      const input = gml.html("input", {
+        id: "node-value",
+        type: "number",
+        step: "any",
+        value: known?.value ?? "",
+        "data-node": node.id,
+      });
+      const act = (kind) => {
+        if (input.value !== "" && Number.isFinite(input.valueAsNumber)) {
+          this.act(kind, node.id, input.valueAsNumber);
+        }
+      };
+      input.addEventListener("keydown", (event) => event.key === "Enter" && act("observed"));
+      const name = { "data-node": node.id };
+      const buttons = [
+        gml.button("Observe", { ...name, "data-observe": "" }, () => act("observed")),
+        gml.button("Set", { ...name, "data-do": "" }, () => act("set")),
+      ].filter((_, k) => this.engine.kinds.includes(["observed", "set"][k]));
+      if (known) buttons.push(gml.button("Forget", {}, () => this.act(known.kind, node.id, null)));
+      const label = gml.html("label", { for: "node-value" }, "value");
+      const controls = gml.html("div", { class: "controls" }, label, input, ...buttons);
+      return gml.html("div", {}, moments, controls);
+    }
+
+    /** The table of a node: a row per configuration of its parents, the last one fastest. */
+    cpt(node, most = MOST_TABLE_ROWS) {
+      const caption = `P(${gml.shown(node.id)}${node.parents.length ? " | parents" : ""})`;
+      const rows = node.cpt.slice(0, most).map((shares, place) => {
+        const counts = node.counts?.[place];
+        const cells = shares.map((share, k) => {
+          const count = counts ? [" ", gml.html("small", {}, gml.brief(counts[k]))] : [];
+          return gml.html("td", { class: "number" }, gml.brief(share), ...count);
+        });
+        return gml.html("tr", {}, ...this.configuration(node, place), ...cells);
+      });
+      const about = node.counts ? `${caption}, with counts of rows` : caption;
+      const levels = node.levels.map((level) => ({ number: gml.shown(level) }));
+      const headings = [...node.parents.map(gml.shown), ...levels];
+      const whole = gml.scrolling(caption, gml.table(about, headings, rows));
+      if (node.cpt.length <= most) return whole;
+      const more = gml.button(`Show all ${node.cpt.length} rows`, {}, () => {
+        whole.parentElement.replaceWith(this.cpt(node, Infinity));
+      });
+      return gml.html("div", {}, whole, more);
+    }
+
+    configuration(node, place) {
+      const cells = [];
+      for (const parent of [...node.parents].reverse()) {
+        const levels = this.levelsOf.get(parent);
+        cells.unshift(gml.heading(levels[place % levels.length]));
+        place = Math.floor(place / levels.length);
+      }
+      return cells;
+    }
+
+    edgesOf({ id }) {
+      const touching = this.graph.edges.filter(
+        ({ source, target }) => source === id || target === id,
+      );
+      if (!touching.length) return null;
+      const items = touching.map((edge) => {
+        const facts = gml.edgeFacts(edge, this.tests).join("; ");
+        return gml.html(
+          "li",
+          {},
+          gml.edgeName(edge),
+          facts ? gml.html("small", {}, `: ${facts}`) : "",
+        );
+      });
+      const count = touching.length === 1 ? "1 edge" : `${touching.length} edges`;
+      const list = gml.html("ul", {}, ...items);
+      return gml.html("details", {}, gml.html("summary", {}, count), list);
+    }
+  }
+
+  /** The regression of a node of numbers on its parents. */
+  function regression({ id, parents, gaussian }) {
+    const rows = [["intercept", gaussian.intercept]];
+    parents.forEach((parent, k) => rows.push([parent, gaussian.coefficients[k]]));
+    rows.push(["error, sd", gaussian.sd]);
+    const made = rows.map(([name, value]) => {
+      return gml.html("tr", {}, gml.heading(name), gml.number(gml.brief(value)));
+    });
+    return gml.table(`Regression of ${gml.shown(id)}`, ["term", { number: "coefficient" }], made);
+  }
+
+  // ------------------------------------------------------------------ what is known
+
+  /** Return how probable the evidence is, as a line of text; nothing if there is none. */
+  function evidenceText(answer, evidence, isDensity) {
+    const kinds = [...evidence.values()].map(({ kind }) => kind);
+    if (!kinds.includes("observed") || Number.isNaN(answer.logEvidence)) return "";
+    const given = kinds.includes("set") ? " given what is set" : "";
+    const log = gml.brief(answer.logEvidence);
+    if (isDensity) return `ln density of the evidence${given}: ${log}`;
+    if (answer.logEvidence === -Infinity) return `P(evidence)${given} = 0`;
+    const probability = Math.exp(answer.logEvidence);
+    // Beyond the range of numbers, the logarithm says it alone.
+    const plain = probability > 1e-300 ? `= ${gml.brief(probability)}, ` : "";
+    return `P(evidence)${given} ${plain}ln P = ${log}`;
+  }
+
+  /** The list of what is observed or set, each with a button that takes it back. */
+  class EvidencePanel {
+    constructor(root, engine, act, clear) {
+      Object.assign(this, { root, engine, act, clear });
+      root.setAttribute("tabindex", -1);
+    }
+
+    update(answer, evidence, isDensity) {
+      const items = [...evidence].map(([id, known]) => {
+        const text = `${gml.shown(id)} = ${gml.valueText(known)}`;
+        const kind = known.kind === "set" ? "set" : "observed";
+        const forget = gml.button("Take back", { "aria-label": `Take back ${text}` }, () => {
+          this.act(known.kind, id, null);
+        });
+        const mark = gml.html("span", { class: `tag ${kind}` }, kind === "set" ? "do" : "seen");
+        return gml.html("li", {}, mark, ` ${text} `, forget);
+      });
+      const parts = [gml.html("h3", {}, "Evidence")];
+      if (items.length) {
+        const probability = evidenceText(answer, evidence, isDensity);
+        parts.push(gml.html("ul", { class: "evidence" }, ...items));
+        if (probability) parts.push(gml.html("p", {}, probability));
+        parts.push(gml.button("Clear all", {}, this.clear));
+      } else {
+        parts.push(gml.html("p", { class: "note" }, "Nothing is observed or set."));
+      }
+      if (this.engine.single && this.engine.kinds.length) {
+        const said = "Answers were computed beforehand: one observation or intervention at a time.";
+        parts.push(gml.html("p", { class: "note" }, said));
+      }
+      if (answer.why) parts.push(gml.html("p", { class: "refusal" }, answer.why));
+      const hadFocus = this.root.contains(document.activeElement);
+      this.root.replaceChildren(...parts);
+      // The button that was pressed is gone: the next one takes its place, or the panel.
+      if (hadFocus) (this.root.querySelector("button") ?? this.root).focus();
+    }
+  }
+
+  // ------------------------------------------------------------------ all posteriors
+
+  /** A table of all posteriors, whose cells change with the evidence. */
+  class PosteriorPanel {
+    constructor(root, { model }, prior) {
+      this.rows = model.nodes.flatMap((node) => this.rowsOf(node, prior.get(node.id)));
+      const numbers = model.nodes.some((node) => !node.levels);
+      const headings = numbers
+        ? ["prior mean", "prior sd", "mean now", "sd now", "change of mean"]
+        : ["prior", "now", "change"];
+      const columns = headings.map((text) => ({ number: text }));
+      columns.unshift(...(numbers ? ["node"] : ["node", "level"]));
+      if (!numbers) columns.push("");
+      const rows = this.rows.map(({ row }) => row);
+      root.replaceChildren(
+        gml.scrolling("All posteriors", gml.table("All posteriors", columns, rows)),
+      );
+    }
+
+    rowsOf(node, prior) {
+      const cells = () => [gml.number("–"), gml.number("–")];
+      if (!node.levels) {
+        const made = [...cells(), gml.number("–")];
+        const before = ["mean", "sd"].map((key) => gml.number(prior ? gml.brief(prior[key]) : "–"));
+        const row = gml.html(
+          "tr",
+          { "data-node": node.id },
+          gml.heading(node.id),
+          ...before,
+          ...made,
+        );
+        return [{ row, cells: made, node, prior: prior?.mean }];
+      }
+      return node.levels.map((level, k) => {
+        const made = cells();
+        const meter = gml.bar(0);
+        const before = prior?.shares[k];
+        const attributes = { scope: "rowgroup", rowspan: node.levels.length };
+        const row = gml.html(
+          "tr",
+          { "data-node": node.id, "data-level": level, class: k ? null : "first" },
+          ...(k ? [] : [gml.html("th", attributes, gml.shown(node.id))]),
+          gml.heading(level),
+          gml.number(before === undefined ? "–" : gml.percent(before)),
+          ...made,
+          gml.html("td", {}, meter),
+        );
+        return { row, cells: made, meter, node, place: k, prior: before };
+      });
+    }
+
+    update(answer, evidence) {
+      for (const { row, cells, meter, node, place, prior } of this.rows) {
+        const posterior = answer.posteriors.get(node.id);
+        const kind = evidence.get(node.id)?.kind;
+        row.classList.toggle("observed", kind === "observed");
+        row.classList.toggle("set", kind === "set");
+        const now = node.levels ? posterior?.shares[place] : posterior?.mean;
+        const names = node.levels ? ["probability"] : ["mean", "sd"];
+        const values = node.levels ? [now] : [now, posterior?.sd];
+        names.forEach((name, k) => {
+          if (posterior) row.dataset[name] = values[k];
+          else delete row.dataset[name];
+        });
+        const write = node.levels ? gml.percent : gml.brief;
+        const texts = values.map((value) => (posterior ? write(value) : "–"));
+        const change =
+          posterior && prior !== undefined ? changeText(now - prior, node.levels) : "–";
+        [...texts, change].forEach((text, k) => (cells[k].textContent = text));
+        if (meter) meter.firstChild.style.width = `${100 * (now ?? 0)}%`;
+      }
+    }
+  }
+
+  /** Return a change, in points of a percentage where it is one of shares. */
+  function changeText(change, ofShares) {
+    if (!ofShares) return gml.signed(change);
+    const points = (100 * change).toFixed(1);
+    if (Number(points) === 0) return "0";
+    return `${change > 0 ? "+" : "−"}${points.replace("-", "")}`;
+  }
+
+  Object.assign(gml, { NodePanel, EvidencePanel, PosteriorPanel, evidenceText, changeText });
+})();
+
+if (typeof module !== "undefined") module.exports = gml;

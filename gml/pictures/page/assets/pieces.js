@@ -1,1 +1,159 @@
+/**
+ * Pieces of a page: elements, bars, tables, and numbers and names as people read them.
+ *
+ * All text goes in as text nodes and attributes, never as markup: a label such as <script> is a
+ * label. Names are shown without the characters that would hide or reverse what is around them.
+ */
 "use strict";
+
+(() => {
+  const FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif";
+
+  function filled(element, attributes, children) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value !== null && value !== undefined && value !== false) {
+        element.setAttribute(name, value === true ? "" : value);
+      }
+    }
+    element.append(...children);
+    return element;
+  }
+
+  /** Return an element of HTML; attributes that are null or false are left out. */
+  function html(tag, attributes = {}, ...children) {
+    return filled(document.createElement(tag), attributes, children);
+  }
+
+  /** Return an element of SVG. */
+  function svg(tag, attributes = {}, ...children) {
+    return filled(
+      document.createElementNS("http://www.w3.org/2000/svg", tag),
+      attributes,
+      children,
+    );
+  }
+
+  /** Return text for people: what controls, reverses or ends a line is written as its number. */
+  function shown(text) {
+    return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) => {
+      const code = character.codePointAt(0).toString(16);
+      return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+    });
+  }
+
+  let ruler = null;
+
+  /** Return how wide a label is in letters of this size, one pixel at least. */
+  function textWidth(text, size, weight = 600) {
+    ruler ??= document.createElement("canvas").getContext("2d");
+    ruler.font = `${weight} ${size}px ${FONT}`;
+    return Math.max(ruler.measureText(shown(text)).width, 1);
+  }
+
+  /** Return as much of a label as fits into the room, with an ellipsis for the rest. */
+  function fitted(text, room, size, weight = 600) {
+    const letters = Array.from(shown(text));
+    const wide = () => textWidth(letters.join(""), size, weight) > room;
+    if (!wide()) return letters.join("");
+    letters.push("…");
+    while (letters.length > 1 && wide()) letters.splice(-2, 1);
+    return letters.join("");
+  }
+
+  /** Return a share for people; what is not quite 0 or 1 does not look like it. */
+  function percent(share) {
+    if (share === 0 || share === 1) return `${100 * share}%`;
+    if (share < 0.0005) return "<0.1%";
+    if (share > 0.9995) return ">99.9%";
+    return `${(100 * share).toFixed(1)}%`;
+  }
+
+  /** Return a number for people, with four digits that count. */
+  function brief(value) {
+    return String(Number(value.toPrecision(4))).replace("-", "−");
+  }
+
+  function signed(value) {
+    return `${value > 0 ? "+" : ""}${brief(value)}`;
+  }
+
+  /** Return a bar as long as a share; what it says is in numbers beside it. */
+  function bar(share, kind = "now") {
+    const inside = html("span", { class: kind });
+    inside.style.width = `${100 * Math.min(Math.max(share, 0), 1)}%`;
+    return html("span", { class: "meter", "aria-hidden": "true" }, inside);
+  }
+
+  function button(text, attributes, act) {
+    const made = html("button", { type: "button", ...attributes }, text);
+    made.addEventListener("click", act);
+    return made;
+  }
+
+  /** Return a table; a heading is text, or {number: text} above numbers. */
+  function table(caption, headings, rows) {
+    const cells = headings.map((text) =>
+      text.number === undefined
+        ? html("th", { scope: "col" }, text)
+        : html("th", { scope: "col", class: "number" }, text.number),
+    );
+    return html(
+      "table",
+      {},
+      html("caption", {}, caption),
+      html("thead", {}, html("tr", {}, ...cells)),
+      html("tbody", {}, ...rows),
+    );
+  }
+
+  /** Return a region that scrolls by itself, by keyboard too. */
+  function scrolling(name, ...children) {
+    return html(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": name },
+      ...children,
+    );
+  }
+
+  const number = (text) => html("td", { class: "number" }, text);
+  const heading = (text) => html("th", { scope: "row" }, shown(text));
+
+  /** Return a node in words: its name, what is most probable, and what is known of it. */
+  function describe(node, posterior, known) {
+    const name = shown(node.id);
+    if (known)
+      return `${name}: ${known.kind === "set" ? "set to" : "observed to be"} ${valueText(known)}`;
+    if (!posterior) return `${name}: no posterior`;
+    if (!posterior.shares) {
+      return `${name}: mean ${brief(posterior.mean)}, standard deviation ${brief(posterior.sd)}`;
+    }
+    const best = posterior.shares.indexOf(Math.max(...posterior.shares));
+    const share = percent(posterior.shares[best]);
+    return `${name}: most probable ${shown(node.levels[best])}, ${share}`;
+  }
+
+  function valueText({ value }) {
+    return typeof value === "number" ? brief(value) : shown(value);
+  }
+
+  Object.assign(gml, {
+    html,
+    svg,
+    shown,
+    textWidth,
+    fitted,
+    percent,
+    brief,
+    signed,
+    bar,
+    button,
+    table,
+    scrolling,
+    number,
+    heading,
+    describe,
+    valueText,
+  });
+})();
+
+if (typeof module !== "undefined") module.exports = gml;
