@@ -12,8 +12,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from browser import chromium, prefer
-
 import gml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,7 +54,9 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def photograph(folder: Path) -> None:
-    """Write a screenshot of the top of each page, light and dark, some values observed."""
+    """Write a screenshot of the top of each page, light and dark; that of Asia with evidence."""
+    from browser import chromium, prefer
+
     with tempfile.TemporaryDirectory() as scratch, chromium() as browser:
         for name, html in pages():
             page = Path(scratch) / f"{name}.html"

@@ -299,6 +299,22 @@ def test_the_policy_of_the_page_forbids_the_network(session, asia):
     assert image == "img-src"
 
 
+def test_the_guard_sees_what_a_page_should_not_do(session, tmp_path):
+    """A page without a policy: what every other test here rests on."""
+    tools = script("browser")
+    page = tmp_path / "careless.html"
+    page.write_text(
+        "<!DOCTYPE html><title>careless</title><img src='http://127.0.0.1:9/a.png'>"
+        "<script>fetch('http://127.0.0.1:9/b').catch(() => {}); undefined_function()</script>"
+    )
+    tools.requests(session)
+    tools.console(session)
+    session.get(page.as_uri())
+    asked = tools.requests(session)
+    assert {"http://127.0.0.1:9/a.png", "http://127.0.0.1:9/b"} <= set(asked)
+    assert any("undefined_function" in line for line in tools.console(session))
+
+
 def test_labels_stay_labels(browser, evil):
     browser.get(evil.path.as_uri())
     settles(browser, expected(evil.net, {}, {}))
