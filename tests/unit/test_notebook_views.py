@@ -96,10 +96,11 @@ def test_results_of_learners_are_pictures(learn, said, weight, monkeypatch):
     drawn = graphs.draw_graph
     monkeypatch.setattr(graphs, "draw_graph", lambda scene: scenes.append(scene) or drawn(scene))
     result = learn()
+    assert result.graph._repr_svg_().startswith("<svg")
     page = shown(result)
     assert texts(page, "p") == [said]
     assert len(list(page.iter(SVG))) == 1
-    assert [(scene.graph, scene.weight) for scene in scenes] == [(result.graph, weight)]
+    assert [(scene.graph, scene.weight) for scene in scenes] == [(result.graph, weight)] * 2
 
 
 def test_the_optimum_has_the_gaps_of_others_beside_it():

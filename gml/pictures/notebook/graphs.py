@@ -32,7 +32,7 @@ def graph_svg(graph: Graph) -> str | None:
     """Return the picture of a graph; nothing of one that could not be read."""
     if len(graph.names) > MOST_NODES:
         return None
-    return draw_graph(GraphScene(graph, _title(graph))).svg
+    return draw_graph(_scene(graph)).svg
 
 
 def graph_html(graph: Graph) -> str | None:
@@ -57,10 +57,13 @@ def learned_html(result: _Learned) -> str:
     said = [_title(result.graph), *figures]
     if not getattr(result, "complete", True):
         said.append("not complete: time ran out")
-    scene = GraphScene(result.graph, _title(result.graph), weight=_weight(result.graph))
     gaps = [vars(gap) for gap in getattr(result, "gaps", ())]
     beside = [table(gaps, headers=["graph"])] if gaps else []
-    return block(paragraph("; ".join(said)), picture_of(scene), *beside)
+    return block(paragraph("; ".join(said)), picture_of(_scene(result.graph)), *beside)
+
+
+def _scene(graph: Graph) -> GraphScene:
+    return GraphScene(graph, _title(graph), weight=_weight(graph))
 
 
 def _weight(graph: Graph) -> str | None:
