@@ -15,7 +15,7 @@ MOST_ROWS = 20
 
 _MOST_CHARACTERS = 100
 _BAR_WIDTH = 120
-_LEFT, _RIGHT = "text-align:left", "text-align:right"
+_LEFT, _RIGHT = "text-align:left", "text-align:right;white-space:nowrap"
 
 Row = Mapping[str, Any]
 
