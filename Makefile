@@ -4,12 +4,17 @@ PYTHON ?= python3
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PEERS  := $(VENV)/.peers
+PAGE   := $(VENV)/.page
 KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml/kernel/_kernel.pyx
 
 SECONDS ?= 60
 
-.PHONY: demo test hostile shells fuzz lint format docs bench bench-search bench-check sessions \
-  sanitize clean
+# An extra without the package itself, which is installed already.
+install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
+  'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
+
+.PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
+  bench-check sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -20,8 +25,12 @@ $(STAMP): pyproject.toml $(KERNEL)
 # The packages that are to read our files: for the tests alone, as they are large.
 $(PEERS): $(STAMP)
 	@echo 'installing the extra "peers", for the tests: about a minute'
-	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
-	  'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["peers"])')
+	$(call install_extra,peers)
+	touch $@
+
+# What drives a browser: for the tests of the report page alone.
+$(PAGE): $(STAMP)
+	$(call install_extra,page)
 	touch $@
 
 ## Learn a tree from the sample data, and show what the commands print.
@@ -31,7 +40,7 @@ demo: $(STAMP)
 ## Run the tests, but for those of hostile input, and say which were skipped.
 test: $(PEERS)
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore=tests/hostile --ignore=tests/fuzz \
-	  --ignore=tests/shells
+	  --ignore=tests/shells --ignore=tests/page
 
 ## Run the tests of hostile input: bombs, odd streams, signals at bad moments, a minute of fuzzing.
 hostile: $(STAMP)
@@ -46,6 +55,20 @@ shells: $(STAMP)
 	  $$as_root apt-get update -qq && $$as_root apt-get install -qq -y $$missing > /dev/null; \
 	fi
 	$(BIN)/python -m pytest -q tests/shells
+
+## Test the report page, its scripts in node and all of it in Chromium; both are installed (apt-get) where missing.
+test-page: $(PAGE)
+	@missing=; \
+	for tool in node:nodejs chromium:chromium chromedriver:chromium-driver; do \
+	  command -v $${tool%%:*} > /dev/null || missing="$$missing $${tool#*:}"; \
+	done; \
+	if [ -n "$$missing" ]; then \
+	  echo "installing$$missing"; \
+	  if [ "$$(id -u)" = 0 ]; then as_root=; else as_root=sudo; fi; \
+	  $$as_root apt-get update -qq && $$as_root apt-get install -qq -y $$missing > /dev/null; \
+	fi
+	node --test tests/page/*.test.mjs
+	$(BIN)/python -m pytest -q tests/page
 
 ## Feed damaged input of every kind to every command: make fuzz SECONDS=3600 SEED=7 KINDS=csv,dot.
 fuzz: $(STAMP)
@@ -66,6 +89,11 @@ docs: $(STAMP)
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/python docs/make_architecture.py
 	$(BIN)/python docs/run_examples.py
+
+## Draw the pictures of docs/pictures.md anew, with those of pages by Chromium, and run the example notebook.
+pictures: $(PAGE)
+	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python docs/run_notebook.py
 
 ## Compare with other packages; installs them into an environment of their own.
 bench: $(STAMP)

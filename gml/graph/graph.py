@@ -110,10 +110,12 @@ class Graph:
     """The nodes whose columns hold numbers; those without levels may hold anything."""
 
     if TYPE_CHECKING:
-        # The package adds these to the class: formats are above this room.
+        # The package adds these to the class: formats and pictures are above this room.
         def to_pydot(self) -> pydot.Dot: ...
         @staticmethod
         def from_pydot(graph: pydot.Dot) -> Graph: ...
+        def _repr_svg_(self) -> str | None: ...
+        def _repr_html_(self) -> str | None: ...
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -39,6 +39,10 @@ class Answer(ABC):
     do: Values
     log_evidence: float
 
+    if TYPE_CHECKING:
+        # The package adds it to the class: pictures are above this room.
+        def _repr_html_(self) -> str | None: ...
+
     @property
     def is_density(self) -> bool:
         """Whether `log_evidence` is that of a density."""

@@ -214,6 +214,10 @@ class Network:
     """What was accepted with the model, by which a check judges new data."""
     graph: Graph = field(init=False, repr=False, compare=False)
 
+    if TYPE_CHECKING:
+        # The package adds it to the class: pictures are above this room.
+        def _repr_html_(self) -> str | None: ...
+
     def __post_init__(self) -> None:
         known = {cpd.variable.name: cpd.variable for cpd in self.cpds}
         if len({cpd.variable.is_continuous for cpd in self.cpds}) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gml.errors import CannotAnswer, GraphError, UsageError, listing, require_one_of
 from gml.formats.reports.comparisons import ComparedPair, as_row
@@ -13,7 +13,7 @@ from gml.model.compare import Divergence, kl_divergence
 from gml.progress import reporter
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
-from gml.verbs.shared.result_frames import frame_of, shown_rows
+from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,10 +45,16 @@ class ComparedGraphs:
         """Return a pandas DataFrame with one row per graph."""
         return frame_of([as_row(pair) for pair in self.pairs])
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[dict[str, Any]]:
         few = ("a", "b", "as", "shd", "dag_shd", "sid_lower", "sid_upper", "kl")
         rows = [as_row(pair) for pair in self.pairs]
-        return shown_rows("ComparedGraphs", [{key: row[key] for key in few} for row in rows])
+        return [{key: row[key] for key in few} for row in rows]
+
+    def __repr__(self) -> str:
+        return shown_rows("ComparedGraphs", self._shown())
+
+    def _repr_html_(self) -> str:
+        return html_of_rows(self._shown(), ["a", "b"])
 
 
 @answers_misspelling(reading=())

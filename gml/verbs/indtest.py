@@ -107,6 +107,11 @@ class TestReport:
             lines.append(f"{row['x']} ~ {row['y']}{given}: {row['verdict']}{p}")
         return "\n".join([*lines, *[f"and {len(self) - _SHOWN} more"] * (len(self) > _SHOWN)])
 
+    def _repr_html_(self) -> str:
+        from gml.pictures.notebook.tests import tests_html
+
+        return tests_html(self, len(self))
+
 
 @answers_swapped("implied")
 @answers_misspelling(TESTS)

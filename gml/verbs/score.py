@@ -24,7 +24,7 @@ from gml.verbs.shared.data_input import (
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
-from gml.verbs.shared.result_frames import frame_of, shown_rows
+from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 from gml.verbs.shared.swapped import answers_swapped
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ class ScoreReport(Sequence[ScoredGraph]):
         from gml.formats.reports.scores import rows_of_graphs
 
         return shown_rows("ScoreReport", rows_of_graphs(self.graphs, self.rows))
+
+    def _repr_html_(self) -> str:
+        from gml.formats.reports.scores import rows_of_graphs
+
+        return html_of_rows(rows_of_graphs(self.graphs, self.rows), ["graph"])
 
 
 @answers_swapped("graphs", "compare_to")

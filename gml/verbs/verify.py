@@ -12,7 +12,7 @@ from gml.data.text_file import read_text
 from gml.errors import DataError, place
 from gml.formats.content_hash import is_changed, parse_document, recorded_hash
 from gml.ledger import note_digest
-from gml.verbs.shared.result_frames import frame_of, shown_rows
+from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +67,9 @@ class Verification:
 
     def __repr__(self) -> str:
         return shown_rows("Verification", self.rows())
+
+    def _repr_html_(self) -> str:
+        return html_of_rows(self.rows(), ["file"])
 
 
 def verify(

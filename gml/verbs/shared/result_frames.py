@@ -33,3 +33,10 @@ def shown_rows(title: str, rows: Sequence[dict[str, Any]]) -> str:
     """
     lines = [f"{title}({counted(len(rows), 'row')})", as_text(rows[:_SHOWN]).rstrip("\n")]
     return "\n".join(lines + [f"and {len(rows) - _SHOWN} more"] * (len(rows) > _SHOWN))
+
+
+def html_of_rows(rows: Iterable[Mapping[str, Any]], headers: Sequence[str] = ()) -> str:
+    """Return the first rows as a notebook shows them; `headers` say what a row is about."""
+    from gml.pictures.notebook.tables import block, table
+
+    return block(table(list(rows), headers=headers))

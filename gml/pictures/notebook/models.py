@@ -1,0 +1,136 @@
+"""Models in notebooks: the graph with the distribution of each node, and labelled tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gml.errors import CannotAnswer, counted
+from gml.formats.reports.rows import shown
+from gml.model.answer import Marginals, Moments
+from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.query import query
+from gml.pictures.graph_picture import Bars, Bell, GraphScene
+from gml.pictures.notebook.graphs import picture_of
+from gml.pictures.notebook.tables import MOST_ROWS, block, folded, paragraph, strong, table
+
+# More bars than these make a picture that scrolls for long, and tables that take long to add up.
+_MOST_NODES_WITH_BARS = 60
+_BYTES_FOR_BARS = 1 << 26
+_MOST_LEVELS = 12
+
+
+def model_html(net: Network) -> str:
+    """Return the picture of a model, with bars if it is not huge, and a table of its nodes."""
+    graph = net.graph
+    sort = "numbers" if net.is_gaussian else "levels"
+    title = (
+        f"Model: {counted(len(net.names), 'node')} of {sort}, {counted(graph.n_edges, 'edge')}, "
+        f"{counted(net.n_parameters, 'parameter')}"
+    )
+    rows = [_about(cpd) for cpd in net.cpds]
+    return block(
+        paragraph(title),
+        picture_of(GraphScene(graph, title, distributions=_distributions(net))),
+        folded("nodes", table(rows, headers=["node"])),
+    )
+
+
+def _distributions(net: Network) -> Mapping[str, Bars | Bell]:
+    """What each node is like when nothing is known; nothing of a model that is too large."""
+    if len(net.names) > _MOST_NODES_WITH_BARS:
+        return {}
+    try:
+        found = query(net, None, max_memory=_BYTES_FOR_BARS)
+    except CannotAnswer:
+        return {}
+    if isinstance(found, Moments):
+        return {name: Bell(*found[name]) for name in found.names}
+    assert isinstance(found, Marginals)
+    return {
+        name: Bars(known.levels, tuple(known.values()))
+        for name, known in found.distributions.items()
+    }
+
+
+def _about(cpd: CPT | LinearGaussian) -> dict[str, Any]:
+    return {
+        "node": cpd.variable.name,
+        "parents": [parent.name for parent in cpd.parents],
+        "levels": list(cpd.variable.levels or ()),
+        "parameters": len(cpd.parents) + 2
+        if isinstance(cpd, LinearGaussian)
+        else len(cpd.table) * (cpd.n_levels - 1),
+    }
+
+
+def cpt_html(cpt: CPT) -> str:
+    """Return the table of a node: a row per configuration of the parents, a column per level.
+
+    The levels of the parents are row headers; where counts are known, the last column has the rows
+    behind each row of the table.
+    """
+    levels = (cpt.variable.levels or ())[:_MOST_LEVELS]
+    parents = [parent.name for parent in cpt.parents]
+    keys = _different([*parents, *levels, "rows"])
+    rows: list[dict[str, Any]] = []
+    for k, configuration in enumerate(cpt.configurations()[:MOST_ROWS]):
+        shares = [float(share) for share in cpt.table[k, : len(levels)]]
+        seen = None if cpt.counts is None else cpt.counts[k].sum().item()
+        rows.append(dict(zip(keys, [*configuration, *shares, seen], strict=True)))
+    content = [
+        strong(f"P({cpt.variable.name}{' | ' if parents else ''}{', '.join(parents)})"),
+        table(
+            rows,
+            n_rows=len(cpt.table),
+            headers=keys[: len(parents)],
+            tinted=keys[len(parents) : -1],
+        ),
+    ]
+    if cpt.n_levels > len(levels):
+        content.append(paragraph(f"and {counted(cpt.n_levels - len(levels), 'more level')}"))
+    if cpt.intervals is not None:
+        content.append(folded("intervals", table(_bounds(cpt), headers=["level", "given"])))
+    return block(*content)
+
+
+def _different(names: list[str]) -> list[str]:
+    """Names for columns: a level may have the name of a parent, or of another column."""
+    found: list[str] = []
+    for name in names:
+        while name in found:
+            name += " "
+        found.append(name)
+    return found
+
+
+def _bounds(cpt: CPT) -> list[dict[str, Any]]:
+    assert cpt.intervals is not None
+    names = [parent.name for parent in cpt.parents]
+    return [
+        {
+            "given": [f"{name}={level}" for name, level in zip(names, configuration, strict=True)],
+            "level": level,
+            "probability": float(cpt.table[row, k]),
+            "lower": float(cpt.intervals[row, k, 0]),
+            "upper": float(cpt.intervals[row, k, 1]),
+        }
+        for row, configuration in enumerate(cpt.configurations())
+        for k, level in enumerate(cpt.variable.levels or ())
+    ]
+
+
+def regression_html(cpd: LinearGaussian) -> str:
+    """Return the terms of a regression."""
+    terms = ["(intercept)", *(parent.name for parent in cpd.parents), "(sd)"]
+    estimates = [cpd.intercept, *cpd.coefficients, cpd.sd]
+    rows: list[dict[str, Any]] = [
+        {"term": term, "estimate": estimate}
+        for term, estimate in zip(terms, estimates, strict=True)
+    ]
+    for row, (lower, upper) in zip(rows, cpd.intervals or (), strict=False):
+        row |= {"lower": lower, "upper": upper}
+    given = ", ".join(parent.name for parent in cpd.parents)
+    title = f"{cpd.variable.name}{' given ' if given else ''}{given}"
+    known = "" if cpd.n is None else f", from {shown(cpd.n)} rows"
+    return block(strong(title + known), table(rows, headers=["term"]))

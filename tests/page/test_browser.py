@@ -1,0 +1,359 @@
+"""The report page in a real browser: what it computes, what it lets a reader do, what it refuses."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+import gml
+from tests.page.conftest import EVIL
+from tests.scripts import script
+
+TOLERANCE = 1e-6
+SECTIONS = [
+    *("graph", "interventions", "data", "information"),
+    *("tests", "scores", "strengths", "check", "provenance"),
+]
+
+READ = """
+const found = {};
+for (const each of document.querySelectorAll('#posterior-panel [data-node]')) {
+  const {node, level, probability, mean, sd} = each.dataset;
+  if (probability !== undefined) found[JSON.stringify([node, level])] = Number(probability);
+  if (mean !== undefined) found[JSON.stringify([node])] = [Number(mean), Number(sd)];
+}
+return Object.entries(found).map(([key, value]) => [JSON.parse(key), value]);
+"""
+
+
+def posteriors(browser):
+    """What the page says of every level, or number: {(node, level): p} or {(node,): (mean, sd)}."""
+    return {tuple(key): value for key, value in browser.execute_script(READ)}
+
+
+def expected(net, evidence, do):
+    """What `gml query` says of them, with the certainty of those that are known."""
+    known = {**evidence, **do}
+    wanted = [name for name in net.names if name not in known]
+    answer = gml.query(net, wanted, evidence, do, each=len(wanted) > 1)
+    if net.is_gaussian:
+        found = {(name,): answer[name] for name in wanted}
+        return found | {(name,): (value, 0.0) for name, value in known.items()}
+    return {
+        (variable.name, level): float(level == known[variable.name])
+        if variable.name in known
+        else answer[variable.name][level]
+        for variable in net.variables
+        for level in variable.levels
+    }
+
+
+def far(found, wanted):
+    """The places where two sets of posteriors differ; all must be there, and no others."""
+    assert found.keys() == wanted.keys()
+    return {
+        key: (found[key], value)
+        for key, value in wanted.items()
+        if not math.dist(_point(found[key]), _point(value)) <= TOLERANCE
+    }
+
+
+def _point(value):
+    return value if isinstance(value, tuple | list) else (value,)
+
+
+def tell(browser, evidence, do):
+    """Give a page evidence and interventions in place of what it has."""
+    browser.execute_script(
+        """
+        gmlReport.clear();
+        for (const [node, value] of arguments[0]) gmlReport.observe(node, value);
+        for (const [node, value] of arguments[1]) gmlReport.intervene(node, value);
+        """,
+        list(evidence.items()),
+        list(do.items()),
+    )
+
+
+def settles(browser, wanted, seconds=5):
+    """Wait until the page says what is wanted; fail with what it says instead."""
+    end = time.monotonic() + seconds
+    while (wrong := far(posteriors(browser), wanted)) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert wrong == {}
+
+
+# ---------------------------------------------------------------------- posteriors
+
+
+ASIA = [
+    ({}, {}),
+    ({"xray": "yes"}, {}),
+    ({"dysp": "no", "smoke": "yes"}, {}),
+    ({"xray": "yes", "dysp": "yes", "asia": "yes", "bronc": "no"}, {}),
+    ({"either": "yes"}, {}),
+    ({}, {"smoke": "yes"}),
+    ({}, {"lung": "yes"}),
+    ({"xray": "yes"}, {"smoke": "no"}),
+    ({"dysp": "yes", "smoke": "no"}, {"either": "no", "bronc": "yes"}),
+]
+
+
+@pytest.mark.parametrize("evidence,do", ASIA)
+def test_posteriors_are_those_of_query(browser, asia, evidence, do):
+    browser.get(asia.path.as_uri())
+    tell(browser, evidence, do)
+    settles(browser, expected(asia.net, evidence, do))
+
+
+def test_every_single_observation_and_intervention_of_alarm(browser, alarm):
+    browser.get(alarm.path.as_uri())
+    settles(browser, expected(alarm.net, {}, {}))
+    for variable in alarm.net.variables:
+        for level in variable.levels:
+            for evidence, do in (({variable.name: level}, {}), ({}, {variable.name: level})):
+                tell(browser, evidence, do)
+                settles(browser, expected(alarm.net, evidence, do))
+
+
+ALARM = [
+    ({"HRBP": "HIGH", "CO": "LOW", "BP": "LOW"}, {}),
+    ({"HISTORY": "TRUE", "CVP": "HIGH", "PCWP": "HIGH", "EXPCO2": "LOW"}, {}),
+    ({"SAO2": "LOW", "PRESS": "HIGH"}, {"VENTTUBE": "NORMAL"}),
+    ({"CATECHOL": "HIGH"}, {"INTUBATION": "ESOPHAGEAL", "KINKEDTUBE": "TRUE"}),
+]
+
+
+@pytest.mark.parametrize("evidence,do", ALARM)
+def test_several_at_once_in_alarm(browser, alarm, evidence, do):
+    browser.get(alarm.path.as_uri())
+    tell(browser, evidence, do)
+    settles(browser, expected(alarm.net, evidence, do))
+
+
+@pytest.mark.parametrize(
+    "evidence,do",
+    [({}, {}), ({"x": 1.5}, {}), ({"z": 4.0}, {}), ({}, {"y": 3.0}), ({"z": 2.0}, {"y": 3.0})],
+)
+def test_models_of_numbers(browser, numbers, evidence, do):
+    browser.get(numbers.path.as_uri())
+    tell(browser, evidence, do)
+    settles(browser, expected(numbers.net, evidence, do))
+
+
+def test_clearing_gives_the_prior_back(browser, asia):
+    browser.get(asia.path.as_uri())
+    before = posteriors(browser)
+    tell(browser, {"xray": "yes"}, {"smoke": "yes"})
+    assert posteriors(browser) != before
+    browser.execute_script("gmlReport.clear()")
+    settles(browser, before)
+
+
+def test_what_cannot_be_is_said_to_be_so(browser, asia):
+    browser.get(asia.path.as_uri())
+    tell(browser, {"lung": "yes", "either": "no"}, {})
+    said = browser.find_element(By.ID, "status").text
+    assert "probability 0" in said or "impossible" in said, said
+    assert not any(map(math.isnan, posteriors(browser).values()))
+
+
+# ---------------------------------------------------------------------- hands
+
+
+def element(browser, within, **data):
+    """The element with these data attributes, whatever is in them."""
+    found = browser.execute_script(
+        """
+        const [within, data] = arguments;
+        const wanted = Object.entries(data);
+        return [...document.querySelector(within).querySelectorAll('*')].find(
+          each => wanted.every(([key, value]) => each.dataset[key] === value)) || null;
+        """,
+        within,
+        data,
+    )
+    assert found is not None, (within, data)
+    return found
+
+
+def click(browser, found):
+    ActionChains(browser).move_to_element(found).click().perform()
+
+
+def test_clicks_set_evidence_and_interventions(browser, asia):
+    browser.get(asia.path.as_uri())
+    click(browser, element(browser, "#graph-view", node="xray"))
+    click(browser, element(browser, "#node-panel", node="xray", observe="yes"))
+    settles(browser, expected(asia.net, {"xray": "yes"}, {}))
+    click(browser, element(browser, "#graph-view", node="smoke"))
+    click(browser, element(browser, "#node-panel", node="smoke", do="no"))
+    settles(browser, expected(asia.net, {"xray": "yes"}, {"smoke": "no"}))
+    panel = browser.find_element(By.ID, "evidence-panel").text
+    assert "xray" in panel and "smoke" in panel
+
+
+def test_hovering_shows_the_table_of_a_node(browser, asia):
+    browser.get(asia.path.as_uri())
+    node = element(browser, "#graph-view", node="dysp")
+    ActionChains(browser).move_to_element(node).perform()
+    text = browser.find_element(By.ID, "node-panel").text
+    assert all(name in text for name in ("dysp", "bronc", "either"))
+
+
+def active(browser):
+    """Where the focus is: the node of the graph, if it is on one, and whether it is in the graph."""
+    return browser.execute_script(
+        """
+        const focus = document.activeElement;
+        const view = document.getElementById('graph-view');
+        const id = focus.getAttribute('aria-activedescendant');
+        const at = id ? document.getElementById(id) : focus;
+        const node = at && at.closest('[data-node]');
+        return [view.contains(focus), node && view.contains(node) ? node.dataset.node : null];
+        """
+    )
+
+
+def test_the_keyboard_reaches_everything(browser, asia):
+    browser.get(asia.path.as_uri())
+    keys = ActionChains(browser)
+    for _ in range(40):
+        keys.send_keys(Keys.TAB).perform()
+        if active(browser)[1] is not None:
+            break
+    first = active(browser)[1]
+    assert first in asia.net.names
+    seen = {first}
+    for key in (Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ARROW_LEFT, Keys.ARROW_UP):
+        keys.send_keys(key).perform()
+        seen.add(active(browser)[1])
+    assert len(seen) >= 3
+    assert seen <= set(asia.net.names)
+    keys.send_keys(Keys.ENTER).perform()
+    chosen = active(browser)[1] or first
+    button = element(browser, "#node-panel", node=chosen, observe="yes")
+    button.send_keys(Keys.ENTER)
+    settles(browser, expected(asia.net, {chosen: "yes"}, {}))
+
+
+def test_everything_has_a_name_for_a_screen_reader(browser, asia):
+    browser.get(asia.path.as_uri())
+    nameless = browser.execute_script(
+        """
+        const named = each => each.getAttribute('aria-label') || each.textContent.trim()
+          || each.title || (each.labels && each.labels.length);
+        return [...document.querySelectorAll('button, input, select, a, [role]')]
+          .filter(each => !named(each)).map(each => each.outerHTML.slice(0, 200));
+        """
+    )
+    assert nameless == []
+    assert browser.execute_script("return document.documentElement.lang") == "en"
+    assert browser.find_element(By.ID, "status").get_attribute("aria-live") == "polite"
+
+
+# ---------------------------------------------------------------------- the page
+
+
+def test_every_section_is_there_and_says_what_would_fill_it(browser, asia, alarm):
+    for written, absent in ((asia, []), (alarm, ["tests", "strengths"])):
+        browser.get(written.path.as_uri())
+        found = browser.find_elements(By.CSS_SELECTOR, "main section[id]")
+        assert [each.get_attribute("id") for each in found] == SECTIONS
+        lacking = browser.find_elements(By.CSS_SELECTOR, "main section .absent")
+        places = [
+            each.find_element(By.XPATH, "ancestor::section").get_attribute("id") for each in lacking
+        ]
+        assert places == absent
+        assert all("--" in each.text for each in lacking)
+
+
+def test_a_page_of_alarm_is_small(alarm):
+    assert alarm.path.stat().st_size < 1_000_000
+
+
+def test_the_policy_of_the_page_forbids_the_network(session, asia):
+    tools = script("browser")
+    session.get(asia.path.as_uri())
+    tools.requests(session)
+    answer = session.execute_async_script(
+        """
+        const done = arguments[arguments.length - 1];
+        document.addEventListener('securitypolicyviolation', e => done(e.effectiveDirective));
+        fetch('http://127.0.0.1:9/').then(() => done('sent'), () => setTimeout(done, 500, 'failed'));
+        """
+    )
+    assert answer == "connect-src"
+    image = session.execute_async_script(
+        """
+        const done = arguments[arguments.length - 1];
+        document.addEventListener('securitypolicyviolation', e => done(e.effectiveDirective));
+        document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/a.png'}));
+        """
+    )
+    assert image == "img-src"
+
+
+def test_the_guard_sees_what_a_page_should_not_do(session, tmp_path):
+    """A page without a policy: what every other test here rests on."""
+    tools = script("browser")
+    page = tmp_path / "careless.html"
+    page.write_text(
+        "<!DOCTYPE html><title>careless</title><img src='http://127.0.0.1:9/a.png'>"
+        "<script>fetch('http://127.0.0.1:9/b').catch(() => {}); undefined_function()</script>"
+    )
+    tools.requests(session)
+    tools.console(session)
+    session.get(page.as_uri())
+    asked = tools.requests(session)
+    assert {"http://127.0.0.1:9/a.png", "http://127.0.0.1:9/b"} <= set(asked)
+    assert any("undefined_function" in line for line in tools.console(session))
+
+
+def test_labels_stay_labels(browser, evil):
+    browser.get(evil.path.as_uri())
+    settles(browser, expected(evil.net, {}, {}))
+    for name in EVIL:
+        click(browser, element(browser, "#graph-view", node=name))
+        level = evil.net.variables[evil.net.index(name)].levels[0]
+        tell(browser, {name: level}, {})
+        settles(browser, expected(evil.net, {name: level}, {}))
+    assert browser.execute_script("return typeof hacked") == "undefined"
+    assert browser.title == "<b>title</b>"
+    assert browser.find_elements(By.CSS_SELECTOR, "main img, main b script, section section") == []
+
+
+def luminance(browser, css):
+    red, green, blue = browser.execute_script(
+        """
+        let at = document.querySelector(arguments[0]);
+        let colour = getComputedStyle(at).backgroundColor;
+        while (/, 0\\)$/.test(colour) && at.parentElement) {
+          at = at.parentElement;
+          colour = getComputedStyle(at).backgroundColor;
+        }
+        return colour.match(/[0-9.]+/g).slice(0, 3).map(Number);
+        """,
+        css,
+    )
+    return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255
+
+
+@pytest.mark.parametrize("scheme,is_dark", [("light", False), ("dark", True)])
+def test_the_page_follows_the_scheme_of_its_reader(browser, asia, scheme, is_dark):
+    script("browser").prefer(browser, scheme=scheme)
+    browser.get(asia.path.as_uri())
+    for css in ("body", "#graph-view", "#node-panel", "#posterior-panel"):
+        assert (luminance(browser, css) < 0.5) == is_dark, css
+
+
+def test_print_is_on_white_whatever_the_scheme(browser, asia):
+    script("browser").prefer(browser, scheme="dark", media="print")
+    browser.get(asia.path.as_uri())
+    assert luminance(browser, "body") > 0.9
+    assert browser.find_element(By.CSS_SELECTOR, "#provenance h2").is_displayed()
