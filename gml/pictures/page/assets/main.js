@@ -85,7 +85,7 @@
         search,
         zoom("+", "Zoom in", () => this.graphView.zoom(1.4)),
         zoom("−", "Zoom out", () => this.graphView.zoom(1 / 1.4)),
-        zoom("Fit", "Show the whole graph", () => this.graphView.fit()),
+        zoom("Fit", "Fit the whole graph", () => this.graphView.fit()),
       );
       root.replaceChildren(bar);
       const view = new gml.GraphView(root, payload, this.prior, {
