@@ -191,7 +191,7 @@ test("what follows exactly from what is observed does not vary at all", () => {
 test("sums that are almost the same fix as many directions as there are sums", () => {
   const random = randomSource(43);
   for (let trial = 0; trial < 50; trial++) {
-    const nodes = sumsOfRoots(random, 5, 4, (value) => value + 1e-7 * (random() - 0.5));
+    const nodes = sumsOfRoots(random, 5, 4, (value) => value + 1e-8 * (random() - 0.5));
     const left = observeSums(nodes).reduce((sum, sd) => sum + sd * sd, 0);
     assert.ok(Math.abs(left - 1) < 2e-15, `variance left in one direction: ${left}`);
   }
