@@ -66,7 +66,6 @@
       this.legend.textContent = gml.widthLegend(graph.edges);
       this.nodePanel.invite();
       this.update();
-      this.status.textContent = "";
     }
 
     drawGraph(root, payload) {
