@@ -158,3 +158,41 @@ test("deviations keep their digits where variances would lose them", () => {
     .posteriors.get("cause");
   assert.ok(Math.abs(sd / 1e-9 - 1) < 1e-6, `${sd}`);
 });
+
+/** Return some independent nodes of variance 1, and exact sums of them with random weights. */
+function sumsOfRoots(random, roots, sums, weight) {
+  const names = Array.from({ length: roots }, (_, k) => `root${k}`);
+  const base = names.map(() => random() - 0.5);
+  const gaussian = { intercept: 0, coefficients: [], sd: 1 };
+  return [
+    ...names.map((id) => ({ id, parents: [], gaussian })),
+    ...Array.from({ length: sums }, (_, k) => {
+      const coefficients = base.map((value) => weight(value));
+      return { id: `sum${k}`, parents: names, gaussian: { intercept: 0, coefficients, sd: 0 } };
+    }),
+  ];
+}
+
+function observeSums(nodes) {
+  const sums = nodes.filter(({ id }) => id.startsWith("sum"));
+  const evidence = new Map(sums.map(({ id }) => [id, { kind: "observed", value: 1 }]));
+  const { posteriors } = new gml.GaussianNet(nodes).ask(evidence);
+  return nodes.filter(({ parents }) => !parents.length).map(({ id }) => posteriors.get(id).sd);
+}
+
+test("what follows exactly from what is observed does not vary at all", () => {
+  const random = randomSource(41);
+  for (let trial = 0; trial < 50; trial++) {
+    const nodes = sumsOfRoots(random, 4, 4, () => random() - 0.5);
+    assert.deepEqual(observeSums(nodes), [0, 0, 0, 0]);
+  }
+});
+
+test("sums that are almost the same fix as many directions as there are sums", () => {
+  const random = randomSource(43);
+  for (let trial = 0; trial < 50; trial++) {
+    const nodes = sumsOfRoots(random, 5, 4, (value) => value + 1e-8 * (random() - 0.5));
+    const left = observeSums(nodes).reduce((sum, sd) => sum + sd * sd, 0);
+    assert.ok(Math.abs(left - 1) < 2e-15, `variance left in one direction: ${left}`);
+  }
+});

@@ -92,6 +92,43 @@ test("cliques hold all families, and those with a variable hang together", () =>
   }
 });
 
+/** Return the cliques of min-fill by its definition: every count is made anew at every step. */
+function minFillCliques(count, scopes) {
+  const joined = (a, b) => edges.has(`${Math.min(a, b)} ${Math.max(a, b)}`);
+  const edges = new Set();
+  const join = (members) => {
+    for (const a of members) for (const b of members) if (a < b) edges.add(`${a} ${b}`);
+  };
+  scopes.forEach(join);
+  const left = [...Array(count).keys()];
+  const cliques = [];
+  while (left.length) {
+    const around = (v) => left.filter((other) => other !== v && joined(v, other));
+    const missing = (v) =>
+      around(v).flatMap((a) => around(v).filter((b) => a < b && !joined(a, b))).length;
+    const fills = left.map(missing);
+    const best = left[fills.indexOf(Math.min(...fills))];
+    const clique = [best, ...around(best)].sort((a, b) => a - b);
+    if (!cliques.some((other) => clique.every((k) => other.includes(k)))) cliques.push(clique);
+    join(clique);
+    left.splice(left.indexOf(best), 1);
+  }
+  return cliques;
+}
+
+test("the cliques are those of min-fill, ties going to the first name", () => {
+  const random = randomSource(11);
+  for (let trial = 0; trial < 100; trial++) {
+    const count = 2 + Math.floor(random() * 14);
+    const scopes = Array.from({ length: count }, (_, k) => {
+      return [k, ...Array(k).keys()].filter((j) => j === k || random() < 2 / count);
+    });
+    const sorted = (cliques) => cliques.map((members) => members.join()).sort();
+    const found = gml.buildForest(count, scopes).map(({ members }) => members);
+    assert.deepEqual(sorted(found), sorted(minFillCliques(count, scopes)));
+  }
+});
+
 test("many improbable observations do not vanish", () => {
   const causes = { id: "cause", levels: ["n", "y"], parents: [], cpt: [[0.5, 0.5]] };
   const effects = Array.from({ length: 3000 }, (_, k) => ({

@@ -1,9 +1,9 @@
 // What the page does with views, keys, names, edges and numbers, without a document.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { gml } from "./assets.mjs";
+import { FILES, gml } from "./assets.mjs";
 import { randomSource } from "./networks.mjs";
 
 const box = (id, x, y) => ({ id, x, y, width: 40, height: 20 });
@@ -317,6 +317,25 @@ test("a node is described by its most probable level, or by what is known", () =
   assert.equal(gml.describe({ id: "z" }, moments), "z: mean 2, standard deviation 0.5");
 });
 
+// ---------------------------------------------------------------------- the files
+
+const page = new URL("../../gml/pictures/page/", import.meta.url);
+
+test("all scripts are tested", () => {
+  const found = readdirSync(new URL("assets/", page)).filter((name) => name.endsWith(".js"));
+  assert.deepEqual(found.sort(), [...FILES].sort());
+});
+
+const list = new URL("assets.py", page);
+
+test("the page joins the scripts in the order of the tests", { skip: !existsSync(list) }, () => {
+  const [, names] = readFileSync(list, "utf8").match(/^ASSETS = \(([^)]*)\)/m);
+  assert.deepEqual(
+    [...names.matchAll(/"([^"]+)"/g)].map(([, name]) => name),
+    FILES,
+  );
+});
+
 // ---------------------------------------------------------------------- the style sheet
 
 function luminance(colour) {
@@ -333,10 +352,7 @@ function contrast(one, other) {
 }
 
 test("text has a contrast of 4.5 to 1 in the light, the dark and the print theme", () => {
-  const sheet = readFileSync(
-    new URL("../../gml/pictures/page/assets/report.css", import.meta.url),
-    "utf8",
-  );
+  const sheet = readFileSync(new URL("assets/report.css", page), "utf8");
   const themes = [...sheet.matchAll(/color-scheme: \w+;\s*((?:--[\w-]+: #\w{6};\s*)+)/g)].map(
     ([, text]) =>
       Object.fromEntries(

@@ -141,25 +141,21 @@
       this.inside = gml.svg("g", { class: "distribution" });
       this.badge = gml.svg("g", { class: "badge" });
       const far = Math.min(0.5 * box.height, (10 * (box.width - 8)) / gml.textWidth(box.id, 10));
-      this.group = gml.svg(
+      const name = { class: "name", x: box.x, y: top + 16 };
+      const farName = { class: "far-name", x: box.x, y: box.y + 0.35 * far, "font-size": far };
+      // The label of the group says all this in words.
+      const drawn = gml.svg(
         "g",
-        { class: "node", role: "button", tabindex: -1, "data-node": box.id },
-        this.title,
+        { "aria-hidden": "true" },
         gml.svg("rect", { class: "focus-ring", ...grown(size, 4) }),
         gml.svg("rect", { class: "box", ...size }),
-        gml.svg(
-          "text",
-          { class: "name", x: box.x, y: top + 16 },
-          gml.fitted(box.id, box.width - 8, 13),
-        ),
-        gml.svg(
-          "text",
-          { class: "far-name", x: box.x, y: box.y + 0.35 * far, "font-size": far },
-          gml.shown(box.id),
-        ),
+        gml.svg("text", name, gml.fitted(box.id, box.width - 8, 13)),
+        gml.svg("text", farName, gml.shown(box.id)),
         this.inside,
         this.badge,
       );
+      const attributes = { class: "node", role: "button", tabindex: -1, "data-node": box.id };
+      this.group = gml.svg("g", attributes, this.title, drawn);
       const inner = { left: left + 8, top: top + HEADER, width: box.width - 16 };
       inner.height = box.height - HEADER - BELOW;
       this.rows = node.levels ? this.makeRows(inner) : this.makeBell(inner);
@@ -167,7 +163,7 @@
 
     makeRows({ left, top, width, height }) {
       const count = Math.min(this.node.levels.length, MOST_ROWS);
-      const [step, bar, room] = [height / count, width * 0.33, width * 0.39];
+      const [step, bar, room] = [height / count, width * 0.3, width * 0.42];
       return Array.from({ length: count }, (_, k) => {
         const [y, x] = [top + k * step, left + room];
         const across = { x, y: y + 2, height: step - 4 };

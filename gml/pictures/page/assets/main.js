@@ -66,7 +66,6 @@
       this.legend.textContent = gml.widthLegend(graph.edges);
       this.nodePanel.invite();
       this.update();
-      this.status.textContent = "";
     }
 
     drawGraph(root, payload) {
@@ -85,7 +84,7 @@
         search,
         zoom("+", "Zoom in", () => this.graphView.zoom(1.4)),
         zoom("−", "Zoom out", () => this.graphView.zoom(1 / 1.4)),
-        zoom("Fit", "Show the whole graph", () => this.graphView.fit()),
+        zoom("Fit", "Fit the whole graph", () => this.graphView.fit()),
       );
       root.replaceChildren(bar);
       const view = new gml.GraphView(root, payload, this.prior, {

@@ -267,7 +267,7 @@
       if (!numbers) columns.push("");
       const rows = this.rows.map(({ row }) => row);
       root.replaceChildren(
-        gml.scrolling("All posteriors", gml.table("All posteriors", columns, rows)),
+        gml.scrolling("Table of all posteriors", gml.table("All posteriors", columns, rows)),
       );
     }
 

@@ -90,13 +90,13 @@
     return made;
   }
 
-  /** Return a table; a heading is text, or {number: text} above numbers. */
+  /** Return a table; a heading is text, {number: text} above numbers, or empty above none. */
   function table(caption, headings, rows) {
-    const cells = headings.map((text) =>
-      text.number === undefined
-        ? html("th", { scope: "col" }, text)
-        : html("th", { scope: "col", class: "number" }, text.number),
-    );
+    const cells = headings.map((text) => {
+      if (text === "") return html("td");
+      if (text.number === undefined) return html("th", { scope: "col" }, text);
+      return html("th", { scope: "col", class: "number" }, text.number);
+    });
     return html(
       "table",
       {},
