@@ -350,6 +350,13 @@ def test_missing_values(asia, sample_data):
     assert "a score needs complete rows" in found.text("scores")
 
 
+def test_a_column_of_nothing(asia, sample_data):
+    rows = pd.read_csv(sample_data / "asia.csv")[["smoke", "lung"]]
+    rows["smoke"] = None
+    found = ParsedPage(gml.report(rows, asia, missing="available").html)
+    assert "5000 missing (100%)" in found.text("data")
+
+
 def test_rows_too_few_for_folds(asia, sample_data):
     text = ParsedPage(gml.report(pd.read_csv(sample_data / "asia.csv")[:3], asia).html).text(
         "scores"
