@@ -291,6 +291,26 @@ def test_information_is_that_of_the_data(page, sample_data):
         assert edge["mi"] == pytest.approx(expected, abs=1e-12)
 
 
+def test_the_pairs_that_share_most(page, sample_data):
+    values = {
+        tuple(sorted((one, other))): gml.indtest(sample_data / "asia.csv", one, other)[0]["mi"]
+        for one in ("either", "lung")
+        for other in ("dysp", "xray")
+    }
+    rows = re.findall(r"(\w+) – (\w+) ([\d.e-]+) (edge|no edge)", page.text("information"))
+    assert len(rows) == 20
+    shown = [float(value) for _, _, value, _ in rows]
+    assert shown == sorted(shown, reverse=True)
+    found = {(x, y): float(value) for x, y, value, _ in rows}
+    assert {pair: found[pair] for pair in values} == {
+        pair: float(f"{value:.4g}") for pair, value in values.items()
+    }
+    assert {(x, y) for x, y, _, what in rows if what == "edge"} >= {
+        ("bronc", "dysp"),
+        ("either", "xray"),
+    }
+
+
 def test_scores_are_those_of_score(page, asia, sample_data):
     (expected,) = gml.score(
         sample_data / "asia.csv", sample_data / "asia.dot", score=["loglik", "bic", "bdeu"], folds=5
@@ -348,6 +368,13 @@ def test_missing_values(asia, sample_data):
     found = ParsedPage(gml.report(rows, asia, missing="available").html)
     assert "100 missing (2%)" in found.text("data")
     assert "a score needs complete rows" in found.text("scores")
+
+
+def test_a_column_of_nothing(asia, sample_data):
+    rows = pd.read_csv(sample_data / "asia.csv")[["smoke", "lung"]]
+    rows["smoke"] = None
+    found = ParsedPage(gml.report(rows, asia, missing="available").html)
+    assert "5000 missing (100%)" in found.text("data")
 
 
 def test_rows_too_few_for_folds(asia, sample_data):

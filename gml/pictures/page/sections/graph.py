@@ -5,7 +5,7 @@ from __future__ import annotations
 from gml.errors import counted
 from gml.pictures.graph_picture import Bars, Bell, GraphScene, draw_graph
 from gml.pictures.page.content import ReportContent
-from gml.pictures.page.html import figure, joined, paragraph, tag
+from gml.pictures.page.html import NOTHING, figure, paragraph, tag
 from gml.pictures.page.posteriors import Posteriors
 from gml.pictures.page.sections.section import Section
 from gml.pictures.svg import Markup, label
@@ -23,7 +23,7 @@ def graph_section(content: ReportContent, posteriors: Posteriors) -> Section:
         f"{counted(len(net.names), 'node')} of {sort}, {counted(net.graph.n_edges, 'edge')}, "
         f"{counted(net.n_parameters, 'parameter')}."
     )
-    how = paragraph(posteriors.why, class_="note") if posteriors.why else Markup("")
+    how = paragraph(posteriors.why, class_="note") if posteriors.why else NOTHING
     view = tag(
         "div",
         id="graph-view",
@@ -67,7 +67,7 @@ def _without_scripts(content: ReportContent, posteriors: Posteriors) -> Markup:
     scene = GraphScene(
         content.net.graph, f"Graph of {content.model}", _distributions(content, posteriors)
     )
-    return tag("noscript", joined([figure(draw_graph(scene))]))
+    return tag("noscript", figure(draw_graph(scene)))
 
 
 def _distributions(content: ReportContent, posteriors: Posteriors) -> dict[str, Bars | Bell]:

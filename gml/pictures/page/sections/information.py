@@ -57,7 +57,12 @@ def _most_informative(found: Information) -> Information:
 def _strongest(content: ReportContent, found: Information) -> Markup:
     """The pairs that share most, and whether the graph joins them."""
     names = found.names
-    pairs = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
+    x, y = np.triu_indices(len(names), 1)
+    values = found.values[x, y]
+    # Those at least as informative as the last to be shown: few, so that names can order ties.
+    least = np.partition(values, -_MOST_PAIRS)[-_MOST_PAIRS] if len(values) > _MOST_PAIRS else 0.0
+    some = np.flatnonzero(values >= least)
+    pairs = list(zip(x[some].tolist(), y[some].tolist(), strict=True))
     pairs.sort(key=lambda pair: (-found.values[pair], *sorted((names[pair[0]], names[pair[1]]))))
     graph = content.net.graph
     rows = []

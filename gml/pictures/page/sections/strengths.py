@@ -31,13 +31,9 @@ def strengths_section(content: ReportContent) -> Section:
 
 def _table(content: ReportContent, found: Strengths) -> Markup:
     graph = content.net.graph
-    known = set(graph.names)
     rows = []
     for edge in found.edges:
-        there = (
-            {edge.source, edge.target} <= known
-            and graph.adjacent(graph.index(edge.source), graph.index(edge.target))
-        )  # fmt: skip
+        there = graph.adjacent(graph.index(edge.source), graph.index(edge.target))
         rows.append(
             [
                 label(f"{edge.source} {edge.type} {edge.target}"),

@@ -52,7 +52,7 @@ def columns_of(net: BayesNet, counter: Counter, context: Context) -> tuple[Colum
             drawn = None if summary is None or values is None else histogram(values)
             found.append(Column(name, missing, rows, numbers=summary, histogram=drawn))
             continue
-        counts = next(iter(counter.tables([TableSet((place[name],))]))).table.reshape(-1)
+        counts = next(iter(counter.tables([TableSet((place[name],))]))).table.sum(axis=0)
         n_known = len(known[name] or ())
         found.append(
             Column(name, missing, rows, variable.levels, tuple(counts.tolist()), n_known, summary)
