@@ -8,8 +8,8 @@ KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml
 
 SECONDS ?= 60
 
-.PHONY: demo test hostile shells fuzz lint format docs bench bench-search bench-check sessions \
-  sanitize clean
+.PHONY: demo test hostile shells fuzz lint format docs bench bench-search bench-check \
+  bench-crossings sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -87,6 +87,10 @@ bench-check: $(STAMP)
 	$(BIN)/python benchmarks/check_study.py culprits
 	$(BIN)/python benchmarks/check_study.py report
 	$(BIN)/python benchmarks/check_study.py plot
+
+## Count crossings in drawings of the benchmark networks, ours and those of Graphviz: a minute.
+bench-crossings: $(STAMP)
+	$(BIN)/python -m benchmarks.crossings
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)
