@@ -19,7 +19,7 @@ from gml.pictures.layout.layers import Layers, layers_of, restricted
 from gml.pictures.layout.ordering import order_ranks
 from gml.pictures.layout.orientation import Pair, acyclic
 from gml.pictures.layout.packing import gridded, shelved
-from gml.pictures.layout.ports import ports_of
+from gml.pictures.layout.ports import ports_of, straightened
 from gml.pictures.layout.ranks import boundaries, ranks_of
 from gml.pictures.layout.routes import bands_of, routes_of
 
@@ -155,6 +155,7 @@ def _part(
     x = coordinates(layers, ranks, ports, apart)
     left = min(x[member] - width / 2 for member, width in enumerate(widths))
     x = [value - left for value in x]
+    ports = straightened(layers, ports, widths, x)
     bands = bands_of(layers, sizes, x, ports, gaps.height)
     routes = routes_of(layers, sizes, x, ports, bands)
     centres = [

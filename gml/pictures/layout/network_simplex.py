@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from gml.progress import reporter
+
 
 class Span(NamedTuple):
     """An edge whose head is at least `least` below its tail; each step of it costs `weight`."""
@@ -61,8 +63,11 @@ class _Simplex:
         self._hang(0)
         for node in reversed(self.line[1:]):
             self.cut[self.tree[node][self.parent[node]]] = self._cut_value(node)
+        exchanges = 0
         while (leaving := self._negative()) is not None:
             self._exchange(leaving)
+            exchanges += 1
+            reporter().advance("placing nodes", exchanges, None)
         top = min(self.rank)
         return [rank - top for rank in self.rank]
 

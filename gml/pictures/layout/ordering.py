@@ -27,8 +27,9 @@ from gml.progress import reporter
 _SWEEPS = 16
 _PATIENCE = 5
 """How many sweeps from one start may fail to find anything better."""
-_BUDGET = 800
-"""Work per member; a unit is about a microsecond."""
+_BUDGET = 1600
+"""Work per member; a unit is less than a microsecond."""
+_MOST_WORK = 2_000_000
 _WIDEST = 1500
 """Ranks of more members are sorted only: a matrix of all pairs would be too large."""
 
@@ -55,7 +56,7 @@ class _Search:
         for upper, lower in pairwise(layers.ranks):
             self.below.append(self._side(upper, layers.below, lower))
             self.above.append(self._side(lower, layers.above, upper))
-        self.budget = _BUDGET * len(layers.above)
+        self.budget = min(_BUDGET * len(layers.above), _MOST_WORK)
         self.work = 0.0
 
     def _side(self, rank: list[int], near: list[list[int]], others: list[int]) -> Side:
