@@ -61,12 +61,12 @@ def overlapping_nodes(sizes: Sequence[Size], layout: Layout) -> list[tuple[int, 
 
 
 def edges_through_nodes(
-    sizes: Sequence[Size], links: Sequence[Link], layout: Layout
+    sizes: Sequence[Size], links: Sequence[Link], layout: Layout, *, spared: float = 1e-6
 ) -> list[tuple[int, int]]:
-    """Return each link with each node that it passes through; its ends may be touched only."""
+    """Return each link with each node that it enters further than is spared, its ends among them."""
     found = []
     centres = np.array(layout.centres)
-    half = np.array(sizes) / 2 - 1e-6
+    half = np.array(sizes) / 2 - spared
     for index in range(len(links)):
         line = flattened(layout.routes[index])
         start, step = line[:-1, None], np.diff(line, axis=0)[:, None]

@@ -6,6 +6,8 @@ import pytest
 
 from gml.pictures.layout.geometry import Link, Size
 from gml.pictures.layout.layered import layered
+from gml.pictures.layout.layers import layers_of
+from gml.pictures.layout.ports import straightened
 from tests.drawn import crossings, drawing_of, edges_through_nodes, overlapping_nodes
 from tests.places import SHARED
 
@@ -136,3 +138,18 @@ def test_ranks_are_further_apart_where_links_go_far_aside():
     far = layered([BOX, Size(900, 30), Size(900, 30)], links, names="abc")
     assert near.height == 30 + 48 + 30
     assert far.height == 30 + 48 * 2.5 + 30
+
+
+def test_links_that_are_nearly_upright_become_so():
+    """The lower box stands 3 pixels aside, held there by its neighbour; its port moves instead."""
+    layers = layers_of([(0, 1)], [0, 1])
+    ports = [{1: 0}, {0: 0}]
+    assert straightened(layers, ports, [60, 60], [50, 53]) == [{1: 3}, {0: 0}]
+    assert straightened(layers, ports, [60, 60], [50, 90]) == ports
+
+
+def test_ports_do_not_meet_to_make_links_upright():
+    layers = layers_of([(0, 1), (0, 2)], [0, 1, 1])
+    ports = [{1: -6, 2: 6}, {0: 0}, {0: 0}]
+    assert straightened(layers, ports, [60, 10, 10], [50, 46, 62])[0] == {1: -4, 2: 12}
+    assert straightened(layers, ports, [60, 10, 10], [50, 54, 62])[0] == {1: -6, 2: 12}

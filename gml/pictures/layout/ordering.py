@@ -76,9 +76,10 @@ class _Search:
         while fewest and self.work < self.budget:
             reporter().advance("ordering nodes", int(self.work), self.budget)
             orders = list(best)
-            found = self._polish(orders, self._disturb(orders, random))
-            if found <= fewest:
-                best, fewest = orders, found
+            self._polish(orders, self._disturb(orders, random))
+            more = self._added_crossings(best, orders)
+            if more <= 0:
+                best, fewest = orders, fewest + more
         return best
 
     def _starts(self, skip: int = 0) -> Iterator[Orders]:
@@ -118,7 +119,8 @@ class _Search:
             for r in range(1, last + 1) if turn % 2 == 0 else range(last - 1, -1, -1):
                 self._sort(orders, r, from_above=turn % 2 == 0)
             improved = list(orders)
-            found = self._polish(improved, range(len(orders)))
+            self._polish(improved, range(len(orders)))
+            found = self._crossings(improved, range(len(self.below)))
             if fewest < 0 or found < fewest:
                 best, fewest, failed = improved, found, 0
             else:
@@ -154,8 +156,8 @@ class _Search:
             self._sort(orders, above, from_above=False)
         return range(max(first - 1, 0), min(last + 2, len(orders)))
 
-    def _polish(self, orders: Orders, ranks: Sequence[int]) -> int:
-        """Improve ranks, and those beside them, until nothing helps; return the crossings."""
+    def _polish(self, orders: Orders, ranks: Sequence[int]) -> None:
+        """Improve ranks, and those beside them, until nothing helps."""
         waiting = [False] * len(orders)
         for r in ranks:
             waiting[r] = True
@@ -167,8 +169,17 @@ class _Search:
                         for near in (r - 1, r + 1):
                             if 0 <= near < len(orders):
                                 waiting[near] = True
-        self.work += 15 * len(orders)
-        return sum(side.crossings(orders[r], orders[r + 1]) for r, side in enumerate(self.below))
+
+    def _crossings(self, orders: Orders, gaps: Sequence[int]) -> int:
+        """Return the crossings in gaps below ranks."""
+        self.work += sum(20 + self.below[r].matrix.size / 150 for r in gaps)
+        return sum(self.below[r].crossings(orders[r], orders[r + 1]) for r in gaps)
+
+    def _added_crossings(self, before: Orders, after: Orders) -> int:
+        """Return how many crossings more other orders have; ranks that are the same are shared."""
+        changed = [one is not other for one, other in zip(before, after, strict=True)]
+        gaps = [r for r in range(len(self.below)) if changed[r] or changed[r + 1]]
+        return self._crossings(after, gaps) - self._crossings(before, gaps)
 
     def _sift(self, orders: Orders, r: int) -> bool:
         """Make the moves within a rank that remove most crossings; return whether there was one."""
