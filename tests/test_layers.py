@@ -70,7 +70,7 @@ HEAVY = {
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/decompression.py"},
     "scipy": {"model/fit.py"},
-    "pydot": {"formats/pydot_graph.py"},
+    "pydot": {"formats/pydot_graph.py", "pictures/layout/graphviz.py"},
     "vl_convert": {"pictures/rendering.py"},
 }
 

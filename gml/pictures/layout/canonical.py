@@ -1,4 +1,4 @@
-"""One order of nodes and links for every layout: by name, so that the order of columns is nothing."""
+"""One order of nodes and links for every layout: by name, whatever the order of the columns."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ def by_name(
     routes = dict(zip(line, found.routes, strict=True))
     return Layout(
         tuple(found.centres[place[node]] for node in range(len(names))),
-        tuple(
-            routes[index][::-1] if turn else routes[index] for index, turn in enumerate(turned)
-        ),
+        tuple(routes[index][::-1] if turn else routes[index] for index, turn in enumerate(turned)),
         found.width,
         found.height,
     )

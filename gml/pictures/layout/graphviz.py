@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 from gml.errors import CannotAnswer
 from gml.pictures.layout.canonical import by_name
 from gml.pictures.layout.geometry import Layout, Link, Point, Route, Size
+from gml.pictures.layout.orientation import Pair, acyclic
+from gml.pictures.layout.ranks import boundaries
+from gml.progress import reporter
 
 if TYPE_CHECKING:
     import pydot
@@ -30,7 +37,8 @@ def dot_layout(
     rank_gap: float = 48.0,
 ) -> Layout:
     """Return the layout that Graphviz gives; the parameters are those of `layered`."""
-    return by_name(sizes, links, names, tiers, lambda *given: _placed(*given, node_gap, rank_gap))
+    placing = partial(_placed, node_gap=node_gap, rank_gap=rank_gap)
+    return by_name(sizes, links, names, tiers, placing)
 
 
 def _placed(
@@ -42,27 +50,22 @@ def _placed(
 ) -> Layout:
     if not sizes:
         return Layout((), (), 0.0, 0.0)
-    graph = _written(sizes, links, tiers, node_gap, rank_gap)
-    try:
-        found = json.loads(graph.create(prog="dot", format="json0"))
-    except FileNotFoundError as missing:
-        raise CannotAnswer(
-            "this layout needs Graphviz, whose program dot is not installed; "
-            "install it (for example: apt-get install graphviz), or use the layout layered"
-        ) from missing
+    limits = boundaries(tiers)
+    n_all = max([len(sizes) - 1, *(max(pair) for pair in limits)]) + 1
+    pairs = acyclic(n_all, links, limits)
+    found = _answer(_written(sizes, pairs, limits, node_gap, rank_gap))
     _, _, width, height = (float(value) for value in found["bb"].split(","))
     centres: dict[int, Point] = {}
     for node in found["objects"]:
-        if "pos" in node:
-            x, y = (float(value) for value in node["pos"].split(","))
-            centres[int(node["name"])] = Point(x, height - y)
+        x, y = (float(value) for value in node["pos"].split(","))
+        centres[int(node["name"])] = Point(x, height - y)
     routes: dict[int, Route] = {}
     for edge in found.get("edges", []):
-        if "pos" in edge:
+        if "comment" in edge:
+            index = int(edge["comment"])
             points = [place.split(",") for place in edge["pos"].split()]
-            routes[int(edge["comment"])] = tuple(
-                Point(float(x), height - float(y)) for x, y in points
-            )
+            route = tuple(Point(float(x), height - float(y)) for x, y in points)
+            routes[index] = route if pairs[index][0] == links[index].source else route[::-1]
     return Layout(
         tuple(centres[node] for node in range(len(sizes))),
         tuple(routes[link] for link in range(len(links))),
@@ -71,44 +74,50 @@ def _placed(
     )
 
 
+def _answer(graph: pydot.Dot) -> Any:
+    """Return what the program says about a graph."""
+    if which("dot") is None:
+        raise CannotAnswer(
+            "the layout dot needs Graphviz, whose program dot is not installed; install it, or use "
+            "the layout layered, which needs nothing"
+        )
+    # pydot prints what the program said, and then stops at an assertion.
+    said = StringIO()
+    try:
+        with redirect_stdout(said):
+            return json.loads(graph.create(prog="dot", format="json0"))
+    except (AssertionError, OSError) as failed:
+        reporter().note(said.getvalue())
+        raise CannotAnswer(
+            "Graphviz could not lay this graph out; use the layout layered instead"
+        ) from failed
+
+
 def _written(
     sizes: Sequence[Size],
-    links: Sequence[Link],
-    tiers: Sequence[int | None],
+    pairs: Sequence[Pair],
+    limits: Sequence[Pair],
     node_gap: float,
     rank_gap: float,
 ) -> pydot.Dot:
+    """Return the graph, with a node that is not seen between two tiers."""
     import pydot
 
-    graph = pydot.Dot(
-        graph_type="digraph",
-        nodesep=_inches(node_gap),
-        ranksep=_inches(rank_gap),
-        newrank="true",
-    )
+    graph = pydot.Dot(graph_type="digraph", nodesep=_inches(node_gap), ranksep=_inches(rank_gap))
     graph.set_node_defaults(shape="box", fixedsize="true", label='""')
     graph.set_edge_defaults(arrowhead="none")
     for node, size in enumerate(sizes):
-        graph.add_node(pydot.Node(node, width=_inches(size.width), height=_inches(size.height)))
-    for index, link in enumerate(links):
-        graph.add_edge(pydot.Edge(link.source, link.target, comment=index))
-    _separate(graph, tiers)
+        width, height = _inches(size.width), _inches(size.height)
+        graph.add_node(pydot.Node(str(node), width=width, height=height))
+    for index, (upper, lower) in enumerate(pairs):
+        graph.add_edge(pydot.Edge(str(upper), str(lower), comment=index))
+    for boundary in sorted({max(pair) for pair in limits}):
+        graph.add_node(pydot.Node(str(boundary), style="invis", width=0, height=0))
+    for upper, lower in limits:
+        least = int(upper >= len(sizes))
+        edge = pydot.Edge(str(upper), str(lower), style="invis", weight=0, minlen=least)
+        graph.add_edge(edge)
     return graph
-
-
-def _separate(graph: Any, tiers: Sequence[int | None]) -> None:
-    """Put an invisible node between tiers, so that those of a later one are all below it."""
-    import pydot
-
-    known = sorted({tier for tier in tiers if tier is not None})
-    for earlier, later in zip(known, known[1:], strict=False):
-        between = f"tier{later}"
-        graph.add_node(pydot.Node(between, style="invis", width=0, height=0))
-        for node, tier in enumerate(tiers):
-            if tier == earlier:
-                graph.add_edge(pydot.Edge(node, between, style="invis", weight=0))
-            elif tier == later:
-                graph.add_edge(pydot.Edge(between, node, style="invis", weight=0))
 
 
 def _inches(length: float) -> str:

@@ -1,24 +1,25 @@
 """Layered drawings: arrows point down, from one rank of nodes to a lower one.
 
 The stages are those of Sugiyama, Tagawa & Toda (1981), each in a file of its own: `orientation`,
-`ranks`, `layers`, `ordering`, `ports`, `coordinates`, `routes`. Parts that nothing connects are drawn
-apart and packed (`packing`), nodes without links in a grid. Tiers hold parts together: their ranks are
-common, and they stand side by side in them.
+`ranks`, `layers`, `ordering`, `ports`, `coordinates`, `routes`. Parts that nothing connects are
+drawn apart and packed (`packing`), nodes without links in a grid. Tiers hold parts together: their
+ranks are common, and they stand side by side in them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from gml.pictures.layout.canonical import by_name
 from gml.pictures.layout.coordinates import coordinates
 from gml.pictures.layout.geometry import Layout, Link, Point, Route, Size
-from gml.pictures.layout.layers import Layers, layers_of
+from gml.pictures.layout.layers import Layers, layers_of, restricted
 from gml.pictures.layout.ordering import order_ranks
 from gml.pictures.layout.orientation import Pair, acyclic
 from gml.pictures.layout.packing import gridded, shelved
-from gml.pictures.layout.ports import ports_of
+from gml.pictures.layout.ports import ports_of, straightened
 from gml.pictures.layout.ranks import boundaries, ranks_of
 from gml.pictures.layout.routes import bands_of, routes_of
 
@@ -56,8 +57,8 @@ def layered(
     >>> found.routes[0][0], found.routes[0][-1]
     (Point(x=20.0, y=20.0), Point(x=20.0, y=68.0))
     """
-    gaps = Size(node_gap, rank_gap)
-    return by_name(sizes, links, names, tiers, lambda *given: _placed(*given, gaps))
+    placing = partial(_placed, gaps=Size(node_gap, rank_gap))
+    return by_name(sizes, links, names, tiers, placing)
 
 
 class _Part(NamedTuple):
@@ -77,14 +78,13 @@ def _placed(
     n_all = max([len(sizes) - 1, *(max(pair) for pair in limits)]) + 1
     joined = _components(n_all, [*(link[:2] for link in links), *limits])
     alone = [group[0] for group in joined if len(group) == 1]
-    parts = [
-        _part(group, sizes, links, limits, gaps) for group in joined if len(group) > 1
-    ]
+    parts = [_part(group, sizes, links, limits, gaps) for group in joined if len(group) > 1]
     if alone:
         middles, size = gridded([sizes[node] for node in alone], gaps.width)
         parts.append(_Part(alone, [], middles, [], size))
     corners = shelved([part.size for part in parts], gaps.height)
-    centres, routes = [Point(0.0, 0.0)] * len(sizes), [()] * len(links)
+    centres = [Point(0.0, 0.0)] * len(sizes)
+    routes: list[Route] = [()] * len(links)
     for part, corner in zip(parts, corners, strict=True):
         for node, centre in zip(part.nodes, part.centres, strict=True):
             centres[node] = _moved(centre, corner)
@@ -155,6 +155,7 @@ def _part(
     x = coordinates(layers, ranks, ports, apart)
     left = min(x[member] - width / 2 for member, width in enumerate(widths))
     x = [value - left for value in x]
+    ports = straightened(layers, ports, widths, x)
     bands = bands_of(layers, sizes, x, ports, gaps.height)
     routes = routes_of(layers, sizes, x, ports, bands)
     centres = [
@@ -170,5 +171,14 @@ def _part(
 
 
 def _ordered(layers: Layers, components: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the order of each rank, with components beside each other."""
-    return order_ranks(layers)
+    """Return the order of each rank, in which components stand beside each other."""
+    if len(components) == 1:
+        return order_ranks(layers)
+    ranks: list[list[int]] = [[] for _ in layers.ranks]
+    for component in components:
+        members, part = restricted(layers, component)
+        ordered = order_ranks(part)
+        level = next(r for r, rank in enumerate(layers.ranks) if members[ordered[0][0]] in rank)
+        for rank, found in zip(ranks[level:], ordered, strict=False):
+            rank += [members[member] for member in found]
+    return ranks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gml.pictures.layout.orientation import Pair
 
@@ -48,7 +49,31 @@ above=[[], [0], [1, 3], [0]], below=[[1, 3], [2], [], [2]])
             chain.append(bend)
         chain.append(lower)
         chains.append(chain)
-        for first, second in zip(chain, chain[1:], strict=False):
+        for first, second in pairwise(chain):
             below[first].append(second)
             above[second].append(first)
     return Layers(len(rank), ranks, chains, above, below)
+
+
+def restricted(layers: Layers, nodes: Sequence[int]) -> tuple[list[int], Layers]:
+    """Return the layers of nodes whose links lead to no others, and their members' old numbers.
+
+    Ranks that none of them is in are left out.
+
+    Examples
+    --------
+    >>> restricted(layers_of([(0, 1), (2, 3)], [0, 1, 0, 1]), [2, 3])
+    ([2, 3], Layers(n_nodes=2, ranks=[[0], [1]], chains=[[0, 1]], above=[[], [0]], below=[[1], []]))
+    """
+    chosen = set(nodes)
+    chains = [chain for chain in layers.chains if chain[0] in chosen]
+    members = [*nodes, *(bend for chain in chains for bend in chain[1:-1])]
+    number = {member: i for i, member in enumerate(members)}
+    kept = [[number[member] for member in rank if member in number] for rank in layers.ranks]
+    return members, Layers(
+        len(nodes),
+        [rank for rank in kept if rank],
+        [[number[member] for member in chain] for chain in chains],
+        [[number[other] for other in layers.above[member]] for member in members],
+        [[number[other] for other in layers.below[member]] for member in members],
+    )

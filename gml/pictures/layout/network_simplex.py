@@ -2,14 +2,17 @@
 
 The network simplex of Gansner, Koutsofios, North & Vo (1993, IEEE Transactions on Software
 Engineering 19:214), section 2: a spanning tree of edges that are as short as they may be; a tree
-edge whose cut value is negative leaves it, and the shortest edge that joins the halves again enters.
-Among several the first one does.
+edge whose cut value is negative leaves it, and the shortest edge that joins the halves again
+enters. Among several the first one does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import NamedTuple
+
+from gml.progress import reporter
 
 
 class Span(NamedTuple):
@@ -37,28 +40,34 @@ def shortest_ranks(n_nodes: int, spans: Sequence[Span]) -> list[int]:
 class _Simplex:
     def __init__(self, n_nodes: int, spans: Sequence[Span]) -> None:
         self.spans = spans
-        self.at: list[list[int]] = [[] for _ in range(n_nodes)]
+        self.tails = [span.tail for span in spans]
+        self.heads = [span.head for span in spans]
+        self.out_of: list[list[int]] = [[] for _ in range(n_nodes)]
+        self.into: list[list[int]] = [[] for _ in range(n_nodes)]
         for index, span in enumerate(spans):
-            self.at[span.tail].append(index)
-            self.at[span.head].append(index)
+            self.out_of[span.tail].append(index)
+            self.into[span.head].append(index)
         self.rank = _earliest(n_nodes, spans)
         self.in_tree = [False] * len(spans)
         self.cut = [0] * len(spans)
-        # The tree hangs from node 0: `edge_up` leads to the parent, and the nodes under one are
-        # those whose `low` and `lim` are within its own.
+        # The tree: the neighbours of each node in it, with the edges to them. It hangs from node 0,
+        # and `line` has the nodes that hang from one behind it, from `first` to `last`.
+        self.tree: list[dict[int, int]] = [{} for _ in range(n_nodes)]
         self.parent = [-1] * n_nodes
-        self.edge_up = [-1] * n_nodes
-        self.low = [0] * n_nodes
-        self.lim = [0] * n_nodes
+        self.line = [0] * n_nodes
+        self.first = [0] * n_nodes
+        self.last = [0] * n_nodes
 
     def solve(self) -> list[int]:
         self._grow_tight_tree()
-        self._hang(0, -1, -1, 0)
-        for node in sorted(range(len(self.rank)), key=self.lim.__getitem__):
-            if self.parent[node] >= 0:
-                self.cut[self.edge_up[node]] = self._cut_value(node)
+        self._hang(0)
+        for node in reversed(self.line[1:]):
+            self.cut[self.tree[node][self.parent[node]]] = self._cut_value(node)
+        exchanges = 0
         while (leaving := self._negative()) is not None:
             self._exchange(leaving)
+            exchanges += 1
+            reporter().advance("placing nodes", exchanges, None)
         top = min(self.rank)
         return [rank - top for rank in self.rank]
 
@@ -67,60 +76,71 @@ class _Simplex:
         return self.rank[span.head] - self.rank[span.tail] - span.least
 
     def _grow_tight_tree(self) -> None:
-        """Join the nodes by tight edges, moving all that are joined where none is left."""
-        n_nodes = len(self.rank)
-        inside = [False] * n_nodes
-        inside[0] = True
-        members, fresh = [0], [0]
-        while True:
-            while fresh:
-                node = fresh.pop()
-                for index in self.at[node]:
-                    span = self.spans[index]
-                    other = span.head if span.tail == node else span.tail
-                    if not inside[other] and self._slack(index) == 0:
-                        inside[other] = self.in_tree[index] = True
-                        members.append(other)
-                        fresh.append(other)
-            if len(members) == n_nodes:
-                return
-            crossing = (
-                index
-                for index, span in enumerate(self.spans)
-                if inside[span.tail] != inside[span.head]
-            )
-            best = min(crossing, key=self._slack)
-            step = self._slack(best) if inside[self.spans[best].tail] else -self._slack(best)
-            for node in members:
-                self.rank[node] += step
-            fresh = list(members)
+        """Join the nodes by tight edges: again and again the edge of least slack becomes tight.
 
-    def _hang(self, root: int, parent: int, edge: int, low: int) -> None:
-        """Number the tree under a root from `low` on, children before their parent."""
-        self.parent[root], self.edge_up[root], self.low[root] = parent, edge, low
-        stack = [(root, iter(self.at[root]))]
-        number = low
-        while stack:
-            node, edges = stack[-1]
-            for index in edges:
-                if self.in_tree[index] and index != self.edge_up[node]:
-                    span = self.spans[index]
-                    child = span.head if span.tail == node else span.tail
-                    self.parent[child], self.edge_up[child] = node, index
-                    self.low[child] = number
-                    stack.append((child, iter(self.at[child])))
-                    break
+        All nodes of the tree move together for that, so that they are kept as if none had moved.
+        """
+        moved = 0
+        unmoved: list[int | None] = [None] * len(self.rank)
+        leaving: list[tuple[int, int]] = []
+        entering: list[tuple[int, int]] = []
+        joining = 0
+        while True:
+            place = self.rank[joining] - moved
+            unmoved[joining] = place
+            for index in self.out_of[joining]:
+                head = self.heads[index]
+                if unmoved[head] is None:
+                    heappush(leaving, (self.rank[head] - place - self.spans[index].least, index))
+            for index in self.into[joining]:
+                tail = self.tails[index]
+                if unmoved[tail] is None:
+                    heappush(entering, (place - self.rank[tail] - self.spans[index].least, index))
+            while leaving and unmoved[self.heads[leaving[0][1]]] is not None:
+                heappop(leaving)
+            while entering and unmoved[self.tails[entering[0][1]]] is not None:
+                heappop(entering)
+            if not leaving and not entering:
+                break
+            if leaving and (not entering or leaving[0][0] - moved <= entering[0][0] + moved):
+                slack, index = heappop(leaving)
+                moved, joining = slack, self.heads[index]
             else:
-                self.lim[node] = number
-                number += 1
-                stack.pop()
+                slack, index = heappop(entering)
+                moved, joining = -slack, self.tails[index]
+            self._join(index)
+        self.rank = [place + moved for place in unmoved if place is not None]
+
+    def _join(self, index: int) -> None:
+        tail, head = self.tails[index], self.heads[index]
+        self.in_tree[index] = True
+        self.tree[tail][head] = self.tree[head][tail] = index
+
+    def _hang(self, root: int) -> None:
+        """Line up the tree under a root whose parent and place are right."""
+        number = start = self.first[root]
+        stack = [root]
+        parent, line, first, last = self.parent, self.line, self.first, self.last
+        while stack:
+            node = stack.pop()
+            line[number] = node
+            first[node] = last[node] = number
+            number += 1
+            above = parent[node]
+            for child in self.tree[node]:
+                if child != above:
+                    parent[child] = node
+                    stack.append(child)
+        for node in reversed(line[start + 1 : number]):
+            above = parent[node]
+            last[above] = max(last[above], last[node])
 
     def _cut_value(self, child: int) -> int:
         """Return the cut value of the edge above a node, from those of the edges below it."""
-        up = self.edge_up[child]
-        points_up = self.spans[up].tail == child
+        up = self.tree[child][self.parent[child]]
+        points_up = self.tails[up] == child
         total = self.spans[up].weight
-        for index in self.at[child]:
+        for index in (*self.out_of[child], *self.into[child]):
             if index == up:
                 continue
             span = self.spans[index]
@@ -131,68 +151,57 @@ class _Simplex:
         return total
 
     def _negative(self) -> int | None:
-        """Return the tree edge that is worst, the first of several."""
-        worst, found = 0, None
-        for index, value in enumerate(self.cut):
-            if value < worst and self.in_tree[index]:
-                worst, found = value, index
-        return found
+        """Return the tree edge of the least cut value, the first of several."""
+        worst = min(self.cut)
+        return self.cut.index(worst) if worst < 0 else None
 
     def _exchange(self, leaving: int) -> None:
-        span = self.spans[leaving]
-        # The half of the tree that hangs below the leaving edge.
-        below = span.tail if self.parent[span.tail] == span.head else span.head
-        tail_is_below = below == span.tail
+        tail, head = self.tails[leaving], self.heads[leaving]
+        tail_is_below = self.parent[tail] == head
+        below = tail if tail_is_below else head
         entering = self._entering(below, tail_is_below)
         step = self._slack(entering)
         if step:
-            move = -step if tail_is_below else step
-            low, lim = self.low[below], self.lim[below]
-            for node, number in enumerate(self.lim):
-                if low <= number <= lim:
-                    self.rank[node] += move
-        entered = self.spans[entering]
+            for node in self.line[self.first[below] : self.last[below] + 1]:
+                self.rank[node] += -step if tail_is_below else step
         value = self.cut[leaving]
-        top = self._common(entered.tail, entered.head)
-        self._add_along(entered.tail, top, value, from_tail=True)
-        self._add_along(entered.head, top, value, from_tail=False)
-        self.cut[entering] = -value
-        self.cut[leaving] = 0
+        first, second = self.tails[entering], self.heads[entering]
+        top = first
+        while not self.first[top] <= self.first[second] <= self.last[top]:
+            top = self.parent[top]
+        self._add_along(first, top, value, from_tail=True)
+        self._add_along(second, top, value, from_tail=False)
+        self.cut[leaving], self.cut[entering] = 0, -value
         self.in_tree[leaving] = False
-        self.in_tree[entering] = True
-        self._hang(top, self.parent[top], self.edge_up[top], self.low[top])
+        del self.tree[tail][head], self.tree[head][tail]
+        self._join(entering)
+        self._hang(top)
 
     def _entering(self, below: int, tail_is_below: bool) -> int:
         """Return the edge of least slack that joins the halves the other way round."""
-        low, lim = self.low[below], self.lim[below]
+        low, high = self.first[below], self.last[below]
+        small = 2 * (high - low) < len(self.rank)
+        nodes = self.line[low : high + 1] if small else self.line[:low] + self.line[high + 1 :]
+        # From the half looked at, the edges that enter it are wanted, or those that leave it.
+        inwards = tail_is_below == small
+        near, far = (self.into, self.tails) if inwards else (self.out_of, self.heads)
         best, least = -1, -1
-        for index, span in enumerate(self.spans):
-            if self.in_tree[index]:
-                continue
-            tail_in = low <= self.lim[span.tail] <= lim
-            head_in = low <= self.lim[span.head] <= lim
-            if tail_in != head_in and head_in == tail_is_below:
-                slack = self._slack(index)
-                if best < 0 or slack < least:
-                    best, least = index, slack
-                    if not slack:
-                        break
+        for node in nodes:
+            for index in near[node]:
+                if (low <= self.first[far[index]] <= high) != small and not self.in_tree[index]:
+                    slack = self._slack(index)
+                    if best < 0 or (slack, index) < (least, best):
+                        best, least = index, slack
         return best
-
-    def _common(self, first: int, second: int) -> int:
-        """Return the lowest node of the tree that both hang from."""
-        node = first
-        while not self.low[node] <= self.lim[second] <= self.lim[node]:
-            node = self.parent[node]
-        return node
 
     def _add_along(self, node: int, top: int, value: int, *, from_tail: bool) -> None:
         """Change the cut values between an end of the entering edge and where its path turns."""
         while node != top:
-            index = self.edge_up[node]
-            along = (self.spans[index].tail == node) == from_tail
+            above = self.parent[node]
+            index = self.tree[node][above]
+            along = (self.tails[index] == node) == from_tail
             self.cut[index] += value if along else -value
-            node = self.parent[node]
+            node = above
 
 
 def _earliest(n_nodes: int, spans: Sequence[Span]) -> list[int]:

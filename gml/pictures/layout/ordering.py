@@ -1,33 +1,35 @@
 """The order of each rank from left to right: few crossings.
 
 Sweeps down and up sort every rank by the mean place of its neighbours in the rank before (Sugiyama,
-Tagawa & Toda 1981, IEEE Transactions on Systems, Man, and Cybernetics 11:109). After each sweep a copy
-is improved: in each rank, between its two neighbours, the member is moved whose move removes most
-crossings, until none removes any (sifting, Matuszewski, Schönfeld & Molitor 1999, Graph Drawing,
-LNCS 1731:217, with the best move first). Sweeps begin from several orders; the best that they find is
-disturbed in a few ranks and improved again, again and again.
+Tagawa & Toda 1981, IEEE Transactions on Systems, Man, and Cybernetics 11:109). After each sweep a
+copy is improved: in each rank, between its two neighbours, the member is moved whose move removes
+most crossings, until none removes any (sifting, Matuszewski, Schönfeld & Molitor 1999, Graph
+Drawing, LNCS 1731:217, with the best move first). Sweeps begin from several orders; the best that
+they find is disturbed in a few ranks and improved again, again and again.
 
-All ends when the budget is spent. It grows with the size of the graph and counts work, never time, and
-what is random has a fixed seed, so that a graph always gets the same order. Of equally good ones the
-first stays among starts; a disturbed one replaces its equal, which leads off plateaus.
+All ends when the budget is spent. It grows with the size of the graph and counts work, never time,
+and what is random has a fixed seed, so that a graph always gets the same order. Of equally good
+ones the first stays among starts; a disturbed one replaces its equal, which leads off plateaus.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from random import Random
 
 import numpy as np
 
 from gml.pictures.layout.layers import Layers
-from gml.pictures.layout.rank_crossings import Links, Order, crossings, left_of, mean_places
+from gml.pictures.layout.rank_crossings import Matrix, Order, Side
 from gml.progress import reporter
 
 _SWEEPS = 16
 _PATIENCE = 5
 """How many sweeps from one start may fail to find anything better."""
-_BUDGET = 800
-"""Work per member; a unit is about a microsecond."""
+_BUDGET = 1600
+"""Work per member; a unit is less than a microsecond."""
+_MOST_WORK = 2_000_000
 _WIDEST = 1500
 """Ranks of more members are sorted only: a matrix of all pairs would be too large."""
 
@@ -49,15 +51,17 @@ class _Search:
     def __init__(self, layers: Layers) -> None:
         self.layers = layers
         self.place = {member: i for rank in layers.ranks for i, member in enumerate(rank)}
-        self.links: list[Links] = []
-        for rank, following in zip(layers.ranks, layers.ranks[1:], strict=False):
-            links = np.zeros((len(rank), len(following)))
-            for member in rank:
-                for other in layers.below[member]:
-                    links[self.place[member], self.place[other]] = 1.0
-            self.links.append(links)
-        self.budget = _BUDGET * len(layers.above)
+        self.below: list[Side] = []
+        self.above: list[Side] = []
+        for upper, lower in pairwise(layers.ranks):
+            self.below.append(self._side(upper, layers.below, lower))
+            self.above.append(self._side(lower, layers.above, upper))
+        self.budget = min(_BUDGET * len(layers.above), _MOST_WORK)
         self.work = 0.0
+
+    def _side(self, rank: list[int], near: list[list[int]], others: list[int]) -> Side:
+        places = [[self.place[other] for other in near[member]] for member in rank]
+        return Side(places, len(others))
 
     def best(self) -> Orders:
         """Return the best orders that the budget allows."""
@@ -72,9 +76,10 @@ class _Search:
         while fewest and self.work < self.budget:
             reporter().advance("ordering nodes", int(self.work), self.budget)
             orders = list(best)
-            found = self._polish(orders, self._disturb(orders, random))
-            if found <= fewest:
-                best, fewest = orders, found
+            self._polish(orders, self._disturb(orders, random))
+            more = self._added_crossings(best, orders)
+            if more <= 0:
+                best, fewest = orders, fewest + more
         return best
 
     def _starts(self, skip: int = 0) -> Iterator[Orders]:
@@ -114,7 +119,8 @@ class _Search:
             for r in range(1, last + 1) if turn % 2 == 0 else range(last - 1, -1, -1):
                 self._sort(orders, r, from_above=turn % 2 == 0)
             improved = list(orders)
-            found = self._polish(improved, range(len(orders)))
+            self._polish(improved, range(len(orders)))
+            found = self._crossings(improved, range(len(self.below)))
             if fewest < 0 or found < fewest:
                 best, fewest, failed = improved, found, 0
             else:
@@ -124,11 +130,10 @@ class _Search:
         return best, fewest
 
     def _sort(self, orders: Orders, r: int, *, from_above: bool) -> None:
-        links = self.links[r - 1].T if from_above else self.links[r]
-        other = orders[r - 1] if from_above else orders[r + 1]
-        mean = mean_places(links, orders[r], other)
+        side = self.above[r - 1] if from_above else self.below[r]
+        mean = side.mean_places(orders[r], orders[r - 1] if from_above else orders[r + 1])
         orders[r] = orders[r][np.argsort(mean[orders[r]], kind="stable")]
-        self.work += 25 + links.size / 1000
+        self.work += 25
 
     def _disturb(self, orders: Orders, random: Random) -> range:
         """Shuffle a part of a rank, sort a few around it; return the ranks to improve."""
@@ -151,8 +156,8 @@ class _Search:
             self._sort(orders, above, from_above=False)
         return range(max(first - 1, 0), min(last + 2, len(orders)))
 
-    def _polish(self, orders: Orders, ranks: Sequence[int]) -> int:
-        """Improve ranks, and those beside them, until nothing helps; return the crossings."""
+    def _polish(self, orders: Orders, ranks: Sequence[int]) -> None:
+        """Improve ranks, and those beside them, until nothing helps."""
         waiting = [False] * len(orders)
         for r in ranks:
             waiting[r] = True
@@ -164,10 +169,17 @@ class _Search:
                         for near in (r - 1, r + 1):
                             if 0 <= near < len(orders):
                                 waiting[near] = True
-        self.work += 15 * len(orders)
-        return sum(
-            crossings(links[orders[r]][:, orders[r + 1]]) for r, links in enumerate(self.links)
-        )
+
+    def _crossings(self, orders: Orders, gaps: Sequence[int]) -> int:
+        """Return the crossings in gaps below ranks."""
+        self.work += sum(20 + self.below[r].matrix.size / 150 for r in gaps)
+        return sum(self.below[r].crossings(orders[r], orders[r + 1]) for r in gaps)
+
+    def _added_crossings(self, before: Orders, after: Orders) -> int:
+        """Return how many crossings more other orders have; ranks that are the same are shared."""
+        changed = [one is not other for one, other in zip(before, after, strict=True)]
+        gaps = [r for r in range(len(self.below)) if changed[r] or changed[r + 1]]
+        return self._crossings(after, gaps) - self._crossings(before, gaps)
 
     def _sift(self, orders: Orders, r: int) -> bool:
         """Make the moves within a rank that remove most crossings; return whether there was one."""
@@ -177,7 +189,7 @@ class _Search:
             return False
         costs = self._costs(orders, r)[np.ix_(order, order)]
         rows = np.arange(n)
-        sums = np.zeros((n, n + 1))
+        sums = np.zeros((n, n + 1), dtype=np.int32)
         improved = False
         while True:
             # sums[i, e]: what it costs that member i is left of the first e members, more than
@@ -198,14 +210,13 @@ class _Search:
         orders[r] = order
         return improved
 
-    def _costs(self, orders: Orders, r: int) -> Links:
+    def _costs(self, orders: Orders, r: int) -> Matrix:
         """Return how many crossings more it costs that i is left of j than the reverse."""
         n = len(orders[r])
-        cost = np.zeros((n, n))
+        costs: Matrix = np.zeros((n, n), dtype=np.int32)
         if r:
-            cost += left_of(self.links[r - 1].T[:, orders[r - 1]])
+            costs += self.above[r - 1].left_of(orders[r - 1])
         if r + 1 < len(orders):
-            cost += left_of(self.links[r][:, orders[r + 1]])
-        self.work += 30 + n * n / 50
-        difference: Links = cost - cost.T
-        return difference
+            costs += self.below[r].left_of(orders[r + 1])
+        self.work += 60 + n * n / 100
+        return costs - costs.T

@@ -126,7 +126,7 @@ def _depths(n_nodes: int, links: Sequence[Link]) -> list[int]:
             line = _outwards(rim, beside)
             before = {reached: (previous, steps) for reached, previous, steps in line}
             centre, far = line[-1][0], line[-1][2]
-            while before[centre][1] > far // 2:
+            while before[centre][1] > (far + 1) // 2:
                 centre = before[centre][0]
             for reached, _, steps in _outwards(centre, beside):
                 depth[reached] = steps

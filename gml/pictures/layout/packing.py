@@ -16,8 +16,8 @@ def shelved(sizes: Sequence[Size], gap: float) -> list[Point]:
 
     Examples
     --------
-    >>> shelved([Size(10, 10), Size(30, 20), Size(10, 10)], 2)
-    [Point(x=32.0, y=0.0), Point(x=0.0, y=0.0), Point(x=0.0, y=22.0)]
+    >>> shelved([Size(10.0, 10.0), Size(30.0, 20.0), Size(10.0, 10.0)], 2.0)
+    [Point(x=0.0, y=22.0), Point(x=0.0, y=0.0), Point(x=12.0, y=22.0)]
     """
     area = sum((size.width + gap) * (size.height + gap) for size in sizes)
     widest = max((size.width for size in sizes), default=0.0)

@@ -1,15 +1,17 @@
 """The rank of each node: links as short as possible, tiers one below the other, no rank too wide.
 
-Links point down at least one rank, and their total length is the least (`network_simplex`). A node
-without a link of its own between two tiers stands at a boundary, which all nodes of the earlier tier
-are above. Where that leaves a choice, a node goes to the rank with the most room. Then ranks that are
-much wider than the drawing should be are folded: nodes without anything below them move down, those
-without anything above them up, those with the fewest links first and the last names before others.
+Links point down at least one rank, and their total length is the least (`network_simplex`). Between
+two tiers is a boundary, an unseen node that no node of the earlier tier is below and that all of
+the later one are. Where that leaves a choice, a node goes to the rank with the most room. Then
+ranks that are much wider than the drawing should be are folded: nodes with a single link move on,
+down if it comes from above and up if it goes down, the last names first. Nodes with more links
+stay, as moving them would cost crossings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import sqrt
 
 from gml.pictures.layout.geometry import Size
@@ -18,6 +20,10 @@ from gml.pictures.layout.orientation import Pair
 
 _FOLDED_ASPECT = 1.8
 """A rank is folded if it is so much wider than a square with room for all nodes."""
+_FEWEST_IN_A_ROW = 8
+"""So many nodes of mean width always have room beside each other."""
+_MOST_FOLDED = 200
+"""Graphs of more nodes are not folded: nobody reads them as a whole, and more bends cost time."""
 _LEAST_FULL = 0.4
 """The part of that width which nodes keep, however many links pass."""
 
@@ -32,7 +38,7 @@ def boundaries(tiers: Sequence[int | None]) -> list[Pair]:
     """
     known = sorted({tier for tier in tiers if tier is not None})
     pairs = []
-    for boundary, (earlier, later) in enumerate(zip(known, known[1:], strict=False), len(tiers)):
+    for boundary, (earlier, later) in enumerate(pairwise(known), len(tiers)):
         pairs += [(node, boundary) for node, tier in enumerate(tiers) if tier == earlier]
         pairs += [(boundary, node) for node, tier in enumerate(tiers) if tier == later]
     return pairs
@@ -67,7 +73,8 @@ def ranks_of(
     )
     room = _Room(rank, spans, widths, bend_gap)
     room.balance()
-    room.fold(_FOLDED_ASPECT * sqrt(area))
+    if n_nodes <= _MOST_FOLDED:
+        room.fold(max(_FOLDED_ASPECT * sqrt(area), _FEWEST_IN_A_ROW * sum(widths) / n_nodes))
     return _without_gaps(room.rank[:n_nodes])
 
 
@@ -106,9 +113,7 @@ class _Room:
         """Move nodes that make no link longer by it to the rank with the most room."""
         used = self.used()
         for node, width in enumerate(self.widths):
-            above = sum(span.weight for span in self.above[node])
-            below = sum(span.weight for span in self.below[node])
-            if above != below:
+            if _weight(self.above[node]) != _weight(self.below[node]):
                 continue
             first = max((self.rank[s.tail] + s.least for s in self.above[node]), default=min(used))
             last = min((self.rank[s.head] - s.least for s in self.below[node]), default=max(used))
@@ -119,14 +124,17 @@ class _Room:
             self.rank[node] = best
 
     def fold(self, limit: float) -> None:
-        """Move nodes out of ranks that are wider than a limit: sinks down, then sources up."""
+        """Move nodes out of ranks that are wider than a limit: leaves down, then roots up."""
         self._push(limit, 1)
         self._push(limit, -1)
 
     def _push(self, limit: float, step: int) -> None:
         ends, stays = (self.below, self.above) if step > 0 else (self.above, self.below)
-        free = [node for node in range(len(self.widths)) if self._is_free(node, ends)]
-        free.sort(key=lambda node: (len(stays[node]), -node))
+        free = [
+            node
+            for node in reversed(range(len(self.widths)))
+            if not _weight(ends[node]) and _weight(stays[node]) == 1
+        ]
         used = self.used()
         level = min(used) if step > 0 else max(used)
         while level in used:
@@ -134,19 +142,17 @@ class _Room:
             for node in free:
                 if used[level] <= limit or full - self.widths[node] < _LEAST_FULL * limit:
                     break
-                if self.rank[node] == level and self._may_go(node, ends, step):
+                if self.rank[node] == level and self._may_go(node, ends):
                     full -= self.widths[node]
-                    links = sum(span.weight for span in stays[node])
-                    used[level] += links * self.bend_gap - self.widths[node]
+                    used[level] += self.bend_gap - self.widths[node]
                     used[level + step] = used.get(level + step, 0.0) + self.widths[node]
                     self.rank[node] += step
             level += step
 
-    def _is_free(self, node: int, ends: Sequence[Sequence[Span]]) -> bool:
-        return not any(span.weight for span in ends[node])
+    def _may_go(self, node: int, ends: Sequence[Sequence[Span]]) -> bool:
+        """Return whether the tiers let a node move."""
+        return all(self.rank[span.head] - self.rank[span.tail] > span.least for span in ends[node])
 
-    def _may_go(self, node: int, ends: Sequence[Sequence[Span]], step: int) -> bool:
-        """Return whether the tiers let a node move, and it would make room."""
-        return all(
-            abs(self.rank[span.head] - self.rank[span.tail]) > span.least for span in ends[node]
-        )
+
+def _weight(spans: Sequence[Span]) -> int:
+    return sum(span.weight for span in spans)

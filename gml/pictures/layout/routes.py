@@ -1,14 +1,16 @@
 """Where ranks stand and how links run: straight down past nodes, in a bow between ranks.
 
-Each rank has a band as high as its highest node, and nothing but its members is in it, each at its own
-place. A link passes a band upright, so that it meets no node, and goes from one place to another only
-between bands. All do so by the same curve, stretched to the side, so that two of them cross once if
-their order changes, and never else. Bands are further apart where links go far to the side.
+Each rank has a band as high as its highest node, and nothing but its members is in it, each at its
+own place. A link passes a band upright, so that it meets no node, and goes from one place to
+another only between bands. All do so by the same curve, stretched to the side, so that two of them
+cross once if their order changes, and never else. Bands are further apart where links go far to the
+side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from gml.pictures.layout.geometry import Point, Route, Size
@@ -36,7 +38,7 @@ def bands_of(
     """Return the band of each rank."""
     bands, top = [], 0.0
     for rank in layers.ranks:
-        height = max((sizes[member].height for member in rank if member < layers.n_nodes))
+        height = max(sizes[member].height for member in rank if member < layers.n_nodes)
         bands.append(Band(top, top + height))
         aside = max(
             (
@@ -64,7 +66,7 @@ def routes_of(
     for chain in layers.chains:
         upper, lower = chain[0], chain[-1]
         line = _Line()
-        for member, other in zip(chain, chain[1:], strict=False):
+        for member, other in pairwise(chain):
             band, following = bands[level[member]], bands[level[other]]
             start, end = x[member] + ports[member][other], x[other] + ports[other][member]
             if member == upper:

@@ -1,39 +1,50 @@
 """What a layout looks like when it is drawn: crossings, edges through nodes, nodes on nodes.
 
-Curves are measured as fine polygons. The layouts do not need this; those who judge them do.
+Curves are measured as fine polygons, whoever made them.
 """
 
 from __future__ import annotations
 
+import gzip
+import re
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from gml.pictures.layout.geometry import Layout, Link, Route, Size
+from gml.pictures.text_width import text_width
 
 Polygon = npt.NDArray[np.float64]
 """The corners of a line, one per row: x and y."""
 
 
-def flattened(route: Route, pieces: int = 16) -> Polygon:
-    """Return the corners of a polygon along a chain of Bézier curves.
+def drawing_of(path: Path) -> tuple[list[str], list[Size], list[Link]]:
+    """Return names, boxes for them and links of a network in BIF, whose tables are not read."""
+    text = (gzip.decompress if path.suffix == ".gz" else bytes)(path.read_bytes()).decode()
+    names = re.findall(r"^\s*variable\s+(\S+)", text, re.MULTILINE)
+    number = {name: i for i, name in enumerate(names)}
+    links = [
+        Link(number[parent], number[child])
+        for child, parents in re.findall(
+            r"^\s*probability\s*\((.*?)(?:\|(.*?))?\)", text, re.MULTILINE
+        )
+        for parent, child in [(p.strip(), child.strip()) for p in parents.split(",") if p.strip()]
+    ]
+    return names, [Size(text_width(name, 13) + 24, 32) for name in names], links
 
-    Examples
-    --------
-    >>> flattened((Point(0, 0), Point(0, 1), Point(3, 1), Point(3, 0)), 2).tolist()
-    [[0.0, 0.0], [1.5, 0.75], [3.0, 0.0]]
-    """
+
+def flattened(route: Route, pieces: int = 16) -> Polygon:
+    """Return the corners of a polygon along a chain of Bézier curves."""
     points = np.array(route)
     steps = np.linspace(0, 1, pieces + 1)[1:, None]
     found = [points[:1]]
     for start in range(0, len(points) - 1, 3):
         p, q, r, s = points[start : start + 4]
         rest = 1 - steps
-        found.append(
-            rest**3 * p + 3 * rest**2 * steps * q + 3 * rest * steps**2 * r + steps**3 * s
-        )
+        found.append(rest**3 * p + 3 * rest**2 * steps * q + 3 * rest * steps**2 * r + steps**3 * s)
     return np.concatenate(found)
 
 
@@ -50,12 +61,12 @@ def overlapping_nodes(sizes: Sequence[Size], layout: Layout) -> list[tuple[int, 
 
 
 def edges_through_nodes(
-    sizes: Sequence[Size], links: Sequence[Link], layout: Layout
+    sizes: Sequence[Size], links: Sequence[Link], layout: Layout, *, spared: float = 1e-6
 ) -> list[tuple[int, int]]:
-    """Return each link with each node that it passes through; its ends may be touched only."""
+    """Return each link with each node that it enters further than is spared, its ends among them."""
     found = []
     centres = np.array(layout.centres)
-    half = np.array(sizes) / 2 - 1e-6
+    half = np.array(sizes) / 2 - spared
     for index in range(len(links)):
         line = flattened(layout.routes[index])
         start, step = line[:-1, None], np.diff(line, axis=0)[:, None]
@@ -97,4 +108,7 @@ def _meeting(first: Polygon, second: Polygon) -> Polygon:
         along = (gap[..., 0] * s[..., 1] - gap[..., 1] * s[..., 0]) / across
         other = (gap[..., 0] * r[..., 1] - gap[..., 1] * r[..., 0]) / across
     hit = (along >= 0) & (along < 1) & (other >= 0) & (other < 1)
-    return np.asarray((p + along[..., None] * r)[hit])
+    return np.asarray(
+        np.broadcast_to(p, gap.shape)[hit]
+        + along[hit][:, None] * np.broadcast_to(r, gap.shape)[hit]
+    )
