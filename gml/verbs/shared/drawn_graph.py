@@ -12,12 +12,14 @@ import numpy as np
 
 from gml.errors import GraphError, UsageError, counted, listing, parameter, quote, unknown_name
 from gml.graph.graph import Graph
+from gml.graph.knowledge import Knowledge
 from gml.pictures.graph_picture import GraphScene, Layouter, draw_graph
 from gml.pictures.layout.layered import layered
 from gml.pictures.picture import Picture
 from gml.pictures.themes import LIGHT, Theme
 from gml.progress import reporter
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
+from gml.verbs.shared.knowledge_input import Tiers, known_of
 from gml.verbs.shared.node_distributions import distributions_of
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("layered", "dot")
 READABLE_NODES = 200
+RADIUS = 2
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,9 @@ class View:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     bars: bool = True
     around: Sequence[str] = ()
-    radius: int = 2
-    tiers: Sequence[Sequence[str]] = ()
+    radius: int | None = None
+    tiers: Tiers = ()
+    knowledge: Knowledge | str | os.PathLike[str] | None = None
     max_memory: int | None = None
 
 
@@ -47,6 +51,7 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
     graphs = [given.graph] + ([] if view.against is None else [view.against.graph])
     if view.evidence:
         model_for_evidence(given)
+    tiers = known_of(given.graph.names, view.knowledge, tiers=view.tiers).tiers
     graphs, left_out = _part_to_draw(graphs, view)
     graph, *reference = graphs
     distributions = {}
@@ -65,7 +70,7 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
         distributions=distributions,
         against=reference[0] if reference else None,
         weight=weight,
-        tiers=[[name for name in tier if name in shown] for tier in view.tiers],
+        tiers=[[name for name in tier if name in shown] for tier in tiers],
     )
     picture = draw_graph(scene, view.theme, layout=view.layout)
     return replace(picture, graph=graph, background=view.theme.background)
@@ -85,18 +90,21 @@ def _part_to_draw(graphs: list[Graph], view: View) -> tuple[list[Graph], str]:
     """Return the graphs of the nodes to draw, and what is said about the others."""
     names = list(dict.fromkeys(name for graph in graphs for name in graph.names))
     if not view.around:
+        if view.radius is not None:
+            raise UsageError(f"{parameter('radius')} belongs to {parameter('around')}")
         if len(names) > READABLE_NODES:
             reporter().tell(
                 f"{len(names)} nodes are hard to read; {parameter('around')} NAME "
-                f"{parameter('radius', view.radius)} draws those near one"
+                f"{parameter('radius', RADIUS)} draws those near one"
             )
         return graphs, ""
-    kept = nodes_around(graphs, view.around, view.radius)
+    radius = RADIUS if view.radius is None else view.radius
+    kept = nodes_around(graphs, view.around, radius)
     if len(kept) == len(names):
         return graphs, ""
     left_out = (
         f"{len(names) - len(kept)} of {counted(len(names), 'node')}, more than "
-        f"{counted(view.radius, 'edge')} from {listing(view.around)}, left out"
+        f"{counted(radius, 'edge')} from {listing(view.around)}, left out"
     )
     reporter().tell(left_out)
     return [part_of(graph, kept) for graph in graphs], left_out
