@@ -47,6 +47,10 @@ class GraphScene:
     weight: str | None = None
     """The attribute of the edges that widths and colours show."""
     tiers: Sequence[Sequence[str]] = ()
+    against_name: str = "the reference"
+    """What the legend calls `against`."""
+    caption: str = ""
+    """Shown below the picture."""
 
 
 def weight_of(graph: Graph) -> str | None:

@@ -70,7 +70,7 @@ def test_a_graph_has_no_distributions(scenes):
     picture = gml.draw(CHAIN)
     scene, theme, _ = scenes[0]
     assert scene.graph == CHAIN
-    assert (scene.distributions, scene.against, scene.tiers) == ({}, None, [])
+    assert (scene.distributions, scene.against, scene.tiers, scene.caption) == ({}, None, [], "")
     assert theme is LIGHT
     assert picture.graph is CHAIN
 
@@ -170,7 +170,8 @@ def test_around(scenes, fitted):
     assert scene.graph.names == ("smoke", "lung", "either")
     assert list(scene.distributions) == ["smoke", "lung", "either"]
     assert scene.distributions["either"].shares == tuple(fitted.query("either")["either"].table)
-    assert picture.title.endswith("5 of 8 nodes, more than 1 edge from 'lung', left out")
+    assert scene.caption == "5 of 8 nodes, more than 1 edge from 'lung', left out"
+    assert picture.title.endswith(f"; {scene.caption}")
     gml.draw(fitted, around=["asia", "smoke"])
     assert set(scenes[1][0].graph.names) == {
         *("asia", "tub", "either"),
@@ -217,7 +218,10 @@ def test_tiers_of_keywords_and_of_knowledge(scenes):
 def test_against_keeps_the_reference_as_it_is(scenes, fitted):
     gml.draw(fitted, against=GRAPH, bars=False)
     assert scenes[0][0].against == gml.read_graph(GRAPH)
-    assert scenes[0][0].title == "a dag, 8 nodes, 8 edges; against asia.dot: a dag"
+    assert scenes[0][0].title == "a dag, 8 nodes, 8 edges; against asia.dot"
+    assert scenes[0][0].against_name == "asia.dot"
+    gml.draw(CHAIN, against=CHAIN)
+    assert scenes[1][0].against_name == "the reference"
 
 
 def test_themes_and_layouts(scenes, monkeypatch):

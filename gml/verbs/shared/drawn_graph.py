@@ -58,9 +58,13 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
     if given.model is not None and (view.bars or view.evidence):
         distributions = distributions_of(given.model, graph.names, view.evidence, view.max_memory)
     size = f"{counted(len(graph.names), 'node')}, {counted(graph.n_edges, 'edge')}"
-    title = f"{_name_of(given)}{graph.kind_in_words}, {size}"
+    title = f"{graph.kind_in_words}, {size}"
+    if given.name:
+        title = f"{_name_of(given)}: {title}"
+    reference_name = ""
     if view.against is not None:
-        title += f"; against {_name_of(view.against)}{view.against.graph.kind_in_words}"
+        reference_name = _name_of(view.against) or "the reference"
+        title += f"; against {reference_name}"
     if view.evidence:
         title += "; given " + ", ".join(f"{name}={value}" for name, value in view.evidence.items())
     shown = {name for each in graphs for name in each.names}
@@ -71,6 +75,8 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
         against=reference[0] if reference else None,
         weight=weight,
         tiers=[[name for name in tier if name in shown] for tier in tiers],
+        against_name=reference_name,
+        caption=left_out,
     )
     picture = draw_graph(scene, view.theme, layout=view.layout)
     return replace(picture, graph=graph, background=view.theme.background)
@@ -111,8 +117,8 @@ def _part_to_draw(graphs: list[Graph], view: View) -> tuple[list[Graph], str]:
 
 
 def _name_of(given: GivenGraph) -> str:
-    """How a title calls a graph that came from a file: by its name, wherever that is."""
-    return f"{PurePath(given.name).name}: " if given.name else ""
+    """How a picture calls a graph that came from a file: by its name, whatever the folder."""
+    return PurePath(given.name).name
 
 
 def layouter(name: str) -> Layouter:
