@@ -167,7 +167,7 @@ def test_text_is_the_graph_in_box_characters(gml, folder):
         (
             "draw asia.dot --weight mi",
             2,
-            "attribute 'mi' not found; there are 'auto', 'none'; --data",
+            "numeric attribute 'mi' not found; there are 'auto', 'none'; --data",
         ),
         ("draw asia.dot --bins 3", 2, "--bins is about reading a table, and none is read here"),
         ("draw asia.dot --data asia.csv", 2, "--data needs --weight mi here"),

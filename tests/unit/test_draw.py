@@ -248,10 +248,20 @@ def test_the_weight_that_the_edges_have(scenes):
 
 
 def test_a_weight_that_the_edges_lack():
-    with pytest.raises(UsageError, match="attribute 'strenght' not found; did you mean 'strength'"):
+    with pytest.raises(
+        UsageError, match="numeric attribute 'strenght' not found; did you mean 'strength'"
+    ):
         gml.draw(CHAIN, weight="strenght")
-    with pytest.raises(UsageError, match="attribute 'mi' not found.*; `data` gives it"):
+    with pytest.raises(UsageError, match="numeric attribute 'mi' not found.*; `data` gives it"):
         gml.draw(GRAPH, weight="mi")
+
+
+def test_a_weight_that_is_no_number():
+    graph = Graph.from_edges("abc", [("a", "-->", "b", {"note": "x", "sure": True, "w": 2})])
+    for name in ("note", "sure"):
+        with pytest.raises(UsageError, match=f"numeric attribute '{name}' not found.* 'w'"):
+            gml.draw(graph, weight=name)
+    gml.draw(graph, weight="w")
 
 
 def test_coefficients_of_a_model_of_numbers(scenes, line):
