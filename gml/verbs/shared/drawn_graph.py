@@ -15,12 +15,12 @@ from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.pictures.graph_picture import GraphScene, Layouter, draw_graph
 from gml.pictures.layout.layered import layered
+from gml.pictures.node_distributions import distributions_of
 from gml.pictures.picture import Picture
 from gml.pictures.themes import LIGHT, Theme
 from gml.progress import reporter
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
 from gml.verbs.shared.knowledge_input import Tiers, known_of
-from gml.verbs.shared.node_distributions import distributions_of
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
