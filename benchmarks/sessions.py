@@ -43,7 +43,9 @@ WEATHER = (
     Step("gml check weather_renamed.csv w.json", 1, says=("temp_max", "tempmax")),
     Step("gml check weather_shuffled.csv w.json", 1, says=("temp_max",)),
     Step("gml query w.json --predict weather --batch weather_new.csv -o p.csv", says=("accuracy",)),
-    Step("gml pc weather.csv --exclude date --bins 4 -o w.svg", 2, says=("dot -Tsvg",)),
+    Step("gml pc weather.csv --exclude date --bins 4 -o w.svg", says=("precipitation",)),
+    Step("gml draw w.json --evidence weather=rain -o rain.png"),
+    Step("gml draw w.json -o w.gif", 2, says=("svg, png, pdf or html",)),
 )
 PENGUINS = (
     Step("gml profile penguins.csv", says=("Individual ID", "Comments")),

@@ -29,10 +29,7 @@ show gml sample demo_output/model.json -n 3 --do smoke=yes
 show gml sample demo_output/model.json -n 2000 --seed 1 --do bronc=no -o demo_output/changed.csv
 show gml check demo_output/changed.csv demo_output/model.json --warn-only
 show gml convert demo_output/model.json demo_output/model.bif
-if command -v dot >/dev/null; then
-    dot -Tsvg demo_output/asia_tree.dot -o demo_output/asia_tree.svg
-    printf '\nThe tree as a picture: demo_output/asia_tree.svg\n'
-else
-    printf '\nThe tree is in demo_output/asia_tree.dot; Graphviz draws it: dot -Tsvg\n'
-fi
+show gml draw demo_output/asia_tree.dot -f text
+show gml draw demo_output/model.json --evidence xray=yes -o demo_output/posterior.svg
+printf '\nA picture of the model, given an x-ray: demo_output/posterior.svg\n'
 printf 'gml is in .venv/bin: ". .venv/bin/activate" puts it on your path.\n'

@@ -24,7 +24,7 @@ from gml.verbs.shared.drawn_graph import (
 from gml.verbs.shared.edge_weights import weighted
 from gml.verbs.shared.graph_input import GraphLike
 from gml.verbs.shared.keywords import answers_misspelling
-from gml.verbs.shared.knowledge_input import Tiers, known_of
+from gml.verbs.shared.knowledge_input import Tiers
 
 if TYPE_CHECKING:
     from gml.verbs.shared.data_input import Data
@@ -42,7 +42,6 @@ _KINDS_OF = {
     "threshold": ("strengths",),
 }
 _TABLES = ("matrix", "losses")
-RADIUS = 2
 FOLDS = 10
 
 
@@ -153,48 +152,54 @@ def draw(
     used = given_keywords(reading)
     if used and kind not in _TABLES and data is None:
         raise UsageError(f"{parameter(used[0])} is about reading a table, and none is read here")
+    require_one_of("layout", layout, LAYOUTS)
+    require_whole(0, radius=radius)
+    require_whole(2, folds=folds)
     colours = theme_named(theme)
     if kind == "graph":
-        require_one_of("layout", layout, LAYOUTS)
-        require_whole(0, radius=radius)
-        centres = names_of("around", around)
-        if radius is not None and not centres:
-            raise UsageError(f"{parameter('radius')} belongs to {parameter('around')}")
-        opened = graph_to_draw(source, "")  # type: ignore[arg-type]
-        counter = None
-        if data is not None:
-            from gml.verbs.shared.drawn_plots import counter_for
-
-            if weight != "mi":
-                raise UsageError(f"{parameter('data')} needs {parameter('weight', 'mi')} here")
-            counter = counter_for(opened, data, threads, reading)
-        graph, shown = weighted(opened, weight, counter)
         view = View(
             theme=colours,
             layout=layouter(layout),
             against=None if against is None else graph_to_draw(against, ""),
             evidence=evidence or {},
             bars=bars,
-            around=centres,
-            radius=RADIUS if radius is None else radius,
-            tiers=known_of(graph.names, knowledge, tiers=tiers).tiers,
+            around=names_of("around", around),
+            radius=radius,
+            tiers=tiers,
+            knowledge=knowledge,
             max_memory=max_memory,
         )
-        return picture_of(replace(opened, graph=graph), shown, view)
+        return _draw_graph(source, weight, view, data, {"threads": threads, **reading})
     from gml.verbs.shared import drawn_plots as plots
 
     if kind == "matrix":
-        picture = plots.draw_matrix(source, data, colours, threads, reading)
+        picture = plots.draw_matrix(source, data, colours, {"threads": threads, **reading})
     elif kind == "trace":
         picture = plots.draw_trace(source, colours)
     elif kind == "strengths":
         picture = plots.draw_strengths(source, threshold, colours)
     elif kind == "losses":
-        how = plots.Folds(FOLDS if folds is None else folds, seed or 0, threads)
-        picture = plots.draw_losses(source, graphs, colours, how, reading)
+        how = {"folds": folds or FOLDS, "seed": seed or 0, "threads": threads, **reading}
+        picture = plots.draw_losses(source, graphs, colours, how)
     else:
         picture = plots.draw_cpt(source, node, colours)
     return replace(picture, background=colours.background)
+
+
+def _draw_graph(
+    source: Any, weight: str, view: View, data: Data | None, how: Mapping[str, Any]
+) -> Picture:
+    """Draw a graph; `data` are opened as said, for the weights of the edges."""
+    given = graph_to_draw(source, "")
+    counter = None
+    if data is not None:
+        if weight != "mi":
+            raise UsageError(f"{parameter('data')} needs {parameter('weight', 'mi')} here")
+        from gml.verbs.shared.drawn_plots import counter_for
+
+        counter = counter_for(given, data, how)
+    graph, shown = weighted(given, weight, counter)
+    return picture_of(replace(given, graph=graph), shown, view)
 
 
 def _require_kind(kind: str, given: Sequence[str]) -> None:

@@ -136,6 +136,16 @@ def test_only_the_header_is_read(answer, tmp_path):
     assert answer("gml chowliu bad.csv --root ") == ("word", ["a", "b"])
 
 
+def test_nodes_of_what_is_drawn(answer):
+    nodes = ["age", "blood type", "sex"]
+    assert answer("gml draw model.json --evidence ")[1] == [f"{name}=" for name in nodes]
+    assert answer("gml draw model.json --around ")[1] == nodes
+    assert answer("gml draw --kind cpt model.json --node ")[1] == nodes
+    assert answer("gml draw --kind matrix odd.csv --columns ag")[1] == ["age"]
+    assert answer("gml draw model.json --theme d") == ("word", ["dark"])
+    assert answer("gml draw mod")[0] == "files"
+
+
 def test_nodes_and_levels_of_a_model(answer):
     assert answer("gml query model.json --target ")[1] == ["age", "blood type", "sex"]
     assert answer("gml query model.json --evidence ")[1] == ["age=", "blood type=", "sex="]

@@ -167,7 +167,7 @@ def test_text_is_the_graph_in_box_characters(gml, folder):
         (
             "draw asia.dot --weight mi",
             2,
-            "attribute 'mi' not found; there are 'auto', 'none'; --data",
+            "numeric attribute 'mi' not found; there are 'auto', 'none'; --data",
         ),
         ("draw asia.dot --bins 3", 2, "--bins is about reading a table, and none is read here"),
         ("draw asia.dot --data asia.csv", 2, "--data needs --weight mi here"),
@@ -183,6 +183,8 @@ def test_text_is_the_graph_in_box_characters(gml, folder):
         ("draw --kind cpt model.json --node lugn", 2, "did you mean 'lung'?"),
         ("draw --kind cpt asia.dot --node lung", 2, "--kind cpt needs a model"),
         ("draw --kind losses asia.csv", 2, "--kind losses needs a table and at least one graph"),
+        ("draw --kind losses asia.dot asia.csv", 2, "'asia.csv' is a table: data come first"),
+        ("draw --kind trace asia.csv", 3, "asia.csv: not the steps of a search"),
         ("draw --kind pie asia.dot", 2, "'pie' is not one of"),
         ("draw asia.csv", 3, "'asia.csv' is a table, where a graph or model is wanted; learn one"),
         ("draw empty.dot", 3, "empty.dot: the file is empty"),

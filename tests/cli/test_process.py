@@ -52,6 +52,9 @@ def test_usage_errors_import_nothing_that_computes():
         ["hc", "d.csv", "--score", "bic,bdeu"],
         ["ges", "d.csv", "--score", "bic", "--ess", "3"],
         ["exact", "d.csv", "--ess", "0"],
+        ["chowliu", "d.csv", "-o", "g.gif"],
+        ["draw", "g.dot", "-f", "gif"],
+        ["draw", "g.dot", "--kind", "pie"],
     )
     code = f"from gml.cli.main import run\nfor args in {wrong!r}: assert run(args) == 2, args"
     assert not imported(code) & {"numpy", "pandas", "scipy"}

@@ -70,7 +70,7 @@ def test_a_graph_has_no_distributions(scenes):
     picture = gml.draw(CHAIN)
     scene, theme, _ = scenes[0]
     assert scene.graph == CHAIN
-    assert (scene.distributions, scene.against, scene.tiers) == ({}, None, [])
+    assert (scene.distributions, scene.against, scene.tiers, scene.caption) == ({}, None, [], "")
     assert theme is LIGHT
     assert picture.graph is CHAIN
 
@@ -170,7 +170,8 @@ def test_around(scenes, fitted):
     assert scene.graph.names == ("smoke", "lung", "either")
     assert list(scene.distributions) == ["smoke", "lung", "either"]
     assert scene.distributions["either"].shares == tuple(fitted.query("either")["either"].table)
-    assert picture.title.endswith("5 of 8 nodes, more than 1 edge from 'lung', left out")
+    assert scene.caption == "5 of 8 nodes, more than 1 edge from 'lung', left out"
+    assert picture.title.endswith(f"; {scene.caption}")
     gml.draw(fitted, around=["asia", "smoke"])
     assert set(scenes[1][0].graph.names) == {
         *("asia", "tub", "either"),
@@ -217,7 +218,10 @@ def test_tiers_of_keywords_and_of_knowledge(scenes):
 def test_against_keeps_the_reference_as_it_is(scenes, fitted):
     gml.draw(fitted, against=GRAPH, bars=False)
     assert scenes[0][0].against == gml.read_graph(GRAPH)
-    assert scenes[0][0].title == "a dag, 8 nodes, 8 edges; against asia.dot: a dag"
+    assert scenes[0][0].title == "a dag, 8 nodes, 8 edges; against asia.dot"
+    assert scenes[0][0].against_name == "asia.dot"
+    gml.draw(CHAIN, against=CHAIN)
+    assert scenes[1][0].against_name == "the reference"
 
 
 def test_themes_and_layouts(scenes, monkeypatch):
@@ -244,10 +248,20 @@ def test_the_weight_that_the_edges_have(scenes):
 
 
 def test_a_weight_that_the_edges_lack():
-    with pytest.raises(UsageError, match="attribute 'strenght' not found; did you mean 'strength'"):
+    with pytest.raises(
+        UsageError, match="numeric attribute 'strenght' not found; did you mean 'strength'"
+    ):
         gml.draw(CHAIN, weight="strenght")
-    with pytest.raises(UsageError, match="attribute 'mi' not found.*; `data` gives it"):
+    with pytest.raises(UsageError, match="numeric attribute 'mi' not found.*; `data` gives it"):
         gml.draw(GRAPH, weight="mi")
+
+
+def test_a_weight_that_is_no_number():
+    graph = Graph.from_edges("abc", [("a", "-->", "b", {"note": "x", "sure": True, "w": 2})])
+    for name in ("note", "sure"):
+        with pytest.raises(UsageError, match=f"numeric attribute '{name}' not found.* 'w'"):
+            gml.draw(graph, weight=name)
+    gml.draw(graph, weight="w")
 
 
 def test_coefficients_of_a_model_of_numbers(scenes, line):

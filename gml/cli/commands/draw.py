@@ -156,12 +156,16 @@ def command(
     for role in ("against", "data"):
         if role in keywords:
             keywords[role] = claim_input(keywords[role], role)
+    kind = keywords.get("kind", "graph")
+    if out.format == "text" and kind == "graph":
+        # Text has no room for them, so that they need not be found.
+        keywords["bars"] = False
     if knowledge is not None:
         keywords["knowledge"] = claim_input(knowledge, "knowledge")
     if tiers is not None:
         keywords["tiers"] = parse_groups(tiers, "<", "--tiers")
     sources: list[Any] = [claim_input(path, "source", several=True) for path in source_paths]
-    if evidence and keywords.get("kind", "graph") != "graph":
+    if evidence and kind != "graph":
         # The library says that this kind has no evidence, whatever it is.
         keywords["evidence"] = dict.fromkeys(evidence)
     elif evidence:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     cls=Command,
     epilog="\b\nExamples:\n"
     "  gml pc survey.csv                              # CPDAG as DOT on standard output\n"
-    "  gml pc survey.csv | dot -Tsvg > graph.svg\n"
+    "  gml pc survey.csv -o graph.svg                 # a picture\n"
     "  gml pc survey.csv --alpha 0.001 --max-cond 3 -o graph.json\n"
     "  gml pc survey.csv --tiers 'Age,Sex < Education < Income' -f text\n"
     "  gml pc survey.csv --test-log log.jsonl -o graph.dot && gml explain log.jsonl Age Income\n"

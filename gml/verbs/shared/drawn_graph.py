@@ -12,19 +12,22 @@ import numpy as np
 
 from gml.errors import GraphError, UsageError, counted, listing, parameter, quote, unknown_name
 from gml.graph.graph import Graph
+from gml.graph.knowledge import Knowledge
 from gml.pictures.graph_picture import GraphScene, Layouter, draw_graph
 from gml.pictures.layout.layered import layered
+from gml.pictures.node_distributions import distributions_of
 from gml.pictures.picture import Picture
 from gml.pictures.themes import LIGHT, Theme
 from gml.progress import reporter
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
-from gml.verbs.shared.node_distributions import distributions_of
+from gml.verbs.shared.knowledge_input import Tiers, known_of
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
 
 LAYOUTS = ("layered", "dot")
 READABLE_NODES = 200
+RADIUS = 2
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,9 @@ class View:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     bars: bool = True
     around: Sequence[str] = ()
-    radius: int = 2
-    tiers: Sequence[Sequence[str]] = ()
+    radius: int | None = None
+    tiers: Tiers = ()
+    knowledge: Knowledge | str | os.PathLike[str] | None = None
     max_memory: int | None = None
 
 
@@ -47,15 +51,20 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
     graphs = [given.graph] + ([] if view.against is None else [view.against.graph])
     if view.evidence:
         model_for_evidence(given)
+    tiers = known_of(given.graph.names, view.knowledge, tiers=view.tiers).tiers
     graphs, left_out = _part_to_draw(graphs, view)
     graph, *reference = graphs
     distributions = {}
     if given.model is not None and (view.bars or view.evidence):
         distributions = distributions_of(given.model, graph.names, view.evidence, view.max_memory)
     size = f"{counted(len(graph.names), 'node')}, {counted(graph.n_edges, 'edge')}"
-    title = f"{_name_of(given)}{graph.kind_in_words}, {size}"
+    title = f"{graph.kind_in_words}, {size}"
+    if given.name:
+        title = f"{_name_of(given)}: {title}"
+    reference_name = ""
     if view.against is not None:
-        title += f"; against {_name_of(view.against)}{view.against.graph.kind_in_words}"
+        reference_name = _name_of(view.against) or "the reference"
+        title += f"; against {reference_name}"
     if view.evidence:
         title += "; given " + ", ".join(f"{name}={value}" for name, value in view.evidence.items())
     shown = {name for each in graphs for name in each.names}
@@ -65,7 +74,9 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
         distributions=distributions,
         against=reference[0] if reference else None,
         weight=weight,
-        tiers=[[name for name in tier if name in shown] for tier in view.tiers],
+        tiers=[[name for name in tier if name in shown] for tier in tiers],
+        against_name=reference_name,
+        caption=left_out,
     )
     picture = draw_graph(scene, view.theme, layout=view.layout)
     return replace(picture, graph=graph, background=view.theme.background)
@@ -85,26 +96,29 @@ def _part_to_draw(graphs: list[Graph], view: View) -> tuple[list[Graph], str]:
     """Return the graphs of the nodes to draw, and what is said about the others."""
     names = list(dict.fromkeys(name for graph in graphs for name in graph.names))
     if not view.around:
+        if view.radius is not None:
+            raise UsageError(f"{parameter('radius')} belongs to {parameter('around')}")
         if len(names) > READABLE_NODES:
             reporter().tell(
                 f"{len(names)} nodes are hard to read; {parameter('around')} NAME "
-                f"{parameter('radius', view.radius)} draws those near one"
+                f"{parameter('radius', RADIUS)} draws those near one"
             )
         return graphs, ""
-    kept = nodes_around(graphs, view.around, view.radius)
+    radius = RADIUS if view.radius is None else view.radius
+    kept = nodes_around(graphs, view.around, radius)
     if len(kept) == len(names):
         return graphs, ""
     left_out = (
         f"{len(names) - len(kept)} of {counted(len(names), 'node')}, more than "
-        f"{counted(view.radius, 'edge')} from {listing(view.around)}, left out"
+        f"{counted(radius, 'edge')} from {listing(view.around)}, left out"
     )
     reporter().tell(left_out)
     return [part_of(graph, kept) for graph in graphs], left_out
 
 
 def _name_of(given: GivenGraph) -> str:
-    """How a title calls a graph that came from a file: by its name, wherever that is."""
-    return f"{PurePath(given.name).name}: " if given.name else ""
+    """How a picture calls a graph that came from a file: by its name, whatever the folder."""
+    return PurePath(given.name).name
 
 
 def layouter(name: str) -> Layouter:

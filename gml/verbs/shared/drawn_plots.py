@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gml.counts.counter import Counter
 from gml.errors import GraphError, UsageError, parameter, unknown_name
@@ -15,10 +15,11 @@ from gml.verbs.shared.drawn_graph import graph_to_draw
 from gml.verbs.shared.graph_input import GivenGraph, declared_columns
 
 
-def draw_matrix(
-    source: Any, data: Any, theme: Theme, threads: int | None, reading: Mapping[str, Any]
-) -> Picture:
-    """Draw the mutual information of the columns of a table, or the strengths of a graph."""
+def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) -> Picture:
+    """Draw the mutual information of the columns of a table, or the strengths of a graph.
+
+    A table is opened as `how` says.
+    """
     from gml.pictures.plots.matrix import heat_map, strength_matrix
 
     if data is None and not _is_table(source):
@@ -33,9 +34,9 @@ def draw_matrix(
     from gml.independence.mutual_information import mutual_information
 
     if data is None:
-        counter = open_data(source, threads=threads, **reading)
+        counter = open_data(source, **how)
     else:
-        counter = counter_for(graph_to_draw(source), data, threads, reading)
+        counter = counter_for(graph_to_draw(source), data, how)
     return heat_map(
         [variable.name for variable in counter.variables],
         mutual_information(counter),
@@ -45,17 +46,14 @@ def draw_matrix(
     )
 
 
-def counter_for(
-    given: GivenGraph, data: Any, threads: int | None, reading: Mapping[str, Any]
-) -> Counter:
+def counter_for(given: GivenGraph, data: Any, how: Mapping[str, Any]) -> Counter:
     """Open data for the nodes of a graph, with the levels that it declares."""
     return open_data(
         data,
         used=given.columns(),
         declared=declared_columns([given]),
         undeclared="numbers" if given.numeric() else "labels",
-        threads=threads,
-        **reading,
+        **how,
     )
 
 
@@ -89,22 +87,13 @@ def draw_strengths(source: Any, threshold: float | None, theme: Theme) -> Pictur
     return edge_strengths(given.graph, threshold=threshold, theme=theme)
 
 
-class Folds(NamedTuple):
-    """How the rows are split."""
-
-    folds: int
-    seed: int
-    threads: int | None
-
-
 def draw_losses(
     source: Any,
     graphs: Sequence[Any],
     theme: Theme,
-    how: Folds,
-    reading: Mapping[str, Any],
+    how: Mapping[str, Any],
 ) -> Picture:
-    """Draw the held-out loss of graphs by cross-validation."""
+    """Draw the held-out loss of graphs by cross-validation, done as `how` says."""
     if not graphs:
         raise UsageError(
             f"{parameter('kind', 'losses')} needs a table and at least one graph: gml draw "
@@ -113,7 +102,7 @@ def draw_losses(
     from gml.pictures.plots.losses import held_out_losses, loss_rows
     from gml.verbs.score import score
 
-    found = score(source, list(graphs), **how._asdict(), **reading)
+    found = score(source, list(graphs), **how)
     return held_out_losses(loss_rows(found), theme=theme)
 
 

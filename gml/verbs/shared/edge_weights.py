@@ -34,7 +34,7 @@ def weighted(given: GivenGraph, weight: str, counter: Counter | None) -> tuple[G
         return weighted(given, weight, counter)
     if weight == "mi" and counter is not None:
         return _with_information(graph, counter), weight
-    known = list(dict.fromkeys(name for found in graph.attributes.values() for name in found))
+    known = _numbers_of(graph)
     if weight in known or not graph.n_edges:
         return graph, weight
     if weight == "mi" and net is not None:
@@ -43,7 +43,16 @@ def weighted(given: GivenGraph, weight: str, counter: Counter | None) -> tuple[G
         return _with_coefficients(graph, net), weight
     hint = f"; {parameter('data')} gives it" if weight == "mi" else ""
     choices = ("auto", "none", *known)
-    raise UsageError(f"{parameter('weight')}: {unknown_name('attribute', weight, choices)}{hint}")
+    raise UsageError(
+        f"{parameter('weight')}: {unknown_name('numeric attribute', weight, choices)}{hint}"
+    )
+
+
+def _numbers_of(graph: Graph) -> list[str]:
+    """The attributes that hold a number for an edge, if not for all."""
+    pairs = (pair for found in graph.attributes.values() for pair in found.items())
+    numeric = (name for name, value in pairs if type(value) in (int, float))
+    return list(dict.fromkeys(numeric))
 
 
 def _pair(edge: Edge) -> tuple[int, int]:

@@ -12,10 +12,7 @@ from gml.data.text_file import read_text
 from gml.errors import GraphError, UsageError, listing, parameter, place, quote, unknown_name
 from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph
-from gml.independence.registry import TESTS
-from gml.parameters import LABELS
 from gml.progress import reporter
-from gml.scores.registry import SCORES
 from gml.verbs.shared.declared_columns import DeclaredColumns
 
 if TYPE_CHECKING:
@@ -65,8 +62,15 @@ class GivenGraph:
     def learned_by(self) -> str | None:
         """The test or score for numbers alone that the graph was learned by, if that is known."""
         settings = self.graph.learning.get("settings")
+        if not isinstance(settings, dict):
+            return None
+        # Most graphs are read without their being asked for.
+        from gml.independence.registry import TESTS
+        from gml.parameters import LABELS
+        from gml.scores.registry import SCORES
+
         for kind, known in (("score", SCORES), ("test", TESTS)):
-            name = settings.get(kind) if isinstance(settings, dict) else None
+            name = settings.get(kind)
             if isinstance(name, str) and name in known and LABELS not in known[name].columns:
                 return name
         return None
