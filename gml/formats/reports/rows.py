@@ -78,7 +78,8 @@ def _told(rows: Rows, what: str = "writing") -> Iterator[Row]:
 
 
 def _json(rows: Rows, *, inputs: Hashes = NO_INPUTS) -> Iterator[str]:
-    return document_pieces({"schema": SCHEMA}, "results", rows, inputs)
+    told = MadeAnew(len(rows), lambda: _told(rows))
+    return document_pieces({"schema": SCHEMA}, "results", told, inputs)
 
 
 def _jsonl(rows: Rows) -> Iterator[str]:
