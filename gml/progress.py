@@ -178,6 +178,8 @@ class StderrReporter(Reporter):
     def _outer(self, stage: Stage) -> Stage:
         """The stage that this one is a part of: begun before it, heard of lately and not over."""
         for other in self._stages.values():
+            if other is stage:
+                break
             if (
                 other.total
                 and not other.is_complete

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset
+from gml.data.row_groups import row_bytes
 from gml.errors import CannotAnswer, counted
 from gml.name_order import NameOrder
 
@@ -65,9 +66,8 @@ def distinct_codes(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
 
 def _keys(columns: Iterable[NDArray[Any]]) -> NDArray[np.void]:
     """The cells of each row as bytes: big-endian numbers that are not negative sort as these do."""
-    cells = [np.ascontiguousarray(c).astype(c.dtype.newbyteorder(">")) for c in columns]
-    together = np.hstack([c.view(np.uint8).reshape(len(c), c.dtype.itemsize) for c in cells])
-    return np.ascontiguousarray(together).view(np.dtype((np.void, together.shape[1]))).reshape(-1)
+    rows = row_bytes([column.astype(column.dtype.newbyteorder(">")) for column in columns])
+    return rows.view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
 
 
 def resampled(dataset: Dataset, rows: NDArray[np.int64], counts: NDArray[np.int64]) -> Dataset:

@@ -75,6 +75,7 @@ def _told(rows: Rows, what: str = "writing") -> Iterator[Row]:
         if number % _ROWS_PER_REPORT == 0:
             reporter().advance(what, number, len(rows))
         yield row
+    reporter().advance(what, len(rows), len(rows))
 
 
 def _json(rows: Rows, *, inputs: Hashes = NO_INPUTS) -> Iterator[str]:
