@@ -113,6 +113,7 @@ class Reporter:
 
     def stop(self) -> None:
         """Clear the progress display for good: the end, or a result that goes to the screen."""
+        self.finish()
 
 
 class StderrReporter(Reporter):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 
 import gml
 from gml import progress
+from gml.cli.shared.standard_output import stream_to_standard_output
 from gml.formats.reports.rows import FORMATS
 from gml.progress import Reporter, StderrReporter, reporter, reporting_to, tracked
 from tests.unit.test_floor import Terminal
@@ -322,3 +324,22 @@ def test_commands_say_what_they_do(opened, sample_data, tmp_path):
     told = {line.partition(" [")[0] for line in shown(screen)}
     assert {f"reading {data}", "fitting nodes", "folds", "columns", "comparing"} <= told
     assert "looking for equal rows: 5,000" in told
+
+
+@pytest.mark.parametrize("is_screen", [True, False])
+def test_the_bar_is_gone_before_a_result_appears_on_the_screen(opened, monkeypatch, is_screen):
+    screen = opened()
+    out = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(out, "isatty", lambda: is_screen, raising=False)
+    monkeypatch.setattr(sys, "stdout", out)
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("sampling", 1, 3)
+
+        def rows():
+            yield b"first\n"
+            bar.advance("sampling", 2, 3)
+            assert screen.getvalue().endswith("\r\x1b[K") == is_screen
+            yield b"second\n"
+
+        stream_to_standard_output(rows())
+    assert out.buffer.getvalue() == b"first\nsecond\n"
