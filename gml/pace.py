@@ -61,7 +61,8 @@ def _amount(number: float, in_bytes: bool) -> str:
     """
     if in_bytes:
         unit, name = next((u for u in _BYTE_UNITS if number >= u[0]), _BYTE_UNITS[-1])
-        return f"{number / unit:,.{1 if number / unit < 10 else 0}f} {name}"
+        digits = 1 if unit > 1 and number < 10 * unit else 0
+        return f"{number / unit:,.{digits}f} {name}"
     return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.2g}"
 
 

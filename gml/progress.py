@@ -113,6 +113,7 @@ class Reporter:
 
     def stop(self) -> None:
         """Clear the progress display for good: the end, or a result that goes to the screen."""
+        self.finish()
 
 
 class StderrReporter(Reporter):
@@ -178,6 +179,8 @@ class StderrReporter(Reporter):
     def _outer(self, stage: Stage) -> Stage:
         """The stage that this one is a part of: begun before it, heard of lately and not over."""
         for other in self._stages.values():
+            if other is stage:
+                break
             if (
                 other.total
                 and not other.is_complete

@@ -5,7 +5,7 @@ Draws are over the sorted distinct rows with their counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset
+from gml.data.row_groups import row_bytes
 from gml.errors import CannotAnswer, counted
 from gml.name_order import NameOrder
 
@@ -39,14 +40,34 @@ def distinct_cells(
     >>> rows.tolist(), counts.tolist()
     ([1, 0], [1, 2])
     """
-    # Big-endian numbers that are not negative sort as their bytes do.
-    cells = [np.ascontiguousarray(c).astype(c.dtype.newbyteorder(">")) for c in columns]
-    together = np.hstack([c.view(np.uint8).reshape(len(c), c.dtype.itemsize) for c in cells])
-    keys = np.ascontiguousarray(together).view(np.dtype((np.void, together.shape[1]))).reshape(-1)
-    _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    _, firsts, inverse = np.unique(_keys(columns), return_index=True, return_inverse=True)
     counts = np.zeros(len(firsts), dtype=np.int64)
     np.add.at(counts, inverse.reshape(-1), 1 if weights is None else weights)
     return firsts[counts > 0], counts[counts > 0]
+
+
+def distinct_codes(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct rows of codes from -1 on, sorted, and which of them each row is.
+
+    As `np.unique` of whole rows, but many times faster, and an interrupt need not wait for it.
+
+    Examples
+    --------
+    >>> rows, which = distinct_codes(np.array([[7, -1], [1, 2], [7, -1]]))
+    >>> rows.tolist(), which.tolist()
+    ([[1, 2], [7, -1]], [1, 0, 1])
+    """
+    if not codes.size:
+        return codes[:1], np.zeros(len(codes), dtype=np.int64)
+    small = (codes + 1).astype(np.min_scalar_type(int(codes.max()) + 1))
+    _, firsts, inverse = np.unique(_keys(small.T), return_index=True, return_inverse=True)
+    return codes[firsts], inverse.reshape(-1)
+
+
+def _keys(columns: Iterable[NDArray[Any]]) -> NDArray[np.void]:
+    """The cells of each row as bytes: big-endian numbers that are not negative sort as these do."""
+    rows = row_bytes([column.astype(column.dtype.newbyteorder(">")) for column in columns])
+    return rows.view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
 
 
 def resampled(dataset: Dataset, rows: NDArray[np.int64], counts: NDArray[np.int64]) -> Dataset:

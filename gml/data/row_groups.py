@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.data.dataset import Dataset
+from gml.progress import reporter
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ def equal_cells(
 ) -> EqualRows:
     """Group the rows of columns likewise."""
     rows = row_bytes([_comparable(column) for column in columns])
+    reporter().status(f"looking for equal rows: {len(rows):,}")
     groups = kernel.active().group_rows(rows, len(rows))
+    reporter().status(None)
     assert groups is not None
     return EqualRows(groups.firsts, group_sums(groups.of_row, len(groups.firsts), weights))
 

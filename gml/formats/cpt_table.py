@@ -33,7 +33,7 @@ def dump_table(cpd: CPT | LinearGaussian, *, safe_csv: bool = False) -> str:
         names = [*(parent.name for parent in cpd.parents), cpd.variable.name]
         own = ["p"] + ["lower", "upper"] * (cpd.intervals is not None)
         own += ["count"] * (cpd.counts is not None)
-        header = [*names, *(_unlike(column, names) for column in own)]
+        header = [*names, *(unlike(column, names) for column in own)]
         rows = _cells(cpd)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -42,8 +42,8 @@ def dump_table(cpd: CPT | LinearGaussian, *, safe_csv: bool = False) -> str:
     return text.getvalue()
 
 
-def _unlike(column: str, names: Sequence[str]) -> str:
-    """A name for a column of numbers that no node has."""
+def unlike(column: str, names: Sequence[str]) -> str:
+    """Return a name for a column that is none of these names."""
     while column in names:
         column += "_"
     return column

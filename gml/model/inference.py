@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.resampling import distinct_codes
 from gml.errors import CannotAnswer, GraphError, UsageError, parameter, quote, unknown_name
 from gml.kernel.layout import STEP_MAX, STEP_SUM
 from gml.model.evidence import coded
@@ -235,7 +236,7 @@ class Inference:
         """
         asked = self._numbers(targets, {})
         nodes = self._numbers(observed, dict.fromkeys(asked, 0))
-        distinct, inverse = np.unique(codes, axis=0, return_inverse=True)
+        distinct, where = distinct_codes(codes)
         out = {node: np.full((len(distinct), self._tables.sizes[node]), np.nan) for node in asked}
         log_p = np.full(len(distinct), -math.inf)
         done = 0
@@ -249,7 +250,6 @@ class Inference:
                 reporter().advance("rows", done, len(distinct))
         for node in asked:
             out[node][log_p == -math.inf] = np.nan
-        where = inverse.reshape(-1)
         return {self._tables.names[node]: out[node][where] for node in asked}, log_p[
             where
         ] - self.log_z

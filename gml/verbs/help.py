@@ -22,6 +22,7 @@ from gml.formats.suffixes import (
 from gml.independence.registry import TESTS, KnownTest
 from gml.parameters import Entry, options_of
 from gml.scores.registry import SCORES, KnownScore
+from gml.text_table import aligned
 
 _WIDTH = 100
 _INDENT = 4
@@ -46,8 +47,12 @@ class Topic:
         """The topic for people, with flags for parameters."""
         blocks = [self.title, _wrapped(with_flags(self.about))]
         entries = [with_flags(_block(entry)) for entry in self.entries]
-        is_list = not any("\n" in entry for entry in entries)
-        return "\n\n".join([*blocks, ("\n" if is_list else "\n\n").join(entries)]) + "\n"
+        if any("\n" in entry for entry in entries):
+            return "\n\n".join([*blocks, *entries]) + "\n"
+        are_numbers = all(str(entry["name"]).isdecimal() for entry in self.entries)
+        lines = [(f"{entry['name']}:", with_flags(_lead(entry))) for entry in self.entries]
+        table = aligned(lines, right={0} if are_numbers else ())
+        return "\n\n".join([*blocks, "\n".join(table)]) + "\n"
 
     def facts(self) -> dict[str, Any]:
         """The topic for programs."""
@@ -245,7 +250,7 @@ TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
 
 def _block(entry: Mapping[str, Any]) -> str:
     """An entry for people: its name and what it is on one line, then one line per fact."""
-    lead = next((_shown(entry[key]) for key in _LEADS if key in entry), "")
+    lead = _lead(entry)
     lines = [f"{entry['name']}: {lead}" if lead else str(entry["name"])]
     lines += [
         _wrapped(f"{key}: {_shown(value)}", _INDENT)
@@ -253,6 +258,10 @@ def _block(entry: Mapping[str, Any]) -> str:
         if key not in ("name", "code", *_LEADS) and value not in ([], None)
     ]
     return "\n".join(lines)
+
+
+def _lead(entry: Mapping[str, Any]) -> str:
+    return next((_shown(entry[key]) for key in _LEADS if key in entry), "")
 
 
 def _shown(value: Any) -> str:

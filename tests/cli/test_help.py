@@ -118,7 +118,7 @@ def test_topics_for_people_and_programs_say_the_same(gml, topic):
     assert text.startswith(found["title"] + "\n")
     assert max(map(len, text.splitlines())) <= 100
     for entry in found["entries"]:
-        assert f"\n{entry['name']}" in text
+        assert re.search(rf"\n *{re.escape(str(entry['name']))}\b", text)
 
 
 def test_topics_are_what_the_registries_know(gml):
@@ -151,3 +151,13 @@ def test_every_exit_code_has_a_meaning():
 def test_nothing_that_computes_is_loaded(topic):
     code = f"from gml.cli.main import run\nimport sys\nrun(['help', {topic!r}])\nassert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_codes_and_what_they_mean_are_in_columns(gml):
+    lines = gml("help", "exit-codes").stdout.decode().splitlines()[4:]
+    assert lines[0] == "  0:  done; where a question was asked, the answer is yes"
+    assert lines[-1] == "130:  interrupted; partial files were removed"
+    assert {line[3:6] for line in lines} == {":  "}
+    choices = gml("help", "missing").stdout.decode().splitlines()[5:]
+    assert {line[10:12] for line in choices} == {"  "}
+    assert " " not in {line[12] for line in choices}

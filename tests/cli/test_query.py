@@ -413,3 +413,16 @@ def test_metrics_need_the_truth_and_a_prediction(gml, folder):
         gml("query", "asia.bif", "--metrics", figures), 2
     )
     assert not figures.exists()
+
+
+def test_levels_named_true_have_a_column_of_their_own(gml, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b\n" + "x,true\n" * 30 + "y,false\n" * 20)
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    assert gml("fit-params", "d.csv", "g.dot", "-o", "m.json").returncode == 0
+    predict = ["query", "m.json", "--predict", "b", "--batch", "d.csv", "-o", "/dev/null"]
+    assert gml(*predict, "--metrics", "found.txt").returncode == 0
+    assert (tmp_path / "found.txt").read_text().splitlines()[1:] == [
+        "true_  false  true",
+        "false     20     0",
+        "true       0    30",
+    ]

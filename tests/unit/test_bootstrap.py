@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 
 import gml
 from gml.data.dataset import Dataset, Variable
+from gml.data.resampling import distinct_codes
 from gml.errors import CannotAnswer
 from gml.learners.bootstrap import distinct_rows
 from gml.learners.pc import pc
@@ -123,3 +124,13 @@ def test_replicates_do_not_depend_on_threads():
     ]
     assert len(marks[0]) == 9
     assert_array_equal(marks[0], marks[1])
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (5, 0), (1, 1), (60, 2), (60, 4)])
+@pytest.mark.parametrize("levels", [2, 300])
+def test_distinct_rows_of_codes_are_those_of_numpy(shape, levels):
+    codes = np.random.default_rng(3).integers(-1, levels, size=shape)
+    expected, where = np.unique(codes, axis=0, return_inverse=True)
+    rows, which = distinct_codes(codes)
+    assert rows.tolist() == expected.tolist()
+    assert which.tolist() == where.reshape(-1).tolist()

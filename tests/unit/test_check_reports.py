@@ -176,7 +176,7 @@ def test_text_of_one_failure():
         "\n"
         "least likely rows\n"
         "      line 12  A=no given B=x: p 0.0003, whole row 4.6e-10\n"
-        "      row 40   C=z: p 0, whole row 0\n"
+        "      row  40  C=z: p 0, whole row 0\n"
         "\n"
         "note: the model has no counts and is taken as exact\n"
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,9 @@ import pytest
 
 import gml
 from gml import progress
-from gml.progress import Reporter, StderrReporter, reporter, reporting_to
+from gml.cli.shared.standard_output import stream_to_standard_output
+from gml.formats.reports.rows import FORMATS
+from gml.progress import Reporter, StderrReporter, reporter, reporting_to, tracked
 from tests.unit.test_floor import Terminal
 
 
@@ -133,3 +137,209 @@ def test_exact_shows_how_many_of_all_states_it_has_seen(opened, sample_data):
     for line in told:
         m, seen, states = map(int, re.findall(r"\d+", line))
         assert (seen, states) == (2**m, 2**m)
+
+
+class Clock:
+    """A clock that goes on only when told to."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time as the reporter knows it, and no thread that looks at it."""
+    found = Clock()
+    monkeypatch.setattr(progress, "time", found)
+    monkeypatch.setattr(StderrReporter, "start", lambda self: None)
+    return found
+
+
+def test_rate_and_time_left_of_what_has_an_end(opened, clock):
+    screen = opened()
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("reading d.csv", 1_000_000, 101_000_000, in_bytes=True)
+        clock.now += 2
+        bar.advance("reading d.csv", 51_000_000, 101_000_000, in_bytes=True)
+        clock.now += 100
+        bar.status("testing: 1 of 7,201", 1, 7201)
+        clock.now += 1
+        bar.status("testing: 2 of 7,201", 2, 7201)
+        clock.now += 119
+        bar.status("testing: 241 of 7,201", 241, 7201)
+    assert shown(screen) == [
+        "reading d.csv [..............................]   1%",
+        "reading d.csv [###############...............]  50%  25 MB/s  0:02 left",
+        "testing: 1 of 7,201",
+        "testing: 2 of 7,201  1/s  1:59:59 left",
+        "testing: 241 of 7,201  2/s  58:00 left",
+    ]
+
+
+def test_rate_and_time_passed_of_what_has_none(opened, clock):
+    screen = opened()
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("reading -", 0, None, in_bytes=True)
+        clock.now += 4
+        bar.advance("reading -", 10_000, None, in_bytes=True)
+        bar.status("climb: 0 steps, score -3.00", 0)
+        clock.now += 61
+        bar.status("climb: 12 steps, score -2.00", 12)
+        bar.status("looking for equal rows: 7")
+        clock.now += 5
+        bar.status("looking for equal rows: 7")
+    assert shown(screen) == [
+        "reading - 0 B",
+        "reading - 10 kB  2.5 kB/s  0:04",
+        "climb: 0 steps, score -3.00",
+        "climb: 12 steps, score -2.00  0.2/s  1:05",
+        "looking for equal rows: 7",
+        "looking for equal rows: 7  1:10",
+    ]
+
+
+def test_a_stage_that_begins_again_has_a_rate_of_its_own(opened, clock):
+    screen = opened()
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("counting", 100, 100)
+        clock.now += 1
+        bar.advance("counting", 10, 100)
+        clock.now += 1
+        bar.advance("counting", 40, 100)
+    assert shown(screen)[-1].endswith(" 40%  30/s  0:02 left")
+
+
+def test_a_part_of_a_stage_is_not_shown_in_its_place(opened, clock):
+    screen = opened()
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("reading d.csv", 10, 100)
+        bar.advance("rows", 3, 7)
+        bar.advance("reading d.csv", 100, 100)
+        bar.advance("rows", 4, 7)
+    assert [line.split()[0] for line in shown(screen)] == ["reading", "reading", "reading", "rows"]
+
+
+def test_a_stage_that_was_given_up_does_not_hide_the_next(opened, clock):
+    screen = opened()
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("reading d.csv", 10, 100)
+        clock.now += 60
+        bar.advance("counting", 3, 7)
+    assert shown(screen)[-1].startswith("counting [")
+
+
+def test_a_line_is_never_wider_than_the_terminal(opened, clock, monkeypatch):
+    screen = opened()
+    monkeypatch.setattr(progress, "_columns", lambda: 20)
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("reading 年齢 \x1b[31m" + "x" * 40, 1, 2)
+    assert shown(screen) == ["reading 年齢 \\x1b[…"]
+
+
+def wait_for(text, screen):
+    """Until it is on the screen; the tests have a limit of their own."""
+    while text not in screen.getvalue():
+        time.sleep(0.001)
+
+
+def test_time_passes_on_the_screen_when_nobody_says_anything(opened, monkeypatch):
+    screen = opened()
+    monkeypatch.setattr(progress, "_SILENT_SECONDS", 0.001)
+    with reporting_to(StderrReporter()) as bar:
+        wait_for("working  0:00", screen)
+        bar.status("orders of 9 variables: 7 states", 7)
+        before = screen.getvalue().count("orders of 9")
+        while screen.getvalue().count("orders of 9") < before + 2:
+            time.sleep(0.001)
+        bar.status(None)
+    seen = screen.getvalue()
+    assert seen.endswith("\r\x1b[K")
+    time.sleep(0.02)
+    assert screen.getvalue() == seen
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_nothing_is_shown_off_a_terminal_or_when_quiet(opened, monkeypatch, quiet):
+    screen = opened()
+    monkeypatch.setattr(progress, "_SILENT_SECONDS", 0.001)
+    if not quiet:
+        monkeypatch.setattr(Terminal, "isatty", lambda self: False)
+    with reporting_to(StderrReporter(quiet=quiet)) as bar:
+        bar.advance("counting", 1, 2)
+        bar.status("climb: 3 steps", 3)
+        with bar.counting("replicates", 4) as count:
+            count(1)
+        time.sleep(0.02)
+    assert screen.getvalue() == ""
+
+
+def test_a_result_on_the_screen_ends_the_progress(opened):
+    screen = opened()
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("counting", 1, 2)
+        bar.stop()
+        before = screen.getvalue()
+        bar.advance("counting", 2, 2)
+        bar.status("climb: 1 steps", 1)
+    assert before.endswith("\r\x1b[K")
+    assert screen.getvalue() == before
+
+
+def test_items_are_tracked(opened):
+    screen = opened()
+    with reporting_to(StderrReporter()):
+        assert list(tracked("columns", "abc")) == ["a", "b", "c"]
+    assert [line.split()[-1] for line in shown(screen)] == ["33%", "67%", "100%"]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl", "csv", "markdown"])
+def test_writing_many_rows_is_shown(opened, form):
+    rows = [{"a": k} for k in range(1200)]
+    screen = opened()
+    with reporting_to(StderrReporter()):
+        text = "".join(FORMATS[form](rows))
+    assert "1199" in text
+    assert [line.split()[-1] for line in shown(screen) if line.startswith("writing")][-4:] == [
+        "0%",
+        "42%",
+        "83%",
+        "100%",
+    ]
+
+
+def test_commands_say_what_they_do(opened, sample_data, tmp_path):
+    """Reading, fitting, folds, columns: each with how far it is."""
+    screen = opened()
+    data, graph = sample_data / "asia.csv", sample_data / "asia.dot"
+    with reporting_to(StderrReporter()):
+        model = gml.fit_params(data, graph)
+        gml.score(data, graph, folds=3)
+        gml.profile(data)
+        gml.compare(graph, graph)
+        gml.indtest(data, all_pairs=True)
+        model.query("lung")
+    told = {line.partition(" [")[0] for line in shown(screen)}
+    assert {f"reading {data}", "fitting nodes", "folds", "columns", "comparing"} <= told
+    assert "looking for equal rows: 5,000" in told
+
+
+@pytest.mark.parametrize("is_screen", [True, False])
+def test_the_bar_is_gone_before_a_result_appears_on_the_screen(opened, monkeypatch, is_screen):
+    screen = opened()
+    out = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(out, "isatty", lambda: is_screen, raising=False)
+    monkeypatch.setattr(sys, "stdout", out)
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("sampling", 1, 3)
+
+        def rows():
+            yield b"first\n"
+            bar.advance("sampling", 2, 3)
+            assert screen.getvalue().endswith("\r\x1b[K") == is_screen
+            yield b"second\n"
+
+        stream_to_standard_output(rows())
+    assert out.buffer.getvalue() == b"first\nsecond\n"

@@ -8,9 +8,11 @@ from typing import Any
 
 from gml.errors import counted, parameter, with_flags
 from gml.formats.content_hash import NO_INPUTS, Hashes
+from gml.formats.cpt_table import unlike
 from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import Row, as_csv, as_markdown, as_text
 from gml.model.prediction_metrics import LevelMetrics, Metrics
+from gml.printable_text import visible
 
 _NAMES = {
     "accuracy": "accuracy",
@@ -50,7 +52,7 @@ def summary(metrics: Metrics) -> str:
     figures = ", ".join(f"{_NAMES[name]} {value:.6g}" for name, value in _figures(metrics))
     if not metrics.rows:
         figures = "nothing to judge"
-    said = [f"{metrics.target}: {counted(metrics.rows, 'row')}, {figures}"]
+    said = [f"{visible(metrics.target)}: {counted(metrics.rows, 'row')}, {figures}"]
     if math.isinf(metrics.log_loss) and isinstance(metrics, LevelMetrics):
         bayes = parameter("method", "bayes")
         said.append(f"a true level had probability 0, which a model fitted with {bayes} avoids")
@@ -61,8 +63,9 @@ def _table(metrics: Metrics) -> list[Row]:
     """The confusion table, a row for each true level; or the figures of a node of numbers."""
     if not isinstance(metrics, LevelMetrics):
         return [{"target": metrics.target, "rows": metrics.rows, **metrics.figures()}]
+    true = unlike("true", metrics.levels)
     return [
-        {"true": level, **dict(zip(metrics.levels, row, strict=True))}
+        {true: level, **dict(zip(metrics.levels, row, strict=True))}
         for level, row in zip(metrics.levels, metrics.confusion.tolist(), strict=True)
     ]
 

@@ -75,10 +75,12 @@ def _told(rows: Rows, what: str = "writing") -> Iterator[Row]:
         if number % _ROWS_PER_REPORT == 0:
             reporter().advance(what, number, len(rows))
         yield row
+    reporter().advance(what, len(rows), len(rows))
 
 
 def _json(rows: Rows, *, inputs: Hashes = NO_INPUTS) -> Iterator[str]:
-    return document_pieces({"schema": SCHEMA}, "results", rows, inputs)
+    told = MadeAnew(len(rows), lambda: _told(rows))
+    return document_pieces({"schema": SCHEMA}, "results", told, inputs)
 
 
 def _jsonl(rows: Rows) -> Iterator[str]:

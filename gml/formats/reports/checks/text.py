@@ -23,7 +23,7 @@ from gml.gate.check import FAIL, WARN, Check, UnlikelyRow
 from gml.gate.deliveries import CheckReports
 from gml.gate.result import CheckReport
 from gml.printable_text import cell_width, printable
-from gml.text_table import aligned
+from gml.text_table import column
 
 _WIDTH = 100
 _INDENT = " " * 6
@@ -85,8 +85,11 @@ def _check(check: Check) -> list[str]:
 def _rows(rows: tuple[UnlikelyRow, ...]) -> list[str]:
     shown = rows[:_SHOWN_ROWS]
     lines = ["least likely rows"]
-    for line in aligned([(place_of_row(row), why_unlikely(row)) for row in shown], indent=_INDENT):
-        lines += _wrapped(line)
+    places = [place_of_row(row).split() for row in shown]
+    words = column([word for word, _ in places])
+    numbers_of_rows = column([number for _, number in places], to_the_right=True)
+    for word, number, row in zip(words, numbers_of_rows, shown, strict=True):
+        lines += _wrapped(f"{_INDENT}{word} {number}  {why_unlikely(row)}")
     if len(rows) > _SHOWN_ROWS:
         lines.append(f"      and {len(rows) - _SHOWN_ROWS} more (see the report as JSON)")
     return lines
