@@ -64,7 +64,7 @@ def format_of(
         return suffixes[suffix]
     if suffix[1:] in OTHER_PICTURES and "svg" in suffixes.values():
         raise UsageError(f"{str(path)!r}: {not_drawn(suffix[1:])}")
-    if suffix in PICTURE_SUFFIXES and {"dot", "bif"} & {*suffixes.values()}:
+    if suffix in PICTURE_SUFFIXES and "html" not in suffixes.values():
         draw = f"gml.draw(…).to_file({str(path)!r})"
         raise UsageError(f"{str(path)!r} is a picture, which gml draw (in Python, {draw}) makes")
     known = " ".join(suffixes)
