@@ -343,3 +343,11 @@ def test_the_bar_is_gone_before_a_result_appears_on_the_screen(opened, monkeypat
 
         stream_to_standard_output(rows())
     assert out.buffer.getvalue() == b"first\nsecond\n"
+
+
+def test_reading_a_parquet_file_is_shown(opened, tmp_path):
+    pd.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}).to_parquet(tmp_path / "d.parquet")
+    screen = opened()
+    with reporting_to(StderrReporter()):
+        assert gml.read(tmp_path / "d.parquet").n == 100
+    assert f"reading {tmp_path / 'd.parquet'} [{'#' * 30}] 100%" in shown(screen)
