@@ -239,9 +239,11 @@ def test_a_line_is_never_wider_than_the_terminal(opened, clock, monkeypatch):
     assert shown(screen) == ["reading 年齢 \\x1b[…"]
 
 
-def wait_for(text, screen):
-    """Until it is on the screen; the tests have a limit of their own."""
-    while text not in screen.getvalue():
+def wait_for(text, screen, times=1):
+    """Until it was on the screen this often, but not for ever."""
+    end = time.monotonic() + 60
+    while screen.getvalue().count(text) < times:
+        assert time.monotonic() < end, screen.getvalue()
         time.sleep(0.001)
 
 
@@ -251,9 +253,7 @@ def test_time_passes_on_the_screen_when_nobody_says_anything(opened, monkeypatch
     with reporting_to(StderrReporter()) as bar:
         wait_for("working  0:00", screen)
         bar.status("orders of 9 variables: 7 states", 7)
-        before = screen.getvalue().count("orders of 9")
-        while screen.getvalue().count("orders of 9") < before + 2:
-            time.sleep(0.001)
+        wait_for("orders of 9 variables: 7 states", screen, times=3)
         bar.status(None)
     seen = screen.getvalue()
     assert seen.endswith("\r\x1b[K")
