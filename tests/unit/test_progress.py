@@ -15,7 +15,7 @@ import gml
 from gml import progress
 from gml.cli.shared.standard_output import stream_to_standard_output
 from gml.formats.reports.rows import FORMATS
-from gml.progress import Reporter, StderrReporter, reporter, reporting_to, tracked
+from gml.progress import Reporter, StderrReporter, reporter, reporting_to, say, tracked
 from tests.unit.test_floor import Terminal
 
 
@@ -351,3 +351,19 @@ def test_reading_a_parquet_file_is_shown(opened, tmp_path):
     with reporting_to(StderrReporter()):
         assert gml.read(tmp_path / "d.parquet").n == 100
     assert f"reading {tmp_path / 'd.parquet'} [{'#' * 30}] 100%" in shown(screen)
+
+
+def test_a_message_never_stands_behind_a_bar(opened, monkeypatch):
+    screen = opened()
+    monkeypatch.setenv("NO_COLOR", "1")
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("counting", 1, 2)
+        say("error: ", "one")
+        bar.advance("counting", 2, 2)
+        bar.warn("two")
+    assert shown(screen) == [
+        f"counting [{'#' * 15}{'.' * 15}]  50%",
+        "gml: error: one\n",
+        f"counting [{'#' * 30}] 100%",
+        "gml: warning: two\n",
+    ]
