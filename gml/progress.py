@@ -52,6 +52,7 @@ def say(kind: str, message: str) -> None:
     Parameters that the library names are written as flags.
     """
     text = f"gml: {kind}{printable(with_flags(message))}\n"
+    reporter().finish()
     write_stderr(painted(text, _KINDS) if takes_colours(sys.stderr) else text)
 
 

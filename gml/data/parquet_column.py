@@ -11,6 +11,7 @@ from gml.data.dataset import code_type
 from gml.data.problems import NotANumber, undeclared
 from gml.errors import DataError, parameter, quote
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
+from gml.progress import reporter
 from gml.resources import budget_in_force, require_memory
 
 # What the values of a column are.
@@ -99,6 +100,7 @@ class ColumnBuilder:
             else:
                 self._cells[self._row : self._row + len(values)] = numbers
         self._row += len(values)
+        reporter().advance(f"reading {self._where}", self._row, self._n_rows)
 
     def _plain_numbers(self, values: Any) -> NDArray[np.float64] | None:
         """Numbers as stored, unless one needs a second look: infinite, or a missing token."""

@@ -15,7 +15,7 @@ import gml
 from gml import progress
 from gml.cli.shared.standard_output import stream_to_standard_output
 from gml.formats.reports.rows import FORMATS
-from gml.progress import Reporter, StderrReporter, reporter, reporting_to, tracked
+from gml.progress import Reporter, StderrReporter, reporter, reporting_to, say, tracked
 from tests.unit.test_floor import Terminal
 
 
@@ -239,9 +239,11 @@ def test_a_line_is_never_wider_than_the_terminal(opened, clock, monkeypatch):
     assert shown(screen) == ["reading 年齢 \\x1b[…"]
 
 
-def wait_for(text, screen):
-    """Until it is on the screen; the tests have a limit of their own."""
-    while text not in screen.getvalue():
+def wait_for(text, screen, times=1):
+    """Until it was on the screen this often, but not for ever."""
+    end = time.monotonic() + 60
+    while screen.getvalue().count(text) < times:
+        assert time.monotonic() < end, screen.getvalue()
         time.sleep(0.001)
 
 
@@ -251,9 +253,7 @@ def test_time_passes_on_the_screen_when_nobody_says_anything(opened, monkeypatch
     with reporting_to(StderrReporter()) as bar:
         wait_for("working  0:00", screen)
         bar.status("orders of 9 variables: 7 states", 7)
-        before = screen.getvalue().count("orders of 9")
-        while screen.getvalue().count("orders of 9") < before + 2:
-            time.sleep(0.001)
+        wait_for("orders of 9 variables: 7 states", screen, times=3)
         bar.status(None)
     seen = screen.getvalue()
     assert seen.endswith("\r\x1b[K")
@@ -343,3 +343,27 @@ def test_the_bar_is_gone_before_a_result_appears_on_the_screen(opened, monkeypat
 
         stream_to_standard_output(rows())
     assert out.buffer.getvalue() == b"first\nsecond\n"
+
+
+def test_reading_a_parquet_file_is_shown(opened, tmp_path):
+    pd.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}).to_parquet(tmp_path / "d.parquet")
+    screen = opened()
+    with reporting_to(StderrReporter()):
+        assert gml.read(tmp_path / "d.parquet").n == 100
+    assert f"reading {tmp_path / 'd.parquet'} [{'#' * 30}] 100%" in shown(screen)
+
+
+def test_a_message_never_stands_behind_a_bar(opened, monkeypatch):
+    screen = opened()
+    monkeypatch.setenv("NO_COLOR", "1")
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("counting", 1, 2)
+        say("error: ", "one")
+        bar.advance("counting", 2, 2)
+        bar.warn("two")
+    assert shown(screen) == [
+        f"counting [{'#' * 15}{'.' * 15}]  50%",
+        "gml: error: one\n",
+        f"counting [{'#' * 30}] 100%",
+        "gml: warning: two\n",
+    ]

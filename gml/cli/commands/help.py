@@ -13,6 +13,7 @@ from gml.cli.shared.option_groups import heading_of
 from gml.cli.shared.output import TextOutput
 from gml.cli.shared.output_options import text_output
 from gml.errors import UsageError, unknown_name
+from gml.text_table import aligned
 
 
 @click.command(
@@ -54,8 +55,8 @@ def _overview() -> tuple[str, dict[str, Any]]:
 
     root = click.get_current_context().find_root()
     titles = {name: title for name, (title, _) in TOPICS.items()}
-    lines = [f"  {name:<10}  {title}\n" for name, title in titles.items()]
-    text = root.get_help() + "\n\nTopics (gml help TOPIC):\n" + "".join(lines)
+    lines = aligned(list(titles.items()), indent="  ")
+    text = "\n".join([root.get_help(), "", "Topics (gml help TOPIC):", *lines, ""])
     return text, {"commands": GROUPS, "topics": titles}
 
 
