@@ -4,10 +4,10 @@ Both lay out the same boxes, and the curves that they draw are counted by the sa
 where two edges cross counts, unless it is at a node that they share. Edges that enter a node by
 more than a pixel are counted, too. As dot's result depends on the order of the nodes, it has two
 tries, with the nodes in the order of their names and in that of the file, and the one with fewer
-crossings counts.
-Times are CPU seconds of one layout, with those of the program dot, which pydot starts.
+crossings counts. Times are CPU seconds of one layout, with those of the program dot, which pydot
+starts.
 
-    python benchmarks/crossings.py [NETWORK …]
+    python -m benchmarks.crossings [NETWORK …]
 """
 
 from __future__ import annotations

@@ -188,3 +188,19 @@ def test_orders_of_two_small_ranks_have_the_fewest_crossings(n, m, data):
         for other in permutations(range(m))
     )
     assert brute_crossings(neighbours, upper, [node - n for node in lower]) == fewest
+
+
+@given(connected_spans(), st.integers(0, 50))
+def test_the_least_length_does_not_depend_on_the_start(problem, longer):
+    n, spans = problem
+    start = [0] * n
+    for span in sorted(spans):
+        start[span.head] = max(start[span.head], start[span.tail] + span.least)
+    # Later nodes further down: all edges lead from a node to a later one.
+    moved = [rank + i * longer for i, rank in enumerate(start)]
+    expected, found = shortest_ranks(n, spans), shortest_ranks(n, spans, moved)
+    lengths = [
+        sum(s.weight * (rank[s.head] - rank[s.tail]) for s in spans) for rank in (expected, found)
+    ]
+    assert lengths[0] == lengths[1]
+    assert all(found[s.head] - found[s.tail] >= s.least for s in spans)

@@ -22,10 +22,10 @@ BY_DOT = {
     "sachs": 1,
     "insurance": 22,
     "mildew": 6,
-    "alarm": 9,
+    "alarm": 8,
     "barley": 60,
     "hailfinder": 7,
-    "pathfinder": 1273,
+    "pathfinder": 950,
 }
 
 
