@@ -57,9 +57,14 @@ def _screen(width: int, height: int) -> dict[str, Any]:
     return {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
 
 
-def prefer(browser: Chrome, *, scheme: str = "light", media: str = "screen") -> None:
-    """Let the page think that its reader prefers a colour scheme, or prints."""
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
+def prefer(
+    browser: Chrome, *, scheme: str = "light", media: str = "screen", still: bool = False
+) -> None:
+    """Let the page think that its reader prefers a colour scheme, prints, or wants no motion."""
+    features = [
+        {"name": "prefers-color-scheme", "value": scheme},
+        {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"},
+    ]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
 
 

@@ -206,6 +206,68 @@ def test_hovering_shows_the_table_of_a_node(browser, asia):
     assert all(name in text for name in ("dysp", "bronc", "either"))
 
 
+def test_what_is_known_can_be_taken_back(browser, asia):
+    browser.get(asia.path.as_uri())
+    tell(browser, {"xray": "yes", "dysp": "no"}, {})
+    buttons = {
+        button.get_attribute("aria-label") or button.text: button
+        for button in browser.find_elements(By.CSS_SELECTOR, "#evidence-panel button")
+    }
+    click(browser, next(buttons[name] for name in buttons if "xray" in name))
+    settles(browser, expected(asia.net, {"dysp": "no"}, {}))
+    click(
+        browser, browser.find_element(By.XPATH, "//*[@id='evidence-panel']//button[.='Clear all']")
+    )
+    settles(browser, expected(asia.net, {}, {}))
+
+
+def place_of(browser, node):
+    """Where a node of the graph is on the screen, and how wide."""
+    box = element(browser, "#graph-view", node=node).rect
+    return box["x"], box["y"], box["width"]
+
+
+def test_search_zoom_and_pan(browser, alarm):
+    browser.get(alarm.path.as_uri())
+    search = browser.find_element(By.CSS_SELECTOR, "#graph-view input[type=search]")
+    search.send_keys("vent")
+    assert browser.find_element(By.ID, "status").text == "4 of 37 names match."
+    search.send_keys(Keys.ENTER)
+    assert "VENT" in browser.find_element(By.ID, "node-panel").text
+    _, _, before = place_of(browser, "HR")
+    click(browser, browser.find_element(By.CSS_SELECTOR, "#graph-view [aria-label='Zoom in']"))
+    assert place_of(browser, "HR")[2] > before * 1.2
+    click(browser, browser.find_element(By.CSS_SELECTOR, "#graph-view [aria-label^='Fit']"))
+    x, y, fitted = place_of(browser, "HR")
+    assert fitted < before * 1.2
+    empty = browser.find_element(By.CSS_SELECTOR, "#graph-view svg")
+    ActionChains(browser).move_to_element_with_offset(
+        empty, 20 - empty.rect["width"] // 2, 20 - empty.rect["height"] // 2
+    ).click_and_hold().move_by_offset(60, 40).release().perform()
+    moved = place_of(browser, "HR")
+    assert (moved[0] - x, moved[1] - y) == (pytest.approx(60, abs=2), pytest.approx(40, abs=2))
+
+
+def test_the_slider_hides_weak_edges(browser, asia):
+    browser.get(asia.path.as_uri())
+    slider = browser.find_element(By.CSS_SELECTOR, "#strengths-view input[type=range]")
+
+    def shown():
+        rows = browser.find_elements(By.CSS_SELECTOR, "#strengths-view tbody tr")
+        return [
+            float(row.find_elements(By.TAG_NAME, "td")[0].text)
+            for row in rows
+            if row.is_displayed()
+        ]
+
+    slider.send_keys(Keys.HOME)
+    everything = shown()
+    slider.send_keys(Keys.END)
+    assert everything == sorted(everything, reverse=True)
+    assert 0 < len(shown()) < len(everything)
+    assert set(shown()) == {1.0}
+
+
 def active(browser):
     """Where the focus is: the node of the graph, if it is on one, and whether it is in the graph."""
     return browser.execute_script(
