@@ -8,6 +8,7 @@ from gml.pictures.layout.geometry import Link, Size
 from gml.pictures.layout.layered import layered
 from gml.pictures.layout.layers import layers_of
 from gml.pictures.layout.ports import straightened
+from gml.progress import Reporter, reporting_to
 from tests.drawn import crossings, drawing_of, edges_through_nodes, overlapping_nodes
 from tests.places import SHARED
 
@@ -153,3 +154,33 @@ def test_ports_do_not_meet_to_make_links_upright():
     ports = [{1: -6, 2: 6}, {0: 0}, {0: 0}]
     assert straightened(layers, ports, [60, 10, 10], [50, 46, 62])[0] == {1: -4, 2: 12}
     assert straightened(layers, ports, [60, 10, 10], [50, 54, 62])[0] == {1: -6, 2: 12}
+
+
+def dense(n_nodes=16):
+    return [Link(a, b) for b in range(n_nodes) for a in range(b) if (a * b + a) % 3]
+
+
+def test_nothing_overlaps_where_the_work_is_cut_short(monkeypatch):
+    """Whatever has to end before it is best is still a drawing."""
+    links = dense()
+    best = laid_out(16, links)
+    monkeypatch.setattr("gml.pictures.layout.network_simplex._MOST_WORK", 50)
+    monkeypatch.setattr("gml.pictures.layout.ordering._BUDGET", 0)
+    found = laid_out(16, links)
+    assert found != best
+    assert overlapping_nodes([BOX] * 16, found) == []
+    assert edges_through_nodes([BOX] * 16, links, found) == []
+    assert crossings([BOX] * 16, links, best) < crossings([BOX] * 16, links, found)
+
+
+def test_progress_is_reported():
+    class Listening(Reporter):
+        def __init__(self):
+            self.heard = set()
+
+        def advance(self, what, done, total):
+            self.heard.add(what)
+
+    with reporting_to(Listening()) as listening:
+        laid_out(16, dense())
+    assert listening.heard == {"ordering nodes", "placing nodes"}

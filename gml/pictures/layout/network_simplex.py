@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 from gml.progress import reporter
 
+_MOST_WORK = 20_000_000
+"""Exchanges times nodes; where more would be needed, ranks are good but not the best."""
+
 
 class Span(NamedTuple):
     """An edge whose head is at least `least` below its tail; each step of it costs `weight`."""
@@ -67,10 +70,11 @@ class _Simplex:
         self._hang(0)
         for node in reversed(self.line[1:]):
             self.cut[self.tree[node][self.parent[node]]] = self._cut_value(node)
-        exchanges = 0
-        while (leaving := self._negative()) is not None:
+        for exchanges in range(_MOST_WORK // len(self.rank)):
+            leaving = self._negative()
+            if leaving is None:
+                break
             self._exchange(leaving)
-            exchanges += 1
             reporter().advance("placing nodes", exchanges, None)
         top = min(self.rank)
         return [rank - top for rank in self.rank]

@@ -161,9 +161,9 @@ class _Search:
         waiting = [False] * len(orders)
         for r in ranks:
             waiting[r] = True
-        while any(waiting):
+        while any(waiting) and self.work < self.budget:
             for r in range(len(orders)):
-                if waiting[r]:
+                if waiting[r] and self.work < self.budget:
                     waiting[r] = False
                     if self._sift(orders, r):
                         for near in (r - 1, r + 1):
@@ -199,7 +199,7 @@ class _Search:
             gains = sums[rows, wanted] - sums[rows, rows]
             member = int(gains.argmax())
             self.work += 25 + n * n / 80
-            if gains[member] <= 0:
+            if gains[member] <= 0 or self.work > self.budget:
                 break
             improved = True
             to = int(wanted[member])
