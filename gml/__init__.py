@@ -23,7 +23,6 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
     from typing import Any, Unpack
 
     import pandas as pd
@@ -261,30 +260,6 @@ __all__ = [
     "write_model",
 ]
 
-# What a notebook shows of an object: home and class, method, and the function that makes it.
-_VIEWS = (
-    ("graph.graph", "Graph", "_repr_svg_", "graphs.graph_svg"),
-    ("graph.graph", "Graph", "_repr_html_", "graphs.graph_html"),
-    ("graph.knowledge", "Knowledge", "_repr_html_", "reports.knowledge_html"),
-    ("data.profile", "Profile", "_repr_html_", "reports.profile_html"),
-    ("learners.averaging", "Averaged", "_repr_html_", "graphs.learned_html"),
-    ("learners.chowliu", "ChowLiuResult", "_repr_html_", "graphs.learned_html"),
-    ("learners.explain", "Explanation", "_repr_html_", "reports.explanation_html"),
-    ("learners.imap", "ImapResult", "_repr_html_", "graphs.learned_html"),
-    ("learners.pc", "PcResult", "_repr_html_", "graphs.learned_html"),
-    ("learners.search", "SearchResult", "_repr_html_", "graphs.learned_html"),
-    ("model.network", "Network", "_repr_html_", "models.model_html"),
-    ("model.network", "CPT", "_repr_html_", "models.cpt_html"),
-    ("model.network", "LinearGaussian", "_repr_html_", "models.regression_html"),
-    ("model.answer", "Answer", "_repr_html_", "answers.answer_html"),
-    ("model.answer", "Distribution", "_repr_html_", "answers.distribution_html"),
-    ("model.row_answers", "RowAnswers", "_repr_html_", "answers.row_answers_html"),
-    ("model.prediction_metrics", "LevelMetrics", "_repr_html_", "answers.metrics_html"),
-    ("model.prediction_metrics", "NumberMetrics", "_repr_html_", "answers.metrics_html"),
-    ("gate.result", "CheckReport", "_repr_html_", "reports.check_html"),
-    ("gate.deliveries", "CheckReports", "_repr_html_", "reports.checks_html"),
-)
-
 
 def __getattr__(name: str) -> Any:
     import importlib
@@ -316,33 +291,9 @@ def _give_methods() -> None:
         # A model loads them when it is asked, which is too late for what a notebook shows.
         import gml.model.prediction_metrics
         import gml.model.row_answers  # noqa: F401
-    _give_views()
+    from gml.pictures.notebook.views import give_views
 
-
-def _give_views() -> None:
-    """Let a notebook show what is loaded: pictures are above the rooms of these classes."""
-    import sys
-
-    for home, name, method, function in _VIEWS:
-        module = sys.modules.get(f"gml.{home}")
-        # A module that is still being loaded has no class yet.
-        shown = getattr(module, name, None)
-        if shown is not None and method not in vars(shown):
-            setattr(shown, method, _view(function))
-
-
-def _view(function: str) -> Callable[[object], str | None]:
-    """Return a method that loads the pictures when a notebook asks for one."""
-
-    def view(self: object) -> str | None:
-        import importlib
-
-        home, _, name = function.partition(".")
-        shown: str | None
-        shown = getattr(importlib.import_module(f"gml.pictures.notebook.{home}"), name)(self)
-        return shown
-
-    return view
+    give_views()
 
 
 def _from_frame(frame: pd.DataFrame, **reading: Unpack[ReadingKeywords]) -> Dataset:
