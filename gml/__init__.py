@@ -22,7 +22,11 @@ from __future__ import annotations
 # Type checkers take it to be true; importing it from typing would take most of the import time.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    import os
+    from typing import Any, Unpack
+
+    import pandas as pd
+    import pydot
 
     from gml.counts.count_parquet import read_counts, write_counts
     from gml.counts.counter import Counter
@@ -52,7 +56,6 @@ if TYPE_CHECKING:
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.factor import Factor
     from gml.model.inference import Inference
-    from gml.pictures.picture import Picture
     from gml.scores.registry import (
         EDGE_PENALTY as EDGE_PENALTY,
     )
@@ -75,7 +78,6 @@ if TYPE_CHECKING:
     from gml.verbs.compare import compare
     from gml.verbs.convert import convert
     from gml.verbs.count import count
-    from gml.verbs.draw import draw
     from gml.verbs.exact import exact
     from gml.verbs.explain import explain
     from gml.verbs.fit_params import fit_params
@@ -90,7 +92,6 @@ if TYPE_CHECKING:
     from gml.verbs.pc import pc
     from gml.verbs.profile import profile
     from gml.verbs.query import query
-    from gml.verbs.report import report
     from gml.verbs.sample import sample
     from gml.verbs.score import score
     from gml.verbs.verify import verify
@@ -116,7 +117,6 @@ _HOMES = {
     "Mark": "gml.graph.graph",
     "MemoryCounter": "gml.counts.memory",
     "OracleTest": "gml.independence.oracle",
-    "Picture": "gml.pictures.picture",
     "SCORES": "gml.scores.registry",
     "TESTS": "gml.independence.registry",
     "TestLog": "gml.formats.test_log",
@@ -127,7 +127,6 @@ _HOMES = {
     "compare": "gml.verbs.compare",
     "convert": "gml.verbs.convert",
     "count": "gml.verbs.count",
-    "draw": "gml.verbs.draw",
     "exact": "gml.verbs.exact",
     "explain": "gml.verbs.explain",
     "fit_params": "gml.verbs.fit_params",
@@ -146,7 +145,6 @@ _HOMES = {
     "read_graph": "gml.formats.graphs",
     "read_knowledge": "gml.formats.knowledge",
     "read_model": "gml.formats.models",
-    "report": "gml.verbs.report",
     "sample": "gml.verbs.sample",
     "score": "gml.verbs.score",
     "verify": "gml.verbs.verify",
@@ -224,7 +222,6 @@ __all__ = [
     "Mark",
     "MemoryCounter",
     "OracleTest",
-    "Picture",
     "TestLog",
     "Variable",
     "average",
@@ -234,7 +231,6 @@ __all__ = [
     "compare",
     "convert",
     "count",
-    "draw",
     "exact",
     "explain",
     "fit",
@@ -255,7 +251,6 @@ __all__ = [
     "read_graph",
     "read_knowledge",
     "read_model",
-    "report",
     "sample",
     "score",
     "verify",
@@ -274,10 +269,79 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module 'gml' has no attribute {name!r}")
     found = getattr(importlib.import_module(module), home)
-    from gml.verbs.shared.attached_methods import give_methods
-
-    give_methods()
+    _give_methods()
     return found
+
+
+def _give_methods() -> None:
+    """Let data, graphs and models be made of what their own modules know nothing of."""
+    import sys
+
+    homes = ("data.dataset", "graph.graph", "model.bayesnet")
+    datasets, graphs, models = (sys.modules.get(f"gml.{home}") for home in homes)
+    if datasets is not None and not hasattr(datasets.Dataset, "from_frame"):
+        datasets.Dataset.from_frame = staticmethod(_from_frame)
+    if graphs is not None and not hasattr(graphs.Graph, "to_pydot"):
+        graphs.Graph.to_pydot = _to_pydot
+        graphs.Graph.from_pydot = staticmethod(_from_pydot)
+    if models is not None and not hasattr(models.BayesNet, "to_file"):
+        models.BayesNet.to_file = _to_file
+        models.BayesNet.from_file = staticmethod(_from_file)
+    if models is not None and "gml.cli" not in sys.modules:
+        # A model loads them when it is asked, which is too late for what a notebook shows.
+        import gml.model.prediction_metrics
+        import gml.model.row_answers  # noqa: F401
+    from gml.pictures.notebook.views import give_views
+
+    give_views()
+
+
+def _from_frame(frame: pd.DataFrame, **reading: Unpack[ReadingKeywords]) -> Dataset:
+    """Code a pandas DataFrame, as if it were written to a CSV file and read from there.
+
+    Keyword arguments are those of `gml.read`. A missing cell is an error unless `missing` says
+    otherwise. Categories are declared levels.
+
+    Examples
+    --------
+    >>> import gml, pandas as pd
+    >>> frame = pd.DataFrame({"A": ["x", None, "y"], "B": [0.5, 1.5, 2.5]})
+    >>> data = gml.Dataset.from_frame(frame, missing="level", numeric="B")
+    >>> data.variables[0].levels, data.columns[1]
+    (('x', 'y', 'NA'), array([0.5, 1.5, 2.5]))
+    """
+    from gml.data.frames import read_frame
+    from gml.data.options import reading_options
+
+    return read_frame(frame, reading_options(**reading))
+
+
+def _to_pydot(self: Graph) -> pydot.Dot:
+    """Return a pydot graph, for Graphviz."""
+    from gml.formats.pydot_graph import to_pydot
+
+    return to_pydot(self)
+
+
+def _from_pydot(graph: pydot.Dot) -> Graph:
+    """Make a graph from a pydot graph."""
+    from gml.formats.pydot_graph import from_pydot
+
+    return from_pydot(graph)
+
+
+def _from_file(path: str | os.PathLike[str]) -> BayesNet:
+    """Read a model file; its content tells the format."""
+    from gml.formats.models import read_model
+
+    return read_model(path)
+
+
+def _to_file(self: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:
+    """Write a model file; the suffix picks the format."""
+    from gml.formats.models import write_model
+
+    write_model(self, path, format)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,56 @@
+"""Which objects a notebook shows, and how: methods that are given to classes of the rooms below.
+
+Only this module is loaded with the classes; what makes a picture or a table is loaded when a
+notebook asks for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+
+_SVG, _HTML = "_repr_svg_", "_repr_html_"
+_VIEWS = (
+    ("graph.graph", "Graph", _SVG, "graphs.graph_svg"),
+    ("graph.graph", "Graph", _HTML, "graphs.graph_html"),
+    ("graph.knowledge", "Knowledge", _HTML, "reports.knowledge_html"),
+    ("data.profile", "Profile", _HTML, "reports.profile_html"),
+    ("learners.averaging", "Averaged", _HTML, "graphs.learned_html"),
+    ("learners.chowliu", "ChowLiuResult", _HTML, "graphs.learned_html"),
+    ("learners.explain", "Explanation", _HTML, "reports.explanation_html"),
+    ("learners.imap", "ImapResult", _HTML, "graphs.learned_html"),
+    ("learners.pc", "PcResult", _HTML, "graphs.learned_html"),
+    ("learners.search", "SearchResult", _HTML, "graphs.learned_html"),
+    ("model.network", "Network", _HTML, "models.model_html"),
+    ("model.network", "CPT", _HTML, "models.cpt_html"),
+    ("model.network", "LinearGaussian", _HTML, "models.regression_html"),
+    ("model.answer", "Answer", _HTML, "answers.answer_html"),
+    ("model.answer", "Distribution", _HTML, "answers.distribution_html"),
+    ("model.row_answers", "RowAnswers", _HTML, "answers.row_answers_html"),
+    ("model.prediction_metrics", "LevelMetrics", _HTML, "answers.metrics_html"),
+    ("model.prediction_metrics", "NumberMetrics", _HTML, "answers.metrics_html"),
+    ("gate.result", "CheckReport", _HTML, "reports.check_html"),
+    ("gate.deliveries", "CheckReports", _HTML, "reports.checks_html"),
+)
+"""Home and class, method, and the function of this folder that it calls."""
+
+
+def give_views() -> None:
+    """Give their methods to the classes that are loaded, and do not have them yet."""
+    for home, name, method, function in _VIEWS:
+        # A module that is still being loaded has no class yet.
+        shown = getattr(sys.modules.get(f"gml.{home}"), name, None)
+        if shown is not None and method not in vars(shown):
+            setattr(shown, method, _view(function))
+
+
+def _view(function: str) -> Callable[[object], str | None]:
+    home, _, name = function.partition(".")
+
+    def view(self: object) -> str | None:
+        show: Callable[[object], str | None]
+        show = getattr(importlib.import_module(f"gml.pictures.notebook.{home}"), name)
+        return show(self)
+
+    return view
