@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.factor import Factor
     from gml.model.inference import Inference
+    from gml.pictures.picture import Picture
     from gml.scores.registry import (
         EDGE_PENALTY as EDGE_PENALTY,
     )
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from gml.verbs.compare import compare
     from gml.verbs.convert import convert
     from gml.verbs.count import count
+    from gml.verbs.draw import draw
     from gml.verbs.exact import exact
     from gml.verbs.explain import explain
     from gml.verbs.fit_params import fit_params
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
     from gml.verbs.pc import pc
     from gml.verbs.profile import profile
     from gml.verbs.query import query
+    from gml.verbs.report import report
     from gml.verbs.sample import sample
     from gml.verbs.score import score
     from gml.verbs.verify import verify
@@ -117,6 +120,7 @@ _HOMES = {
     "Mark": "gml.graph.graph",
     "MemoryCounter": "gml.counts.memory",
     "OracleTest": "gml.independence.oracle",
+    "Picture": "gml.pictures.picture",
     "SCORES": "gml.scores.registry",
     "TESTS": "gml.independence.registry",
     "TestLog": "gml.formats.test_log",
@@ -127,6 +131,7 @@ _HOMES = {
     "compare": "gml.verbs.compare",
     "convert": "gml.verbs.convert",
     "count": "gml.verbs.count",
+    "draw": "gml.verbs.draw",
     "exact": "gml.verbs.exact",
     "explain": "gml.verbs.explain",
     "fit_params": "gml.verbs.fit_params",
@@ -145,6 +150,7 @@ _HOMES = {
     "read_graph": "gml.formats.graphs",
     "read_knowledge": "gml.formats.knowledge",
     "read_model": "gml.formats.models",
+    "report": "gml.verbs.report",
     "sample": "gml.verbs.sample",
     "score": "gml.verbs.score",
     "verify": "gml.verbs.verify",
@@ -222,6 +228,7 @@ __all__ = [
     "Mark",
     "MemoryCounter",
     "OracleTest",
+    "Picture",
     "TestLog",
     "Variable",
     "average",
@@ -231,6 +238,7 @@ __all__ = [
     "compare",
     "convert",
     "count",
+    "draw",
     "exact",
     "explain",
     "fit",
@@ -251,6 +259,7 @@ __all__ = [
     "read_graph",
     "read_knowledge",
     "read_model",
+    "report",
     "sample",
     "score",
     "verify",
