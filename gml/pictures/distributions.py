@@ -42,19 +42,20 @@ class Bars:
 
 @dataclass(frozen=True)
 class Bell:
-    """The distribution of a node of numbers; an observed one has no spread."""
+    """The distribution of a node of numbers; of one that is certain, `sd` is 0."""
 
     mean: float
     sd: float
     prior: tuple[float, float] | None = None
     """The mean and the standard deviation before anything was observed, a dashed curve."""
+    observed: bool = False
 
 
 def is_observed(distribution: Bars | Bell | None) -> bool:
     """Whether a distribution is that of a node that was observed or set."""
     if isinstance(distribution, Bars):
         return distribution.observed is not None
-    return distribution is not None and distribution.sd == 0
+    return distribution is not None and distribution.observed
 
 
 def size_of(distribution: Bars | Bell, most_rows: int) -> Size:

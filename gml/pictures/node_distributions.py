@@ -12,13 +12,13 @@ from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml.model.answer import Answer
-    from gml.model.bayesnet import BayesNet
+    from gml.model.network import Network
 
 Distributions = dict[str, Bars | Bell]
 
 
 def distributions_of(
-    net: BayesNet,
+    net: Network,
     nodes: Sequence[str],
     evidence: Mapping[str, Any],
     max_memory: int | None = None,
@@ -28,7 +28,7 @@ def distributions_of(
     Evidence is asked about for certain: what it costs too much to answer is an error.
     """
     try:
-        prior = _shown(_answer(net, nodes, {}, max_memory))
+        prior = marginals_of(net, nodes, max_memory)
     except CannotAnswer as error:
         if evidence:
             raise
@@ -44,8 +44,13 @@ def distributions_of(
     return {name: _beside(found[name], prior[name]) for name in nodes}
 
 
+def marginals_of(net: Network, nodes: Sequence[str], max_memory: int | None) -> Distributions:
+    """Return the distribution of each node where nothing is known, an error if too costly."""
+    return _shown(_answer(net, nodes, {}, max_memory))
+
+
 def _answer(
-    net: BayesNet, nodes: Sequence[str], evidence: Mapping[str, Any], max_memory: int | None
+    net: Network, nodes: Sequence[str], evidence: Mapping[str, Any], max_memory: int | None
 ) -> Answer:
     from gml.model.query import query
 
@@ -67,7 +72,7 @@ def _shown(answer: Answer) -> Distributions:
 
 def _observed(before: Bars | Bell, value: str | float) -> Bars | Bell:
     if isinstance(before, Bell):
-        return Bell(float(value), 0.0)
+        return Bell(float(value), 0.0, observed=True)
     at = before.levels.index(str(value))
     return Bars(before.levels, tuple(float(k == at) for k in range(len(before.levels))), at)
 
@@ -75,4 +80,5 @@ def _observed(before: Bars | Bell, value: str | float) -> Bars | Bell:
 def _beside(found: Bars | Bell, before: Bars | Bell) -> Bars | Bell:
     if isinstance(found, Bars) and isinstance(before, Bars):
         return replace(found, prior=before.shares)
-    return found
+    assert isinstance(found, Bell) and isinstance(before, Bell)
+    return replace(found, prior=(before.mean, before.sd))

@@ -110,8 +110,9 @@ def test_numbers_show_mean_and_spread(scenes, line):
     assert scenes[0][0].distributions == {name: Bell(*answer[name]) for name in "abc"}
     gml.draw(model, evidence={"b": 3})
     shown = scenes[1][0].distributions
-    assert shown["b"] == Bell(3.0, 0.0)
-    assert shown["a"] == Bell(*model.query("a", {"b": 3})["a"])
+    before = {name: tuple(answer[name]) for name in "ab"}
+    assert shown["b"] == Bell(3.0, 0.0, prior=before["b"], observed=True)
+    assert shown["a"] == Bell(*model.query("a", {"b": 3})["a"], prior=before["a"])
 
 
 def test_no_bars(scenes, fitted):

@@ -418,12 +418,20 @@ def test_the_bell_curve_of_the_prior_shares_its_scale():
 
 
 def test_an_observed_number_is_a_line_and_a_dot():
-    picture = drawn(CHAIN, distributions={"b": Bell(-2.5, 0)})
+    picture = drawn(CHAIN, distributions={"b": Bell(-2.5, 0, observed=True)})
     node = nodes_of(picture)["b"]
     assert texts_of(node) == ["b", "−2.5"]
     assert len(dots_in(node)) == 1
     assert title_of(node) == "b: −2.5 (observed)"
     assert legend_of(picture) == ["observed"]
+
+
+def test_a_number_that_is_certain_was_not_observed():
+    picture = drawn(CHAIN, distributions={"b": Bell(-2.5, 0)})
+    node = nodes_of(picture)["b"]
+    assert not dots_in(node)
+    assert title_of(node) == "b: −2.5"
+    assert legend_of(picture) == []
 
 
 # Around the drawing

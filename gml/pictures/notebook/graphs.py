@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from gml.errors import counted
 from gml.formats.reports.rows import shown
 from gml.graph.graph import Graph
-from gml.pictures.graph_picture import GraphScene, draw_graph
+from gml.pictures.graph_picture import GraphScene, draw_graph, weight_of
 from gml.pictures.notebook.tables import block, paragraph, table
 from gml.pictures.svg import Markup
 
@@ -63,16 +63,7 @@ def learned_html(result: _Learned) -> str:
 
 
 def _scene(graph: Graph) -> GraphScene:
-    return GraphScene(graph, _title(graph), weight=_weight(graph))
-
-
-def _weight(graph: Graph) -> str | None:
-    """The attribute that every edge has, if it is one that says how sure or how strong it is."""
-    edges: list[Any] = list(graph.edges())
-    for name in ("strength", "mi"):
-        if edges and all(isinstance(edge.attributes.get(name), float) for edge in edges):
-            return name
-    return None
+    return GraphScene(graph, _title(graph), weight=weight_of(graph))
 
 
 def _title(graph: Graph) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from gml.errors import CannotAnswer, counted
 from gml.formats.reports.rows import shown
-from gml.model.answer import Marginals, Moments
 from gml.model.network import CPT, LinearGaussian, Network
-from gml.model.query import query
-from gml.pictures.graph_picture import Bars, Bell, GraphScene
+from gml.pictures.graph_picture import GraphScene
+from gml.pictures.node_distributions import Distributions, marginals_of
 from gml.pictures.notebook.graphs import picture_of
 from gml.pictures.notebook.tables import MOST_ROWS, block, folded, paragraph, strong, table
 
@@ -36,21 +34,14 @@ def model_html(net: Network) -> str:
     )
 
 
-def _distributions(net: Network) -> Mapping[str, Bars | Bell]:
+def _distributions(net: Network) -> Distributions:
     """What each node is like when nothing is known; nothing of a model that is too large."""
     if len(net.names) > _MOST_NODES_WITH_BARS:
         return {}
     try:
-        found = query(net, None, max_memory=_BYTES_FOR_BARS)
+        return marginals_of(net, net.names, _BYTES_FOR_BARS)
     except CannotAnswer:
         return {}
-    if isinstance(found, Moments):
-        return {name: Bell(*found[name]) for name in found.names}
-    assert isinstance(found, Marginals)
-    return {
-        name: Bars(known.levels, tuple(known.values()))
-        for name, known in found.distributions.items()
-    }
 
 
 def _about(cpd: CPT | LinearGaussian) -> dict[str, Any]:
