@@ -3,14 +3,17 @@
 The standardised errors of the regressions are independent, W (x − μ) = ε with ε ~ N(0, I), so the
 density of x_H given x_O is that of a least-squares problem: with W_H = Q R, Q = (Q₁ Q₂) orthogonal,
 
-    x_H − μ_H = −R⁻¹ Q₁ᵀ W_O (x_O − μ_O) + R⁻¹ N(0, I),
+    x_H = −R⁻¹ Q₁ᵀ (W_O x_O − c) + R⁻¹ N(0, I),    c = W μ: intercepts over standard deviations,
 
-and the remainder, Q₂ᵀ W_O (x_O − μ_O) ~ N(0, I), gives the density of x_O. A node without an error
+and the remainder, Q₂ᵀ (W_O x_O − c) ~ N(0, I), gives the density of x_O. A node without an error
 of its own (such as one set by hand) has no row of W. Then x = μ + A ε is conditioned instead, A the
 inverse of W: what is observed fixes directions of ε, A_Oᵀ = Q R, and x_H keeps A_H Q₂ N(0, I).
 
 Neither way subtracts variances from one another, so standard deviations keep their digits where the
-usual formula Σ − ΣΣ⁻¹Σ loses them (as normal equations do; Golub & Van Loan 2013, 5.3).
+usual formula Σ − ΣΣ⁻¹Σ loses them (as normal equations do; Golub & Van Loan 2013, 5.3). Rows of W
+are as far apart as the errors are, and reflections keep the digits of the small ones only if the
+largest column and in it the largest row come first (Cox & Higham 1998, "Stability of Householder QR
+factorization for weighted least squares problems"; ties go by name).
 """
 
 from __future__ import annotations
@@ -88,25 +91,35 @@ def errors_of(net: Network) -> tuple[NDArray[np.float64], Matrix]:
 class _Plan(NamedTuple):
     """What observing some nodes, in the order of their names, says about others, for any values."""
 
+    origin: NDArray[np.float64]
+    """Values of the observed nodes, from which the next ones are counted."""
     mean: NDArray[np.float64]
-    observed_mean: NDArray[np.float64]
+    """The means of the others there."""
     gain: Matrix
-    """The others move by this times the deviation of the observed nodes from their means."""
+    """The others move by this times what the observed nodes are away from there."""
     left: Matrix
     """The errors that the others keep."""
     whiten: Matrix
-    """This times the deviation of the observed nodes from their means is standard normal."""
+    rest: NDArray[np.float64]
+    """`whiten` times what the observed nodes are away from there, plus this: standard normal."""
     log_volume: float
+
+    def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the means of the others, given the values of the observed nodes."""
+        return self.mean + self.gain @ (values - self.origin)
+
+    def log_density(self, values: NDArray[np.float64]) -> float:
+        """Return the ln density of the values of the observed nodes."""
+        u = self.whiten @ (values - self.origin) + self.rest
+        return self.log_volume - 0.5 * len(values) * math.log(2 * math.pi) - 0.5 * float(u @ u)
 
 
 def _plan(net: Network, observed: Sequence[int], hidden: Sequence[int]) -> _Plan:
     mean, factor = errors_of(net)
     precision = _standardised(net)
-    if precision is None:
-        gain, left, whiten, log_volume = _by_errors(net, factor, observed, hidden)
-    else:
-        gain, left, whiten, log_volume = _by_least_squares(net, precision, observed, hidden)
-    return _Plan(mean[list(hidden)], mean[list(observed)], gain, left, whiten, log_volume)
+    if precision is None or not observed:
+        return _by_errors(net, mean, factor, observed, hidden)
+    return _by_least_squares(net, precision, observed, hidden)
 
 
 def _standardised(net: Network) -> Matrix | None:
@@ -124,25 +137,67 @@ def _standardised(net: Network) -> Matrix | None:
 
 def _by_least_squares(
     net: Network, w: Matrix, observed: Sequence[int], hidden: Sequence[int]
-) -> tuple[Matrix, Matrix, Matrix, float]:
+) -> _Plan:
     by_name = NameOrder(net.names).positions.tolist()
     unobserved = [j for j in by_name if j not in set(observed)]
-    # Large rows first keep the decomposition accurate (Björck 1996, section 4.4.2).
-    rows = sorted(by_name, key=lambda j: -float(np.abs(w[j]).max()))
-    w_h, w_o = w[np.ix_(rows, unobserved)], w[np.ix_(rows, list(observed))]
-    q, r = np.linalg.qr(w_h, mode="complete")
     size = len(unobserved)
-    r = r[:size]
-    gain = -np.linalg.solve(r, q[:, :size].T @ w_o)
-    left = np.linalg.solve(r, np.eye(size))
-    log_volume = _log_product(np.diag(w)) - _log_product(np.diag(r))
     chosen = [unobserved.index(j) for j in hidden]
-    return gain[chosen], left[chosen], q[:, size:].T @ w_o, log_volume
+    intercepts = np.array([_intercept(net, j) * w[j, j] for j in by_name])
+    beside = np.column_stack([w[np.ix_(by_name, list(observed))], -intercepts])
+    r, turned, order = _reflected(w[np.ix_(by_name, unobserved)], beside)
+    known = len(observed)
+    solved = np.empty((size, known + 1))
+    left = np.empty((size, size))
+    solved[order] = -np.linalg.solve(r, turned[:size, : known + 1])
+    left[order] = np.linalg.solve(r, np.eye(size))
+    return _Plan(
+        np.zeros(known),
+        solved[chosen, known],
+        solved[chosen, :known],
+        left[chosen],
+        turned[size:, :known],
+        turned[size:, known],
+        _log_product(np.diag(w)) - _log_product(np.diag(r)),
+    )
+
+
+def _intercept(net: Network, j: int) -> float:
+    cpd = net.cpds[j]
+    assert isinstance(cpd, LinearGaussian)
+    return cpd.intercept
+
+
+def _reflected(a: Matrix, beside: Matrix) -> tuple[Matrix, Matrix, list[int]]:
+    """Return R and Qᵀ · `beside` with a = Q R, and the columns of a in the order that R has them.
+
+    Each reflection takes the longest column that is left, and the largest of its rows first.
+    """
+    size = a.shape[1]
+    both = np.hstack([a, beside])
+    order = list(range(size))
+    for k in range(size):
+        rest = both[k:, k:size]
+        lengths = np.linalg.norm(rest / np.abs(rest).max(), axis=0)
+        column = k + int(np.argmax(lengths))
+        both[:, [k, column]] = both[:, [column, k]]
+        order[k], order[column] = order[column], order[k]
+        row = k + int(np.argmax(np.abs(both[k:, k])))
+        both[[k, row]] = both[[row, k]]
+        mirror = both[k:, k].copy()
+        length = math.copysign(_length(mirror), mirror[0])
+        mirror[0] += length
+        mirror /= _length(mirror)
+        both[k:, k:] -= np.outer(2 * mirror, mirror @ both[k:, k:])
+    return np.triu(both[:size, :size]), both[:, size:], order
 
 
 def _by_errors(
-    net: Network, factor: Matrix, observed: Sequence[int], hidden: Sequence[int]
-) -> tuple[Matrix, Matrix, Matrix, float]:
+    net: Network,
+    mean: NDArray[np.float64],
+    factor: Matrix,
+    observed: Sequence[int],
+    hidden: Sequence[int],
+) -> _Plan:
     lengths = np.array([_length(factor[j]) for j in observed])
     if (lengths == 0).any():
         raise _no_density(net, observed)
@@ -157,8 +212,15 @@ def _by_errors(
         if _length(left[k]) <= ROUNDING * _length(others[k]):
             left[k] = 0.0
     whiten = np.linalg.solve(r.T, np.diag(1 / lengths))
-    log_volume = -_log_product(np.diag(r)) - _log_product(lengths)
-    return others @ q[:, : len(observed)] @ whiten, left, whiten, log_volume
+    return _Plan(
+        mean[list(observed)],
+        mean[list(hidden)],
+        others @ q[:, : len(observed)] @ whiten,
+        left,
+        whiten,
+        np.zeros(len(observed)),
+        -_log_product(np.diag(r)) - _log_product(lengths),
+    )
 
 
 def condition(net: Network, evidence: Mapping[int, float]) -> GaussianPosterior:
@@ -168,12 +230,10 @@ def condition(net: Network, evidence: Mapping[int, float]) -> GaussianPosterior:
     names = tuple(net.names[j] for j in hidden)
     plan = _plan(net, observed, hidden)
     with np.errstate(over="ignore", invalid="ignore"):
-        away = np.array([evidence[j] for j in observed]) - plan.observed_mean
-        u = plan.whiten @ away
-        square = float(u @ u)
-        mean = plan.mean + plan.gain @ away
+        values = np.array([evidence[j] for j in observed], dtype=np.float64)
+        log_density = plan.log_density(values)
+        mean = plan.means(values)
     _require_finite(mean)
-    log_density = plan.log_volume - 0.5 * len(observed) * math.log(2 * math.pi) - 0.5 * square
     return GaussianPosterior(names, mean, plan.left, log_density)
 
 
@@ -193,11 +253,10 @@ def means_of_rows(
         rows = np.flatnonzero(of_row.reshape(-1) == number)
         known = np.flatnonzero(pattern).tolist()
         plan = _plan(net, [nodes[k] for k in known], hidden)
-        away = values[rows][:, known] - plan.observed_mean
         # One row at a time, so that no answer depends on the others.
         with np.errstate(over="ignore", invalid="ignore"):
-            for row, part in zip(rows, away, strict=True):
-                mean[row] = plan.mean + plan.gain @ part
+            for row in rows:
+                mean[row] = plan.means(values[row, known])
         sd[rows] = [_length(errors) for errors in plan.left]
     _require_finite(mean)
     return mean, sd

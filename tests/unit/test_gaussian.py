@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -210,3 +211,70 @@ def test_evidence_that_is_far_beyond_its_mean(tmp_path, capfd):
     assert (
         capfd.readouterr().err == "gml: error: some means given the evidence are beyond 1.8e308\n"
     )
+
+
+def exact_posterior(net, evidence):
+    """Means, the size of the terms that they are sums of, and standard deviations, in fractions."""
+    mean, rows = {}, {}
+    for j in net.order():
+        cpd = net.cpds[j]
+        row = [Fraction(0)] * len(net.names)
+        row[j] = Fraction(cpd.sd)
+        mean[j] = Fraction(cpd.intercept)
+        for parent, coefficient in zip(cpd.parents, map(Fraction, cpd.coefficients), strict=True):
+            i = net.index(parent.name)
+            mean[j] += coefficient * mean[i]
+            row = [a + coefficient * b for a, b in zip(row, rows[i], strict=True)]
+        rows[j] = row
+    observed = [net.index(name) for name in evidence]
+
+    def product(i, j):
+        return sum(a * b for a, b in zip(rows[i], rows[j], strict=True))
+
+    def solved(right):
+        lines = [
+            [product(i, j) for j in observed] + [b] for i, b in zip(observed, right, strict=True)
+        ]
+        for k in range(len(lines)):
+            swap = next(r for r in range(k, len(lines)) if lines[r][k])
+            lines[k], lines[swap] = lines[swap], lines[k]
+            for r in range(len(lines)):
+                if r != k:
+                    share = lines[r][k] / lines[k][k]
+                    lines[r] = [a - share * b for a, b in zip(lines[r], lines[k], strict=True)]
+        return [line[-1] / line[k] for k, line in enumerate(lines)]
+
+    found = {}
+    for j, name in enumerate(net.names):
+        if name not in evidence:
+            shared = [product(j, i) for i in observed]
+            gain = solved(shared)
+            terms = [mean[j]]
+            for share, i in zip(gain, observed, strict=True):
+                terms += [share * Fraction(evidence[net.names[i]]), -share * mean[i]]
+            gone = sum(a * b for a, b in zip(shared, gain, strict=True))
+            size = float(max(map(abs, terms)))
+            found[name] = float(sum(terms)), size, math.sqrt(product(j, j) - gone)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_errors_of_very_different_size(seed):
+    """Ten orders of magnitude between the errors, and evidence a million of them away."""
+    rng = np.random.default_rng(seed)
+    variables = [Variable(f"v{j}", None) for j in range(6)]
+    cpds = []
+    for j, variable in enumerate(variables):
+        parents = tuple(variables[i] for i in range(j) if rng.random() < 0.5)
+        slopes = tuple(rng.choice([1.0, -2.5, 1e3, 1e-3], size=len(parents)).tolist())
+        intercept, sd = float(rng.choice([0.0, -3.3, 1e6])), float(rng.choice([1e-6, 0.3, 1e4]))
+        cpds.append(LinearGaussian(variable, parents, intercept, slopes, sd))
+    net = BayesNet(tuple(cpds))
+    for names in itertools.combinations(net.names, 2):
+        evidence = dict(zip(names, (0.0, 1e6), strict=True))
+        found = gaussian_posterior(net, evidence)
+        exact = exact_posterior(net, evidence)
+        for k, name in enumerate(found.names):
+            mean, size, sd = exact[name]
+            assert found.sd(k) == pytest.approx(sd, rel=1e-9)
+            assert found.mean[k] == pytest.approx(mean, rel=0, abs=1e-5 * max(size, sd))
