@@ -56,14 +56,38 @@ def name_in_words(name: str) -> str:
 
 
 def edges_by_name(graph: Graph) -> list[DrawnEdge]:
-    """Return the edges in the order of the names of their ends, whatever that of the nodes."""
+    """Return the edges in the order of the names of their ends, whatever that of the nodes.
+
+    An edge with the same mark at both ends is read from the first one by name, and so is what its
+    attributes say of a direction.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges("ba", [("b", "---", "a", {"strength": 1.0, "direction": 0.25})])
+    >>> [(edge.words, dict(edge.attributes)) for edge in edges_by_name(graph)]
+    [('a --- b', {'strength': 1.0, 'direction': 0.75})]
+    """
     found = []
     for edge in graph.edges():
         source, target = graph.names[edge.source], graph.names[edge.target]
-        if edge.type in ("---", "<->", "o-o"):
-            source, target = sorted((source, target))
-        found.append(DrawnEdge(source, target, edge.type, edge.attributes))
+        attributes = edge.attributes
+        if edge.type in ("---", "<->", "o-o") and target < source:
+            source, target = target, source
+            attributes = _turned(attributes)
+        found.append(DrawnEdge(source, target, edge.type, attributes))
     return sorted(found, key=lambda edge: (edge.source, edge.target))
+
+
+def _turned(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The attributes of an edge that is read the other way round.
+
+    Of those that gml gives, only `direction` depends on it: the share from the first end to the
+    second, with half of the undirected ones.
+    """
+    direction = attributes.get("direction")
+    if isinstance(direction, int | float) and 0 <= direction <= 1:
+        return {**attributes, "direction": 1 - direction}
+    return attributes
 
 
 def edges_against(graph: Graph, reference: Graph) -> list[DrawnEdge]:
