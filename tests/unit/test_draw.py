@@ -311,11 +311,20 @@ def test_information_from_data_is_that_of_the_tests(scenes, line):
         assert edge.attributes["mi"] == pytest.approx(test[0]["mi"], rel=1e-9)
 
 
-def test_infinite_information_is_not_shown(scenes):
+def test_infinite_information_is_the_most_there_is(scenes):
     column = np.array([0.0, 1.0, 3.0])
     variables = tuple(gml.Variable(name, None) for name in "ab")
     data = gml.Dataset(variables, (column, 2 * column))
     gml.draw(Graph.from_edges("ab", [("a", "-->", "b")]), weight="mi", data=data)
+    assert [edge.attributes for edge in scenes[0][0].graph.edges()] == [{"mi": math.inf}]
+
+
+def test_information_of_columns_without_a_common_row_is_not_known(scenes):
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": ["x", "y", None, None], "b": [None, None, "u", "v"]})
+    graph = Graph.from_edges("ab", [("a", "-->", "b")])
+    gml.draw(graph, weight="mi", data=frame, missing="available")
     assert [edge.attributes for edge in scenes[0][0].graph.edges()] == [{}]
 
 
@@ -443,7 +452,7 @@ def test_a_matrix_of_strengths(plots, tmp_path):
     gml.draw(tmp_path / "g.json", kind="matrix")
     assert plots[0][1:] == (
         (CHAIN.names, CHAIN.names),
-        {"quantity": "strength", "theme": LIGHT},
+        {"quantity": "strength", "theme": LIGHT, "shares": True},
     )
     with pytest.raises(GraphError, match="no edge has a strength, as gml average gives it"):
         gml.draw(GRAPH, kind="matrix")

@@ -30,7 +30,8 @@ def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) ->
                 f"{given.name}: no edge has a strength, as gml average gives it; for mutual "
                 f"information, give the table instead, or as {parameter('data')}"
             )
-        return heat_map(graph.names, strength_matrix(graph), quantity="strength", theme=theme)
+        values = strength_matrix(graph)
+        return heat_map(graph.names, values, quantity="strength", theme=theme, shares=True)
     from gml.independence.mutual_information import mutual_information
 
     if data is None:
