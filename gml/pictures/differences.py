@@ -3,8 +3,9 @@
 An edge is `added` if only the graph has it, `missing` if only the reference does, `reversed` if
 both have an arrow, each its own way, and has an `other mark` if they differ otherwise. `gml
 compare` calls the same differences extra, missing, reversed, and directed, undirected or marks; as
-there, a DAG stands for its CPDAG where the other graph is no DAG. Nodes that only one of the two
-has are shown too.
+there, a DAG stands for its CPDAG where the other graph is no DAG, and PAGs compare with PAGs only.
+But two DAGs are compared arrow by arrow, as `gml compare` does for its dag_shd: their arrows are
+what a picture shows. The legend says which. Nodes that only one of the two has are shown too.
 """
 
 from __future__ import annotations
@@ -113,6 +114,14 @@ def edges_against(graph: Graph, reference: Graph) -> list[DrawnEdge]:
         if _pair(edge) not in present:
             drawn.append(DrawnEdge(edge.source, edge.target, edge.type, {}, MISSING))
     return sorted(drawn, key=lambda edge: (edge.source, edge.target))
+
+
+def comparison_in_words(graph: Graph, reference: Graph) -> str:
+    """Return how the edges of two graphs are compared, as `edge_differences` does."""
+    kinds = {graph.kind, reference.kind}
+    if kinds == {"dag"}:
+        return "two DAGs, compared arrow by arrow"
+    return "compared as CPDAGs" if "dag" in kinds else "compared mark by mark"
 
 
 def node_states(graph: Graph, reference: Graph) -> dict[str, str]:

@@ -27,9 +27,14 @@ def legend_of(
     scale: EdgeScale | None,
     reference: str | None,
     theme: Theme,
+    compared: str = "",
 ) -> list[list[Entry]]:
-    """Return the entries in groups; `reference` is the name of what the graph is drawn against."""
+    """Return the entries in groups.
+
+    `reference` is the name of what the graph is drawn against, and `compared` says how.
+    """
     groups = [
+        [Entry(compared)] if compared else [],
         list(_difference_entries(edges, reference, theme)) if reference is not None else [],
         list(_node_entries(boxes, reference, theme)) if reference is not None else [],
         [Entry(scale.words)] if scale is not None else [],

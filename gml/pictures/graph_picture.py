@@ -15,6 +15,7 @@ from gml.graph.graph import Graph
 from gml.pictures.differences import (
     IN_BOTH,
     DrawnEdge,
+    comparison_in_words,
     counts_of,
     edges_against,
     edges_by_name,
@@ -100,8 +101,10 @@ def draw_graph(scene: GraphScene, theme: Theme = LIGHT, *, layout: Layouter = la
     content = draw_bands(tiers, sizes, found, gutter, theme) if tiers else []
     content += _draw_edges(edges, found, scene, scale, theme)
     content += _draw_nodes(boxes, sizes, found, scene, theme)
-    reference = None if scene.against is None else scene.against_name
-    legend = legend_of(edges, boxes, scale, reference, theme)
+    reference, compared = None, ""
+    if scene.against is not None:
+        reference, compared = scene.against_name, comparison_in_words(scene.graph, scene.against)
+    legend = legend_of(edges, boxes, scale, reference, theme, compared)
     return _framed(scene, theme, content, Size(found.width, found.height), gutter, legend, edges)
 
 
@@ -248,7 +251,8 @@ def _description(scene: GraphScene, edges: list[DrawnEdge]) -> str:
     )
     if scene.against is not None:
         counts = ", ".join(f"{count} {state}" for state, count in counts_of(edges).items())
-        said += f", against {scene.against_name}: {counts}"
+        compared = comparison_in_words(graph, scene.against)
+        said += f", against {scene.against_name}, {compared}: {counts}"
     listed = [
         edge.words + (f" ({edge.state})" if edge.state not in (None, IN_BOTH) else "")
         for edge in edges[:_EDGES_DESCRIBED]

@@ -472,7 +472,9 @@ def test_strengths(plots):
 
 def test_the_table_of_a_node(plots, fitted, line):
     gml.draw(fitted, kind="cpt", node="lung")
-    assert plots[0] == ("cpt_intervals", (fitted.cpd("lung"), LIGHT), {})
+    assert plots[0] == ("cpt_intervals", (fitted.cpd("lung"), LIGHT), {"level": None})
+    gml.draw(gml.fit(ASIA, GRAPH, intervals=0.9), kind="cpt", node="lung")
+    assert plots.pop(1)[2] == {"level": 0.9}
     gml.draw(line[0], kind="cpt", node="b")
     assert plots[1][1][0] == line[0].cpd("b")
     with pytest.raises(UsageError, match="`kind='cpt'` needs `node`"):
