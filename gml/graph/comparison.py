@@ -106,7 +106,7 @@ def compare_graphs(reference: Graph, other: Graph, *, view: str = "cpdag") -> Co
     require_same_nodes(reference, other)
     require_marks(len(reference.names), _MATRICES)
     a, b = _by_name(reference), _by_name(other)
-    _require_pags(a, b)
+    require_comparable(a, b)
     as_classes = [equivalence_class(g) if g.kind == "dag" else g for g in (a, b)]
     shd = _distance(*as_classes)
     compared, dag_shd = as_classes, None
@@ -135,8 +135,8 @@ def require_same_nodes(
             raise GraphError(f"{lacks}: node {quote(missing[0])} of {has} is missing")
 
 
-def _require_pags(a: Graph, b: Graph) -> None:
-    """Refuse a PAG beside another graph: its arrows mean something else."""
+def require_comparable(a: Graph, b: Graph) -> None:
+    """Refuse a PAG beside another graph: its marks mean something else."""
     if (a.kind == "pag") != (b.kind == "pag"):
         raise GraphError("a PAG can be compared with PAGs only")
 
@@ -157,7 +157,7 @@ def edge_differences(reference: Graph, other: Graph) -> tuple[Difference, ...]:
     """
     require_same_nodes(reference, other)
     a, b = _by_name(reference), _by_name(other)
-    _require_pags(a, b)
+    require_comparable(a, b)
     if "dag" in (a.kind, b.kind) and a.kind != b.kind:
         a, b = (equivalence_class(graph) if graph.kind == "dag" else graph for graph in (a, b))
     return _differences(a, b)

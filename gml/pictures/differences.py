@@ -121,7 +121,9 @@ def comparison_in_words(graph: Graph, reference: Graph) -> str:
     kinds = {graph.kind, reference.kind}
     if kinds == {"dag"}:
         return "two DAGs, compared arrow by arrow"
-    return "compared as CPDAGs" if "dag" in kinds else "compared mark by mark"
+    if kinds <= {"dag", "cpdag"}:
+        return "compared as CPDAGs"
+    return "compared mark by mark" + (", a DAG as its CPDAG" if "dag" in kinds else "")
 
 
 def node_states(graph: Graph, reference: Graph) -> dict[str, str]:

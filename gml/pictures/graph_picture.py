@@ -56,6 +56,11 @@ class GraphScene:
     weight: str | None = None
     """The attribute of the edges that widths and colours show."""
     tiers: Sequence[Sequence[str]] = ()
+    compared: tuple[Graph, Graph] | None = None
+    """The whole graph and reference, where `graph` and `against` are parts of them.
+
+    Whether an arrow is in a CPDAG may depend on nodes that are not shown.
+    """
     against_name: str = "the reference"
     """What the legend calls `against`."""
     heading: str = ""
@@ -170,9 +175,11 @@ def _boxes(scene: GraphScene) -> list[NodeBox]:
 
 
 def _edges(scene: GraphScene) -> list[DrawnEdge]:
-    if scene.against is not None:
-        return edges_against(scene.graph, scene.against)
-    return edges_by_name(scene.graph)
+    if scene.against is None:
+        return edges_by_name(scene.graph)
+    shown = {*scene.graph.names, *scene.against.names}
+    compared = scene.compared or (scene.graph, scene.against)
+    return [edge for edge in edges_against(*compared) if {edge.source, edge.target} <= shown]
 
 
 def _scale(scene: GraphScene, edges: Sequence[DrawnEdge]) -> EdgeScale | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -214,6 +215,22 @@ def test_tiers_of_keywords_and_of_knowledge(scenes):
     assert scenes[1][0].tiers == [["a"], ["b"]]
     with pytest.raises(UsageError, match="'z' not found"):
         gml.draw(CHAIN, tiers=["z"])
+
+
+def test_a_part_is_compared_as_in_the_whole_graph():
+    dag = Graph.from_edges("abc", [("a", "-->", "b"), ("c", "-->", "b")])
+    cpdag = replace(dag, kind="cpdag")
+    svg = gml.draw(dag, against=cpdag, around="a", radius=1).svg
+    # Without c, the arrow of a DAG would stand for a line.
+    assert 'data-difference="in both"' in svg
+    assert 'data-difference="other mark"' not in svg
+
+
+def test_a_pag_against_another_graph(tmp_path):
+    pag = Graph.from_edges("ab", [("a", "o->", "b")])
+    gml.write_graph(pag, tmp_path / "pag.json")
+    with pytest.raises(GraphError, match=r"pag.json and the reference: a PAG can be compared with"):
+        gml.draw(tmp_path / "pag.json", against=Graph.from_edges("ab", [("a", "-->", "b")]))
 
 
 def test_against_keeps_the_reference_as_it_is(scenes, fitted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,7 +109,8 @@ def test_the_legend_says_how_graphs_are_compared():
         (dag, turned, "two DAGs, compared arrow by arrow"),
         (dag, cpdag, "compared as CPDAGs"),
         (cpdag, dag, "compared as CPDAGs"),
-        (cpdag, cpdag, "compared mark by mark"),
+        (cpdag, cpdag, "compared as CPDAGs"),
+        (dag, replace(cpdag, kind="pdag"), "compared mark by mark, a DAG as its CPDAG"),
         (pag, pag, "compared mark by mark"),
     ]:
         picture = drawn(graph, reference)
