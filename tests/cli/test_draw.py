@@ -150,7 +150,19 @@ def test_text_needs_no_layout(gml, folder, monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr("gml.verbs.shared.drawn_graph.draw_graph", draw_graph)
-    done = gml("draw", "asia.dot", "--around", "lung", "--radius", "1", "--no-bars", "-f", "text")
+    done = gml(
+        "draw",
+        "asia.dot",
+        "--around",
+        "lung",
+        "--radius",
+        "1",
+        "--no-bars",
+        "-f",
+        "text",
+        "--kind",
+        "graph",
+    )
     assert done.returncode == 0
     assert b"smoke" in done.stdout
     assert b"dysp" not in done.stdout

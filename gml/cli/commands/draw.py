@@ -23,7 +23,7 @@ from gml.errors import UsageError
 
 _NOT_IN_TEXT = ("evidence", "against", "weight", "theme", "layout", "tiers", "knowledge")
 # Text has no room for bars anyway; whoever asks for anything else is told what is wrong with it.
-_IN_TEXT = {"radius", "bars"}
+_IN_TEXT = {"kind", "radius", "bars"}
 
 
 @click.command(
@@ -171,14 +171,10 @@ def command(
     if tiers is not None:
         keywords["tiers"] = parse_groups(tiers, "<", "--tiers")
     sources: list[Any] = [claim_input(path, "source", several=True) for path in source_paths]
-    if (
-        out.format == "text"
-        and len(sources) == 1
-        and not data.reading
-        and set(keywords) <= _IN_TEXT
-    ):
-        keywords.pop("bars", None)
-        out.write_text(partial(graph_in_text, sources[0], around=around, **keywords))
+    is_graph_alone = kind == "graph" and len(sources) == 1 and not data.reading
+    if out.format == "text" and is_graph_alone and set(keywords) <= _IN_TEXT:
+        radius = keywords.get("radius")
+        out.write_text(partial(graph_in_text, sources[0], around=around, radius=radius))
         return
     if evidence and kind != "graph":
         # The library says that this kind has no evidence, whatever it is.
