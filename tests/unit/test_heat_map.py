@@ -115,7 +115,7 @@ def test_of_shares_only_what_is_certain_has_the_last_colour_and_is_written_so():
     values = np.array([[0, 0.9997, 1.0], [0.9997, 0, 0.5], [1.0, 0.5, 0]])
     svg = heat_map("abc", values, quantity="strength", shares=True).svg
     assert {"a, b: >0.999", "a, c: 1", "b, c: 0.5"} <= {*cells(svg)}
-    assert texts(svg).count(">0.99") == 2
+    assert texts(svg).count(">0.999") == 2
     assert "a and c 1, b and a >0.999, b and c 0.5" in told(svg)[1]
     weak = heat_map("cba", SMALL, quantity="strength", shares=True).svg
     assert cells(weak)["b, c: 0.3"][3] == LIGHT.shade(round(0.3 * 48) / 48)

@@ -249,7 +249,7 @@ def _cells(
             content.append(_square(x, y, grid.cell - gap, fill, element("title", label(told))))
             if n <= _MOST_WRITTEN:
                 x, y = x + (grid.cell - gap) / 2, y + grid.cell / 2 + 3.5
-                text = share_in_words(value, 2) if shares else _rounded(value, decimals)
+                text = written(value) if shares else _rounded(value, decimals)
                 content.append(words(text, x, y, _readable_on(fill), size=9.5, anchor="middle"))
     return content + _dashes(grid, paint)
 
