@@ -106,8 +106,7 @@ def compare_graphs(reference: Graph, other: Graph, *, view: str = "cpdag") -> Co
     require_same_nodes(reference, other)
     require_marks(len(reference.names), _MATRICES)
     a, b = _by_name(reference), _by_name(other)
-    if (a.kind == "pag") != (b.kind == "pag"):
-        raise GraphError("a PAG can be compared with PAGs only")
+    require_comparable(a, b)
     as_classes = [equivalence_class(g) if g.kind == "dag" else g for g in (a, b)]
     shd = _distance(*as_classes)
     compared, dag_shd = as_classes, None
@@ -136,11 +135,17 @@ def require_same_nodes(
             raise GraphError(f"{lacks}: node {quote(missing[0])} of {has} is missing")
 
 
+def require_comparable(a: Graph, b: Graph) -> None:
+    """Refuse a PAG beside another graph: its marks mean something else."""
+    if (a.kind == "pag") != (b.kind == "pag"):
+        raise GraphError("a PAG can be compared with PAGs only")
+
+
 def edge_differences(reference: Graph, other: Graph) -> tuple[Difference, ...]:
     """Return how the edges of a graph differ from those of a reference over the same nodes.
 
-    Two DAGs are compared arrow by arrow; beside another graph, a DAG stands for its CPDAG. Unlike
-    `compare_graphs`, this compares PAGs with any graph, mark by mark.
+    Two DAGs are compared arrow by arrow; beside another graph, a DAG stands for its CPDAG, as in
+    `compare_graphs`, and PAGs compare with PAGs only.
 
     Examples
     --------
@@ -152,8 +157,8 @@ def edge_differences(reference: Graph, other: Graph) -> tuple[Difference, ...]:
     """
     require_same_nodes(reference, other)
     a, b = _by_name(reference), _by_name(other)
-    kinds = {a.kind, b.kind}
-    if "dag" in kinds and kinds.isdisjoint({"pag"}) and len(kinds) > 1:
+    require_comparable(a, b)
+    if "dag" in (a.kind, b.kind) and a.kind != b.kind:
         a, b = (equivalence_class(graph) if graph.kind == "dag" else graph for graph in (a, b))
     return _differences(a, b)
 

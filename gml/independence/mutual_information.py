@@ -2,7 +2,8 @@
 
 Of columns of labels, I = G²/2n (Cover & Thomas 2006, equation 2.28, of the shares observed); of
 columns of numbers, I = −½ ln(1 − r²), which is that of normal ones and infinite where one is a
-linear function of the other. A column of labels and one of numbers have none here: NaN.
+linear function of the other. A column of labels and one of numbers have none here, nor have two
+columns without a row in which both have a value: NaN.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.answers import Moments
 from gml.counts.counter import Counter, TableStatistics, pair_block
 from gml.resources import require_memory
 from gml.stopping import check_stopped
@@ -45,25 +47,29 @@ def mutual_information(counter: Counter) -> NDArray[np.float64]:
     for start in range(0, n_pairs, _BLOCK_PAIRS):
         i, j = pair_block(len(labels), start, min(start + _BLOCK_PAIRS, n_pairs))
         one, other = labels[i], labels[j]
-        nats = information(counter.pair_statistics(np.column_stack([one, other])))
+        statistics = counter.pair_statistics(np.column_stack([one, other]))
+        nats = np.where(statistics.n > 0, information(statistics), np.nan)
         found[one, other] = found[other, one] = nats
     numbers = np.flatnonzero(numeric).tolist()
     # Where nothing is missing, all pairs are of the same rows, which are then read once.
     at_once = not counter.missing and 2 < len(numbers) <= _MOST_AT_ONCE
-    cross = counter.moments(numbers).cross if at_once else None
+    of_all = counter.moments(numbers) if at_once else None
     for k, x in enumerate(numbers):
         check_stopped()
         for m, y in enumerate(numbers[:k]):
-            if cross is None:
-                (xx, xy), (_, yy) = counter.moments((x, y)).cross
+            if of_all is None:
+                of_pair = _of_numbers(counter.moments((x, y)), 0, 1)
             else:
-                xx, xy, yy = cross[k][k], cross[k][m], cross[m][m]
-            found[x, y] = found[y, x] = _of_numbers(xx, xy, yy)
+                of_pair = _of_numbers(of_all, k, m)
+            found[x, y] = found[y, x] = of_pair
     return found
 
 
-def _of_numbers(xx: int, xy: int, yy: int) -> float:
+def _of_numbers(moments: Moments, k: int, m: int) -> float:
     """The information of two columns, from exact cross-products."""
+    if not moments.n:
+        return math.nan
+    xx, xy, yy = moments.cross[k][k], moments.cross[k][m], moments.cross[m][m]
     if not xx or not yy:
         return 0.0
     rest = xx * yy - xy * xy

@@ -3,8 +3,9 @@
 An edge is `added` if only the graph has it, `missing` if only the reference does, `reversed` if
 both have an arrow, each its own way, and has an `other mark` if they differ otherwise. `gml
 compare` calls the same differences extra, missing, reversed, and directed, undirected or marks; as
-there, a DAG stands for its CPDAG where the other graph is no DAG. Nodes that only one of the two
-has are shown too.
+there, a DAG stands for its CPDAG where the other graph is no DAG, and PAGs compare with PAGs only.
+But two DAGs are compared arrow by arrow, as `gml compare` does for its dag_shd: their arrows are
+what a picture shows. The legend says which. Nodes that only one of the two has are shown too.
 """
 
 from __future__ import annotations
@@ -56,14 +57,38 @@ def name_in_words(name: str) -> str:
 
 
 def edges_by_name(graph: Graph) -> list[DrawnEdge]:
-    """Return the edges in the order of the names of their ends, whatever that of the nodes."""
+    """Return the edges in the order of the names of their ends, whatever that of the nodes.
+
+    An edge with the same mark at both ends is read from the first one by name, and so is what its
+    attributes say of a direction.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges("ba", [("b", "---", "a", {"strength": 1.0, "direction": 0.25})])
+    >>> [(edge.words, dict(edge.attributes)) for edge in edges_by_name(graph)]
+    [('a --- b', {'strength': 1.0, 'direction': 0.75})]
+    """
     found = []
     for edge in graph.edges():
         source, target = graph.names[edge.source], graph.names[edge.target]
-        if edge.type in ("---", "<->", "o-o"):
-            source, target = sorted((source, target))
-        found.append(DrawnEdge(source, target, edge.type, edge.attributes))
+        attributes = edge.attributes
+        if edge.type in ("---", "<->", "o-o") and target < source:
+            source, target = target, source
+            attributes = _turned(attributes)
+        found.append(DrawnEdge(source, target, edge.type, attributes))
     return sorted(found, key=lambda edge: (edge.source, edge.target))
+
+
+def _turned(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The attributes of an edge that is read the other way round.
+
+    Of those that gml gives, only `direction` depends on it: the share from the first end to the
+    second, with half of the undirected ones.
+    """
+    direction = attributes.get("direction")
+    if isinstance(direction, int | float) and 0 <= direction <= 1:
+        return {**attributes, "direction": 1 - direction}
+    return attributes
 
 
 def edges_against(graph: Graph, reference: Graph) -> list[DrawnEdge]:
@@ -89,6 +114,16 @@ def edges_against(graph: Graph, reference: Graph) -> list[DrawnEdge]:
         if _pair(edge) not in present:
             drawn.append(DrawnEdge(edge.source, edge.target, edge.type, {}, MISSING))
     return sorted(drawn, key=lambda edge: (edge.source, edge.target))
+
+
+def comparison_in_words(graph: Graph, reference: Graph) -> str:
+    """Return how the edges of two graphs are compared, as `edge_differences` does."""
+    kinds = {graph.kind, reference.kind}
+    if kinds == {"dag"}:
+        return "two DAGs, compared arrow by arrow"
+    if kinds <= {"dag", "cpdag"}:
+        return "compared as CPDAGs"
+    return "compared mark by mark" + (", a DAG as its CPDAG" if "dag" in kinds else "")
 
 
 def node_states(graph: Graph, reference: Graph) -> dict[str, str]:

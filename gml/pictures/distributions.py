@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from gml.pictures.layout.geometry import Size
+from gml.pictures.shares import percent
 from gml.pictures.svg import Markup, element, label, number
 from gml.pictures.text_width import shortened, text_width
 from gml.pictures.themes import Theme
@@ -27,6 +28,8 @@ _CURVE = Size(110.0, 34.0)
 _REACH = 3.0
 _STEPS = 12
 _MOST_IN_WORDS = 12
+# A float64 has no more.
+_MOST_DIGITS = 15
 
 
 @dataclass(frozen=True)
@@ -96,21 +99,6 @@ def draw_distribution(
     if isinstance(distribution, Bell):
         return _draw_bell(distribution, left, top, room, theme)
     return _draw_bars(distribution, left, top, room, theme, most_rows)
-
-
-def percent(share: float) -> str:
-    """Return a share for people; only 0 and 1 themselves are shown as such.
-
-    Examples
-    --------
-    >>> [percent(share) for share in (0, 1e-9, 0.123, 0.99999, 1)]
-    ['0 %', '<0.1 %', '12.3 %', '>99.9 %', '100 %']
-    """
-    if share <= 0 or share >= 1:
-        return "0 %" if share <= 0 else "100 %"
-    if share < 0.0005:
-        return "<0.1 %"
-    return ">99.9 %" if share >= 0.9995 else f"{100 * share:.1f} %"
 
 
 def observed_dot(x: float, y: float, theme: Theme) -> Markup:
@@ -266,13 +254,21 @@ def _spread(bell: Bell) -> str:
     --------
     >>> _spread(Bell(123.456, 0.0123)), _spread(Bell(-2.5, 0)), _spread(Bell(3e9, 2e7))
     ('123.456 ± 0.012', '−2.5', '3e+09 ± 2e+07')
+    >>> _spread(Bell(123.456789, 1e-8)), _spread(Bell(12345678.9, 0.5))
+    ('123.456789 ± 1e−08', '12345678.9 ± 0.5')
     """
     if bell.sd == 0:
         return _signed(f"{bell.mean:.6g}")
-    decimals = max(0, 1 - math.floor(math.log10(bell.sd)))
+    decimals = max(0, 1 - _magnitude(bell.sd))
     if decimals > 6 or max(abs(bell.mean), bell.sd) >= 1e7:
-        return _signed(f"{bell.mean:.4g} ± {bell.sd:.2g}")
+        apart = _magnitude(bell.mean) - _magnitude(bell.sd) if bell.mean else 0
+        digits = min(max(apart + 2, 1), _MOST_DIGITS)
+        return _signed(f"{bell.mean:.{digits}g} ± {bell.sd:.2g}")
     return _signed(f"{bell.mean:.{decimals}f} ± {bell.sd:.{decimals}f}")
+
+
+def _magnitude(value: float) -> int:
+    return math.floor(math.log10(abs(value)))
 
 
 def _signed(number_in_words: str) -> str:

@@ -3,6 +3,8 @@
 Widths and colours grow with the size of the number, from 0: shares such as strengths up to 1,
 others up to the largest there is. Numbers of which some are negative, and coefficients always,
 have a colour for each sign, and negative ones are dashed, as no reader should depend on the colour.
+The mutual information of nodes that determine one another is infinite: their edges have the widest
+line, and the others stay clearly below it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 
 from gml.graph.graph import Graph
 from gml.pictures.edge_marks import Stroke
+from gml.pictures.shares import share_in_words
 from gml.pictures.themes import Theme
 
 UNITS = {"mi": "nats"}
@@ -21,6 +24,9 @@ _KNOWN = ("strength", "direction", "undirected", "coefficient", "mi")
 _WORDS = {"mi": "mutual information"}
 _SHARES = ("strength", "direction", "undirected")
 _SIGNED = ("coefficient",)
+_BOUNDLESS = ("mi",)
+# How much of the range of widths and colours finite numbers have beside an infinite one.
+_FINITE = 0.75
 _NARROWEST, _WIDEST = 1.0, 4.5
 _NEGATIVE = "6 3"
 
@@ -40,11 +46,12 @@ def weight_of(graph: Graph) -> str | None:
 
 
 def number_in(attributes: Mapping[str, Any], name: str) -> float | None:
-    """Return an attribute that is a finite number."""
+    """Return an attribute that is a number; only a mutual information may be infinite."""
     value = attributes.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    is_known = math.isfinite(value) or (value == math.inf and name in _BOUNDLESS)
+    return float(value) if is_known else None
 
 
 def numbers_in_words(attributes: Mapping[str, Any]) -> list[str]:
@@ -60,12 +67,22 @@ def numbers_in_words(attributes: Mapping[str, Any]) -> list[str]:
     for name in (*_KNOWN, *others):
         value = number_in(attributes, name)
         if value is not None:
-            found.append(f"{name} {in_words(value, 4)}{_unit(name)}")
+            found.append(f"{name} {in_words(name, value, 4)}{_unit(name)}")
     return found
 
 
-def in_words(value: float, digits: int = 3) -> str:
-    """Return a number for people."""
+def in_words(name: str, value: float, digits: int = 3) -> str:
+    """Return a number of this name for people; a share is shown as certain only if it is.
+
+    Examples
+    --------
+    >>> in_words("coefficient", -0.12345), in_words("strength", 0.9997), in_words("mi", math.inf)
+    ('−0.123', '>0.999', '∞')
+    """
+    if math.isinf(value):
+        return "∞"
+    if name in _SHARES and 0 <= value <= 1:
+        return share_in_words(value, digits)
     return f"{value:.{digits}g}".replace("-", "−")
 
 
@@ -76,13 +93,17 @@ class EdgeScale:
     name: str
     low: float
     high: float
-    """The least and the largest weight."""
+    """The least and the largest weight, which may be infinite."""
+    highest_finite: float
 
     @classmethod
     def of(cls, name: str, weights: Iterable[float | None]) -> EdgeScale | None:
         """Return the scale of these weights; None if there are none."""
         known = [weight for weight in weights if weight is not None]
-        return cls(name, min(known), max(known)) if known else None
+        if not known:
+            return None
+        highest_finite = max(filter(math.isfinite, known), default=0.0)
+        return cls(name, min(known), max(known), highest_finite)
 
     @property
     def signed(self) -> bool:
@@ -92,21 +113,30 @@ class EdgeScale:
 
     def stroke(self, weight: float, theme: Theme) -> Stroke:
         """Return the line of an edge of this weight."""
-        most = max(abs(self.low), abs(self.high))
-        if self.name in _SHARES:
-            most = max(most, 1.0)
-        share = weight / most if most else 0.0
+        share = self._share(weight)
         width = _NARROWEST + (_WIDEST - _NARROWEST) * abs(share)
         if self.signed:
             dash = _NEGATIVE if weight < 0 else None
             return Stroke(theme.signed_line_shade(share), width, dash)
         return Stroke(theme.line_shade(share), width)
 
+    def _share(self, weight: float) -> float:
+        """Where a weight is between nothing and the most that can be shown."""
+        if math.isinf(weight):
+            return 1.0
+        most = max(abs(self.low), abs(self.highest_finite))
+        if self.name in _SHARES:
+            most = max(most, 1.0)
+        share = weight / most if most else 0.0
+        return share * _FINITE if math.isinf(self.high) else share
+
     @property
     def samples(self) -> tuple[float, ...]:
         """Weights for the legend: the least, the largest, and one between them."""
         if self.low == self.high:
             return (self.low,)
+        if math.isinf(self.high):
+            return tuple(dict.fromkeys((self.low, self.highest_finite, self.high)))
         between = 0.0 if self.low < 0 < self.high else (self.low + self.high) / 2
         return (self.low, between, self.high)
 
@@ -115,8 +145,9 @@ class EdgeScale:
         """The quantity and its range."""
         name = _WORDS.get(self.name, self.name)
         if self.low == self.high:
-            return f"{name}: {in_words(self.low)}{_unit(self.name)}"
-        return f"{name}: {in_words(self.low)} to {in_words(self.high)}{_unit(self.name)}"
+            return f"{name}: {in_words(self.name, self.low)}{_unit(self.name)}"
+        low, high = in_words(self.name, self.low), in_words(self.name, self.high)
+        return f"{name}: {low} to {high}{_unit(self.name)}"
 
 
 def _unit(name: str) -> str:

@@ -27,9 +27,14 @@ def legend_of(
     scale: EdgeScale | None,
     reference: str | None,
     theme: Theme,
+    compared: str = "",
 ) -> list[list[Entry]]:
-    """Return the entries in groups; `reference` is the name of what the graph is drawn against."""
+    """Return the entries in groups.
+
+    `reference` is the name of what the graph is drawn against, and `compared` says how.
+    """
     groups = [
+        [Entry(compared)] if compared else [],
         list(_difference_entries(edges, reference, theme)) if reference is not None else [],
         list(_node_entries(boxes, reference, theme)) if reference is not None else [],
         [Entry(scale.words)] if scale is not None else [],
@@ -59,7 +64,7 @@ def _node_entries(boxes: Sequence[NodeBox], reference: str, theme: Theme) -> Ite
 def _weight_entries(edges: Sequence[DrawnEdge], scale: EdgeScale, theme: Theme) -> Iterator[Entry]:
     for weight in scale.samples:
         stroke = scale.stroke(weight, theme)
-        yield _line_entry(in_words(weight), "---", stroke, theme, _SHORT_LINE)
+        yield _line_entry(in_words(scale.name, weight), "---", stroke, theme, _SHORT_LINE)
     if any(number_in(edge.attributes, scale.name) is None for edge in edges):
         yield _line_entry(f"no {scale.name}", "---", Stroke(theme.line), theme, _SHORT_LINE)
 

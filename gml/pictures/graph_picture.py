@@ -15,6 +15,7 @@ from gml.graph.graph import Graph
 from gml.pictures.differences import (
     IN_BOTH,
     DrawnEdge,
+    comparison_in_words,
     counts_of,
     edges_against,
     edges_by_name,
@@ -55,6 +56,11 @@ class GraphScene:
     weight: str | None = None
     """The attribute of the edges that widths and colours show."""
     tiers: Sequence[Sequence[str]] = ()
+    compared: tuple[Graph, Graph] | None = None
+    """The whole graph and reference, where `graph` and `against` are parts of them.
+
+    Whether an arrow is in a CPDAG may depend on nodes that are not shown.
+    """
     against_name: str = "the reference"
     """What the legend calls `against`."""
     heading: str = ""
@@ -100,8 +106,10 @@ def draw_graph(scene: GraphScene, theme: Theme = LIGHT, *, layout: Layouter = la
     content = draw_bands(tiers, sizes, found, gutter, theme) if tiers else []
     content += _draw_edges(edges, found, scene, scale, theme)
     content += _draw_nodes(boxes, sizes, found, scene, theme)
-    reference = None if scene.against is None else scene.against_name
-    legend = legend_of(edges, boxes, scale, reference, theme)
+    reference, compared = None, ""
+    if scene.against is not None:
+        reference, compared = scene.against_name, comparison_in_words(scene.graph, scene.against)
+    legend = legend_of(edges, boxes, scale, reference, theme, compared)
     return _framed(scene, theme, content, Size(found.width, found.height), gutter, legend, edges)
 
 
@@ -167,9 +175,11 @@ def _boxes(scene: GraphScene) -> list[NodeBox]:
 
 
 def _edges(scene: GraphScene) -> list[DrawnEdge]:
-    if scene.against is not None:
-        return edges_against(scene.graph, scene.against)
-    return edges_by_name(scene.graph)
+    if scene.against is None:
+        return edges_by_name(scene.graph)
+    shown = {*scene.graph.names, *scene.against.names}
+    compared = scene.compared or (scene.graph, scene.against)
+    return [edge for edge in edges_against(*compared) if {edge.source, edge.target} <= shown]
 
 
 def _scale(scene: GraphScene, edges: Sequence[DrawnEdge]) -> EdgeScale | None:
@@ -248,7 +258,8 @@ def _description(scene: GraphScene, edges: list[DrawnEdge]) -> str:
     )
     if scene.against is not None:
         counts = ", ".join(f"{count} {state}" for state, count in counts_of(edges).items())
-        said += f", against {scene.against_name}: {counts}"
+        compared = comparison_in_words(graph, scene.against)
+        said += f", against {scene.against_name}, {compared}: {counts}"
     listed = [
         edge.words + (f" ({edge.state})" if edge.state not in (None, IN_BOTH) else "")
         for edge in edges[:_EDGES_DESCRIBED]

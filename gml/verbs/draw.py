@@ -16,6 +16,7 @@ from gml.pictures.themes import theme_named
 from gml.verbs.shared.drawn_graph import (
     LAYOUTS,
     View,
+    graph_in_text,
     graph_to_draw,
     layouter,
     model_for_evidence,
@@ -29,7 +30,7 @@ from gml.verbs.shared.knowledge_input import Tiers
 if TYPE_CHECKING:
     from gml.verbs.shared.data_input import Data
 
-__all__ = ["draw", "graph_to_draw", "model_for_evidence", "require_renderer"]
+__all__ = ["draw", "graph_in_text", "graph_to_draw", "model_for_evidence", "require_renderer"]
 
 KINDS = ("graph", "matrix", "trace", "strengths", "losses", "cpt")
 # Which kinds of pictures a parameter is about, where not all.
@@ -85,7 +86,9 @@ def draw(
         search by step; "strengths" of edges with their threshold; held-out "losses" of graphs; or
         "cpt", the distribution of a node given its parents, with its intervals.
     against
-        A reference: how the edges of the graph differ from it is shown.
+        A reference: how the edges of the graph differ from it is shown. Two DAGs are compared
+        arrow by arrow (`dag_shd` of `gml.compare`); beside another graph, a DAG stands for its
+        CPDAG (`shd`).
     evidence
         Values observed in a model: its nodes show their posterior.
     theme
@@ -107,7 +110,7 @@ def draw(
     node
         Of `cpt`: the node.
     threshold
-        Of `strengths`; by default the one that the graph was made with.
+        Of `strengths`; by default the one that the graph was made with, and not below it.
     folds, seed
         Of `losses`: the number of folds (10), and the seed that makes them (0).
     threads

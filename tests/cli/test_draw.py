@@ -133,10 +133,53 @@ def test_a_larger_png(gml, folder):
     assert line == "gml: error: --scale is for PNG, not for svg\n"
 
 
-@pytest.mark.parametrize("words", ["--evidence xray=yes", "--against asia.dot", "--theme dark"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("--evidence xray=yes", "--against asia.dot", "--theme dark", "--weight mi"),
+        *("--layout dot", "--tiers smoke<lung", "--knowledge known.json"),
+    ],
+)
 def test_what_does_not_show_in_text(gml, folder, model, words):
     line = error_line(gml("draw", model, *words.split(), "-f", "text"), 2)
     assert f"{words.split()[0]} does not show in text; write SVG, HTML, PNG or PDF" in line
+
+
+def test_text_needs_no_layout(gml, folder, monkeypatch):
+    def draw_graph(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("gml.verbs.shared.drawn_graph.draw_graph", draw_graph)
+    done = gml(
+        "draw",
+        "asia.dot",
+        "--around",
+        "lung",
+        "--radius",
+        "1",
+        "--no-bars",
+        "-f",
+        "text",
+        "--kind",
+        "graph",
+    )
+    assert done.returncode == 0
+    assert b"smoke" in done.stdout
+    assert b"dysp" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("asia.dot asia.dot", "one graph is drawn, not 2"),
+        ("asia.dot --bins 3", "--bins is about reading a table"),
+        ("asia.dot --node lung", "--node is for --kind cpt, not for graph"),
+        ("asia.dot --radius 1", "--radius belongs to --around"),
+        ("--kind matrix asia.csv", "--format text draws graphs; write plots as SVG"),
+    ],
+)
+def test_what_is_wrong_is_said_for_text_too(gml, folder, words, said):
+    assert said in error_line(gml("draw", *words.split(), "-f", "text"), 2)
 
 
 def test_text_is_the_graph_in_box_characters(gml, folder):

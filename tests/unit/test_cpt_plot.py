@@ -151,3 +151,16 @@ def test_many_coefficients():
     assert collisions(picture) == []
     assert len(picture.title) > 200
     assert told(picture.svg)[1].startswith("estimates, without intervals")
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_the_level_of_the_intervals_is_said(numbers):
+    bounds = ((0.0, 2.0), (0.5, 1.5))
+    cpd = LinearGaussian(Variable("x", None), (), 1.0, (), 1.0, 9, bounds) if numbers else SMALL
+    for level, said in [
+        (0.5, "estimates and their 50 % intervals"),
+        (0.999, "estimates and their 99.9 % intervals"),
+        (None, "estimates and their intervals, of a level that is not recorded"),
+    ]:
+        shown = texts(cpt_intervals(cpd, level=level).svg)
+        assert any(text.startswith(said) for text in shown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -216,6 +217,22 @@ def test_tiers_of_keywords_and_of_knowledge(scenes):
         gml.draw(CHAIN, tiers=["z"])
 
 
+def test_a_part_is_compared_as_in_the_whole_graph():
+    dag = Graph.from_edges("abc", [("a", "-->", "b"), ("c", "-->", "b")])
+    cpdag = replace(dag, kind="cpdag")
+    svg = gml.draw(dag, against=cpdag, around="a", radius=1).svg
+    # Without c, the arrow of a DAG would stand for a line.
+    assert 'data-difference="in both"' in svg
+    assert 'data-difference="other mark"' not in svg
+
+
+def test_a_pag_against_another_graph(tmp_path):
+    pag = Graph.from_edges("ab", [("a", "o->", "b")])
+    gml.write_graph(pag, tmp_path / "pag.json")
+    with pytest.raises(GraphError, match=r"pag.json and the reference: a PAG can be compared with"):
+        gml.draw(tmp_path / "pag.json", against=Graph.from_edges("ab", [("a", "-->", "b")]))
+
+
 def test_against_keeps_the_reference_as_it_is(scenes, fitted):
     gml.draw(fitted, against=GRAPH, bars=False)
     assert scenes[0][0].against == gml.read_graph(GRAPH)
@@ -311,11 +328,20 @@ def test_information_from_data_is_that_of_the_tests(scenes, line):
         assert edge.attributes["mi"] == pytest.approx(test[0]["mi"], rel=1e-9)
 
 
-def test_infinite_information_is_not_shown(scenes):
+def test_infinite_information_is_the_most_there_is(scenes):
     column = np.array([0.0, 1.0, 3.0])
     variables = tuple(gml.Variable(name, None) for name in "ab")
     data = gml.Dataset(variables, (column, 2 * column))
     gml.draw(Graph.from_edges("ab", [("a", "-->", "b")]), weight="mi", data=data)
+    assert [edge.attributes for edge in scenes[0][0].graph.edges()] == [{"mi": math.inf}]
+
+
+def test_information_of_columns_without_a_common_row_is_not_known(scenes):
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": ["x", "y", None, None], "b": [None, None, "u", "v"]})
+    graph = Graph.from_edges("ab", [("a", "-->", "b")])
+    gml.draw(graph, weight="mi", data=frame, missing="available")
     assert [edge.attributes for edge in scenes[0][0].graph.edges()] == [{}]
 
 
@@ -443,7 +469,7 @@ def test_a_matrix_of_strengths(plots, tmp_path):
     gml.draw(tmp_path / "g.json", kind="matrix")
     assert plots[0][1:] == (
         (CHAIN.names, CHAIN.names),
-        {"quantity": "strength", "theme": LIGHT},
+        {"quantity": "strength", "theme": LIGHT, "shares": True},
     )
     with pytest.raises(GraphError, match="no edge has a strength, as gml average gives it"):
         gml.draw(GRAPH, kind="matrix")
@@ -463,7 +489,9 @@ def test_strengths(plots):
 
 def test_the_table_of_a_node(plots, fitted, line):
     gml.draw(fitted, kind="cpt", node="lung")
-    assert plots[0] == ("cpt_intervals", (fitted.cpd("lung"), LIGHT), {})
+    assert plots[0] == ("cpt_intervals", (fitted.cpd("lung"), LIGHT), {"level": None})
+    gml.draw(gml.fit(ASIA, GRAPH, intervals=0.9), kind="cpt", node="lung")
+    assert plots.pop(1)[2] == {"level": 0.9}
     gml.draw(line[0], kind="cpt", node="b")
     assert plots[1][1][0] == line[0].cpd("b")
     with pytest.raises(UsageError, match="`kind='cpt'` needs `node`"):

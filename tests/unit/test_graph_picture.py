@@ -277,6 +277,26 @@ def test_widths_and_colours_grow_with_the_weight():
     assert (line_of(none).get("stroke"), width_of(none)) == (LIGHT.line, 1.3)
 
 
+def test_an_infinite_mutual_information_has_the_widest_line():
+    edges = [("a", "-->", "b", {"mi": math.inf}), ("b", "-->", "c", {"mi": 0.4})]
+    picture = drawn(Graph.from_edges("abcd", [*edges, ("c", "-->", "d")]), weight="mi")
+    infinite, finite = (edges_of(picture)[ends] for ends in (("a", "b"), ("b", "c")))
+    assert width_of(infinite) == 4.5
+    assert line_of(infinite).get("stroke") == LIGHT.line_scale[-1]
+    assert width_of(finite) == pytest.approx(1 + 3.5 * 0.75, abs=0.01)
+    assert title_of(infinite) == "a --> b, mi ∞ nats"
+    assert legend_of(picture) == ["mutual information: 0.4 to ∞ nats", "0.4", "∞", "no mi"]
+    alone = drawn(Graph.from_edges("ab", edges[:1]), weight="mi")
+    assert legend_of(alone) == ["mutual information: ∞ nats", "∞"]
+
+
+def test_a_strength_seems_certain_only_if_it_is():
+    edges = [("a", "-->", "b", {"strength": 0.99996}), ("b", "-->", "c", {"strength": 0.5})]
+    picture = drawn(Graph.from_edges("abc", edges), weight="strength")
+    assert title_of(edges_of(picture)["a", "b"]) == "a --> b, strength >0.9999"
+    assert legend_of(picture) == ["strength: 0.5 to >0.999", "0.5", "0.75", ">0.999"]
+
+
 def test_a_mutual_information_a_little_below_0_has_no_sign():
     graph = Graph.from_edges(
         "abc", [("a", "-->", "b", {"mi": -1e-17}), ("b", "-->", "c", {"mi": 0.2})]
@@ -291,6 +311,25 @@ def test_other_attributes_have_the_sign_that_they_have():
     edges = edges_of(drawn(graph, weight="t"))
     ends = [line_of(edges[ends]).get("stroke") for ends in (("a", "b"), ("b", "c"))]
     assert ends == [LIGHT.line_diverging[0], LIGHT.line_diverging[-1]]
+
+
+def test_an_undirected_edge_has_the_direction_of_the_ends_it_is_read_from():
+    attributes = {"strength": 0.5, "direction": 0.2699}
+    one = Graph.from_edges(["smoke", "lung"], [("smoke", "---", "lung", attributes)])
+    turned = {**attributes, "direction": 1 - 0.2699}
+    other = Graph.from_edges(["lung", "smoke"], [("lung", "---", "smoke", turned)])
+    picture = drawn(one, weight="direction")
+    (edge,) = edges_of(picture).values()
+    assert title_of(edge) == "lung --- smoke, strength 0.5, direction 0.7301"
+    assert width_of(edge) == pytest.approx(1 + 3.5 * 0.7301, abs=0.01)
+    assert drawn(other, weight="direction").svg == picture.svg
+
+
+def test_an_arrow_keeps_its_direction_whatever_the_names():
+    attributes = {"direction": 0.9}
+    graph = Graph.from_edges(["smoke", "lung"], [("smoke", "-->", "lung", attributes)])
+    (edge,) = edges_of(drawn(graph, weight="direction")).values()
+    assert title_of(edge) == "smoke --> lung, direction 0.9"
 
 
 def test_shares_are_shown_on_a_scale_up_to_1():

@@ -111,10 +111,15 @@ def test_cells_without_a_value_are_left_out():
     assert elements(heat_map("abc", SMALL, quantity="x").svg, "path") == []
 
 
-def test_the_last_colour_can_be_that_of_another_value():
-    svg = heat_map("cba", SMALL, quantity="x", most=0.6).svg
-    assert cells(svg)["b, c: 0.3"][3] == LIGHT.shade(0.5)
-    assert "0.6" in texts(svg)
+def test_of_shares_only_what_is_certain_has_the_last_colour_and_is_written_so():
+    values = np.array([[0, 0.9997, 1.0], [0.9997, 0, 0.5], [1.0, 0.5, 0]])
+    svg = heat_map("abc", values, quantity="strength", shares=True).svg
+    assert {"a, b: >0.999", "a, c: 1", "b, c: 0.5"} <= {*cells(svg)}
+    assert texts(svg).count(">0.999") == 2
+    assert "a and c 1, b and a >0.999, b and c 0.5" in told(svg)[1]
+    weak = heat_map("cba", SMALL, quantity="strength", shares=True).svg
+    assert cells(weak)["b, c: 0.3"][3] == LIGHT.shade(round(0.3 * 48) / 48)
+    assert "1.0" in texts(weak)
 
 
 def test_an_infinite_value_has_the_last_colour_and_says_so():
@@ -186,6 +191,12 @@ def test_in_print_a_dash_tells_what_is_below_nothing():
     assert dashes.count("M") == np.count_nonzero(np.rint(blocks(16) / 0.99 * 48) < 0)
     coloured = heat_map(names, blocks(16), quantity="r", signed=True, theme=LIGHT).svg
     assert elements(coloured, "path") == []
+
+
+def test_the_description_names_each_pair_once_where_cells_are_empty():
+    values = np.array([[0, 0.5, np.nan], [0.5, 0, 0.2], [np.nan, 0.2, 0]])
+    _, description = told(heat_map("abc", values, quantity="x").svg)
+    assert description.endswith("Largest values: a and b 0.5, b and c 0.2")
 
 
 def test_the_description_names_the_largest_values():

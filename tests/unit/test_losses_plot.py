@@ -90,11 +90,11 @@ def test_marks_are_where_the_figures_are(theme):
 
 def test_the_words_say_how_much_better_the_best_is():
     svg = held_out_losses(ROWS).svg
-    assert {"best", "+0.4 ± 0.05", "above the best"} <= {*texts(svg)}
+    assert {"best", "+0.4 ± 0.1", "above the best", "± 2 standard errors"} <= {*texts(svg)}
     titles, description = told(svg)
     assert titles == 2 * [
-        "<b> & c: 2 nats per row, standard error 0.1",
-        "tree: 2.4 nats per row, standard error 0.1, +0.4 ± 0.05 against the best",
+        "<b> & c: 2 ± 0.2 nats per row (± 2 standard errors)",
+        "tree: 2.4 ± 0.2 nats per row, +0.4 ± 0.1 against the best (± 2 standard errors)",
     ]
     assert description.startswith("lower is better; best: <b> & c, 2 nats per row. ")
 

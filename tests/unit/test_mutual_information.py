@@ -73,3 +73,21 @@ def test_numbers_with_gaps_are_compared_on_the_rows_that_both_have():
     assert found[0, 1] == pytest.approx(-0.5 * math.log(1 - r * r), rel=1e-12)
     r = np.corrcoef(frame["y"], frame["z"])[0, 1]
     assert found[1, 2] == pytest.approx(-0.5 * math.log(1 - r * r), rel=1e-12)
+
+
+def test_columns_without_a_row_in_common_have_none():
+    frame = pd.DataFrame(
+        {
+            "a": ["x", "y", "x", "y", None, None, None, None],
+            "b": [None, None, None, None, "u", "v", "u", "v"],
+            "c": list("pqpqpqpq"),
+        }
+    )
+    found = matrix(frame, missing="available")
+    assert math.isnan(found[0, 1])
+    assert math.isnan(found[1, 0])
+    assert found[0, 2] == pytest.approx(math.log(2))
+    numbers = frame.replace(dict(zip("xyuvpq", (1.0, 2.5, 1.0, 2.0, 3.0, 4.0), strict=True)))
+    found = matrix(numbers.astype(float), numeric=list("abc"), missing="available")
+    assert math.isnan(found[0, 1])
+    assert found[0, 2] == math.inf

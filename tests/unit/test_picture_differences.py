@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from gml.errors import GraphError
 from gml.graph.comparison import compare_graphs, edge_differences
 from gml.graph.equivalence import equivalence_class
 from gml.graph.graph import EDGE_TYPES, Graph
@@ -85,12 +87,35 @@ def test_a_dag_stands_for_its_class_beside_one_as_in_compare(seed, classes):
     assert found == expected
 
 
-def test_a_pag_is_compared_mark_by_mark_with_any_graph():
+def test_a_pag_is_compared_with_pags_only_as_in_compare():
     pag = Graph.from_edges("abc", [("a", "o->", "b"), ("b", "-->", "c")])
+    other = Graph.from_edges("abc", [("a", "<->", "b"), ("b", "-->", "c")])
+    (found,) = edge_differences(other, pag)
+    assert (found.a, found.b, found.kind) == ("<->", "o->", "marks")
+    assert states(pag, other) == {("a", "o->", "b"): "other mark", ("b", "-->", "c"): "in both"}
     dag = Graph.from_edges("abc", [("a", "-->", "b"), ("b", "-->", "c")])
-    (found,) = edge_differences(dag, pag)
-    assert (found.a, found.b, found.kind) == ("-->", "o->", "marks")
-    assert states(pag, dag) == {("a", "o->", "b"): "other mark", ("b", "-->", "c"): "in both"}
+    for pair in ((pag, dag), (dag, pag)):
+        for compared in (edges_against, compare_graphs):
+            with pytest.raises(GraphError, match="a PAG can be compared with PAGs only"):
+                compared(*pair)
+
+
+def test_the_legend_says_how_graphs_are_compared():
+    dag = Graph.from_edges("ab", [("a", "-->", "b")])
+    turned = Graph.from_edges("ab", [("b", "-->", "a")])
+    cpdag = equivalence_class(dag)
+    pag = Graph.from_edges("ab", [("a", "o-o", "b")])
+    for graph, reference, said in [
+        (dag, turned, "two DAGs, compared arrow by arrow"),
+        (dag, cpdag, "compared as CPDAGs"),
+        (cpdag, dag, "compared as CPDAGs"),
+        (cpdag, cpdag, "compared as CPDAGs"),
+        (dag, replace(cpdag, kind="pdag"), "compared mark by mark, a DAG as its CPDAG"),
+        (pag, pag, "compared mark by mark"),
+    ]:
+        picture = drawn(graph, reference)
+        assert legend_of(picture)[0] == said
+        assert f"the reference, {said}: " in elements(picture).find(f"{SVG}desc").text
 
 
 def test_edges_have_the_style_of_their_state():
@@ -120,6 +145,7 @@ def test_titles_and_legend_say_what_differs():
         "f --> e, added (not in true.bif)",
     ]
     assert legend_of(picture) == [
+        "two DAGs, compared arrow by arrow",
         "added (not in true.bif): 1",
         "missing (only in true.bif): 1",
         "reversed: 1",
@@ -127,7 +153,10 @@ def test_titles_and_legend_say_what_differs():
         "in both: 2",
     ]
     said = elements(picture).find(f"{SVG}desc").text
-    assert "against true.bif: 1 added, 1 missing, 1 reversed, 0 other mark, 2 in both." in said
+    assert (
+        "against true.bif, two DAGs, compared arrow by arrow: 1 added, 1 missing, 1 reversed, 0 other mark, 2 in both."
+        in said
+    )
 
 
 @pytest.mark.parametrize("mine", EDGE_TYPES)

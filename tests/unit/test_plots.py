@@ -16,7 +16,6 @@ from gml.model.network import CPT, LinearGaussian
 from gml.pictures.plots.cpt import cpt_intervals
 from gml.pictures.plots.losses import LossRow, held_out_losses
 from gml.pictures.plots.matrix import heat_map
-from gml.pictures.plots.small_multiples import histogram, small_bars
 from gml.pictures.plots.strengths import edge_strengths
 from gml.pictures.plots.trace import score_trace
 from gml.pictures.themes import DARK, LIGHT, PRINT
@@ -59,8 +58,6 @@ PLOTS = {
     "regression": lambda theme: cpt_intervals(
         LinearGaussian(NUMBERS[0], tuple(NUMBERS[1:]), 1.0, (1.0, 2.0, 3.0, 4.0, 5.0), 1.0), theme
     ),
-    "bars": lambda theme: small_bars(NAMES, range(6), theme),
-    "histogram": lambda theme: histogram([0, 1, 3], [2, 1], theme),
 }
 every_plot = pytest.mark.parametrize("plot", PLOTS.values(), ids=PLOTS)
 every_theme = pytest.mark.parametrize("theme", [LIGHT, DARK, PRINT], ids=lambda theme: theme.name)

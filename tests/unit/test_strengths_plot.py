@@ -56,9 +56,9 @@ def test_bars_have_the_parts_of_the_directions(theme):
     left = (zero.left + zero.right) / 2
     # 360 pixels are a strength of 1.
     expected = {
-        "b — <c>: strength 1, 0.25 from the first to the second, 0.75 from the second to the first": [
-            ("full", left, left + 90),
-            ("hollow", left + 90, left + 360),
+        "<c> — b: strength 1, 0.75 from the first to the second, 0.25 from the second to the first": [
+            ("full", left, left + 270),
+            ("hollow", left + 270, left + 360),
         ],
         "a → b: strength 0.5, 0.25 from the first to the second, 0.25 without a direction": [
             ("full", left, left + 90),
@@ -75,12 +75,48 @@ def test_bars_have_the_parts_of_the_directions(theme):
 
 def test_the_threshold_is_the_one_recorded_unless_given():
     assert "threshold 0.7" in texts(edge_strengths(small(threshold=0.7)).svg)
-    assert "1 of 2 reach the threshold of 0.7" in texts(edge_strengths(small(threshold=0.7)).svg)
-    assert "threshold 0.2" in texts(edge_strengths(small(threshold=0.7), threshold=0.2).svg)
+    assert "threshold 0.9" in texts(edge_strengths(small(threshold=0.7), threshold=0.9).svg)
     assert not [text for text in texts(edge_strengths(small()).svg) if "threshold" in text]
     assert not [text for text in texts(edge_strengths(small(threshold="x")).svg) if "thr" in text]
     with pytest.raises(UsageError, match="`threshold` must be above 0 and at most 1, not 7"):
         edge_strengths(small(), threshold=7)
+
+
+def test_pairs_that_the_graph_leaves_out_are_not_said_to_miss_the_threshold():
+    said = "1 of 2 edges reach the threshold of 0.7; other pairs, below 0.7, are not in the graph"
+    assert said in texts(edge_strengths(small(threshold=0.7)).svg)
+    said = "1 of 2 edges reach the threshold of 0.9; other pairs, below 0.7, are not in the graph"
+    assert said in texts(edge_strengths(small(threshold=0.7), threshold=0.9).svg)
+    assert "2 of 2 edges reach the threshold of 0.2" in texts(
+        edge_strengths(small(), threshold=0.2).svg
+    )
+    with pytest.raises(UsageError, match="`threshold` must be at least 0.7, not 0.3: the graph"):
+        edge_strengths(small(threshold=0.7), threshold=0.3)
+
+
+def test_the_threshold_as_it_is_written_stands_for_the_recorded_one():
+    graph = small(threshold=0.70004)
+    assert "threshold 0.7" in texts(edge_strengths(graph, threshold=0.7).svg)
+
+
+@pytest.mark.parametrize(
+    ("strengths", "threshold", "written"),
+    [
+        ((0.9451, 0.9956, 0.9997, 1.0), 0.945, {"0.945", "0.996", ">0.999", "1"}),
+        ((0.94499, 0.9997), 0.945, {"0.94499", "0.9997", "threshold 0.945"}),
+        ((0.5, 0.99999999), 1.0, {"0.5", ">0.999999", "threshold 1"}),
+        ((0.0004,), 0.5, {"<0.001"}),
+    ],
+)
+def test_no_number_contradicts_the_threshold_or_seems_certain(strengths, threshold, written):
+    edges = [
+        (str(k), "-->", f"{k}b", {"strength": strength, "direction": 0.9999})
+        for k, strength in enumerate(strengths)
+    ]
+    names = [name for edge in edges for name in (edge[0], edge[2])]
+    picture = edge_strengths(Graph.from_edges(names, edges), threshold=threshold)
+    assert {*written, ">0.999"} <= {*texts(picture.svg)}
+    assert collisions(picture) == []
 
 
 def test_an_averaged_graph_says_all_it_knows():
@@ -90,7 +126,7 @@ def test_an_averaged_graph_says_all_it_knows():
     threshold = graph.learning["threshold"]
     assert f"threshold {threshold:g}" in texts(picture.svg)
     strengths = [edge.attributes["strength"] for edge in graph.edges()]
-    assert f"{min(strengths):.2f}" in texts(picture.svg)
+    assert f"{min(strengths):g}" in texts(picture.svg)
 
 
 @pytest.mark.parametrize("n", [1, 8, 37, 100, 101, 400])
@@ -131,9 +167,17 @@ def test_the_order_of_the_nodes_does_not_show():
     assert edge_strengths(turned).svg == edge_strengths(graph).svg
 
 
+def test_the_order_of_the_nodes_does_not_show_in_undirected_edges():
+    attributes = {"strength": 0.9, "direction": 0.25, "undirected": 0.5}
+    turned = {**attributes, "direction": 0.75}
+    one = Graph.from_edges("ab", [("a", "---", "b", attributes)])
+    other = Graph.from_edges("ba", [("b", "---", "a", turned)])
+    assert edge_strengths(one).svg == edge_strengths(other).svg
+
+
 def test_the_description_has_all_strengths():
     _, description = told(edge_strengths(small()).svg)
-    assert description == "b — <c> 1, a → b 0.5"
+    assert description == "<c> — b 1, a → b 0.5"
 
 
 def test_a_graph_without_strengths_is_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -19,6 +20,10 @@ from gml.cli.shared.output_options import picture_output
 from gml.cli.shared.parameter_types import name_list_option
 from gml.cli.shared.run import claim_input, was_given
 from gml.errors import UsageError
+
+_NOT_IN_TEXT = ("evidence", "against", "weight", "theme", "layout", "tiers", "knowledge")
+# Text has no room for bars anyway; whoever asks for anything else is told what is wrong with it.
+_IN_TEXT = {"kind", "radius", "bars"}
 
 
 @click.command(
@@ -47,7 +52,10 @@ from gml.errors import UsageError
         "held-out loss of graphs; the table of a node.",
     ),
     click.option(
-        "--against", metavar="GRAPH", help="Show how the edges differ from those of this graph."
+        "--against",
+        metavar="GRAPH",
+        help="Show how the edges differ from those of this graph: two DAGs arrow by arrow (dag_shd "
+        "of gml compare), others as CPDAGs (its shd).",
     ),
 )
 @assignments_option("--evidence", help_="Observe these values, and show posteriors: A=x,B=y.")
@@ -78,7 +86,8 @@ from gml.errors import UsageError
         "--threshold",
         type=RealRange(min=0, max=1),
         metavar="S",
-        help="Threshold of --kind strengths; by default the one that the graph was made with.",
+        help="Threshold of --kind strengths; by default the one that the graph was made with, and "
+        "not below it.",
     ),
     click.option(
         "--folds",
@@ -146,25 +155,27 @@ def command(
     strengths; trace, the file of --trace; strengths, a graph of gml average; losses, a table and
     graphs; cpt, a model, as fit-params --intervals makes it.
     """
-    from gml.verbs.draw import draw, graph_to_draw, model_for_evidence
+    from gml.verbs.draw import draw, graph_in_text, graph_to_draw, model_for_evidence
 
     if was_given("scale") and out.format != "png":
         raise UsageError(f"--scale is for PNG, not for {out.format}")
-    for name in ("evidence", "against", "weight", "theme"):
+    for name in _NOT_IN_TEXT:
         if out.format == "text" and was_given(name):
             raise UsageError(f"--{name} does not show in text; write SVG, HTML, PNG or PDF")
     for role in ("against", "data"):
         if role in keywords:
             keywords[role] = claim_input(keywords[role], role)
     kind = keywords.get("kind", "graph")
-    if out.format == "text" and kind == "graph":
-        # Text has no room for them, so that they need not be found.
-        keywords["bars"] = False
     if knowledge is not None:
         keywords["knowledge"] = claim_input(knowledge, "knowledge")
     if tiers is not None:
         keywords["tiers"] = parse_groups(tiers, "<", "--tiers")
     sources: list[Any] = [claim_input(path, "source", several=True) for path in source_paths]
+    is_graph_alone = kind == "graph" and len(sources) == 1 and not data.reading
+    if out.format == "text" and is_graph_alone and set(keywords) <= _IN_TEXT:
+        radius = keywords.get("radius")
+        out.write_text(partial(graph_in_text, sources[0], around=around, radius=radius))
+        return
     if evidence and kind != "graph":
         # The library says that this kind has no evidence, whatever it is.
         keywords["evidence"] = dict.fromkeys(evidence)

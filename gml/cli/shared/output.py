@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -173,9 +173,13 @@ class PictureOutput(Output):
     def write(self, picture: Picture, *, scale: float) -> None:
         """Write the picture, or its graph in box characters."""
         if self.format == "text":
-            self._send(picture.text(**self._terminal()))
+            self.write_text(picture.text)
             return
         self._send(picture.encoded(self.format, scale=scale))
+
+    def write_text(self, text_of: Callable[..., str]) -> None:
+        """Write what is drawn in characters for a terminal of a `width` and an `encoding`."""
+        self._send(text_of(**self._terminal()))
 
     def _terminal(self) -> dict[str, Any]:
         """How wide the terminal is, and what it can show; nothing is known of a file or a pipe."""

@@ -60,17 +60,40 @@ class _Estimate(NamedTuple):
     told: str
 
 
-def cpt_intervals(cpt: CPT | LinearGaussian, theme: Theme = LIGHT) -> Picture:
+def cpt_intervals(
+    cpt: CPT | LinearGaussian, theme: Theme = LIGHT, *, level: float | None = None
+) -> Picture:
     """Return the plot of the distribution of a node given its parents.
+
+    Parameters
+    ----------
+    cpt
+        The distribution.
+    theme
+        The colours.
+    level
+        That of the intervals, such as 0.95, if it is known.
 
     Examples
     --------
     >>> import gml
     >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot", intervals=0.95)
-    >>> cpt_intervals(net.cpd("dysp")).title
+    >>> cpt_intervals(net.cpd("dysp"), level=0.95).title
     'dysp given bronc, either'
     """
-    return _regression(cpt, theme) if isinstance(cpt, LinearGaussian) else _table(cpt, theme)
+    estimates = _estimates(has_intervals=cpt.intervals is not None, level=level)
+    if isinstance(cpt, LinearGaussian):
+        return _regression(cpt, theme, estimates)
+    return _table(cpt, theme, estimates)
+
+
+def _estimates(*, has_intervals: bool, level: float | None) -> str:
+    """What dots and whiskers are."""
+    if not has_intervals:
+        return "estimates, without intervals"
+    if level is None:
+        return "estimates and their intervals, of a level that is not recorded"
+    return f"estimates and their {100 * level:g} % intervals"
 
 
 def _title(cpd: CPT | LinearGaussian) -> str:
@@ -78,7 +101,7 @@ def _title(cpd: CPT | LinearGaussian) -> str:
     return brief(cpd.variable.name) + (f" given {given}" if given else "")
 
 
-def _table(cpt: CPT, theme: Theme) -> Picture:
+def _table(cpt: CPT, theme: Theme, estimates: str) -> Picture:
     rows, levels = _shown(cpt)
     size = min(150.0, max(58.0, _WIDTH / len(levels) - _BETWEEN))
     labels = [configuration(cpt.parents, row) for row in rows]
@@ -107,7 +130,7 @@ def _table(cpt: CPT, theme: Theme) -> Picture:
         content,
         theme,
         title=_title(cpt),
-        said="; ".join(_notes(cpt, rows, levels)),
+        said="; ".join([estimates, *_notes(cpt, rows, levels)]),
         description=_in_words(cpt, rows, levels),
     )
 
@@ -139,10 +162,6 @@ def _largest(cpt: CPT, rows: Sequence[int], levels: Sequence[int]) -> float:
 
 
 def _notes(cpt: CPT, rows: Sequence[int], levels: Sequence[int]) -> Iterator[str]:
-    if cpt.intervals is not None:
-        yield "estimates and their intervals"
-    else:
-        yield "estimates, without intervals"
     if len(rows) < len(cpt.table):
         which = "first" if cpt.counts is None else "most frequent"
         yield f"the {which} {len(rows)} of {counted(len(cpt.table), 'configuration')}"
@@ -250,7 +269,7 @@ def _in_words(cpt: CPT, rows: Sequence[int], levels: Sequence[int]) -> str:
     return ". ".join(_told(cpt, row, level) for row in rows for level in levels)
 
 
-def _regression(cpd: LinearGaussian, theme: Theme) -> Picture:
+def _regression(cpd: LinearGaussian, theme: Theme, estimates: str) -> Picture:
     """Intercept, coefficients and standard deviation, each sort along an axis of its own."""
     bounds = cpd.intervals or (None,) * (len(cpd.parents) + 2)
     terms = [("(intercept)", cpd.intercept), ("(sd)", cpd.sd)]
@@ -281,9 +300,7 @@ def _regression(cpd: LinearGaussian, theme: Theme) -> Picture:
         content += shown
         wide = max(wide, widest((_in_figures(estimate) for estimate in found), SMALL))
         top = bottom + 26
-    notes = [
-        "estimates" + (", without intervals" if cpd.intervals is None else " and their intervals")
-    ]
+    notes = [estimates]
     if cpd.n is not None:
         notes.append(f"{figure(cpd.n, 6)} rows")
     if len(slopes) > _MOST_TERMS:

@@ -3,7 +3,8 @@
 With the losses of folds, a standard error is that of their mean, sd/√K, and the difference from the
 best graph has that of the differences fold by fold: the same rows are hard for every graph, which
 cancels. Folds share most of the rows that they are fitted on, so these errors are somewhat too
-small (Bengio & Grandvalet 2004, JMLR 5:1089).
+small (Bengio & Grandvalet 2004, JMLR 5:1089). What stands behind ± is two of them, in whiskers as
+in words.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ from gml.scores.ranking import ScoredGraph
 _WIDTH = 270.0
 _ROW = 32.0
 _LONGEST_NAME = 240.0
+_ERRORS = 2
+_IN_WORDS = f"{_ERRORS} standard errors"
 
 
 class LossRow(NamedTuple):
@@ -144,7 +147,7 @@ class _Mark(NamedTuple):
     def extent(self) -> Iterator[float]:
         """Yield what an axis has to reach; an infinite loss is listed, but has no place on it."""
         if self.value is not None:
-            around = 2 * (self.error or 0.0)
+            around = _ERRORS * (self.error or 0.0)
             reached = (self.value - around, self.value + around, *self.folds)
             yield from filter(math.isfinite, reached)
 
@@ -189,17 +192,18 @@ def _differs(row: LossRow) -> str:
         return ""
     if row.difference == 0:
         return "best"
-    error = f" ± {figure(row.difference_error, 2)}" if row.difference_error else ""
-    return with_minus(f"{row.difference:+.3g}") + error
+    return with_minus(f"{row.difference:+.3g}") + _around(row.difference_error)
+
+
+def _around(error: float | None) -> str:
+    return f" ± {figure(_ERRORS * error, 2)}" if error else ""
 
 
 def _told(row: LossRow, unit: str) -> str:
-    told = f"{brief(row.name)}: {figure(row.loss, 6)} {unit}"
-    if row.error is not None:
-        told += f", standard error {figure(row.error, 2)}"
+    told = f"{brief(row.name)}: {figure(row.loss, 6)}{_around(row.error)} {unit}"
     if row.difference:
         told += f", {_differs(row)} against the best"
-    return told
+    return told + (f" (± {_IN_WORDS})" if row.error or row.difference_error else "")
 
 
 def _whisker(
@@ -208,7 +212,7 @@ def _whisker(
     if mark.value is None or not math.isfinite(mark.value):
         return
     if mark.error:
-        low, high = (across.at(mark.value + sign * 2 * mark.error) for sign in (-1, 1))
+        low, high = (across.at(mark.value + sign * _ERRORS * mark.error) for sign in (-1, 1))
         yield line(low, y, high, y, theme.line, width=1.5)
         for x in (low, high):
             yield line(x, y - 4, x, y + 4, theme.line, width=1.5)
@@ -239,10 +243,10 @@ def _entries(rows: Sequence[LossRow], theme: Theme) -> list[KeyEntry]:
     entries = [KeyEntry(_dot(12, 6, theme, is_best=True), "best")]
     if len(rows) > 1:
         entries.append(KeyEntry(_dot(12, 6, theme, is_best=False), "others"))
-    if any(row.error is not None for row in rows):
+    if any(row.error or row.difference_error for row in rows):
         ends = [line(x, 2, x, 10, theme.line, width=1.5) for x in (0, 24)]
         bar = line(0, 6, 24, 6, theme.line, width=1.5)
-        entries.append(KeyEntry(element("g", bar, *ends), "± 2 standard errors"))
+        entries.append(KeyEntry(element("g", bar, *ends), f"± {_IN_WORDS}"))
     if any(row.folds for row in rows):
         entries.append(KeyEntry(_fold(12, 6, theme), "folds"))
     return entries

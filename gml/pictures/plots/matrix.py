@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ from gml.pictures.plots.axes import (
 )
 from gml.pictures.plots.pixels import png_of
 from gml.pictures.plots.seriation import seriated
+from gml.pictures.shares import share_in_words
 from gml.pictures.svg import Markup, element, label, number
 from gml.pictures.text_width import shortened, text_width
 from gml.pictures.themes import LIGHT, Theme
@@ -84,7 +85,7 @@ def heat_map(
     theme: Theme = LIGHT,
     ordered: bool = True,
     signed: bool = False,
-    most: float | None = None,
+    shares: bool = False,
 ) -> Picture:
     """Return a heat map of a square matrix, its diagonal left out.
 
@@ -101,8 +102,9 @@ def heat_map(
         Whether to put related variables together; otherwise they stay as they are.
     signed
         Whether values may be negative: nothing is then in the middle of the colours.
-    most
-        The value that has the last colour; by default the largest one.
+    shares
+        Whether values are shares: 1 then has the last colour, which otherwise the largest has, and
+        nothing less is rounded to it.
 
     Examples
     --------
@@ -125,18 +127,19 @@ def heat_map(
     grid = _grid([names[k] for k in order], values[np.ix_(order, order)])
     apart = ~np.eye(len(names), dtype=bool)
     finite = np.abs(grid.values[np.isfinite(grid.values) & apart])
-    largest = most or float(finite.max(initial=0.0)) or 1.0
+    largest = 1.0 if shares else float(finite.max(initial=0.0)) or 1.0
     title = f"{quantity[:1].upper()}{quantity[1:]} between {counted(len(names), 'variable')}"
     paint = _Paint(largest, theme, signed)
+    written = share_in_words if shares else figure
     shown, wide = _legend(grid, paint, unit)
     return sheet(
         grid.left + grid.side + 24 + wide + MARGIN,
         max(grid.top + grid.side, grid.top + _legend_height(grid)) + MARGIN,
-        [*_cells(grid, paint), *_names(grid, theme), *shown],
+        [*_cells(grid, paint, written, shares=shares), *_names(grid, theme), *shown],
         theme,
         title=title,
         said="; ".join(_notes(grid, paint, ordered)),
-        description=_strongest(grid, unit),
+        description=_strongest(grid, unit, written),
     )
 
 
@@ -217,7 +220,9 @@ class _Paint(NamedTuple):
         return self.theme.signed_shade(share) if self.signed else self.theme.shade(share)
 
 
-def _cells(grid: _Grid, paint: _Paint) -> list[Markup]:
+def _cells(
+    grid: _Grid, paint: _Paint, written: Callable[[float], str], *, shares: bool
+) -> list[Markup]:
     """The cells on their ground, on which many cells that show nothing need not be drawn."""
     n = len(grid.names)
     background = paint.theme.background
@@ -239,12 +244,12 @@ def _cells(grid: _Grid, paint: _Paint) -> list[Markup]:
             fill = paint.colour(paint.shade(value))
             if fill == ground and n > _MOST_DRAWN:
                 continue
-            told = f"{brief(grid.names[i])}, {brief(grid.names[j])}: {figure(value)}"
+            told = f"{brief(grid.names[i])}, {brief(grid.names[j])}: {written(value)}"
             x, y = grid.left + j * grid.cell, grid.top + i * grid.cell
             content.append(_square(x, y, grid.cell - gap, fill, element("title", label(told))))
             if n <= _MOST_WRITTEN:
                 x, y = x + (grid.cell - gap) / 2, y + grid.cell / 2 + 3.5
-                text = _rounded(value, decimals)
+                text = written(value) if shares else _rounded(value, decimals)
                 content.append(words(text, x, y, _readable_on(fill), size=9.5, anchor="middle"))
     return content + _dashes(grid, paint)
 
@@ -368,11 +373,11 @@ def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]
     return content, max(_LEGEND + 7 + widest(shown, SMALL), text_width(unit, SMALL))
 
 
-def _strongest(grid: _Grid, unit: str) -> str:
+def _strongest(grid: _Grid, unit: str, written: Callable[[float], str]) -> str:
     """The largest values in words, for who does not see the colours."""
     sizes = np.abs(np.where(np.isnan(grid.values), 0.0, grid.values))
     np.fill_diagonal(sizes, 0.0)
-    if (grid.values == grid.values.T).all():
+    if np.array_equal(grid.values, grid.values.T, equal_nan=True):
         sizes = np.triu(sizes)
     found = np.argsort(-sizes, axis=None, kind="stable")[:5]
     told = []
@@ -380,5 +385,5 @@ def _strongest(grid: _Grid, unit: str) -> str:
         i, j = divmod(at, len(grid.names))
         if sizes[i, j] > 0:
             ends = f"{brief(grid.names[i])} and {brief(grid.names[j])}"
-            told.append(f"{ends} {figure(float(grid.values[i, j]))}")
+            told.append(f"{ends} {written(float(grid.values[i, j]))}")
     return f"Largest values{f' in {unit}' if unit else ''}: {', '.join(told)}" if told else ""

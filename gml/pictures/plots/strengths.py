@@ -4,6 +4,8 @@ A bar is as long as an edge is strong, and has as many parts as there are direct
 the name is read in is high and full, edges without one are half as high, the opposite one is
 hollow. So the parts are told apart without colours.
 
+Strengths have three decimals, or as many as it takes to tell one that misses the threshold from it.
+
 Of more than `_MOST_EDGES`, the share of edges up to each strength is drawn, and bars of those that
 are nearest to the threshold, where a little more or less data decides.
 """
@@ -13,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gml.errors import GraphError, require_share
+from gml.errors import GraphError, UsageError, counted, parameter, require_share
 from gml.graph.graph import Graph
+from gml.pictures.differences import edges_by_name
 from gml.pictures.picture import Picture
 from gml.pictures.plots.axes import (
     HEADING_ROOM,
@@ -24,7 +27,6 @@ from gml.pictures.plots.axes import (
     KeyEntry,
     Scale,
     brief,
-    figure,
     key,
     line,
     sheet,
@@ -34,6 +36,7 @@ from gml.pictures.plots.axes import (
     x_axis,
     y_axis,
 )
+from gml.pictures.shares import share_in_words
 from gml.pictures.svg import Markup, element, label, number
 from gml.pictures.text_width import shortened, text_width
 from gml.pictures.themes import LIGHT, Theme
@@ -44,6 +47,8 @@ _LONGEST_NAME = 260.0
 _WIDTH = 360.0
 _ROW = 18.0
 _CURVE = 180.0
+_LEAST_DECIMALS = 3
+_MOST_DECIMALS = 6
 _ARROWS = {"-->": "→", "---": "—", "<->": "↔", "o->": "∘→", "o-o": "∘–∘", "o--": "∘–"}
 _PARTS = ("from the first to the second", "without a direction", "from the second to the first")
 
@@ -68,7 +73,8 @@ def edge_strengths(
     graph
         A graph whose edges have a strength, as `gml.average` gives it.
     threshold
-        The least strength of an edge; by default the one that the graph was made with, if any.
+        The least strength of an edge; by default the one that the graph was made with, if any. A
+        lower one is refused, as the graph does not have the pairs that reach it.
 
     Examples
     --------
@@ -81,8 +87,11 @@ def edge_strengths(
     edges = _strongest_first(graph)
     if not edges:
         raise GraphError("no edge of the graph has a strength; average graphs to get some")
+    recorded = _recorded(graph)
     if threshold is None:
-        threshold = _recorded(graph)
+        threshold = recorded
+    decimals = _decimals(edges, threshold)
+    _require_known(threshold, recorded, decimals)
     many = len(edges) > _MOST_EDGES
     rows = _nearest(edges, threshold) if many else edges
     title = f"Strengths of {len(edges)} edges" if len(edges) != 1 else "Strength of 1 edge"
@@ -92,44 +101,77 @@ def edge_strengths(
     top = HEADING_ROOM + 18
     content: list[Markup] = []
     if many:
-        content += _curve(edges, across, top, threshold, theme)
+        content += _curve(edges, across, top, threshold, decimals, theme)
         top += _CURVE + 86
         near = f"the {len(rows)} edges nearest to the threshold"
         content.append(
             words(near if threshold else f"the weakest {len(rows)}", MARGIN, top - 26, theme.ink)
         )
-    bars, bottom = _bars(rows, across, top, theme)
+    bars, bottom, right = _bars(rows, across, top, decimals, theme)
     content += bars
-    content += _line_at(threshold, across, top, bottom, theme)
+    content += _line_at(threshold, across, top, bottom, decimals, theme)
     known = any(edge.direction is not None for edge in rows)
     entries = _entries(theme) if known else []
-    drawn, high = key(entries, MARGIN, bottom + 50, theme, left + _WIDTH + 110 - MARGIN)
-    above = sum(1 for edge in edges if threshold is not None and edge.strength >= threshold)
-    said = (
-        ""
-        if threshold is None
-        else f"{above} of {len(edges)} reach the threshold of {figure(threshold)}"
-    )
+    drawn, high = key(entries, MARGIN, bottom + 50, theme, right - MARGIN)
     return sheet(
-        left + _WIDTH + 110 + MARGIN,
+        right + MARGIN,
         bottom + 50 + high + MARGIN - 8,
         [*content, *drawn],
         theme,
         title=title,
-        said=said,
-        description=", ".join(f"{edge.name} {figure(edge.strength)}" for edge in rows),
+        said=_said(edges, threshold, recorded, decimals),
+        description=", ".join(
+            f"{edge.name} {share_in_words(edge.strength, decimals)}" for edge in rows
+        ),
     )
+
+
+def _said(
+    edges: Sequence[_Certain], threshold: float | None, recorded: float | None, decimals: int
+) -> str:
+    if threshold is None:
+        return ""
+    above = sum(edge.strength >= threshold for edge in edges)
+    said = (
+        f"{above} of {counted(len(edges), 'edge')} reach the threshold of "
+        f"{share_in_words(threshold, decimals)}"
+    )
+    if recorded is None:
+        return said
+    return f"{said}; other pairs, below {share_in_words(recorded, decimals)}, are not in the graph"
+
+
+def _require_known(threshold: float | None, recorded: float | None, decimals: int) -> None:
+    """Refuse a threshold that pairs reach which the graph does not have."""
+    if threshold is None or recorded is None or round(recorded - threshold, decimals) <= 0:
+        return
+    raise UsageError(
+        f"{parameter('threshold')} must be at least {share_in_words(recorded, decimals)}, not "
+        f"{threshold:g}: the graph was made with that one and has no weaker pairs; average again "
+        "with the lower one"
+    )
+
+
+def _decimals(edges: Sequence[_Certain], threshold: float | None) -> int:
+    """The number of decimals at which no edge that misses the threshold seems to reach it."""
+    if threshold is None:
+        return _LEAST_DECIMALS
+    below = max((edge.strength for edge in edges if edge.strength < threshold), default=0.0)
+    for decimals in range(_LEAST_DECIMALS, _MOST_DECIMALS):
+        if round(below, decimals) < round(threshold, decimals):
+            return decimals
+    return _MOST_DECIMALS
 
 
 def _strongest_first(graph: Graph) -> list[_Certain]:
     found = []
-    for edge in graph.edges():
+    for edge in edges_by_name(graph):
         strength = _share(edge.attributes.get("strength"))
         if strength is None:
             continue
         direction = _share(edge.attributes.get("direction"))
         lines = _share(edge.attributes.get("undirected")) or 0.0
-        ends = graph.names[edge.source], graph.names[edge.target]
+        ends = edge.source, edge.target
         parts = (strength, 0.0, 0.0)
         if direction is not None:
             forward = min(max(direction - lines / 2, 0.0), 1.0)
@@ -162,37 +204,41 @@ def _shortened(name: str) -> str:
 
 
 def _bars(
-    rows: Sequence[_Certain], across: Scale, top: float, theme: Theme
-) -> tuple[list[Markup], float]:
-    """The bars with their names and figures, and where they end."""
+    rows: Sequence[_Certain], across: Scale, top: float, decimals: int, theme: Theme
+) -> tuple[list[Markup], float, float]:
+    """The bars with their names and figures, and where these end below and to the right."""
     bottom = top + len(rows) * _ROW + 6
     content = x_axis(ticks(0, 1, 6), across, top, bottom, theme, "strength")
-    right = across.end + 12
+    left = across.end + 12
+    strengths = [share_in_words(edge.strength, decimals) for edge in rows]
+    beside = left + widest(["strength", *strengths], SMALL) + 14
     known = any(edge.direction is not None for edge in rows)
-    content.append(words("strength", right, top - 6, theme.muted, size=SMALL))
+    content.append(words("strength", left, top - 6, theme.muted, size=SMALL))
     if known:
-        content.append(words("direction", right + 56, top - 6, theme.muted, size=SMALL))
+        content.append(words("direction", beside, top - 6, theme.muted, size=SMALL))
     for k, edge in enumerate(rows):
         y = top + 3 + k * _ROW
         foot = y + _ROW - 5
         content.append(
             words(_shortened(edge.name), across.start - 8, foot, theme.ink, anchor="end")
         )
-        content.append(words(f"{edge.strength:.2f}", right, foot, theme.ink, size=SMALL))
+        content.append(words(strengths[k], left, foot, theme.ink, size=SMALL))
         if edge.direction is not None:
-            content.append(words(f"{edge.direction:.2f}", right + 56, foot, theme.ink, size=SMALL))
-        content.append(
-            element("g", element("title", label(_told(edge))), *_parts(edge, across, y, theme))
-        )
-    return content, bottom
+            direction = share_in_words(edge.direction)
+            content.append(words(direction, beside, foot, theme.ink, size=SMALL))
+        told = _told(edge, decimals)
+        content.append(element("g", element("title", label(told)), *_parts(edge, across, y, theme)))
+    return content, bottom, beside + widest(["direction"], SMALL)
 
 
-def _told(edge: _Certain) -> str:
-    told = f"{edge.name}: strength {figure(edge.strength)}"
+def _told(edge: _Certain, decimals: int) -> str:
+    told = f"{edge.name}: strength {share_in_words(edge.strength, decimals)}"
     if edge.direction is None:
         return told
     return told + "".join(
-        f", {figure(part)} {what}" for part, what in zip(edge.parts, _PARTS, strict=True) if part
+        f", {share_in_words(part)} {what}"
+        for part, what in zip(edge.parts, _PARTS, strict=True)
+        if part
     )
 
 
@@ -228,12 +274,17 @@ def _entries(theme: Theme) -> list[KeyEntry]:
 
 
 def _line_at(
-    threshold: float | None, across: Scale, top: float, bottom: float, theme: Theme
+    threshold: float | None,
+    across: Scale,
+    top: float,
+    bottom: float,
+    decimals: int,
+    theme: Theme,
 ) -> list[Markup]:
     if threshold is None:
         return []
     x = across.at(threshold)
-    text = f"threshold {figure(threshold)}"
+    text = f"threshold {share_in_words(threshold, decimals)}"
     middle = min(x, across.end - text_width(text, SMALL) / 2)
     return [
         # On a bar as dark as the line, its edges are what is seen of it.
@@ -244,7 +295,12 @@ def _line_at(
 
 
 def _curve(
-    edges: Sequence[_Certain], across: Scale, top: float, threshold: float | None, theme: Theme
+    edges: Sequence[_Certain],
+    across: Scale,
+    top: float,
+    threshold: float | None,
+    decimals: int,
+    theme: Theme,
 ) -> list[Markup]:
     """The share of edges up to each strength."""
     bottom = top + _CURVE
@@ -258,5 +314,5 @@ def _curve(
         *y_axis(marked, up, across.start, across.end, theme),
         *x_axis(marked, across, top, bottom, theme, "strength, and the share of edges up to it"),
         element("path", d=path, fill="none", stroke=theme.added, stroke_width=2),
-        *_line_at(threshold, across, top, bottom, theme),
+        *_line_at(threshold, across, top, bottom, decimals, theme),
     ]

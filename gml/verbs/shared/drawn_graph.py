@@ -10,13 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gml.errors import GraphError, UsageError, counted, listing, parameter, quote, unknown_name
+from gml.data.options import names_of
+from gml.errors import (
+    GraphError,
+    UsageError,
+    counted,
+    listing,
+    parameter,
+    quote,
+    require_whole,
+    unknown_name,
+)
+from gml.graph.comparison import require_comparable
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.pictures.graph_picture import GraphScene, Layouter, draw_graph
 from gml.pictures.layout.layered import layered
 from gml.pictures.node_distributions import distributions_of
 from gml.pictures.picture import Picture
+from gml.pictures.text import draw_text
 from gml.pictures.themes import LIGHT, Theme
 from gml.progress import reporter
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
@@ -52,6 +64,7 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
     if view.evidence:
         model_for_evidence(given)
     tiers = known_of(given.graph.names, view.knowledge, tiers=view.tiers).tiers
+    compared = _compared(given, view)
     graphs, left_out = _part_to_draw(graphs, view)
     graph, *reference = graphs
     distributions = {}
@@ -73,6 +86,7 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
         title=title + (f"; {left_out}" if left_out else ""),
         distributions=distributions,
         against=reference[0] if reference else None,
+        compared=compared,
         weight=weight,
         tiers=[[name for name in tier if name in shown] for tier in tiers],
         against_name=reference_name,
@@ -80,6 +94,35 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
     )
     picture = draw_graph(scene, view.theme, layout=view.layout)
     return replace(picture, graph=graph, background=view.theme.background)
+
+
+def graph_in_text(
+    source: GraphLike,
+    *,
+    around: str | Sequence[str] = (),
+    radius: int | None = None,
+    width: int | None = None,
+    encoding: str | None = None,
+) -> str:
+    """Return what `draw(source, …).text(…)` does, without a picture, which takes longer."""
+    require_whole(0, radius=radius)
+    given = graph_to_draw(source, "")
+    view = View(around=names_of("around", around), radius=radius)
+    (graph,), _ = _part_to_draw([given.graph], view)
+    return draw_text(graph, width=width, encoding=encoding)
+
+
+def _compared(given: GivenGraph, view: View) -> tuple[Graph, Graph] | None:
+    """The graphs whose differences are drawn, if any."""
+    if view.against is None:
+        return None
+    compared = given.graph, view.against.graph
+    try:
+        require_comparable(*compared)
+    except GraphError as error:
+        names = f"{given.name or 'the graph'} and {view.against.name or 'the reference'}"
+        raise GraphError(f"{names}: {error}") from None
+    return compared
 
 
 def model_for_evidence(given: GivenGraph) -> BayesNet:

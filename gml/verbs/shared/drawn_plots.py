@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gml.counts.counter import Counter
 from gml.errors import GraphError, UsageError, parameter, unknown_name
@@ -13,6 +13,9 @@ from gml.pictures.themes import Theme
 from gml.verbs.shared.data_input import is_data, is_path, open_data
 from gml.verbs.shared.drawn_graph import graph_to_draw
 from gml.verbs.shared.graph_input import GivenGraph, declared_columns
+
+if TYPE_CHECKING:
+    from gml.model.bayesnet import BayesNet
 
 
 def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) -> Picture:
@@ -30,7 +33,8 @@ def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) ->
                 f"{given.name}: no edge has a strength, as gml average gives it; for mutual "
                 f"information, give the table instead, or as {parameter('data')}"
             )
-        return heat_map(graph.names, strength_matrix(graph), quantity="strength", theme=theme)
+        values = strength_matrix(graph)
+        return heat_map(graph.names, values, quantity="strength", theme=theme, shares=True)
     from gml.independence.mutual_information import mutual_information
 
     if data is None:
@@ -120,4 +124,11 @@ def draw_cpt(source: Any, node: str | None, theme: Theme) -> Picture:
         raise UsageError(f"{parameter('node')}: {unknown_name('node', node, given.model.names)}")
     from gml.pictures.plots.cpt import cpt_intervals
 
-    return cpt_intervals(given.model.cpd(node), theme)
+    return cpt_intervals(given.model.cpd(node), theme, level=_level_of_intervals(given.model))
+
+
+def _level_of_intervals(net: BayesNet) -> float | None:
+    """The level of a model's intervals, as its file records it."""
+    options = net.learning.get("options")
+    level = options.get("intervals") if isinstance(options, Mapping) else None
+    return level if isinstance(level, float) and 0 < level < 1 else None

@@ -60,14 +60,11 @@ def _pair(edge: Edge) -> tuple[int, int]:
 
 
 def _with_attribute(graph: Graph, name: str, values: Mapping[tuple[int, int], float]) -> Graph:
-    """The graph, with the values of pairs of positions under a name; those without bound are none.
-
-    Nodes that determine one another have infinite mutual information, which no width can show.
-    """
+    """The graph, with the values of pairs of positions under a name, where they are known."""
     added = {
         pair: {**graph.attributes.get(pair, {}), name: value}
         for pair, value in values.items()
-        if math.isfinite(value)
+        if not math.isnan(value)
     }
     return replace(graph, attributes={**graph.attributes, **added})
 
