@@ -112,12 +112,19 @@
     return rows.map((row) => ({ ...row, share: total(row.places) }));
   }
 
-  /** Return a bell over the range of the prior, as a path in a box; a spike if nothing varies. */
-  function bellPath({ mean, sd }, prior, left, top, width, height) {
-    const reach = 3.5 * (prior.sd || 1);
-    const place = (z) => left + (width * (z - prior.mean + reach)) / (2 * reach);
+  /** Return the numbers from which and to which bells are drawn: all that any of them reaches. */
+  function bellRange(known) {
+    const low = Math.min(...known.map(({ mean, sd }) => mean - 3.5 * sd));
+    const high = Math.max(...known.map(({ mean, sd }) => mean + 3.5 * sd));
+    const room = high > low ? 0.02 * (high - low) : Math.max(1, Math.abs(low) / 2);
+    return [low - room, high + room];
+  }
+
+  /** Return a bell over a range, as a path in a box; a spike if nothing varies. */
+  function bellPath({ mean, sd }, prior, [low, high], left, top, width, height) {
+    const place = (z) => left + width * ((z - low) / (high - low));
     const bottom = top + height;
-    const at = (x, y) => `${clamp(x, left, left + width).toFixed(1)},${y.toFixed(1)}`;
+    const at = (x, y) => `${x.toFixed(1)},${y.toFixed(1)}`;
     if (!(sd > 0)) return `M${at(place(mean), bottom)} L${at(place(mean), top)}`;
     const steps = Array.from({ length: 41 }, (_, k) => (k - 20) / 20);
     // Areas are alike as far as the box is high enough.
@@ -129,18 +136,28 @@
     return `M${curve.join(" L")}`;
   }
 
+  /**
+   * Return how large names are in a picture seen from afar: as large as fits, but no larger than
+   * fits three quarters of them, as larger ones would look like emphasis.
+   *
+   * @param {number[]} fitting the largest size that fits each name
+   */
+  function farSizes(fitting) {
+    const common = [...fitting].sort((a, b) => a - b)[Math.floor(fitting.length / 4)];
+    return fitting.map((size) => Math.min(size, common));
+  }
+
   // ------------------------------------------------------------------ nodes
 
   /** The drawing of one node: its name, its distribution, and a badge if it is known. */
   class NodeView {
-    constructor(box, node, prior) {
+    constructor(box, node, prior, far) {
       Object.assign(this, { box, node, prior });
       const [left, top] = [box.x - box.width / 2, box.y - box.height / 2];
       const size = { x: left, y: top, width: box.width, height: box.height, rx: 6 };
       this.title = gml.svg("title", {}, gml.shown(box.id));
       this.inside = gml.svg("g", { class: "distribution" });
       this.badge = gml.svg("g", { class: "badge" });
-      const far = Math.min(0.5 * box.height, (10 * (box.width - 8)) / gml.textWidth(box.id, 10));
       const name = { class: "name", x: box.x, y: top + 16 };
       const farName = { class: "far-name", x: box.x, y: box.y + 0.35 * far, "font-size": far };
       // The label of the group says all this in words.
@@ -223,13 +240,12 @@
 
     updateBell(posterior) {
       const { text, prior, now, area } = this.bell;
-      const { mean, sd } = posterior ?? { mean: NaN, sd: NaN };
-      text.textContent = posterior ? `${gml.brief(mean)} ± ${gml.brief(sd)}` : "–";
-      now.setAttribute(
-        "d",
-        posterior && this.prior ? bellPath(posterior, this.prior, ...area) : "",
-      );
-      prior.setAttribute("d", this.prior ? bellPath(this.prior, this.prior, ...area) : "");
+      text.textContent = posterior ? gml.spread(posterior) : "–";
+      const range = bellRange([this.prior, posterior].filter(Boolean));
+      const path = (known) =>
+        known && this.prior ? bellPath(known, this.prior, range, ...area) : "";
+      now.setAttribute("d", path(posterior));
+      prior.setAttribute("d", path(this.prior));
     }
 
     showBadge(kind) {
@@ -244,6 +260,11 @@
         gml.svg("text", { x: right - wide / 2 + 6, y: top + 3.5 }, text),
       );
     }
+  }
+
+  /** Return the largest size of letters in which the name of a node fits into its box. */
+  function fittingSize({ id, width, height }) {
+    return Math.min(0.5 * height, (10 * (width - 8)) / gml.textWidth(id, 10));
   }
 
   function grown({ x, y, width, height, rx }, by) {
@@ -264,10 +285,12 @@
       this.boxes = new Map(graph.nodes.map((box) => [box.id, box]));
       this.edges = gml.drawEdges(graph.edges);
       this.nodes = new Map();
-      for (const node of model.nodes) {
-        const box = this.boxes.get(node.id);
-        if (box) this.nodes.set(node.id, new NodeView(box, node, prior.get(node.id)));
-      }
+      const nodes = model.nodes.filter(({ id }) => this.boxes.has(id));
+      const sizes = farSizes(nodes.map(({ id }) => fittingSize(this.boxes.get(id))));
+      nodes.forEach((node, k) => {
+        const view = new NodeView(this.boxes.get(node.id), node, prior.get(node.id), sizes[k]);
+        this.nodes.set(node.id, view);
+      });
       this.viewport = gml.svg(
         "g",
         {},
@@ -378,7 +401,7 @@
     }
   }
 
-  Object.assign(gml, { fitView, zoomAt, panBy, reveal, nextNode, barRows, bellPath, GraphView });
+  Object.assign(gml, { fitView, zoomAt, panBy, reveal, nextNode, barRows, bellRange, bellPath, farSizes, GraphView });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;
