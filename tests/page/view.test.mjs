@@ -209,10 +209,10 @@ test("an edge says in how many graphs it points which way", () => {
     gml.edgeFacts({ strength: 0.99999996, forward, undirected, backward });
   assert.deepEqual(facts(0.02, 0.62, 0.36), [
     "strength >0.9999",
-    "points this way in 2.0% of the graphs that have it, has no direction in 62.0%, " +
-      "points the other way in 36.0%",
+    "points this way in 2.0\u00a0% of the graphs that have it, has no direction in 62.0\u00a0%, " +
+      "points the other way in 36.0\u00a0%",
   ]);
-  assert.equal(facts(1, 0, 0)[1], "points this way in 100% of the graphs that have it");
+  assert.equal(facts(1, 0, 0)[1], "points this way in 100\u00a0% of the graphs that have it");
   assert.deepEqual(gml.edgeFacts({ below: true }), ["weaker than the edges of the averaged graph"]);
 });
 
@@ -310,14 +310,14 @@ test("differences come with the largest first", () => {
 
 test("numbers and names are written for people", () => {
   assert.deepEqual([0, 1, 0.5, 0.9896, 1e-9, 0.0005, 0.9995, 0.99999].map(gml.percent), [
-    "0%",
-    "100%",
-    "50.0%",
-    "99.0%",
-    "<0.1%",
-    "0.1%",
-    ">99.9%",
-    ">99.9%",
+    "0\u00a0%",
+    "100\u00a0%",
+    "50.0\u00a0%",
+    "99.0\u00a0%",
+    "<0.1\u00a0%",
+    "0.1\u00a0%",
+    ">99.9\u00a0%",
+    ">99.9\u00a0%",
   ]);
   assert.equal(gml.brief(-1234.5678), "−1235");
   assert.equal(gml.brief(1.5e-12), "1.5e−12");
@@ -334,7 +334,9 @@ test("numbers and names are written for people", () => {
     ">0.9999",
     "1",
   ]);
-  assert.deepEqual([-0.104, -0.0004, 0.0000234, 1e-16, 0].map(gml.points), [
+  assert.deepEqual([1, -0.9995, -0.104, -0.0004, 0.0000234, 1e-16, 0].map(gml.points), [
+    "+100",
+    "−>99.9",
     "−10.4",
     "−0.04",
     "+0.002",
@@ -431,7 +433,7 @@ test("what is known is said with its probability", () => {
 
 test("a node is described by its most probable level, or by what is known", () => {
   const node = { id: "x", levels: ["n", "y"] };
-  assert.equal(gml.describe(node, { shares: [0.3, 0.7] }), "x: most probable y, 70.0%");
+  assert.equal(gml.describe(node, { shares: [0.3, 0.7] }), "x: most probable y, 70.0\u00a0%");
   const known = { kind: "observed", value: "n" };
   assert.equal(gml.describe(node, { shares: [1, 0] }, known), "x: observed to be n");
   assert.equal(gml.describe(node, undefined), "x: no posterior");

@@ -496,6 +496,8 @@ def test_models_of_numbers(numbers):
     assert edge["mi"] == pytest.approx(-0.5 * math.log(1 - r**2), rel=1e-9)
     assert edge["coefficient"] == cpd.coefficients[0]
     assert f"median {frame['x'].sort_values().iloc[250]:.6g}" in found.text("data")
+    low, high = (f"{frame['z'].agg(which):.6g}".replace("-", "−") for which in ("min", "max"))
+    assert f"from {low} to {high}" in found.text("data")
     assert "bic-g" in found.text("scores")
 
 

@@ -180,7 +180,7 @@
 
     makeRows({ left, top, width, height }) {
       const count = Math.min(this.node.levels.length, MOST_ROWS);
-      const [step, bar, room] = [height / count, width * 0.3, width * 0.42];
+      const [step, bar, room] = [height / count, width * 0.26, width * 0.4];
       return Array.from({ length: count }, (_, k) => {
         const [y, x] = [top + k * step, left + room];
         const across = { x, y: y + 2, height: step - 4 };

@@ -64,10 +64,10 @@
 
   /** Return a share for people; what is not quite 0 or 1 does not look like it. */
   function percent(share) {
-    if (share === 0 || share === 1) return `${100 * share}%`;
-    if (share < 0.0005) return "<0.1%";
-    if (share >= 0.9995) return ">99.9%";
-    return `${(100 * share).toFixed(1)}%`;
+    if (share === 0 || share === 1) return `${100 * share}\u00a0%`;
+    if (share < 0.0005) return "<0.1\u00a0%";
+    if (share >= 0.9995) return ">99.9\u00a0%";
+    return `${(100 * share).toFixed(1)}\u00a0%`;
   }
 
   const written = (value) => String(value).replaceAll("-", "−").replace("Infinity", "∞");
@@ -138,12 +138,14 @@
     return Math.abs(change) <= ROUNDING * scale ? "0" : signed(Number(change.toPrecision(1)));
   }
 
-  /** Return a change of a share in points of a percentage. */
+  /** Return a change of a share in points of a percentage; only what does not change has none. */
   function points(change) {
-    if (Math.abs(change) <= ROUNDING) return "0";
-    const text = (100 * Math.abs(change)).toFixed(1);
-    const size = Number(text) === 0 ? String(Number((100 * Math.abs(change)).toPrecision(1))) : text;
-    return `${change > 0 ? "+" : "−"}${written(size)}`;
+    const size = 100 * Math.abs(change);
+    if (size <= 100 * ROUNDING) return "0";
+    let text = size.toFixed(1);
+    if (size < 0.05) text = written(Number(size.toPrecision(1)));
+    if (size >= 99.95) text = size < 100 ? ">99.9" : "100";
+    return `${change > 0 ? "+" : "−"}${text}`;
   }
 
   /** Return a bar as long as a share; what it says is in numbers beside it. */

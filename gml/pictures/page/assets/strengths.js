@@ -74,7 +74,7 @@
         );
         return { edge, row };
       });
-      const columns = ["strength", "points so", "no direction", "points back"].map((text) => ({
+      const columns = ["strength", "this way", "no direction", "other way"].map((text) => ({
         number: text,
       }));
       const headings = ["edge", ...columns, "", "in the model"];

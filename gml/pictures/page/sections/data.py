@@ -13,6 +13,7 @@ from gml.pictures.page.content import Column, Histogram, ReportContent
 from gml.pictures.page.html import NOTHING, items, paragraph, tag
 from gml.pictures.page.posteriors import Posteriors
 from gml.pictures.page.sections.section import Section
+from gml.pictures.plots.axes import figure
 from gml.pictures.svg import FONTS, Markup, element, label
 from gml.pictures.text_width import shortened
 from gml.pictures.themes import LIGHT
@@ -57,7 +58,9 @@ def _column(column: Column, prior: Any) -> Markup:
     if column.numbers is not None:
         found = column.numbers
         median = found.quantiles[0.5]
-        lines.append(f"from {found.smallest:.6g} to {found.largest:.6g}, median {median:.6g}")
+        lines.append(
+            f"from {_number(found.smallest)} to {_number(found.largest)}, median {_number(median)}"
+        )
     return tag(
         "figure",
         tag("figcaption", label(column.name)),
@@ -128,11 +131,15 @@ def _histogram(name: str, found: Histogram) -> Markup:
         for k, count in enumerate(found.counts)
     ]
     drawn += [
-        _text(f"{found.edges[0]:.4g}", 0, _HIGH, "start"),
-        _text(f"{found.edges[-1]:.4g}", _WIDTH, _HIGH, "end"),
+        _text(_number(found.edges[0]), 0, _HIGH, "start"),
+        _text(_number(found.edges[-1]), _WIDTH, _HIGH, "end"),
     ]
-    said = f"{name}: histogram from {found.edges[0]:.6g} to {found.edges[-1]:.6g}"
+    said = f"{name}: histogram from {_number(found.edges[0])} to {_number(found.edges[-1])}"
     return _picture(_HIGH + _ROW, said, drawn)
+
+
+def _number(value: float) -> str:
+    return figure(value, digits=6)
 
 
 def _picture(height: float, said: str, drawn: list[Markup]) -> Markup:

@@ -21,8 +21,8 @@ def strengths_section(content: ReportContent) -> Section:
     view = tag("div", id="strengths-view", role="region", aria_label="Edges above a threshold")
     about = (
         "Strength is the share of graphs, or of their posterior probability, that have the edge. "
-        "The other shares are of these: in which it points so, as it is read here, in which it "
-        "has no direction, and in which it points back. "
+        "The other shares are of those: in which it points this way, from the first node to the "
+        "second, in which it has no direction, and in which it points the other way. "
     )
     if found.threshold is None:
         about += "The averaged graph does not say how weak an edge can be to be in it; weaker ones "
@@ -52,9 +52,9 @@ def _table(content: ReportContent, found: Strengths) -> Markup:
     headings = [
         Heading("edge"),
         Heading("strength", is_number=True),
-        Heading("points so", is_number=True),
+        Heading("this way", is_number=True),
         Heading("no direction", is_number=True),
-        Heading("points back", is_number=True),
+        Heading("other way", is_number=True),
         Heading("in the model"),
     ]
     return table("Edges by their strength", headings, rows)
