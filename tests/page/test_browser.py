@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 
 import pytest
@@ -377,6 +378,26 @@ def test_everything_has_a_name_for_a_screen_reader(browser, asia):
     assert nameless == []
     assert browser.execute_script("return document.documentElement.lang") == "en"
     assert browser.find_element(By.ID, "status").get_attribute("aria-live") == "polite"
+
+
+def test_a_node_is_heard_as_it_is_seen(browser, asia, numbers):
+    browser.get(asia.path.as_uri())
+    tell(browser, {"xray": "yes"}, {"smoke": "no"})
+    for name in asia.net.names:
+        node = element(browser, "#graph-view", node=name)
+        seen = browser.execute_script(
+            "return [...arguments[0].querySelectorAll('text')]"
+            ".filter(each => each.getBBox().width).map(each => each.textContent)",
+            node,
+        )
+        heard = node.get_attribute("aria-label")
+        assert re.sub("[:,]", "", heard) == " ".join(seen)
+    assert element(browser, "#graph-view", node="xray").get_attribute("aria-label") == (
+        "xray: no 0\u00a0%, yes 100\u00a0%, seen"
+    )
+    browser.get(numbers.path.as_uri())
+    tell(browser, {}, {"x": 1.5})
+    assert element(browser, "#graph-view", node="x").get_attribute("aria-label") == "x: 1.5, do"
 
 
 # ---------------------------------------------------------------------- the page

@@ -405,7 +405,10 @@ test("bells stay within their box, wherever they move", () => {
 });
 
 test("most names have one size from afar, and only longer ones are smaller", () => {
-  assert.deepEqual(gml.farSizes([27, 14, 20, 22, 10, 18, 25, 27]), [18, 14, 18, 18, 10, 18, 18, 18]);
+  assert.deepEqual(
+    gml.farSizes([27, 14, 20, 22, 10, 18, 25, 27]),
+    [18, 14, 18, 18, 10, 18, 18, 18],
+  );
   assert.deepEqual(gml.farSizes([12]), [12]);
   assert.deepEqual(gml.farSizes([]), []);
 });

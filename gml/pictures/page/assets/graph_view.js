@@ -216,18 +216,20 @@
       group.classList.toggle("observed", known?.kind === "observed");
       group.classList.toggle("set", known?.kind === "set");
       group.classList.toggle("unanswered", !posterior);
-      this.showBadge(known?.kind);
-      if (node.levels) this.updateRows(posterior?.shares);
-      else this.updateBell(posterior);
-      const said = gml.describe(node, posterior, known);
-      group.setAttribute("aria-label", said);
-      this.title.textContent = said;
+      const badge = { observed: "seen", set: "do" }[known?.kind];
+      this.showBadge(badge);
+      const rows = node.levels ? this.updateRows(posterior?.shares) : this.updateBell(posterior);
+      // Those who see the node and those who hear of it have the same words for it.
+      const parts = [...rows, badge].filter(Boolean);
+      group.setAttribute("aria-label", `${gml.shown(node.id)}: ${parts.join(", ")}`);
+      this.title.textContent = gml.describe(node, posterior, known);
     }
 
+    /** Show the bars, and return what they say. */
     updateRows(shares) {
       const zeros = this.node.levels.map(() => 0);
       const prior = this.prior?.shares ?? null;
-      barRows(this.node.levels, shares ?? zeros).forEach(({ level, places, share }, k) => {
+      return barRows(this.node.levels, shares ?? zeros).map(({ level, places, share }, k) => {
         const row = this.rows[k];
         row.label.textContent = gml.fitted(level, row.room - 1, 10, 400);
         row.share.setAttribute("width", row.bar * share);
@@ -235,9 +237,11 @@
         row.prior.setAttribute("x", row.start + row.bar * before - 0.75);
         row.prior.setAttribute("visibility", prior ? "visible" : "hidden");
         row.number.textContent = shares ? gml.percent(share) : "–";
+        return `${gml.shown(level)} ${row.number.textContent}`;
       });
     }
 
+    /** Show the bells, and return what they say. */
     updateBell(posterior) {
       const { text, prior, now, area } = this.bell;
       text.textContent = posterior ? gml.spread(posterior) : "–";
@@ -246,15 +250,15 @@
         known && this.prior ? bellPath(known, this.prior, range, ...area) : "";
       now.setAttribute("d", path(posterior));
       prior.setAttribute("d", path(this.prior));
+      return [text.textContent];
     }
 
-    showBadge(kind) {
+    showBadge(text) {
       const right = this.box.x + this.box.width / 2;
       const top = this.box.y - this.box.height / 2;
-      const text = { observed: "seen", set: "do" }[kind];
       this.badge.replaceChildren();
       if (!text) return;
-      const wide = kind === "set" ? 24 : 36;
+      const wide = text === "do" ? 24 : 36;
       this.badge.append(
         gml.svg("rect", { x: right - wide + 6, y: top - 9, width: wide, height: 17, rx: 8 }),
         gml.svg("text", { x: right - wide / 2 + 6, y: top + 3.5 }, text),
@@ -401,7 +405,18 @@
     }
   }
 
-  Object.assign(gml, { fitView, zoomAt, panBy, reveal, nextNode, barRows, bellRange, bellPath, farSizes, GraphView });
+  Object.assign(gml, {
+    fitView,
+    zoomAt,
+    panBy,
+    reveal,
+    nextNode,
+    barRows,
+    bellRange,
+    bellPath,
+    farSizes,
+    GraphView,
+  });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;
