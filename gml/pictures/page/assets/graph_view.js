@@ -160,13 +160,14 @@
       this.badge = gml.svg("g", { class: "badge" });
       const name = { class: "name", x: box.x, y: top + 16 };
       const farName = { class: "far-name", x: box.x, y: box.y + 0.35 * far, "font-size": far };
-      // The label of the group says all this in words.
+      // The label of the group says all this in words, between which there are spaces here too.
       const drawn = gml.svg(
         "g",
         { "aria-hidden": "true" },
         gml.svg("rect", { class: "focus-ring", ...grown(size, 4) }),
         gml.svg("rect", { class: "box", ...size }),
         gml.svg("text", name, gml.fitted(box.id, box.width - 8, 13)),
+        " ",
         gml.svg("text", farName, gml.shown(box.id)),
         this.inside,
         this.badge,
@@ -194,7 +195,7 @@
           start: x,
         };
         const track = gml.svg("rect", { class: "track", ...across, width: bar });
-        this.inside.append(row.label, track, row.share, row.prior, row.number);
+        this.inside.append(row.label, " ", track, row.share, row.prior, row.number, " ");
         return row;
       });
     }
@@ -205,7 +206,7 @@
         gml.svg("path", { class: "prior-bell" }),
         gml.svg("path", { class: "bell" }),
       ];
-      this.inside.append(prior, now, text);
+      this.inside.append(prior, now, text, " ");
       this.bell = { text, prior, now, area: [left, top, width, height - 14] };
       return [];
     }
