@@ -116,6 +116,10 @@ class Directions(NamedTuple):
         )
         return cls(forward, undirected, backward)
 
+    def turned(self) -> Directions:
+        """Return the same of the edge that is read from its other end."""
+        return Directions(self.backward, self.undirected, self.forward)
+
 
 @dataclass(frozen=True)
 class EdgeStrength:
@@ -131,8 +135,7 @@ class EdgeStrength:
         """Return its directions, forward being that to one of its ends."""
         if self.directions is None or target == self.target:
             return self.directions
-        forward, undirected, backward = self.directions
-        return Directions(backward, undirected, forward)
+        return self.directions.turned()
 
 
 @dataclass(frozen=True)

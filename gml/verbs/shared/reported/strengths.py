@@ -11,6 +11,9 @@ from gml.pictures.page.content import Directions, EdgeStrength, Strengths
 from gml.progress import reporter
 from gml.verbs.shared.graph_input import GraphLike, given_graph
 
+# Edges that are read from either end, here from the first name: columns may stand in any order.
+_SYMMETRIC = ("---", "<->", "o-o")
+
 
 def strengths_of(averaged: GraphLike, names: Sequence[str]) -> Strengths:
     """Return the edges with a strength, the strongest first; of nodes that the model has."""
@@ -30,6 +33,8 @@ def strengths_of(averaged: GraphLike, names: Sequence[str]) -> Strengths:
             unmeasured.append(frozenset(ends))
         elif of_model.issuperset(ends):
             known = None if direction is None else Directions.of(direction, undirected or 0)
+            if edge.type in _SYMMETRIC and ends[0] > ends[1]:
+                ends, known = ends[::-1], known and known.turned()
             found.append(EdgeStrength(*ends, edge.type, strength, known))
     if not found:
         raise GraphError(
