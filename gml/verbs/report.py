@@ -22,7 +22,12 @@ from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
 from gml.verbs.shared.graph_input import GraphLike
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_input import ModelSource
-from gml.verbs.shared.reported.columns import columns_of, engine_of, information_of
+from gml.verbs.shared.reported.columns import (
+    columns_of,
+    engine_of,
+    information_of,
+    rows_left_out,
+)
 from gml.verbs.shared.reported.explained import explained_pairs
 from gml.verbs.shared.reported.scores import scores_of
 from gml.verbs.shared.reported.strengths import strengths_of
@@ -114,9 +119,10 @@ def report(
         ReportContent(
             title=title or f"{_short(data, 'data')} and {_short(model, 'model')}",
             net=net,
-            data=place(name_of(data, "data")),
-            model=run.model,
+            data=_short(data, "data"),
+            model=_short(model, "model"),
             rows=int(rows_counted(counter)),
+            rows_left_out=rows_left_out(delivery.checked.counter, columns),
             columns=columns,
             check=replace(checked, notes=(*checked.notes, *run.notes([delivery]))),
             scores=scores_of(net, counter, columns, threads),

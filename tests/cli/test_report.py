@@ -136,8 +136,18 @@ def test_a_log_and_strengths_of_other_variables(gml, folder):
     assert b"not in the model, left out: 'p'" in done.stderr
     facts = ParsedPage(done.stdout.decode()).facts["strengths"]
     assert facts == {
-        "threshold": 0.5,
-        "edges": [{"source": "smoke", "target": "lung", "strength": 0.75, "direction": 0.5}],
+        "threshold": None,
+        "edges": [
+            {
+                "source": "smoke",
+                "target": "lung",
+                "type": "-->",
+                "strength": 0.75,
+                "forward": 0.5,
+                "undirected": 0,
+                "backward": 0.5,
+            }
+        ],
     }
     (folder / "bad.dot").write_text("digraph { smoke -> lung [strength=7] }")
     done = gml("report", "d.csv", "m.json", "--strengths", "bad.dot")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 
 import pytest
@@ -268,6 +269,66 @@ def test_the_slider_hides_weak_edges(browser, asia):
     assert set(shown()) == {1.0}
 
 
+def test_the_slider_begins_with_the_threshold_of_the_averaged_graph(browser, asia):
+    browser.get(asia.path.as_uri())
+    facts = browser.execute_script(
+        "return JSON.parse(document.getElementById('gml-data').textContent)"
+    )
+    weak = "return [...document.querySelectorAll('.edge.weak')].map(each => +each.dataset.edge)"
+    n_edges = len(facts["strengths"]["edges"])
+    view = browser.find_element(By.ID, "strengths-view")
+    assert view.find_element(By.TAG_NAME, "output").text == f"{facts['strengths']['threshold']:.4g}"
+    assert f"{n_edges} of the {n_edges} edges" in view.text
+    edges = facts["graph"]["edges"]
+    below = [k for k, edge in enumerate(edges) if edge["strength"] is None]
+    assert below and browser.execute_script(weak) == below
+    slider = view.find_element(By.CSS_SELECTOR, "input[type=range]")
+    slider.send_keys(Keys.END)
+    assert view.find_element(By.TAG_NAME, "output").text == "1"
+    assert slider.get_attribute("aria-valuetext") == "1"
+    assert browser.execute_script(weak) == [
+        k for k, edge in enumerate(edges) if edge["strength"] != 1
+    ]
+
+
+def test_numbers_are_told_as_they_were_given(browser, numbers):
+    browser.get(numbers.path.as_uri())
+    tell(browser, {"x": 12345.678}, {})
+    assert "x = 12345.678" in browser.find_element(By.ID, "evidence-panel").text
+    assert "x = 12345.678." in browser.find_element(By.ID, "status").text
+    row = element(browser, "#posterior-panel", node="x")
+    before, _, now, sd, change = (
+        float(cell.text.replace("−", "-")) for cell in row.find_elements(By.TAG_NAME, "td")
+    )
+    assert (now, sd) == (12345.678, 0)
+    assert before + change == pytest.approx(now, abs=1e-9)
+    outside = browser.execute_script(
+        """
+        return [...document.querySelectorAll('.node')].flatMap(node => {
+          const box = node.querySelector('.box').getBBox();
+          return [...node.querySelectorAll('.bell, .prior-bell')].map(each => each.getBBox())
+            .filter(bell => bell.x <= box.x || bell.x + bell.width >= box.x + box.width);
+        }).length;
+        """
+    )
+    assert outside == 0
+
+
+def test_most_names_have_one_size_from_afar(browser, alarm):
+    browser.get(alarm.path.as_uri())
+    sizes = browser.execute_script(
+        """
+        return [...document.querySelectorAll('.far-name')].map(each => {
+          const box = each.closest('.node').querySelector('.box').getBBox();
+          return [Number(each.getAttribute('font-size')), each.getBBox().width <= box.width];
+        });
+        """
+    )
+    assert all(fits for _, fits in sizes)
+    found = [size for size, _ in sizes]
+    assert found.count(max(found)) >= 0.7 * len(found)
+
+
 def active(browser):
     """Where the focus is: the node of the graph, if it is on one, and whether it is in the graph."""
     return browser.execute_script(
@@ -317,6 +378,29 @@ def test_everything_has_a_name_for_a_screen_reader(browser, asia):
     assert nameless == []
     assert browser.execute_script("return document.documentElement.lang") == "en"
     assert browser.find_element(By.ID, "status").get_attribute("aria-live") == "polite"
+
+
+def test_a_node_is_heard_as_it_is_seen(browser, asia, numbers):
+    browser.get(asia.path.as_uri())
+    tell(browser, {"xray": "yes"}, {"smoke": "no"})
+    for name in asia.net.names:
+        node = element(browser, "#graph-view", node=name)
+        # Without the titles, and the names that are seen from afar alone.
+        seen = browser.execute_script(
+            """
+            const copy = arguments[0].cloneNode(true);
+            copy.querySelectorAll('title, .far-name').forEach(each => each.remove());
+            return copy.textContent.trim();
+            """,
+            node,
+        )
+        assert re.sub("[:,]", "", node.get_attribute("aria-label")) == seen
+    assert element(browser, "#graph-view", node="xray").get_attribute("aria-label") == (
+        "xray: no 0\u00a0%, yes 100\u00a0%, seen"
+    )
+    browser.get(numbers.path.as_uri())
+    tell(browser, {}, {"x": 1.5})
+    assert element(browser, "#graph-view", node="x").get_attribute("aria-label") == "x: 1.5, do"
 
 
 # ---------------------------------------------------------------------- the page

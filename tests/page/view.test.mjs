@@ -189,20 +189,58 @@ test("widths show strengths, else mutual information, else nothing", () => {
   assert.deepEqual(gml.edgeWidths(both).widths, [5, 3, 1]);
   const mi = [{ mi: 0.2 }, { mi: 0.1 }, { mi: 0 }];
   assert.deepEqual(gml.edgeWidths(mi).widths, [5, 3, 1]);
-  assert.deepEqual(gml.edgeWidths([{ mi: null }]), { quantity: null, most: 1e-300, widths: [1.5] });
+  assert.deepEqual(gml.edgeWidths([{ mi: null }]), { quantity: null, most: 0, widths: [1.5] });
   assert.deepEqual(gml.edgeWidths([]).widths, []);
+});
+
+test("infinite information is the most, none at all is said, unknown is no number", () => {
+  const mi = [{ mi: "infinite" }, { mi: 0.2 }, { mi: 0.1 }, { mi: "no rows in common" }];
+  assert.deepEqual(gml.edgeWidths(mi).widths, [5, 5, 3, 1]);
+  assert.equal(gml.widthLegend(mi), "Width of edges: mutual information, up to ∞ nats");
+  assert.deepEqual(gml.edgeWidths([{ mi: "infinite" }, { mi: 0 }]).widths, [5, 1]);
+  assert.equal(gml.widthLegend([{ mi: 0 }]), "The mutual information along every edge is 0");
+  assert.equal(gml.widthLegend([{ mi: "no rows in common" }]), "");
+  assert.deepEqual(gml.edgeFacts(mi[0]), ["mutual information ∞ nats"]);
+  assert.deepEqual(gml.edgeFacts(mi[3]), ["mutual information unknown: no rows in common"]);
+});
+
+test("an edge says in how many graphs it points which way", () => {
+  const facts = (forward, undirected, backward) =>
+    gml.edgeFacts({ strength: 0.99999996, forward, undirected, backward });
+  assert.deepEqual(facts(0.02, 0.62, 0.36), [
+    "strength >0.9999",
+    "points this way in 2.0\u00a0% of the graphs that have it, has no direction in 62.0\u00a0%, " +
+      "points the other way in 36.0\u00a0%",
+  ]);
+  assert.equal(facts(1, 0, 0)[1], "points this way in 100\u00a0% of the graphs that have it");
+  assert.deepEqual(gml.edgeFacts({ below: true }), ["weaker than the edges of the averaged graph"]);
 });
 
 test("edges below the threshold are weak, those of unknown strength are not", () => {
   assert.equal(gml.isWeak({ strength: 0.49 }, 0.5), true);
   assert.equal(gml.isWeak({ strength: 0.5 }, 0.5), false);
-  assert.equal(gml.isWeak({ strength: null }, 1), false);
+  assert.equal(gml.isWeak({ strength: null, below: false }, 1), false);
+  assert.equal(gml.isWeak({ strength: null, below: true }, 0.5), true);
   const edge = (source, target, strength) => ({ source, target, strength });
   const sorted = gml.byStrength([edge("b", "a", 0.5), edge("a", "c", 0.5), edge("x", "y", 1)]);
   assert.deepEqual(
     sorted.map(({ source }) => source),
     ["x", "a", "b"],
   );
+});
+
+test("thresholds begin with that of the graph, are round, and end with 1", () => {
+  const found = (threshold, ...strengths) =>
+    gml.thresholds({ threshold, edges: strengths.map((strength) => ({ strength })) });
+  const fine = found(0.945, 0.945, 1);
+  assert.deepEqual(fine.slice(0, 3), [0.945, 0.946, 0.947]);
+  assert.equal(fine.length, 56);
+  assert.equal(fine.at(-1), 1);
+  assert.deepEqual(found(0.5, 0.75).slice(0, 2), [0.5, 0.51]);
+  assert.deepEqual(found(null, 0.333, 0.7).slice(0, 2), [0.333, 0.34]);
+  assert.deepEqual(found(0.5, 0.4999999).slice(0, 2), [0.4999999, 0.5]);
+  assert.deepEqual(found(0.99999, 1), [0.99999, 1]);
+  assert.deepEqual(found(1, 1), [1]);
 });
 
 test("new evidence about a node takes the place of the old", () => {
@@ -271,19 +309,108 @@ test("differences come with the largest first", () => {
 });
 
 test("numbers and names are written for people", () => {
-  assert.deepEqual([0, 1, 0.5, 0.9896, 1e-9, 0.99999].map(gml.percent), [
-    "0%",
-    "100%",
-    "50.0%",
-    "99.0%",
-    "<0.1%",
-    ">99.9%",
+  assert.deepEqual([0, 1, 0.5, 0.9896, 1e-9, 0.0005, 0.9995, 0.99999].map(gml.percent), [
+    "0\u00a0%",
+    "100\u00a0%",
+    "50.0\u00a0%",
+    "99.0\u00a0%",
+    "<0.1\u00a0%",
+    "0.1\u00a0%",
+    ">99.9\u00a0%",
+    ">99.9\u00a0%",
   ]);
   assert.equal(gml.brief(-1234.5678), "−1235");
   assert.equal(gml.brief(1.5e-12), "1.5e−12");
-  assert.equal(gml.changeText(-0.0004, true), "0");
-  assert.equal(gml.changeText(-0.104, true), "−10.4");
+  assert.deepEqual([123456, 12345.678, 0.12345, Infinity].map(gml.brief), [
+    "123456",
+    "12346",
+    "0.1235",
+    "∞",
+  ]);
+  assert.deepEqual([0, 1e-9, 0.945, 0.99999996, 1].map(gml.fraction), [
+    "0",
+    "1e−9",
+    "0.945",
+    ">0.9999",
+    "1",
+  ]);
+  assert.deepEqual([1, -0.9995, -0.104, -0.0004, 0.0000234, 1e-16, 0].map(gml.points), [
+    "+100",
+    "−>99.9",
+    "−10.4",
+    "−0.04",
+    "+0.002",
+    "0",
+    "0",
+  ]);
   assert.equal(gml.shown("a\u202eb\n<script>"), "a\\u202eb\\x0a<script>");
+});
+
+test("numbers have the digits that their deviations give them", () => {
+  assert.equal(gml.spread({ mean: 12000.4, sd: 500 }), "12000 ± 500");
+  assert.equal(gml.spread({ mean: 2019.5, sd: 2.5 }), "2019.5 ± 2.5");
+  assert.equal(gml.spread({ mean: -123.45678, sd: 0.0123 }), "−123.4568 ± 0.0123");
+  assert.equal(gml.spread({ mean: 12345.678, sd: 0 }), "12345.678");
+  assert.equal(gml.spread({ mean: 0.1 + 0.2, sd: 0 }), "0.3");
+  assert.equal(gml.worthAsking({ mean: 12000, sd: 0.5 }), 12000.5);
+  const known = { kind: "observed", value: 12345.678901 };
+  assert.equal(gml.valueText(known), "12345.678901");
+  assert.equal(gml.describe({ id: "a" }, null, known), "a: observed to be 12345.678901");
+});
+
+test("what was, what is and the change add up", () => {
+  assert.deepEqual(gml.momentTexts({ mean: 1.264, sd: 2 }, { mean: 2.546, sd: 1.5 }), [
+    "1.26",
+    "2",
+    "2.55",
+    "1.5",
+    "+1.29",
+  ]);
+  assert.deepEqual(gml.momentTexts({ mean: 12000.25, sd: 500 }, { mean: 12345.678, sd: 0 }), [
+    "12000.25",
+    "500",
+    "12345.678",
+    "0",
+    "+345.428",
+  ]);
+  const random = randomSource(3);
+  const read = (text) => Number(text.replace("−", "-"));
+  for (let trial = 0; trial < 500; trial++) {
+    const moments = () => ({ mean: 1e4 * (random() - 0.5), sd: 10 ** (6 * random() - 4) });
+    const [before, , after, , change] = gml.momentTexts(moments(), moments()).map(read);
+    assert.ok(Math.abs(before + change - after) < 1e-9, `${before} ${change} ${after}`);
+  }
+  const small = gml.momentTexts({ mean: 1, sd: 2 }, { mean: 1.0001, sd: 2 });
+  assert.equal(small.at(-1), "+0.0001");
+  assert.equal(gml.momentTexts({ mean: 1, sd: 2 }, { mean: 1 + 1e-15, sd: 2 }).at(-1), "0");
+  assert.deepEqual(gml.momentTexts({ mean: 1, sd: 2 }, undefined), ["1", "2", "–", "–", "–"]);
+});
+
+test("bells stay within their box, wherever they move", () => {
+  const prior = { mean: 0, sd: 1 };
+  for (const now of [prior, { mean: 40, sd: 0.1 }, { mean: -9, sd: 0 }, { mean: 2, sd: 30 }]) {
+    const range = gml.bellRange([prior, now]);
+    for (const known of [prior, now]) {
+      const path = gml.bellPath(known, prior, range, 10, 0, 100, 30);
+      const places = path.match(/[-\d.]+(?=,)/g).map(Number);
+      assert.ok(Math.min(...places) > 10 && Math.max(...places) < 110, path);
+      const middle = places[Math.floor(places.length / 2)];
+      const expected = 10 + (100 * (known.mean - range[0])) / (range[1] - range[0]);
+      assert.ok(Math.abs(middle - expected) <= 0.05 + 1e-9, path);
+    }
+  }
+  const [low, high] = gml.bellRange([{ mean: 7, sd: 0 }]);
+  assert.equal(low + high, 14);
+  assert.ok(high > low);
+});
+
+test("most names have one size from afar, and only longer ones are smaller", () => {
+  assert.deepEqual(
+    gml.farSizes([27, 14, 20, 22, 10, 18, 25, 27]),
+    [18, 14, 18, 18, 10, 18, 18, 18],
+  );
+  assert.deepEqual(gml.farSizes([12]), [12]);
+  assert.deepEqual(gml.farSizes([]), []);
 });
 
 test("what is known is said with its probability", () => {
@@ -309,7 +436,7 @@ test("what is known is said with its probability", () => {
 
 test("a node is described by its most probable level, or by what is known", () => {
   const node = { id: "x", levels: ["n", "y"] };
-  assert.equal(gml.describe(node, { shares: [0.3, 0.7] }), "x: most probable y, 70.0%");
+  assert.equal(gml.describe(node, { shares: [0.3, 0.7] }), "x: most probable y, 70.0\u00a0%");
   const known = { kind: "observed", value: "n" };
   assert.equal(gml.describe(node, { shares: [1, 0] }, known), "x: observed to be n");
   assert.equal(gml.describe(node, undefined), "x: no posterior");

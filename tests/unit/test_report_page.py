@@ -260,13 +260,17 @@ def test_tests_are_told_as_explain_tells_them(full_page):
 def test_strengths_of_edges(full_page):
     found, _, averaged, _ = full_page
     graph = averaged.graph
-    expected = {
-        (graph.names[e.source], graph.names[e.target]): (e.attributes["strength"], e.attributes["direction"])
-        for e in graph.edges()
-    }  # fmt: skip
+    expected = {}
+    for e in graph.edges():
+        known, ends = e.attributes, (graph.names[e.source], graph.names[e.target])
+        half = known["undirected"] / 2
+        shares = (known["direction"] - half, 2 * half, 1 - known["direction"] - half)
+        if e.type == "---" and ends[0] > ends[1]:
+            ends, shares = ends[::-1], shares[::-1]
+        expected[ends] = (e.type, known["strength"], pytest.approx(shares, abs=1e-12))
     strengths = found.facts["strengths"]
     assert {
-        (edge["source"], edge["target"]): (edge["strength"], edge["direction"])
+        (edge["source"], edge["target"]): (edge["type"], edge["strength"], directions(edge))
         for edge in strengths["edges"]
     } == expected
     assert strengths["threshold"] == graph.learning["threshold"]
@@ -274,11 +278,55 @@ def test_strengths_of_edges(full_page):
     assert in_order == sorted(in_order, reverse=True)
     for edge in found.facts["graph"]["edges"]:
         ends = edge["source"], edge["target"]
-        strength, direction = expected.get(ends, (None, None))
-        if strength is None and ends[::-1] in expected:
-            strength, direction = expected[ends[::-1]]
-            direction = 1 - direction
-        assert (edge["strength"], edge["direction"]) == (strength, direction)
+        if ends in expected:
+            assert (edge["strength"], directions(edge)) == expected[ends][1:]
+        elif ends[::-1] in expected:
+            assert (edge["strength"], directions(edge)[::-1]) == expected[ends[::-1]][1:]
+        else:
+            assert (edge["strength"], *directions(edge)) == (None,) * 4
+        assert edge["below"] == (edge["strength"] is None)
+
+
+def directions(edge):
+    return edge["forward"], edge["undirected"], edge["backward"]
+
+
+def averaged_asia(*edges, names=None, **learning):
+    """An averaged graph of the asia network: strengths, directions and what was learned."""
+    names = names or ["asia", "tub", "smoke", "lung", "bronc", "either", "xray", "dysp"]
+    return gml.Graph.from_edges(names, edges, kind="cpdag", learning=learning)
+
+
+def test_edges_without_a_direction_point_nowhere(asia, sample_data):
+    shares = {"strength": 1.0, "direction": 0.8075, "undirected": 0.385}
+    graph = averaged_asia(
+        ("tub", "-->", "either", shares),
+        ("smoke", "---", "bronc", {"strength": 0.99999996, "direction": 0.31, "undirected": 0.62}),
+        threshold=0.945,
+    )
+    found = ParsedPage(gml.report(sample_data / "asia.csv", asia, strengths=graph).html)
+    either, bronc = found.facts["strengths"]["edges"]
+    assert (either["type"], *directions(either)) == ("-->", 0.615, 0.385, 0)
+    assert (bronc["type"], *directions(bronc)) == ("---", 0.38, 0.62, 0)
+    text = found.text("strengths")
+    assert "at least 0.945; weaker ones are not in the file" in text
+    assert "bronc --- smoke >0.9999 0.38 0.62 0 edge" in text
+
+
+def test_an_edge_that_was_not_kept_is_weak(asia, sample_data):
+    names = ["bronc", "dysp", "either", "lung", "smoke"]
+    graph = averaged_asia(
+        ("smoke", "-->", "lung", {"strength": 0.9}), ("smoke", "-->", "bronc", {}), names=names
+    )
+    found = ParsedPage(gml.report(sample_data / "asia.csv", asia, strengths=graph).html)
+    below = {(e["source"], e["target"]): e["below"] for e in found.facts["graph"]["edges"]}
+    assert {ends for ends, known in below.items() if known} == {
+        ("lung", "either"),
+        ("bronc", "dysp"),
+        ("either", "dysp"),
+    }
+    assert found.facts["strengths"]["threshold"] is None
+    assert "does not say" in found.text("strengths")
 
 
 def test_information_is_that_of_the_data(page, sample_data):
@@ -366,7 +414,7 @@ def test_missing_values(asia, sample_data):
     rows = pd.read_csv(sample_data / "asia.csv")
     rows.loc[:99, "smoke"] = None
     found = ParsedPage(gml.report(rows, asia, missing="available").html)
-    assert "100 missing (2%)" in found.text("data")
+    assert "100 missing (2.0 %)" in found.text("data")
     assert "a score needs complete rows" in found.text("scores")
 
 
@@ -374,7 +422,41 @@ def test_a_column_of_nothing(asia, sample_data):
     rows = pd.read_csv(sample_data / "asia.csv")[["smoke", "lung"]]
     rows["smoke"] = None
     found = ParsedPage(gml.report(rows, asia, missing="available").html)
-    assert "5000 missing (100%)" in found.text("data")
+    assert "5000 missing (100 %)" in found.text("data")
+
+
+def test_rows_left_out_are_said_to_be(asia, sample_data):
+    rows = pd.read_csv(sample_data / "asia.csv")
+    rows.loc[:99, "smoke"] = None
+    text = ParsedPage(gml.report(rows, asia, missing="drop").html).text("data")
+    assert "4900 rows, 8 columns" in text
+    assert "100 rows with missing values are not among them" in text
+    assert "of all 5000 rows" in text
+    kept = ParsedPage(gml.report(rows, asia, missing="available").html).text("data")
+    assert "5000 rows, 8 columns" in kept
+    assert "not among them" not in kept
+
+
+def test_levels_are_shown_by_their_frequency_and_never_rounded_to_certainty():
+    names = [f"v{k:02}" for k in range(12)] + ["zz"]
+    values = names[:12] + ["v03"] * 8 + ["zz"] * 59_980
+    frame = pd.DataFrame({"a": values, "b": ["x", "y"] * 30_000})
+    net = gml.fit(frame, gml.Graph.from_edges(["a", "b"], []))
+    frame.loc[0, "a"] = "new"
+    text = ParsedPage(gml.report(frame, net).html).text("data")
+    assert "zz >99.9 %" in text
+    assert "v03 <0.1 %" in text
+    assert "new <0.1 %" in text
+    assert "and 4 more levels <0.1 %" in text
+    assert "v00 0 %" not in text
+    assert "100.0" not in text and " 0.0" not in text
+
+
+def test_a_file_is_named_by_its_last_part(asia, sample_data):
+    page = ParsedPage(gml.report(sample_data / "asia.csv", asia).html)
+    assert page.text("header") == "asia.csv and model asia.csv (5000 rows) against model"
+    assert str(sample_data / "asia.csv") in page.text("provenance")
+    assert "8 nodes, 8 edges, 18 parameters." in page.text("graph")
 
 
 def test_rows_too_few_for_folds(asia, sample_data):
@@ -416,13 +498,43 @@ def test_models_of_numbers(numbers):
     assert edge["mi"] == pytest.approx(-0.5 * math.log(1 - r**2), rel=1e-9)
     assert edge["coefficient"] == cpd.coefficients[0]
     assert f"median {frame['x'].sort_values().iloc[250]:.6g}" in found.text("data")
+    low, high = (f"{frame['z'].agg(which):.6g}".replace("-", "−") for which in ("min", "max"))
+    assert f"from {low} to {high}" in found.text("data")
     assert "bic-g" in found.text("scores")
 
 
 def test_columns_that_copy_one_another(numbers):
     frame, net = numbers
     found = ParsedPage(gml.report(frame.assign(y=frame["x"]), net).html)
-    assert found.facts["graph"]["edges"][0]["mi"] is None
+    assert found.facts["graph"]["edges"][0]["mi"] == "infinite"
+    assert "x – y ∞ edge" in found.text("information")
+    assert "x, y: ∞" in found.text("information")
+
+
+def test_information_of_numbers_is_of_the_rows_that_have_both(numbers):
+    frame, net = numbers
+    frame = frame.copy()
+    frame.loc[::2, "z"] = None
+    frame.loc[1::2, "y"] = None
+    frame.loc[:9, "y"] = frame.loc[:9, "x"] * 2
+    found = ParsedPage(gml.report(frame, net, missing="available").html)
+    both = frame[["x", "y"]].dropna()
+    r = np.corrcoef(both["x"], both["y"])[0, 1]
+    (edge,) = found.facts["graph"]["edges"]
+    assert edge["mi"] == pytest.approx(-0.5 * math.log(1 - r**2), rel=1e-9)
+
+
+def test_columns_without_a_row_in_common(numbers, monkeypatch):
+    frame, net = numbers
+    unknown = np.array([[0, np.nan, 0.5], [np.nan, 0, 0.25], [0.5, 0.25, 0]])
+    monkeypatch.setattr(
+        "gml.verbs.shared.reported.columns.mutual_information", lambda counter: unknown
+    )
+    found = ParsedPage(gml.report(frame, net).html)
+    assert found.facts["graph"]["edges"][0]["mi"] == "no rows in common"
+    text = found.text("information")
+    assert "1 pair of columns has no rows in common" in text
+    assert re.findall(r"(\w) – (\w) ([\d.]+)", text) == [("x", "z", "0.5"), ("y", "z", "0.25")]
 
 
 def test_the_order_of_rows_and_columns_has_no_effect(asia, sample_data):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from gml.data.number_summary import NumberSummary
 from gml.gate.result import CheckReport
 from gml.model.bayesnet import BayesNet
 from gml.scores.ranking import ScoredGraph
+
+NO_ROWS = "no rows in common"
+"""Why two columns have no mutual information that could be known."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Information:
-    """How much each two columns say about one another, in nats; infinite where that is all."""
+    """How much each two columns say about one another, in nats.
+
+    It is infinite where one column of numbers follows from the other, and NaN where no row has
+    both.
+    """
 
     names: tuple[str, ...]
     values: NDArray[np.float64]
@@ -53,11 +61,9 @@ class Information:
         return {name: k for k, name in enumerate(self.names)}
 
     def between(self, x: str, y: str) -> float | None:
-        """Return the mutual information of two columns, if both are there and it is finite."""
+        """Return the mutual information of two columns, if both are there."""
         i, j = self._places.get(x), self._places.get(y)
-        if i is None or j is None or not np.isfinite(self.values[i, j]):
-            return None
-        return float(self.values[i, j])
+        return None if i is None or j is None else float(self.values[i, j])
 
 
 @dataclass(frozen=True)
@@ -86,35 +92,72 @@ class ExplainedPairs:
         return {frozenset((pair.x, pair.y)): pair for pair in self.pairs}
 
 
+class Directions(NamedTuple):
+    """In which shares of the graphs with an edge it points which way; they add up to 1."""
+
+    forward: float
+    undirected: float
+    backward: float
+
+    @classmethod
+    def of(cls, direction: float, undirected: float) -> Directions:
+        """Split a direction that counts half of the graphs in which the edge has none.
+
+        Examples
+        --------
+        >>> Directions.of(0.8075, 0.385)
+        Directions(forward=0.615, undirected=0.385, backward=0.0)
+        """
+        if not undirected:
+            return cls(direction, 0.0, 1 - direction)
+        # What rounding leaves of none at all is not a share.
+        forward, backward = (
+            max(0.0, round(share - undirected / 2, 12)) for share in (direction, 1 - direction)
+        )
+        return cls(forward, undirected, backward)
+
+    def turned(self) -> Directions:
+        """Return the same of the edge that is read from its other end."""
+        return Directions(self.backward, self.undirected, self.forward)
+
+
 @dataclass(frozen=True)
 class EdgeStrength:
-    """How certain an edge is, and its direction."""
+    """How certain an edge is, and its direction, if that is known."""
 
     source: str
     target: str
     type: str
     strength: float
-    direction: float | None = None
-    """The share of the graphs with this edge in which it points from its source to its target."""
+    directions: Directions | None = None
 
-    def towards(self, target: str) -> float | None:
-        """Return the share of those in which the edge points to one of its ends."""
-        if self.direction is None or target == self.target:
-            return self.direction
-        return 1 - self.direction
+    def towards(self, target: str) -> Directions | None:
+        """Return its directions, forward being that to one of its ends."""
+        if self.directions is None or target == self.target:
+            return self.directions
+        return self.directions.turned()
 
 
 @dataclass(frozen=True)
 class Strengths:
-    """The edges of an averaged graph, the strongest first, and the least strength it has."""
+    """The edges of an averaged graph with a strength, the strongest first."""
 
     edges: tuple[EdgeStrength, ...]
-    threshold: float
+    threshold: float | None
+    """The least strength that an edge needed to be in the graph, if it is known."""
+    nodes: frozenset[str] = frozenset()
+    unmeasured: frozenset[frozenset[str]] = frozenset()
+    """The ends of edges of the graph that have no strength."""
 
-    @property
+    @functools.cached_property
     def by_pair(self) -> dict[frozenset[str], EdgeStrength]:
         """The edges by their ends."""
         return {frozenset((edge.source, edge.target)): edge for edge in self.edges}
+
+    def is_below(self, x: str, y: str) -> bool:
+        """Whether an edge is known to be weaker than those of the graph, as it has none."""
+        pair = frozenset((x, y))
+        return pair <= self.nodes and pair not in self.by_pair and pair not in self.unmeasured
 
 
 @dataclass(frozen=True)
@@ -147,6 +190,7 @@ class ReportContent:
     data: str
     model: str
     rows: int
+    """Those that are counted."""
     columns: Sequence[Column]
     check: CheckReport
     scores: Scores
@@ -154,3 +198,5 @@ class ReportContent:
     tests: ExplainedPairs | None = None
     strengths: Strengths | None = None
     inputs: Sequence[InputFile] = ()
+    rows_left_out: int = 0
+    """Those with missing values, where these are dropped."""

@@ -6,6 +6,7 @@ of the model itself.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,13 @@ from gml.graph.graph import Edge
 from gml.model.network import CPT, LinearGaussian
 from gml.pictures.layout.geometry import Layout, Link, Route, Size
 from gml.pictures.layout.layered import layered
-from gml.pictures.page.content import ExplainedPair, ReportContent
+from gml.pictures.page.content import (
+    NO_ROWS,
+    Directions,
+    ExplainedPair,
+    Information,
+    ReportContent,
+)
 from gml.pictures.page.posteriors import Posteriors
 from gml.pictures.svg import Markup, number
 from gml.pictures.text_width import text_width
@@ -66,8 +73,9 @@ def payload(content: ReportContent, posteriors: Posteriors) -> dict[str, Any]:
                 {
                     "source": edge.source,
                     "target": edge.target,
+                    "type": edge.type,
                     "strength": edge.strength,
-                    "direction": edge.direction,
+                    **_directions(edge.directions),
                 }
                 for edge in strengths.edges
             ],
@@ -157,28 +165,40 @@ def _edges(
     content: ReportContent, edges: Sequence[Edge], routes: Sequence[Route]
 ) -> list[dict[str, Any]]:
     names = content.net.names
-    strengths = {} if content.strengths is None else content.strengths.by_pair
+    averaged = content.strengths
     places = {frozenset((p.x, p.y)): k for k, p in enumerate(_pairs_of_edges(content))}
     coefficients = _coefficients(content)
     found = []
     for edge, route in zip(edges, routes, strict=True):
         source, target = names[edge.source], names[edge.target]
-        strength = strengths.get(frozenset((source, target)))
-        information = content.information
+        strength = None if averaged is None else averaged.by_pair.get(frozenset((source, target)))
         found.append(
             {
                 "source": source,
                 "target": target,
                 "type": edge.type,
                 "path": _path(route),
-                "mi": None if information is None else information.between(source, target),
+                "mi": _information(content.information, source, target),
                 "strength": None if strength is None else strength.strength,
-                "direction": None if strength is None else strength.towards(target),
+                "below": averaged is not None and averaged.is_below(source, target),
+                **_directions(None if strength is None else strength.towards(target)),
                 "coefficient": coefficients.get((source, target)),
                 "tests": places.get(frozenset((source, target))),
             }
         )
     return found
+
+
+def _information(found: Information | None, x: str, y: str) -> float | str | None:
+    """The mutual information of two columns, in words where JSON has no number for it."""
+    nats = None if found is None else found.between(x, y)
+    if nats is None or math.isfinite(nats):
+        return nats
+    return NO_ROWS if math.isnan(nats) else "infinite"
+
+
+def _directions(known: Directions | None) -> dict[str, float | None]:
+    return dict.fromkeys(Directions._fields) if known is None else known._asdict()
 
 
 def _coefficients(content: ReportContent) -> dict[tuple[str, str], float]:

@@ -46,15 +46,22 @@
     return { line: `M${shown[0]} C${shown.slice(1).join(" ")}`, marks };
   }
 
-  /** Return what the widths of edges show, if anything, and the width of each. */
+  /** Return a quantity of an edge; null where it is not known. */
+  function quantityOf(edge, name) {
+    if (edge[name] === "infinite") return Infinity;
+    return typeof edge[name] === "number" ? edge[name] : null;
+  }
+
+  /** Return what the widths of edges show, if anything, the most of it, and the width of each. */
   function edgeWidths(edges) {
-    const quantity = ["strength", "mi"].find((name) => edges.some((edge) => edge[name] != null));
-    const most = Math.max(...edges.map((edge) => Math.abs(edge[quantity] ?? 0)), 1e-300);
-    const scale = quantity === "strength" ? 1 : most;
-    const widths = edges.map((edge) =>
-      quantity ? 1 + 4 * clamp(Math.abs(edge[quantity] ?? 0) / scale, 0, 1) : 1.5,
+    const quantity = ["strength", "mi"].find((name) =>
+      edges.some((edge) => quantityOf(edge, name) !== null),
     );
-    return { quantity: quantity ?? null, most, widths };
+    if (!quantity) return { quantity: null, most: 0, widths: edges.map(() => 1.5) };
+    const values = edges.map((edge) => quantityOf(edge, quantity) ?? 0);
+    const most = Math.max(...values);
+    const scale = quantity === "strength" ? 1 : Math.max(...values.filter(Number.isFinite), 0) || 1;
+    return { quantity, most, widths: values.map((value) => 1 + 4 * clamp(value / scale, 0, 1)) };
   }
 
   /**
@@ -85,9 +92,9 @@
   function widthLegend(edges) {
     const { quantity, most } = edgeWidths(edges);
     if (quantity === "strength") return "Width of edges: strength, from 0 to 1";
-    if (quantity === "mi")
-      return `Width of edges: mutual information, up to ${gml.brief(most)} nats`;
-    return "";
+    if (quantity !== "mi") return "";
+    if (most === 0) return "The mutual information along every edge is 0";
+    return `Width of edges: mutual information, up to ${gml.brief(most)} nats`;
   }
 
   /** Return an edge as people write it: A → B, A — B, A ○→ B. */
@@ -96,12 +103,23 @@
     return `${gml.shown(source)} ${signs[type] ?? "—"} ${gml.shown(target)}`;
   }
 
+  /** Say in how many of the graphs with an edge it points which way; the three add up to all. */
+  function directionText({ forward, undirected, backward }) {
+    const parts = [`points this way in ${gml.percent(forward)} of the graphs that have it`];
+    if (undirected) parts.push(`has no direction in ${gml.percent(undirected)}`);
+    if (backward) parts.push(`points the other way in ${gml.percent(backward)}`);
+    return parts.join(", ");
+  }
+
   /** Return what is known of an edge, one line each. */
   function edgeFacts(edge, tests) {
     const facts = [];
-    if (edge.strength != null) facts.push(`strength ${gml.brief(edge.strength)}`);
-    if (edge.direction != null) facts.push(`points this way in ${gml.percent(edge.direction)}`);
-    if (edge.mi != null) facts.push(`mutual information ${gml.brief(edge.mi)} nats`);
+    if (edge.strength != null) facts.push(`strength ${gml.fraction(edge.strength)}`);
+    if (edge.forward != null) facts.push(directionText(edge));
+    if (edge.below) facts.push("weaker than the edges of the averaged graph");
+    const nats = quantityOf(edge, "mi");
+    if (nats !== null) facts.push(`mutual information ${gml.brief(nats)} nats`);
+    else if (edge.mi) facts.push(`mutual information unknown: ${edge.mi}`);
     if (edge.coefficient != null) facts.push(`coefficient ${gml.brief(edge.coefficient)}`);
     const pair = edge.tests == null ? null : tests?.pairs[edge.tests];
     if (pair) facts.push(gml.shown(pair.why));

@@ -112,12 +112,19 @@
     return rows.map((row) => ({ ...row, share: total(row.places) }));
   }
 
-  /** Return a bell over the range of the prior, as a path in a box; a spike if nothing varies. */
-  function bellPath({ mean, sd }, prior, left, top, width, height) {
-    const reach = 3.5 * (prior.sd || 1);
-    const place = (z) => left + (width * (z - prior.mean + reach)) / (2 * reach);
+  /** Return the numbers from which and to which bells are drawn: all that any of them reaches. */
+  function bellRange(known) {
+    const low = Math.min(...known.map(({ mean, sd }) => mean - 3.5 * sd));
+    const high = Math.max(...known.map(({ mean, sd }) => mean + 3.5 * sd));
+    const room = high > low ? 0.02 * (high - low) : Math.max(1, Math.abs(low) / 2);
+    return [low - room, high + room];
+  }
+
+  /** Return a bell over a range, as a path in a box; a spike if nothing varies. */
+  function bellPath({ mean, sd }, prior, [low, high], left, top, width, height) {
+    const place = (z) => left + width * ((z - low) / (high - low));
     const bottom = top + height;
-    const at = (x, y) => `${clamp(x, left, left + width).toFixed(1)},${y.toFixed(1)}`;
+    const at = (x, y) => `${x.toFixed(1)},${y.toFixed(1)}`;
     if (!(sd > 0)) return `M${at(place(mean), bottom)} L${at(place(mean), top)}`;
     const steps = Array.from({ length: 41 }, (_, k) => (k - 20) / 20);
     // Areas are alike as far as the box is high enough.
@@ -129,27 +136,38 @@
     return `M${curve.join(" L")}`;
   }
 
+  /**
+   * Return how large names are in a picture seen from afar: as large as fits, but no larger than
+   * fits three quarters of them, as larger ones would look like emphasis.
+   *
+   * @param {number[]} fitting the largest size that fits each name
+   */
+  function farSizes(fitting) {
+    const common = [...fitting].sort((a, b) => a - b)[Math.floor(fitting.length / 4)];
+    return fitting.map((size) => Math.min(size, common));
+  }
+
   // ------------------------------------------------------------------ nodes
 
   /** The drawing of one node: its name, its distribution, and a badge if it is known. */
   class NodeView {
-    constructor(box, node, prior) {
+    constructor(box, node, prior, far) {
       Object.assign(this, { box, node, prior });
       const [left, top] = [box.x - box.width / 2, box.y - box.height / 2];
       const size = { x: left, y: top, width: box.width, height: box.height, rx: 6 };
       this.title = gml.svg("title", {}, gml.shown(box.id));
       this.inside = gml.svg("g", { class: "distribution" });
       this.badge = gml.svg("g", { class: "badge" });
-      const far = Math.min(0.5 * box.height, (10 * (box.width - 8)) / gml.textWidth(box.id, 10));
       const name = { class: "name", x: box.x, y: top + 16 };
       const farName = { class: "far-name", x: box.x, y: box.y + 0.35 * far, "font-size": far };
-      // The label of the group says all this in words.
+      // The label of the group says all this in words, between which there are spaces here too.
       const drawn = gml.svg(
         "g",
         { "aria-hidden": "true" },
         gml.svg("rect", { class: "focus-ring", ...grown(size, 4) }),
         gml.svg("rect", { class: "box", ...size }),
         gml.svg("text", name, gml.fitted(box.id, box.width - 8, 13)),
+        " ",
         gml.svg("text", farName, gml.shown(box.id)),
         this.inside,
         this.badge,
@@ -163,7 +181,7 @@
 
     makeRows({ left, top, width, height }) {
       const count = Math.min(this.node.levels.length, MOST_ROWS);
-      const [step, bar, room] = [height / count, width * 0.3, width * 0.42];
+      const [step, bar, room] = [height / count, width * 0.26, width * 0.4];
       return Array.from({ length: count }, (_, k) => {
         const [y, x] = [top + k * step, left + room];
         const across = { x, y: y + 2, height: step - 4 };
@@ -177,7 +195,7 @@
           start: x,
         };
         const track = gml.svg("rect", { class: "track", ...across, width: bar });
-        this.inside.append(row.label, track, row.share, row.prior, row.number);
+        this.inside.append(row.label, " ", track, row.share, row.prior, row.number, " ");
         return row;
       });
     }
@@ -188,7 +206,7 @@
         gml.svg("path", { class: "prior-bell" }),
         gml.svg("path", { class: "bell" }),
       ];
-      this.inside.append(prior, now, text);
+      this.inside.append(prior, now, text, " ");
       this.bell = { text, prior, now, area: [left, top, width, height - 14] };
       return [];
     }
@@ -199,18 +217,20 @@
       group.classList.toggle("observed", known?.kind === "observed");
       group.classList.toggle("set", known?.kind === "set");
       group.classList.toggle("unanswered", !posterior);
-      this.showBadge(known?.kind);
-      if (node.levels) this.updateRows(posterior?.shares);
-      else this.updateBell(posterior);
-      const said = gml.describe(node, posterior, known);
-      group.setAttribute("aria-label", said);
-      this.title.textContent = said;
+      const badge = { observed: "seen", set: "do" }[known?.kind];
+      this.showBadge(badge);
+      const rows = node.levels ? this.updateRows(posterior?.shares) : this.updateBell(posterior);
+      // Those who see the node and those who hear of it have the same words for it.
+      const parts = [...rows, badge].filter(Boolean);
+      group.setAttribute("aria-label", `${gml.shown(node.id)}: ${parts.join(", ")}`);
+      this.title.textContent = gml.describe(node, posterior, known);
     }
 
+    /** Show the bars, and return what they say. */
     updateRows(shares) {
       const zeros = this.node.levels.map(() => 0);
       const prior = this.prior?.shares ?? null;
-      barRows(this.node.levels, shares ?? zeros).forEach(({ level, places, share }, k) => {
+      return barRows(this.node.levels, shares ?? zeros).map(({ level, places, share }, k) => {
         const row = this.rows[k];
         row.label.textContent = gml.fitted(level, row.room - 1, 10, 400);
         row.share.setAttribute("width", row.bar * share);
@@ -218,32 +238,38 @@
         row.prior.setAttribute("x", row.start + row.bar * before - 0.75);
         row.prior.setAttribute("visibility", prior ? "visible" : "hidden");
         row.number.textContent = shares ? gml.percent(share) : "–";
+        return `${gml.shown(level)} ${row.number.textContent}`;
       });
     }
 
+    /** Show the bells, and return what they say. */
     updateBell(posterior) {
       const { text, prior, now, area } = this.bell;
-      const { mean, sd } = posterior ?? { mean: NaN, sd: NaN };
-      text.textContent = posterior ? `${gml.brief(mean)} ± ${gml.brief(sd)}` : "–";
-      now.setAttribute(
-        "d",
-        posterior && this.prior ? bellPath(posterior, this.prior, ...area) : "",
-      );
-      prior.setAttribute("d", this.prior ? bellPath(this.prior, this.prior, ...area) : "");
+      text.textContent = posterior ? gml.spread(posterior) : "–";
+      const range = bellRange([this.prior, posterior].filter(Boolean));
+      const path = (known) =>
+        known && this.prior ? bellPath(known, this.prior, range, ...area) : "";
+      now.setAttribute("d", path(posterior));
+      prior.setAttribute("d", path(this.prior));
+      return [text.textContent];
     }
 
-    showBadge(kind) {
+    showBadge(text) {
       const right = this.box.x + this.box.width / 2;
       const top = this.box.y - this.box.height / 2;
-      const text = { observed: "seen", set: "do" }[kind];
       this.badge.replaceChildren();
       if (!text) return;
-      const wide = kind === "set" ? 24 : 36;
+      const wide = text === "do" ? 24 : 36;
       this.badge.append(
         gml.svg("rect", { x: right - wide + 6, y: top - 9, width: wide, height: 17, rx: 8 }),
         gml.svg("text", { x: right - wide / 2 + 6, y: top + 3.5 }, text),
       );
     }
+  }
+
+  /** Return the largest size of letters in which the name of a node fits into its box. */
+  function fittingSize({ id, width, height }) {
+    return Math.min(0.5 * height, (10 * (width - 8)) / gml.textWidth(id, 10));
   }
 
   function grown({ x, y, width, height, rx }, by) {
@@ -264,10 +290,12 @@
       this.boxes = new Map(graph.nodes.map((box) => [box.id, box]));
       this.edges = gml.drawEdges(graph.edges);
       this.nodes = new Map();
-      for (const node of model.nodes) {
-        const box = this.boxes.get(node.id);
-        if (box) this.nodes.set(node.id, new NodeView(box, node, prior.get(node.id)));
-      }
+      const nodes = model.nodes.filter(({ id }) => this.boxes.has(id));
+      const sizes = farSizes(nodes.map(({ id }) => fittingSize(this.boxes.get(id))));
+      nodes.forEach((node, k) => {
+        const view = new NodeView(this.boxes.get(node.id), node, prior.get(node.id), sizes[k]);
+        this.nodes.set(node.id, view);
+      });
       this.viewport = gml.svg(
         "g",
         {},
@@ -378,7 +406,18 @@
     }
   }
 
-  Object.assign(gml, { fitView, zoomAt, panBy, reveal, nextNode, barRows, bellPath, GraphView });
+  Object.assign(gml, {
+    fitView,
+    zoomAt,
+    panBy,
+    reveal,
+    nextNode,
+    barRows,
+    bellRange,
+    bellPath,
+    farSizes,
+    GraphView,
+  });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

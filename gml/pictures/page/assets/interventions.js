@@ -5,8 +5,6 @@
 
 (() => {
   const MOST_NODES = 30;
-  // Differences below this are rounding.
-  const ROUNDING = 1e-9;
 
   /**
    * Compare P(· | id = value) with P(· | do(id = value)), nothing else being known.
@@ -26,7 +24,7 @@
         ? Math.max(...one.shares.map((share, k) => Math.abs(share - other.shares[k])))
         : Math.max(Math.abs(one.mean - other.mean), Math.abs(one.sd - other.sd)) /
           (prior.get(name)?.sd || 1);
-      if (size > ROUNDING) nodes.push({ id: name, size });
+      if (size > gml.ROUNDING) nodes.push({ id: name, size });
     }
     nodes.sort((a, b) => b.size - a.size || gml.compareNames(a.id, b.id));
     return { seen, done, nodes };
@@ -41,8 +39,8 @@
   }
 
   /** Return a value worth asking about: one standard deviation above the mean, in few digits. */
-  function worthAsking({ mean, sd }) {
-    return Number((mean + sd).toPrecision(4));
+  function worthAsking(prior) {
+    return Number((prior.mean + prior.sd).toFixed(gml.decimalsOf([prior])));
   }
 
   /** The choice of a node and a value, and the table of both answers. */
@@ -146,27 +144,29 @@
           gml.heading(level),
           cell(a, "observed"),
           cell(b, "set"),
-          gml.number(gml.changeText(b - a, true)),
+          gml.number(gml.points(b - a)),
         );
       });
     }
   }
 
   function momentRows(name, seen, done) {
+    const decimals = gml.decimalsOf([seen, done]);
+    const scale = Math.max(seen.sd, done.sd);
     return ["mean", "sd"].map((key, k) =>
       gml.html(
         "tr",
         { class: k ? null : "first" },
         ...(k ? [] : [gml.html("th", { scope: "rowgroup", rowspan: 2 }, gml.shown(name))]),
         gml.heading(key),
-        gml.number(gml.brief(seen[key])),
-        gml.number(gml.brief(done[key])),
-        gml.number(gml.signed(done[key] - seen[key])),
+        gml.number(gml.decimal(seen[key], decimals)),
+        gml.number(gml.decimal(done[key], decimals)),
+        gml.number(gml.shift(seen[key], done[key], decimals, scale)),
       ),
     );
   }
 
-  Object.assign(gml, { compareDoing, firstChoice, InterventionsView });
+  Object.assign(gml, { compareDoing, firstChoice, worthAsking, InterventionsView });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

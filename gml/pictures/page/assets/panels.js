@@ -98,13 +98,14 @@
     }
 
     numbers(node, prior, posterior, known) {
+      const decimals = gml.decimalsOf([prior, posterior].filter(Boolean));
       const row = (name, key) =>
         gml.html(
           "tr",
           {},
           gml.heading(name),
-          gml.number(prior ? gml.brief(prior[key]) : "–"),
-          gml.number(posterior ? gml.brief(posterior[key]) : "–"),
+          gml.number(prior ? gml.decimal(prior[key], decimals) : "–"),
+          gml.number(posterior ? gml.decimal(posterior[key], decimals) : "–"),
         );
       const moments = gml.table(
         "Distribution",
@@ -142,7 +143,7 @@
         const counts = node.counts?.[place];
         const cells = shares.map((share, k) => {
           const count = counts ? [" ", gml.html("small", {}, gml.brief(counts[k]))] : [];
-          return gml.html("td", { class: "number" }, gml.brief(share), ...count);
+          return gml.html("td", { class: "number" }, gml.fraction(share), ...count);
         });
         return gml.html("tr", {}, ...this.configuration(node, place), ...cells);
       });
@@ -189,11 +190,13 @@
 
   /** The regression of a node of numbers on its parents. */
   function regression({ id, parents, gaussian }) {
-    const rows = [["intercept", gaussian.intercept]];
-    parents.forEach((parent, k) => rows.push([parent, gaussian.coefficients[k]]));
-    rows.push(["error, sd", gaussian.sd]);
-    const made = rows.map(([name, value]) => {
-      return gml.html("tr", {}, gml.heading(name), gml.number(gml.brief(value)));
+    const { intercept, coefficients, sd } = gaussian;
+    const decimals = gml.decimalsOf([{ mean: intercept, sd }]);
+    const rows = [["intercept", gml.decimal(intercept, decimals)]];
+    parents.forEach((parent, k) => rows.push([parent, gml.brief(coefficients[k])]));
+    rows.push(["error, sd", gml.decimal(sd, decimals)]);
+    const made = rows.map(([name, text]) => {
+      return gml.html("tr", {}, gml.heading(name), gml.number(text));
     });
     return gml.table(`Regression of ${gml.shown(id)}`, ["term", { number: "coefficient" }], made);
   }
@@ -210,7 +213,7 @@
     if (answer.logEvidence === -Infinity) return `P(evidence)${given} = 0`;
     const probability = Math.exp(answer.logEvidence);
     // Beyond the range of numbers, the logarithm says it alone.
-    const plain = probability > 1e-300 ? `= ${gml.brief(probability)}, ` : "";
+    const plain = probability > 1e-300 ? `= ${gml.fraction(probability)}, ` : "";
     return `P(evidence)${given} ${plain}ln P = ${log}`;
   }
 
@@ -274,16 +277,9 @@
     rowsOf(node, prior) {
       const cells = () => [gml.number("–"), gml.number("–")];
       if (!node.levels) {
-        const made = [...cells(), gml.number("–")];
-        const before = ["mean", "sd"].map((key) => gml.number(prior ? gml.brief(prior[key]) : "–"));
-        const row = gml.html(
-          "tr",
-          { "data-node": node.id },
-          gml.heading(node.id),
-          ...before,
-          ...made,
-        );
-        return [{ row, cells: made, node, prior: prior?.mean }];
+        const made = [...cells(), ...cells(), gml.number("–")];
+        const row = gml.html("tr", { "data-node": node.id }, gml.heading(node.id), ...made);
+        return [{ row, cells: made, node, prior }];
       }
       return node.levels.map((level, k) => {
         const made = cells();
@@ -309,32 +305,40 @@
         const kind = evidence.get(node.id)?.kind;
         row.classList.toggle("observed", kind === "observed");
         row.classList.toggle("set", kind === "set");
-        const now = node.levels ? posterior?.shares[place] : posterior?.mean;
-        const names = node.levels ? ["probability"] : ["mean", "sd"];
-        const values = node.levels ? [now] : [now, posterior?.sd];
-        names.forEach((name, k) => {
-          if (posterior) row.dataset[name] = values[k];
+        const now = posterior?.shares?.[place];
+        const facts = node.levels
+          ? { probability: now }
+          : { mean: posterior?.mean, sd: posterior?.sd };
+        for (const [name, value] of Object.entries(facts)) {
+          if (posterior) row.dataset[name] = value;
           else delete row.dataset[name];
-        });
-        const write = node.levels ? gml.percent : gml.brief;
-        const texts = values.map((value) => (posterior ? write(value) : "–"));
-        const change =
-          posterior && prior !== undefined ? changeText(now - prior, node.levels) : "–";
-        [...texts, change].forEach((text, k) => (cells[k].textContent = text));
+        }
+        const texts = node.levels ? shareTexts(prior, now) : momentTexts(prior, posterior);
+        texts.forEach((text, k) => (cells[k].textContent = text));
         if (meter) meter.firstChild.style.width = `${100 * (now ?? 0)}%`;
       }
     }
   }
 
-  /** Return a change, in points of a percentage where it is one of shares. */
-  function changeText(change, ofShares) {
-    if (!ofShares) return gml.signed(change);
-    const points = (100 * change).toFixed(1);
-    if (Number(points) === 0) return "0";
-    return `${change > 0 ? "+" : "−"}${points.replace("-", "")}`;
+  /** Return a share now, and its change. */
+  function shareTexts(before, now) {
+    if (now === undefined) return ["–", "–"];
+    return [gml.percent(now), before === undefined ? "–" : gml.points(now - before)];
   }
 
-  Object.assign(gml, { NodePanel, EvidencePanel, PosteriorPanel, evidenceText, changeText });
+  /** Return the mean and the deviation before and now, and the change of the mean. */
+  function momentTexts(before, now) {
+    const known = [before, now].filter(Boolean);
+    const decimals = gml.decimalsOf(known);
+    const texts = [before, now].flatMap((each) =>
+      each ? [each.mean, each.sd].map((value) => gml.decimal(value, decimals)) : ["–", "–"],
+    );
+    const scale = Math.max(...known.map(({ sd }) => sd));
+    const change = before && now ? gml.shift(before.mean, now.mean, decimals, scale) : "–";
+    return [...texts, change];
+  }
+
+  Object.assign(gml, { NodePanel, EvidencePanel, PosteriorPanel, evidenceText, momentTexts });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

@@ -8,6 +8,8 @@
 
 (() => {
   const FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif";
+  // Differences of shares, or of means in standard deviations, below this are rounding.
+  const ROUNDING = 1e-9;
 
   function filled(element, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) {
@@ -62,19 +64,88 @@
 
   /** Return a share for people; what is not quite 0 or 1 does not look like it. */
   function percent(share) {
-    if (share === 0 || share === 1) return `${100 * share}%`;
-    if (share < 0.0005) return "<0.1%";
-    if (share > 0.9995) return ">99.9%";
-    return `${(100 * share).toFixed(1)}%`;
+    if (share === 0 || share === 1) return `${100 * share}\u00a0%`;
+    if (share < 0.0005) return "<0.1\u00a0%";
+    if (share >= 0.9995) return ">99.9\u00a0%";
+    return `${(100 * share).toFixed(1)}\u00a0%`;
   }
 
-  /** Return a number for people, with four digits that count. */
+  const written = (value) => String(value).replaceAll("-", "−").replace("Infinity", "∞");
+
+  /** Return a number for people, with four digits that count; whole ones have all of theirs. */
   function brief(value) {
-    return String(Number(value.toPrecision(4))).replace("-", "−");
+    if (Number.isInteger(value) && Math.abs(value) < 1e15) return written(value);
+    const whole = Math.abs(value) >= 1000 && Math.abs(value) < 1e15;
+    return written(Number(whole ? value.toFixed(0) : value.toPrecision(4)));
+  }
+
+  /** Return a share as a decimal fraction; only 1 itself is shown as such. */
+  function fraction(share) {
+    const text = brief(share);
+    return share < 1 && text === "1" ? ">0.9999" : text;
+  }
+
+  /** Return how many decimals a number has as it is written. */
+  function ownDecimals(value) {
+    const [digits, exponent] = String(value).split("e");
+    const after = digits.split(".")[1]?.length ?? 0;
+    return Math.max(after - Number(exponent ?? 0), 0);
+  }
+
+  /**
+   * Return the decimals with which to show means and standard deviations beside each other: three
+   * digits of the smallest deviation; a mean that is certain has all of its own.
+   *
+   * @param {{mean: number, sd: number}[]} known
+   */
+  function decimalsOf(known) {
+    const digits = known.map(({ mean, sd }) =>
+      sd > 0 ? 2 - Math.floor(Math.log10(sd)) : ownDecimals(Number(mean.toPrecision(15))),
+    );
+    return Math.min(Math.max(...digits, 0), 100);
+  }
+
+  function rounded(value, decimals) {
+    return Number(value.toFixed(decimals));
+  }
+
+  /** Return a number for people, with so many decimals at most. */
+  function decimal(value, decimals) {
+    return written(rounded(value, decimals));
+  }
+
+  /** Return the mean of a distribution, and how far from it values are; certain ones are not. */
+  function spread(known) {
+    const decimals = decimalsOf([known]);
+    const mean = decimal(known.mean, decimals);
+    return known.sd > 0 ? `${mean} ± ${decimal(known.sd, decimals)}` : mean;
   }
 
   function signed(value) {
-    return `${value > 0 ? "+" : ""}${brief(value)}`;
+    return value > 0 ? `+${written(value)}` : written(value);
+  }
+
+  /**
+   * Return how far a number moved, as its two values say when they are shown with so many decimals;
+   * with one digit that counts where these do not tell.
+   *
+   * @param {number} scale what to measure rounding by
+   */
+  function shift(before, after, decimals, scale) {
+    const seen = rounded(rounded(after, decimals) - rounded(before, decimals), decimals);
+    if (seen !== 0) return signed(seen);
+    const change = after - before;
+    return Math.abs(change) <= ROUNDING * scale ? "0" : signed(Number(change.toPrecision(1)));
+  }
+
+  /** Return a change of a share in points of a percentage; only what does not change has none. */
+  function points(change) {
+    const size = 100 * Math.abs(change);
+    if (size <= 100 * ROUNDING) return "0";
+    let text = size.toFixed(1);
+    if (size < 0.05) text = written(Number(size.toPrecision(1)));
+    if (size >= 99.95) text = size < 100 ? ">99.9" : "100";
+    return `${change > 0 ? "+" : "−"}${text}`;
   }
 
   /** Return a bar as long as a share; what it says is in numbers beside it. */
@@ -125,7 +196,9 @@
       return `${name}: ${known.kind === "set" ? "set to" : "observed to be"} ${valueText(known)}`;
     if (!posterior) return `${name}: no posterior`;
     if (!posterior.shares) {
-      return `${name}: mean ${brief(posterior.mean)}, standard deviation ${brief(posterior.sd)}`;
+      const decimals = decimalsOf([posterior]);
+      const [mean, sd] = [posterior.mean, posterior.sd].map((value) => decimal(value, decimals));
+      return `${name}: mean ${mean}, standard deviation ${sd}`;
     }
     const best = posterior.shares.indexOf(Math.max(...posterior.shares));
     const share = percent(posterior.shares[best]);
@@ -133,7 +206,7 @@
   }
 
   function valueText({ value }) {
-    return typeof value === "number" ? brief(value) : shown(value);
+    return typeof value === "number" ? written(value) : shown(value);
   }
 
   Object.assign(gml, {
@@ -144,7 +217,13 @@
     fitted,
     percent,
     brief,
-    signed,
+    fraction,
+    decimalsOf,
+    decimal,
+    spread,
+    shift,
+    points,
+    ROUNDING,
     bar,
     button,
     table,

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from gml.errors import counted, share_of
+from gml.errors import agreeing, counted
+from gml.pictures.distributions import percent
 from gml.pictures.page.content import Column, Histogram, ReportContent
 from gml.pictures.page.html import NOTHING, items, paragraph, tag
 from gml.pictures.page.posteriors import Posteriors
 from gml.pictures.page.sections.section import Section
+from gml.pictures.plots.axes import figure
 from gml.pictures.svg import FONTS, Markup, element, label
 from gml.pictures.text_width import shortened
 from gml.pictures.themes import LIGHT
 
 _MOST_LEVELS = 10
+_MOST_UNKNOWN = 5
 _WIDTH, _ROW, _TEXT = 240.0, 18.0, 11.0
 _LABELS, _COUNTS = 84.0, 46.0
 _HIGH = 64.0
@@ -28,6 +31,13 @@ def data_section(content: ReportContent, posteriors: Posteriors) -> Section:
     lacking = [name for name in content.net.names if name not in there]
     said = f"{content.data}: {counted(content.rows, 'row')}, "
     said += f"{counted(len(content.columns), 'column')} of the model."
+    left_out = content.rows_left_out
+    if left_out:
+        said += (
+            f" {counted(left_out, 'row')} with missing values {agreeing(left_out, 'is', 'are')} "
+        )
+        said += "not among them; what is missing, histograms and ranges are of all "
+        said += f"{counted(content.rows + left_out, 'row')}."
     if not content.net.is_gaussian:
         said += " A mark on a bar shows the share that the model expects."
     missing = [f"Not in the data: {name}" for name in lacking]
@@ -40,7 +50,7 @@ def _column(column: Column, prior: Any) -> Markup:
     """A column with its picture; what is missing, or unknown to the model, is said."""
     lines = []
     if column.missing:
-        share = share_of(column.missing, column.rows)
+        share = percent(column.missing / column.rows)
         lines.append(f"{column.missing} missing ({share})")
     unknown = column.levels[column.n_known :]
     if unknown:
@@ -48,7 +58,9 @@ def _column(column: Column, prior: Any) -> Markup:
     if column.numbers is not None:
         found = column.numbers
         median = found.quantiles[0.5]
-        lines.append(f"from {found.smallest:.6g} to {found.largest:.6g}, median {median:.6g}")
+        lines.append(
+            f"from {_number(found.smallest)} to {_number(found.largest)}, median {_number(median)}"
+        )
     return tag(
         "figure",
         tag("figcaption", label(column.name)),
@@ -66,33 +78,47 @@ def _picture_of(column: Column, prior: Any) -> Markup:
 
 def _bars(column: Column, expected: list[float]) -> Markup:
     total = sum(column.counts) or 1
-    n_shown = len(column.levels)
-    if n_shown > _MOST_LEVELS:
-        n_shown = _MOST_LEVELS - 1
+    shown = _shown_levels(column)
     room = _WIDTH - _LABELS - _COUNTS
     largest = max([count / total for count in column.counts] + expected)
     scale = room / (largest or 1)
     drawn, said = [], []
-    for k in range(n_shown):
-        share, top = column.counts[k] / total, k * _ROW
-        said.append(f"{column.levels[k]}: {column.counts[k]} ({share:.1%})")
+    for row, k in enumerate(shown):
+        share, top = column.counts[k] / total, row * _ROW
+        said.append(f"{column.levels[k]}: {column.counts[k]} ({percent(share)})")
         drawn += [
             _text(shortened(column.levels[k], _TEXT, _LABELS - 8), _LABELS - 6, top, "end"),
             _rect(_LABELS, top + 3, share * scale, _ROW - 6, k < column.n_known),
-            _text(f"{share:.1%}", _WIDTH, top, "end"),
+            _text(percent(share), _WIDTH, top, "end"),
         ]
         if k < len(expected):
             at = _LABELS + expected[k] * scale
             drawn.append(
                 element("path", d=f"M{at:.2f},{top + 1:.2f}v{_ROW - 2:.2f}", stroke="currentColor")
             )
-    left = len(column.levels) - n_shown
+    left = len(column.levels) - len(shown)
     if left:
-        rest = f"and {left} more levels"
-        said.append(rest)
-        drawn.append(_text(rest, _LABELS, n_shown * _ROW, "start"))
-    rows = n_shown + bool(left)
+        rest = f"and {counted(left, 'more level')}"
+        of_rest = percent((total - sum(column.counts[k] for k in shown)) / total)
+        top = len(shown) * _ROW
+        said.append(f"{rest} ({of_rest})")
+        drawn += [_text(rest, _LABELS, top, "start"), _text(of_rest, _WIDTH, top, "end")]
+    rows = len(shown) + bool(left)
     return _picture(rows * _ROW, f"{column.name}: {', '.join(said)}", drawn)
+
+
+def _shown_levels(column: Column) -> list[int]:
+    """All levels, or the most frequent ones and then those that the model does not know.
+
+    Ties are in the order of levels, in which they are shown.
+    """
+    n = len(column.levels)
+    if n <= _MOST_LEVELS:
+        return list(range(n))
+    by_count = sorted(range(n), key=lambda k: (-column.counts[k], k))
+    first, others = by_count[: _MOST_LEVELS - 1], by_count[_MOST_LEVELS - 1 :]
+    unknown = [k for k in others if k >= column.n_known]
+    return sorted([*first, *unknown[:_MOST_UNKNOWN]])
 
 
 def _histogram(name: str, found: Histogram) -> Markup:
@@ -105,11 +131,15 @@ def _histogram(name: str, found: Histogram) -> Markup:
         for k, count in enumerate(found.counts)
     ]
     drawn += [
-        _text(f"{found.edges[0]:.4g}", 0, _HIGH, "start"),
-        _text(f"{found.edges[-1]:.4g}", _WIDTH, _HIGH, "end"),
+        _text(_number(found.edges[0]), 0, _HIGH, "start"),
+        _text(_number(found.edges[-1]), _WIDTH, _HIGH, "end"),
     ]
-    said = f"{name}: histogram from {found.edges[0]:.6g} to {found.edges[-1]:.6g}"
+    said = f"{name}: histogram from {_number(found.edges[0])} to {_number(found.edges[-1])}"
     return _picture(_HIGH + _ROW, said, drawn)
+
+
+def _number(value: float) -> str:
+    return figure(value, digits=6)
 
 
 def _picture(height: float, said: str, drawn: list[Markup]) -> Markup:

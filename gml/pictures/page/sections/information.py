@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from gml.pictures.page.content import Information, ReportContent
+from gml.errors import agreeing, counted
+from gml.pictures.page.content import NO_ROWS, Information, ReportContent
 from gml.pictures.page.html import Heading, figure, paragraph, table
 from gml.pictures.page.sections.section import Section
 from gml.pictures.plots.matrix import heat_map
@@ -31,10 +34,12 @@ def information_section(content: ReportContent) -> Section:
             f" The picture has the {_MOST_COLUMNS} of {len(found.names)} columns that share most "
             "with some other."
         )
-    # A cell of infinity has no colour, and does not occur in data that vary.
-    values = np.where(np.isfinite(drawn.values), drawn.values, np.nan)
+    unknown = int(np.isnan(found.values).sum()) // 2
+    if unknown:
+        have = agreeing(unknown, "has", "have")
+        said += f" {counted(unknown, 'pair')} of columns {have} {NO_ROWS}."
     picture = heat_map(
-        drawn.names, values, quantity="mutual information", unit="nats", theme=LIGHT, ordered=True
+        drawn.names, drawn.values, quantity="mutual information", unit="nats", theme=LIGHT
     )
     return Section(
         "information",
@@ -46,7 +51,8 @@ def information_section(content: ReportContent) -> Section:
 def _most_informative(found: Information) -> Information:
     if len(found.names) <= _MOST_COLUMNS:
         return found
-    others = np.where(np.eye(len(found.names), dtype=bool), 0.0, found.values)
+    is_none = np.eye(len(found.names), dtype=bool) | np.isnan(found.values)
+    others = np.where(is_none, 0.0, found.values)
     most = others.max(axis=1)
     chosen = sorted(range(len(found.names)), key=lambda k: (-most[k], found.names[k]))
     kept = sorted(chosen[:_MOST_COLUMNS])
@@ -57,7 +63,7 @@ def _most_informative(found: Information) -> Information:
 def _strongest(content: ReportContent, found: Information) -> Markup:
     """The pairs that share most, and whether the graph joins them."""
     names = found.names
-    x, y = np.triu_indices(len(names), 1)
+    x, y = np.nonzero(np.triu(~np.isnan(found.values), 1))
     values = found.values[x, y]
     # Those at least as informative as the last to be shown: few, so that names can order ties.
     least = np.partition(values, -_MOST_PAIRS)[-_MOST_PAIRS] if len(values) > _MOST_PAIRS else 0.0
@@ -71,9 +77,13 @@ def _strongest(content: ReportContent, found: Information) -> Markup:
         rows.append(
             [
                 label(" – ".join(sorted((names[i], names[j])))),
-                label(f"{found.values[i, j]:.4g}"),
+                label(_nats(float(found.values[i, j]))),
                 label("edge" if joined else "no edge"),
             ]
         )
     headings = [Heading("columns"), Heading("nats", is_number=True), Heading("in the graph")]
     return table("The pairs that share most", headings, rows)
+
+
+def _nats(value: float) -> str:
+    return "∞" if value == math.inf else f"{value:.4g}"

@@ -20,10 +20,16 @@ def strengths_section(content: ReportContent) -> Section:
         return Section("strengths", title, (said,))
     view = tag("div", id="strengths-view", role="region", aria_label="Edges above a threshold")
     about = (
-        "Strength is the share of graphs, or of their posterior probability, that have the edge; "
-        f"direction the share of these in which it points that way. The averaged graph has the "
-        f"edges of at least {found.threshold:.3g}."
+        "Strength is the share of graphs, or of their posterior probability, that have the edge. "
+        "The other shares are of those: in which it points this way, from the first node to the "
+        "second, in which it has no direction, and in which it points the other way. "
     )
+    if found.threshold is None:
+        about += "The averaged graph does not say how weak an edge can be to be in it; weaker ones "
+    else:
+        about += f"The averaged graph has the edges of at least {_share(found.threshold)}; weaker "
+        about += "ones "
+    about += "are not in the file, and are faint in the graph above."
     return Section(
         "strengths", title, (paragraph(about), view, tag("noscript", _table(content, found)))
     )
@@ -34,18 +40,27 @@ def _table(content: ReportContent, found: Strengths) -> Markup:
     rows = []
     for edge in found.edges:
         there = graph.adjacent(graph.index(edge.source), graph.index(edge.target))
+        shares = (None,) * 3 if edge.directions is None else edge.directions
         rows.append(
             [
                 label(f"{edge.source} {edge.type} {edge.target}"),
-                label(f"{edge.strength:.4g}"),
-                label("–" if edge.direction is None else f"{edge.direction:.4g}"),
+                label(_share(edge.strength)),
+                *(label("–" if share is None else _share(share)) for share in shares),
                 label("edge" if there else "no edge"),
             ]
         )
     headings = [
         Heading("edge"),
         Heading("strength", is_number=True),
-        Heading("direction", is_number=True),
+        Heading("this way", is_number=True),
+        Heading("no direction", is_number=True),
+        Heading("other way", is_number=True),
         Heading("in the model"),
     ]
     return table("Edges by their strength", headings, rows)
+
+
+def _share(share: float) -> str:
+    """Four digits, as the scripts write them; only 1 itself is shown as such."""
+    text = f"{share:.4g}"
+    return ">0.9999" if share < 1 and text == "1" else text

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from gml.counts.counter import Counter, TableSet, pair_block
+from gml.counts.counter import Counter, TableSet
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import NumberValues
 from gml.gate.checked_data import CheckedData
 from gml.gate.number_rows import number_rows
 from gml.gate.settings import Context
+from gml.independence.mutual_information import mutual_information
 from gml.model.bayesnet import BayesNet
 from gml.pictures.page.content import Column, Histogram, Information
 
 _BINS = 24
-_PAIRS_AT_ONCE = 1 << 16
 
 
 def engine_of(net: BayesNet, checked: CheckedData, threads: int | None) -> Counter:
@@ -60,11 +57,17 @@ def columns_of(net: BayesNet, counter: Counter, context: Context) -> tuple[Colum
     return tuple(found)
 
 
+def rows_left_out(counter: Counter, columns: Sequence[Column]) -> int:
+    """Return how many rows were left out for the values that they lack."""
+    return int(counter.in_rows(max(column.rows for column in columns) - counter.n))
+
+
 def histogram(values: NumberValues) -> Histogram:
     """Count numbers between edges at equal distances.
 
     Examples
     --------
+    >>> import numpy as np
     >>> found = histogram(NumberValues.of(np.array([0.0, 1.0, 1.5, 24.0])))
     >>> found.counts[:3], found.counts[-1], found.edges[1]
     ((1, 2, 0), 1, 1.0)
@@ -81,41 +84,7 @@ def histogram(values: NumberValues) -> Histogram:
 
 def information_of(counter: Counter, *, is_gaussian: bool) -> Information | None:
     """Return the mutual information of each two columns; None where there are no two."""
-    chosen = [j for j, v in enumerate(counter.variables) if v.is_continuous == is_gaussian]
-    names = tuple(counter.variables[j].name for j in chosen)
+    chosen = [v.name for v in counter.variables if v.is_continuous == is_gaussian]
     if len(chosen) < 2:
         return None
-    values = (_of_numbers if is_gaussian else _of_labels)(counter, chosen)
-    return Information(names, values, is_gaussian)
-
-
-def _of_labels(counter: Counter, chosen: list[int]) -> NDArray[np.float64]:
-    """I(x; y) = G / 2n, of the rows complete in both."""
-    n = len(chosen)
-    found = np.zeros((n, n))
-    n_pairs = n * (n - 1) // 2
-    at = np.array(chosen, dtype=np.int32)
-    for start in range(0, n_pairs, _PAIRS_AT_ONCE):
-        x, y = pair_block(n, start, min(start + _PAIRS_AT_ONCE, n_pairs))
-        tables = counter.pair_statistics(np.column_stack([at[x], at[y]]))
-        found[x, y] = found[y, x] = tables.g / (2 * np.maximum(tables.n, 1))
-    return found
-
-
-def _of_numbers(counter: Counter, chosen: list[int]) -> NDArray[np.float64]:
-    """−½ ln(1 − r²), the mutual information of two normal variables with the correlation r.
-
-    Cross-products are exact, and so is 1 − r² = (cᵢᵢcⱼⱼ − cᵢⱼ²) / cᵢᵢcⱼⱼ before it is rounded.
-    """
-    cross = counter.moments(chosen).cross
-    n = len(chosen)
-    found = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i + 1, n):
-            both = cross[i][i] * cross[j][j]
-            rest = both - cross[i][j] ** 2
-            if both == 0:
-                continue
-            left = rest / both
-            found[i, j] = found[j, i] = -0.5 * math.log(left) if left > 0 else math.inf
-    return found
+    return Information(tuple(chosen), mutual_information(counter.select(chosen)), is_gaussian)

@@ -7,11 +7,12 @@ from typing import Any
 
 from gml.errors import GraphError, listing, quote
 from gml.kernel.number import number_of
-from gml.pictures.page.content import EdgeStrength, Strengths
+from gml.pictures.page.content import Directions, EdgeStrength, Strengths
 from gml.progress import reporter
 from gml.verbs.shared.graph_input import GraphLike, given_graph
 
-_USUAL_THRESHOLD = 0.5
+# Edges that are read from either end, here from the first name: columns may stand in any order.
+_SYMMETRIC = ("---", "<->", "o-o")
 
 
 def strengths_of(averaged: GraphLike, names: Sequence[str]) -> Strengths:
@@ -21,14 +22,20 @@ def strengths_of(averaged: GraphLike, names: Sequence[str]) -> Strengths:
     others = [name for name in graph.names if name not in of_model]
     if others:
         reporter().warn(f"{given.name}: not in the model, left out: {listing(sorted(others))}")
-    found = []
+    found, unmeasured = [], []
     for edge in graph.edges():
-        source, target = graph.names[edge.source], graph.names[edge.target]
-        strength = _share(edge.attributes, "strength", given.name, (source, target))
-        if strength is None or not {source, target} <= of_model:
-            continue
-        direction = _share(edge.attributes, "direction", given.name, (source, target))
-        found.append(EdgeStrength(source, target, edge.type, strength, direction))
+        ends = graph.names[edge.source], graph.names[edge.target]
+        strength, direction, undirected = (
+            _share(edge.attributes, key, given.name, ends)
+            for key in ("strength", "direction", "undirected")
+        )
+        if strength is None:
+            unmeasured.append(frozenset(ends))
+        elif of_model.issuperset(ends):
+            known = None if direction is None else Directions.of(direction, undirected or 0)
+            if edge.type in _SYMMETRIC and ends[0] > ends[1]:
+                ends, known = ends[::-1], known and known.turned()
+            found.append(EdgeStrength(*ends, edge.type, strength, known))
     if not found:
         raise GraphError(
             f"{given.name}: no edge between nodes of the model has a strength; gml average writes "
@@ -36,9 +43,9 @@ def strengths_of(averaged: GraphLike, names: Sequence[str]) -> Strengths:
         )
     found.sort(key=lambda edge: (-edge.strength, edge.source, edge.target))
     threshold = graph.learning.get("threshold")
-    if not (isinstance(threshold, float) and 0 <= threshold <= 1):
-        threshold = _USUAL_THRESHOLD
-    return Strengths(tuple(found), threshold)
+    if not (isinstance(threshold, int | float) and 0 <= threshold <= 1):
+        threshold = None
+    return Strengths(tuple(found), threshold, frozenset(graph.names), frozenset(unmeasured))
 
 
 def _share(
