@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from gml.errors import agreeing, counted
-from gml.pictures.distributions import percent
 from gml.pictures.page.content import Column, Histogram, ReportContent
 from gml.pictures.page.html import NOTHING, items, paragraph, tag
 from gml.pictures.page.posteriors import Posteriors
 from gml.pictures.page.sections.section import Section
 from gml.pictures.plots.axes import figure
+from gml.pictures.shares import percent
 from gml.pictures.svg import FONTS, Markup, element, label
 from gml.pictures.text_width import shortened
 from gml.pictures.themes import LIGHT
