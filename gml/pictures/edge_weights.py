@@ -1,8 +1,10 @@
 """Widths and colours of edges by a number that they carry, and what the legend says of them.
 
-Widths and colours grow with the size of the number, from 0: shares such as strengths up to 1,
-others up to the largest there is. Numbers of which some are negative, and coefficients always,
-have a colour for each sign, and negative ones are dashed, as no reader should depend on the colour.
+Widths and colours grow with the size of the number, from 0 to the largest there is, or to 1 if it
+is a share. Strengths begin at the threshold that the edges had to reach, or else at the least of
+them: from 0 they would all look alike. The more edges, the narrower the widest. Numbers of which
+some are negative, and coefficients always, have a colour for each sign, and negative ones are
+dashed, as no reader should depend on the colour.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 
 from gml.graph.graph import Graph
 from gml.pictures.edge_marks import Stroke
+from gml.pictures.plots.axes import ticks
 from gml.pictures.themes import Theme
 
 UNITS = {"mi": "nats"}
@@ -21,7 +24,10 @@ _KNOWN = ("strength", "direction", "undirected", "coefficient", "mi")
 _WORDS = {"mi": "mutual information"}
 _SHARES = ("strength", "direction", "undirected")
 _SIGNED = ("coefficient",)
-_NARROWEST, _WIDEST = 1.0, 4.5
+_NARROWEST = 1.0
+# How wide a line is at most among so many edges.
+_WIDEST = ((30, 4.5), (150, 3.6), (math.inf, 2.8))
+_MOST_STOPS = 5
 _NEGATIVE = "6 3"
 
 
@@ -77,12 +83,27 @@ class EdgeScale:
     low: float
     high: float
     """The least and the largest weight."""
+    threshold: float | None = None
+    """Which strength the edges had to reach, if that is known."""
+    widest: float = _WIDEST[0][1]
 
     @classmethod
-    def of(cls, name: str, weights: Iterable[float | None]) -> EdgeScale | None:
-        """Return the scale of these weights; None if there are none."""
+    def of(
+        cls, name: str, weights: Iterable[float | None], threshold: object = None
+    ) -> EdgeScale | None:
+        """Return the scale of these weights; None if there are none.
+
+        A threshold that is no number, or that some weight is below, is none of theirs.
+        """
         known = [weight for weight in weights if weight is not None]
-        return cls(name, min(known), max(known)) if known else None
+        if not known:
+            return None
+        low = min(known)
+        reached = number_in({name: threshold}, name) if name == "strength" else None
+        if reached is not None and not 0 <= reached <= low:
+            reached = None
+        widest = next(width for most, width in _WIDEST if len(known) <= most)
+        return cls(name, low, max(known), reached, widest)
 
     @property
     def signed(self) -> bool:
@@ -90,13 +111,25 @@ class EdgeScale:
         # A mutual information of 0 may be computed as a little less.
         return self.name in _SIGNED or (self.low < 0 and self.name not in _KNOWN)
 
+    @property
+    def start(self) -> float:
+        """The weight with the thinnest line."""
+        if self.name == "strength":
+            return max(0.0, self.low if self.threshold is None else self.threshold)
+        return 0.0
+
+    @property
+    def most(self) -> float:
+        """The size of the weight with the thickest line."""
+        most = max(abs(self.low), abs(self.high))
+        return max(most, 1.0) if self.name in _SHARES else most
+
     def stroke(self, weight: float, theme: Theme) -> Stroke:
         """Return the line of an edge of this weight."""
-        most = max(abs(self.low), abs(self.high))
-        if self.name in _SHARES:
-            most = max(most, 1.0)
-        share = weight / most if most else 0.0
-        width = _NARROWEST + (_WIDEST - _NARROWEST) * abs(share)
+        span = self.most - self.start
+        # Strengths that are all 1 are as strong as they can be.
+        share = (weight - self.start) / span if span > 0 else float(self.most > 0)
+        width = _NARROWEST + (self.widest - _NARROWEST) * abs(share)
         if self.signed:
             dash = _NEGATIVE if weight < 0 else None
             return Stroke(theme.signed_line_shade(share), width, dash)
@@ -104,19 +137,32 @@ class EdgeScale:
 
     @property
     def samples(self) -> tuple[float, ...]:
-        """Weights for the legend: the least, the largest, and one between them."""
+        """Weights for the legend: round ones, and the ends of the scale if it is one of shares."""
         if self.low == self.high:
             return (self.low,)
-        between = 0.0 if self.low < 0 < self.high else (self.low + self.high) / 2
-        return (self.low, between, self.high)
+        first, last = self.start, self.most
+        if self.signed:
+            first, last = min(self.low, 0.0), max(self.high, 0.0)
+        margin = (last - first) * 1e-6
+        stops = ticks(first, last, _MOST_STOPS).values
+        if self.name not in _SHARES:
+            return tuple(stop for stop in stops if first - margin <= stop <= last + margin)
+        # A stop next to an end would look like it.
+        apart = (stops[1] - stops[0]) / 2
+        between = (stop for stop in stops if first + apart <= stop <= last - apart)
+        return (first, *between, last)
 
     @property
     def words(self) -> str:
-        """The quantity and its range."""
+        """The quantity and its unit, and the threshold."""
         name = _WORDS.get(self.name, self.name)
         if self.low == self.high:
-            return f"{name}: {in_words(self.low)}{_unit(self.name)}"
-        return f"{name}: {in_words(self.low)} to {in_words(self.high)}{_unit(self.name)}"
+            name += f": {in_words(self.low)}{_unit(self.name)}"
+        elif self.name in UNITS:
+            name += f" in {UNITS[self.name]}"
+        if self.threshold is not None:
+            name += f", threshold {in_words(self.threshold)}"
+        return name
 
 
 def _unit(name: str) -> str:

@@ -21,7 +21,7 @@ from gml.pictures.layout.orientation import Pair, acyclic
 from gml.pictures.layout.packing import Extent, gridded, packed
 from gml.pictures.layout.ports import ports_of, rooms_of, straightened
 from gml.pictures.layout.ranks import boundaries, ranks_of
-from gml.pictures.layout.routes import bands_of, routes_of
+from gml.pictures.layout.routes import bands_of, extents_of, routes_of
 
 
 def layered(
@@ -70,23 +70,14 @@ class _Part(NamedTuple):
     routes: Sequence[Route]
 
     def extents(self, sizes: Sequence[Size]) -> list[Extent]:
-        """Return how far right it reaches; a curve reaches no further than its points."""
+        """Return how far right it reaches."""
         boxes = [
             Extent(centre.y - height / 2, centre.y + height / 2, centre.x + width / 2)
             for centre, (width, height) in zip(
                 self.centres, (sizes[node] for node in self.nodes), strict=True
             )
         ]
-        curves = [
-            Extent(
-                min(route[first].y, route[first + 3].y),
-                max(route[first].y, route[first + 3].y),
-                max(point.x for point in route[first : first + 4]),
-            )
-            for route in self.routes
-            for first in range(0, len(route) - 1, 3)
-        ]
-        return boxes + curves
+        return boxes + [extent for route in self.routes for extent in extents_of(route)]
 
 
 def _placed(

@@ -2,7 +2,8 @@
 
 The largest part is placed first, each next one where it makes the drawing least larger: right of
 all that is already there at its height, which need not be right of the widest part. Drawings that
-are higher than wide, or more than twice as wide as high, count as larger than they are.
+are more than twice as wide as high count as larger than they are, so that another row costs nothing
+then; those that are higher than wide do, too, by the root of how much, as height can be scrolled.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from gml.pictures.layout.geometry import Point, Size
 _ASPECT = 1.5
 """How much wider than high a grid is to be."""
 _WIDEST = 2.0
+_CLOSER = 0.75
+"""How much closer parts may be above and below each other: they fit between ranks."""
 _STRIP = 8.0
 """The height of the strips in which it is known how far right a drawing reaches."""
 
@@ -63,7 +66,7 @@ def _around(whole: Size, corner: Point, size: Size) -> Size:
 
 def _best_corner(size: Size, whole: Size, reach: Sequence[float], gap: float) -> Point:
     """Return where a part makes a drawing least larger, the highest of such places."""
-    beyond = ceil(gap / _STRIP)
+    beyond = ceil(_CLOSER * gap / _STRIP)
     best, least = Point(0.0, 0.0), None
     for strip in range(len(reach) + beyond + 1) if reach else range(1):
         top = strip * _STRIP
@@ -78,7 +81,7 @@ def _best_corner(size: Size, whole: Size, reach: Sequence[float], gap: float) ->
 
 def _cost(whole: Size) -> float:
     width, height = max(whole.width, 1.0), max(whole.height, 1.0)
-    return width * height * max(1.0, width / height / _WIDEST, height / width)
+    return width * height * max(1.0, width / height / _WIDEST, sqrt(height / width))
 
 
 def gridded(sizes: Sequence[Size], gap: float) -> list[Point]:

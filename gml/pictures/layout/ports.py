@@ -35,15 +35,27 @@ def least_room(width: float, mark: Size) -> float:
     return max(_LEAST_APART, width + _BETWEEN_MARKS, mark.width + _BETWEEN_MARKS)
 
 
-def width_for(rooms: Sequence[float]) -> float:
-    """Return how wide a node must be for links that need these rooms on one side of it.
+def roomy(sizes: Sequence[Size], links: Sequence[Link]) -> list[Size]:
+    """Return boxes wide enough for their links; those without direction may end on either side.
 
     Examples
     --------
-    >>> width_for([10.0, 10.0, 16.0]), width_for([])
-    (43.0, 0.0)
+    >>> roomy([Size(40.0, 20.0)] * 2 + [Size(20.0, 20.0)], [Link(0, 2), Link(1, 2)])
+    [Size(width=40.0, height=20.0), Size(width=40.0, height=20.0), Size(width=27.0, height=20.0)]
     """
-    return sum(map(_mean, pairwise(rooms))) + 2 * _MARGIN if rooms else 0.0
+    above, below, either = ([0.0] * len(sizes) for _ in range(3))
+    for link in links:
+        ends = (
+            (link.source, link.source_mark, below if link.directed else either),
+            (link.target, link.target_mark, above if link.directed else either),
+        )
+        for node, mark, side in ends:
+            side[node] += least_room(link.width, mark)
+    return [
+        # The outermost links need but half of their room between the corners.
+        Size(max(width, round(max(a, b, (a + b + e) / 2) - _LEAST_APART + 2 * _MARGIN, 2)), height)
+        for (width, height), a, b, e in zip(sizes, above, below, either, strict=True)
+    ]
 
 
 def rooms_of(layers: Layers, links: Sequence[Link]) -> Rooms:

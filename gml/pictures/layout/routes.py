@@ -10,13 +10,14 @@ to the side, and more so where several go side by side, which are closer the fla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import sqrt
+from math import ceil, sqrt
 from typing import NamedTuple
 
 from gml.pictures.layout.geometry import Link, Point, Route, Size
 from gml.pictures.layout.layers import Layers
+from gml.pictures.layout.packing import Extent
 from gml.pictures.layout.ports import Ports
 
 _BEND = 0.45
@@ -27,6 +28,8 @@ _MOST_STRETCH = 2.5
 """How much higher than usual a gap may be for that."""
 _BETWEEN_LINES = 2.0
 """Between links that go side by side, where such a gap is enough for it."""
+_FAR, _PIECES = 24.0, 8
+"""How far aside a curve goes whose extent is measured by pieces, and of how many."""
 _FLATTEST = 1 - _BEND
 """How steep the curve is in its middle, as a part of the gap by how far aside it goes."""
 
@@ -59,11 +62,11 @@ def bands_of(
     """Return the band of each rank; the links go down as their chains do."""
     level = {member: r for r, rank in enumerate(layers.ranks) for member in rank}
     pieces: list[list[_Piece]] = [[] for _ in layers.ranks]
-    above, below = ([0.0] * len(layers.ranks) for _ in range(2))
+    above, below = ([0] * len(layers.ranks) for _ in range(2))
     for link, chain in zip(links, layers.chains, strict=True):
         upper, lower = level[chain[0]], level[chain[-1]]
-        below[upper] = max(below[upper], link.source_mark.height)
-        above[lower] = max(above[lower], link.target_mark.height)
+        below[upper] = max(below[upper], ceil(link.source_mark.height))
+        above[lower] = max(above[lower], ceil(link.target_mark.height))
         for member, other in pairwise(chain):
             start, end = x[member] + ports[member][other], x[other] + ports[other][member]
             pieces[level[member]].append(_Piece(start, end, link.width))
@@ -73,7 +76,7 @@ def bands_of(
         height = max(sizes[member].height for member in rank if member < layers.n_nodes)
         bands.append(Band(top, top + height, above[r], below[r]))
         wanted = max(rank_gap, _height_for(pieces[r]))
-        top += height + below[r] + min(wanted, _MOST_STRETCH * rank_gap)
+        top += height + below[r] + ceil(min(wanted, _MOST_STRETCH * rank_gap))
     return bands
 
 
@@ -116,6 +119,26 @@ def routes_of(
         line.down(Point(line.points[-1].x, _middle(last) - sizes[lower].height / 2))
         routes.append(line.finished())
     return routes
+
+
+def extents_of(route: Route) -> Iterator[Extent]:
+    """Yield how far right each piece of a route reaches, which never turns back to a side."""
+    for first in range(0, len(route) - 1, 3):
+        curve = route[first : first + 4]
+        n_pieces = _PIECES if abs(curve[3].x - curve[0].x) > _FAR else 1
+        before = curve[0]
+        for piece in range(1, n_pieces + 1):
+            after = _point_of(curve, piece / n_pieces)
+            low, high = sorted((before.y, after.y))
+            yield Extent(low, high, max(before.x, after.x))
+            before = after
+
+
+def _point_of(curve: Route, at: float) -> Point:
+    rest = 1 - at
+    weights = rest**3, 3 * rest * rest * at, 3 * rest * at * at, at**3
+    x, y = (sum(w * point[k] for w, point in zip(weights, curve, strict=True)) for k in (0, 1))
+    return Point(x, y)
 
 
 def _middle(band: Band) -> float:
