@@ -8,10 +8,11 @@ from gml.errors import counted
 from gml.pictures.differences import IN_BOTH, DrawnEdge, counts_of, state_in_words, stroke_of
 from gml.pictures.distributions import Bars, Bell, is_observed, observed_dot
 from gml.pictures.edge_marks import Stroke, draw_edge
-from gml.pictures.edge_weights import EdgeScale, in_words, number_in
+from gml.pictures.edge_weights import EdgeScale, number_in
 from gml.pictures.layout.geometry import Point
 from gml.pictures.legends import Entry, Sample
 from gml.pictures.node_boxes import NodeBox
+from gml.pictures.plots.axes import figure
 from gml.pictures.svg import Markup, element, number
 from gml.pictures.themes import Theme
 
@@ -59,7 +60,7 @@ def _node_entries(boxes: Sequence[NodeBox], reference: str, theme: Theme) -> Ite
 def _weight_entries(edges: Sequence[DrawnEdge], scale: EdgeScale, theme: Theme) -> Iterator[Entry]:
     for weight in scale.samples:
         stroke = scale.stroke(weight, theme)
-        yield _line_entry(in_words(weight), "---", stroke, theme, _SHORT_LINE)
+        yield _line_entry(figure(weight), "---", stroke, theme, _SHORT_LINE)
     if any(number_in(edge.attributes, scale.name) is None for edge in edges):
         yield _line_entry(f"no {scale.name}", "---", Stroke(theme.line), theme, _SHORT_LINE)
 

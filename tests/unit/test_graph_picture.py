@@ -299,6 +299,22 @@ def test_strengths_are_shown_on_a_scale_from_the_least_to_1():
     assert width_of(edges["a", "b"]) == pytest.approx(1 + 3.5 * (0.93 - 0.4) / 0.6, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("attribute", "weights", "said"),
+    [
+        ("mi", [0.000413, 0.611], ["mutual information in nats", "0", "0.2", "0.4", "0.6"]),
+        ("mi", [0.25, 0.25], ["mutual information: 0.25 nats", "0.25"]),
+        ("rows", [1234, 56789], ["rows", "0", "20000", "40000"]),
+        ("coefficient", [0.13, 0.2], ["coefficient", "0", "0.05", "0.1", "0.15", "0.2"]),
+    ],
+)
+def test_the_stops_of_the_legend_are_round(attribute, weights, said):
+    edges = [
+        (a, "-->", b, {attribute: weight}) for a, b, weight in zip("ab", "bc", weights, strict=True)
+    ]
+    assert legend_of(drawn(Graph.from_edges("abc", edges), weight=attribute)) == said
+
+
 def averaged(strengths, threshold):
     names = [f"n{k}" for k in range(len(strengths) + 1)]
     edges = [
