@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 
 from gml.graph.graph import EDGE_TYPES, Mark
-from gml.pictures.layout.geometry import Point, Route
+from gml.pictures.layout.geometry import Point, Route, Size
 from gml.pictures.svg import Markup, element, number
 
 _HALVINGS = 24
@@ -43,17 +43,37 @@ def draw_edge(route: Route, type_: str, stroke: Stroke, background: str) -> list
             "path", d=path_of(route), stroke="none", stroke_width=_REACH, pointer_events="stroke"
         )
     ]
-    if at_source == at_target == Mark.ARROW:
-        gap = max(1.5, stroke.width)
+    if _is_double(type_):
         drawn += [
-            _line(line, Stroke(stroke.colour, 2 * stroke.width + gap, stroke.dash)),
-            _line(line, Stroke(background, gap)),
+            _line(line, Stroke(stroke.colour, width_of(type_, stroke), stroke.dash)),
+            _line(line, Stroke(background, _between(stroke))),
         ]
     else:
         drawn.append(_line(line, stroke))
     drawn += _mark(at_source, start, route[0], stroke, background)
     drawn += _mark(at_target, end, route[-1], stroke, background)
     return drawn
+
+
+def mark_sizes(type_: str, stroke: Stroke) -> tuple[Size, Size]:
+    """Return how wide and how long the marks of an edge are, at its source and at its target."""
+    at_source, at_target = (_size(mark, stroke) for mark in EDGE_TYPES[type_])
+    return at_source, at_target
+
+
+def width_of(type_: str, stroke: Stroke) -> float:
+    """Return how wide the line of an edge is; one with two heads has two."""
+    if _is_double(type_):
+        return 2 * stroke.width + _between(stroke)
+    return stroke.width
+
+
+def _is_double(type_: str) -> bool:
+    return EDGE_TYPES[type_] == (Mark.ARROW, Mark.ARROW)
+
+
+def _between(stroke: Stroke) -> float:
+    return max(1.5, stroke.width)
 
 
 def cut(route: Route, length: float) -> tuple[Route, Point]:
@@ -111,7 +131,7 @@ def _split(curve: Route, at: float) -> Route:
 
 def _head(stroke: Stroke) -> tuple[float, float]:
     """Return the length of a head and half of its width."""
-    return 6.0 + 2.0 * stroke.width, 2.4 + 1.2 * stroke.width
+    return 6.0 + 2.0 * stroke.width, 3.2 + 0.8 * stroke.width
 
 
 def _radius(stroke: Stroke) -> float:
@@ -123,6 +143,16 @@ def _length(mark: Mark, stroke: Stroke) -> float:
     if mark == Mark.ARROW:
         return _head(stroke)[0] - _OVERLAP
     return 2 * _radius(stroke) + _outline(stroke) if mark == Mark.CIRCLE else 0.0
+
+
+def _size(mark: Mark, stroke: Stroke) -> Size:
+    if mark == Mark.ARROW:
+        length, half = _head(stroke)
+        return Size(2 * half, length)
+    if mark == Mark.CIRCLE:
+        across = 2 * _radius(stroke) + _outline(stroke)
+        return Size(across, across)
+    return Size(0.0, 0.0)
 
 
 def _outline(stroke: Stroke) -> float:

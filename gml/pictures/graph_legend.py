@@ -64,7 +64,7 @@ def _node_entries(boxes: Sequence[NodeBox], reference: str, theme: Theme) -> Ite
 def _weight_entries(edges: Sequence[DrawnEdge], scale: EdgeScale, theme: Theme) -> Iterator[Entry]:
     for weight in scale.samples:
         stroke = scale.stroke(weight, theme)
-        yield _line_entry(in_words(scale.name, weight), "---", stroke, theme, _SHORT_LINE)
+        yield _line_entry(in_words(scale.name, weight, 5), "---", stroke, theme, _SHORT_LINE)
     if any(number_in(edge.attributes, scale.name) is None for edge in edges):
         yield _line_entry(f"no {scale.name}", "---", Stroke(theme.line), theme, _SHORT_LINE)
 

@@ -24,17 +24,19 @@ from gml.pictures.differences import (
     stroke_of,
 )
 from gml.pictures.distributions import Bars, Bell, is_observed
-from gml.pictures.edge_marks import Stroke, draw_edge
+from gml.pictures.edge_marks import Stroke, draw_edge, mark_sizes
+from gml.pictures.edge_marks import width_of as width_of_edge
 from gml.pictures.edge_weights import EdgeScale, number_in, numbers_in_words, weight_of
 from gml.pictures.graph_legend import legend_of
 from gml.pictures.layout.geometry import Layout, Link, Size
 from gml.pictures.layout.layered import layered
+from gml.pictures.layout.ports import roomy
 from gml.pictures.legends import Entry, draw_legend, draw_words, width_of
 from gml.pictures.node_boxes import Detail, NodeBox
 from gml.pictures.picture import Picture
 from gml.pictures.svg import Markup, document, element, label, number
 from gml.pictures.themes import LIGHT, Theme
-from gml.pictures.tier_bands import draw_bands, gutter_of, tier_of_each
+from gml.pictures.tier_bands import BEYOND, draw_bands, gutter_of, tier_of_each
 
 __all__ = ["Bars", "Bell", "GraphScene", "Layouter", "draw_graph", "weight_of"]
 
@@ -92,16 +94,12 @@ def draw_graph(scene: GraphScene, theme: Theme = LIGHT, *, layout: Layouter = la
     '<svg'
     """
     boxes, edges = _boxes(scene), _edges(scene)
-    sizes = [box.size for box in boxes]
     names = [box.name for box in boxes]
-    position = {name: k for k, name in enumerate(names)}
-    links = [
-        Link(position[edge.source], position[edge.target], edge.type in ("-->", "o->"))
-        for edge in edges
-    ]
+    scale = _scale(scene, edges)
+    links = _links(names, edges, scale, theme)
+    sizes = roomy([box.size for box in boxes], links)
     tiers = tier_of_each(names, scene.tiers)
     found = layout(sizes, links, names=names, tiers=tiers)
-    scale = _scale(scene, edges)
     gutter = gutter_of(scene.tiers)
     content = draw_bands(tiers, sizes, found, gutter, theme) if tiers else []
     content += _draw_edges(edges, found, scene, scale, theme)
@@ -110,7 +108,27 @@ def draw_graph(scene: GraphScene, theme: Theme = LIGHT, *, layout: Layouter = la
     if scene.against is not None:
         reference, compared = scene.against_name, comparison_in_words(scene.graph, scene.against)
     legend = legend_of(edges, boxes, scale, reference, theme, compared)
-    return _framed(scene, theme, content, Size(found.width, found.height), gutter, legend, edges)
+    drawing = Size(found.width + (BEYOND if scene.tiers else 0.0), found.height)
+    return _framed(scene, theme, content, drawing, gutter, legend, edges)
+
+
+def _links(
+    names: Sequence[str], edges: Sequence[DrawnEdge], scale: EdgeScale | None, theme: Theme
+) -> list[Link]:
+    position = {name: k for k, name in enumerate(names)}
+    links = []
+    for edge in edges:
+        stroke = _stroke(edge, scale, theme)
+        links.append(
+            Link(
+                position[edge.source],
+                position[edge.target],
+                edge.type in ("-->", "o->"),
+                width_of_edge(edge.type, stroke),
+                *mark_sizes(edge.type, stroke),
+            )
+        )
+    return links
 
 
 def _draw_edges(
@@ -186,7 +204,8 @@ def _scale(scene: GraphScene, edges: Sequence[DrawnEdge]) -> EdgeScale | None:
     if scene.weight is None or scene.against is not None:
         return None
     name = scene.weight
-    return EdgeScale.of(name, (number_in(edge.attributes, name) for edge in edges))
+    weights = (number_in(edge.attributes, name) for edge in edges)
+    return EdgeScale.of(name, weights, scene.graph.learning.get("threshold"))
 
 
 def _stroke(edge: DrawnEdge, scale: EdgeScale | None, theme: Theme) -> Stroke:

@@ -13,6 +13,7 @@ from gml.errors import CannotAnswer, UsageError, parameter
 from gml.formats.suffixes import RENDERED
 from gml.pictures.pdf_order import in_one_order
 from gml.pictures.svg import element, label
+from gml.pictures.themes import readable_on
 from gml.resources import require_memory
 
 # Bytes per pixel: red, green, blue and alpha, and once more while they are compressed.
@@ -59,6 +60,8 @@ def _renderer(format: str) -> ModuleType:
 def page_of(svg: str, title: str, background: str) -> str:
     """Return an HTML page around SVG, which may load nothing from anywhere.
 
+    The drawing fits the window; who ticks a box, without any script, sees it in its own size.
+
     Examples
     --------
     >>> page = page_of("<svg/>", "<script>", "#ffffff")
@@ -66,13 +69,22 @@ def page_of(svg: str, title: str, background: str) -> str:
     (True, True)
     """
     policy = "default-src 'none'; style-src 'unsafe-inline'"
-    rule = (
-        f"body {{ margin: 1rem; background: {background} }} svg {{ display: block; margin: auto }}"
+    ink = readable_on(background)
+    rules = (
+        f"html {{ background: {background}; color: {ink}; "
+        f"color-scheme: {'light' if ink == '#000000' else 'dark'} }} "
+        "body { margin: 1rem; font: 0.8rem Helvetica, Arial, sans-serif } "
+        "svg { display: block; margin: 0.5rem auto; width: auto; height: auto; "
+        "max-width: 100%; max-height: calc(100vh - 4.5rem) } "
+        "input, label { vertical-align: middle } "
+        "input:checked ~ svg { max-width: none; max-height: none } "
+        "@media print { input, label { display: none } svg { max-height: 100vh } }"
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"{element('title', label(title or 'gml'))}\n<style>{rule}</style>\n</head>\n"
-        f"<body>\n{svg}\n</body>\n</html>\n"
+        f"{element('title', label(title or 'gml'))}\n<style>{rules}</style>\n</head>\n"
+        '<body>\n<input type="checkbox" id="size"> <label for="size">actual size</label>\n'
+        f"{svg}\n</body>\n</html>\n"
     )

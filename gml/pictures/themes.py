@@ -39,8 +39,10 @@ class Theme:
     """Edges whose marks differ in another way."""
     band: str
     """What fills every other tier."""
+    grid: str
+    """Lines that only guide the eye, and what is left out."""
     scale: tuple[str, ...]
-    """From little to much, for shades of one quantity; neighbours are blended."""
+    """From nothing, the background, to much, for shades of one quantity; neighbours are blended."""
     diverging: tuple[str, ...]
     """From much below to much above nothing, which is in the middle."""
     line_scale: tuple[str, ...]
@@ -92,8 +94,9 @@ LIGHT = Theme(
     reversed="#ce58bb",
     remarked="#16907a",
     band="#f0f3f6",
-    scale=("#dfeaf4", "#7fb2d9", "#2b6ca8", "#08306b"),
-    diverging=("#a84300", "#f0b48a", "#f2f2f2", "#8dbbe0", "#0b4f8a"),
+    grid="#dde4ea",
+    scale=("#ffffff", "#8fbfe3", "#2b6ca8", "#08306b"),
+    diverging=("#a84300", "#f0b48a", "#ffffff", "#8dbbe0", "#0b4f8a"),
     line_scale=("#6f88a0", "#2b6ca8", "#08306b"),
     line_diverging=("#8a3300", "#c2703c", "#7e858c", "#4a86bd", "#0b4f8a"),
 )
@@ -111,8 +114,9 @@ DARK = Theme(
     reversed="#f5b0f5",
     remarked="#38d9a0",
     band="#1a1f25",
-    scale=("#26323d", "#2f5f8a", "#5a9fd4", "#cfe6f8"),
-    diverging=("#ff9a57", "#9c5a33", "#2a3036", "#3b79ab", "#9fd0f5"),
+    grid="#2b353f",
+    scale=("#14181d", "#2f5f8a", "#5a9fd4", "#cfe6f8"),
+    diverging=("#ff9a57", "#9c5a33", "#14181d", "#3b79ab", "#9fd0f5"),
     line_scale=("#5f7d99", "#5a9fd4", "#cfe6f8"),
     line_diverging=("#ffb27d", "#c9743f", "#7c868f", "#4f8fc4", "#9fd0f5"),
 )
@@ -130,12 +134,29 @@ PRINT = Theme(
     reversed="#404040",
     remarked="#555555",
     band="#f4f4f4",
-    scale=("#f0f0f0", "#000000"),
-    diverging=("#000000", "#f0f0f0", "#000000"),
+    grid="#dcdcdc",
+    scale=("#ffffff", "#000000"),
+    diverging=("#000000", "#ffffff", "#000000"),
     line_scale=("#858585", "#000000"),
     line_diverging=("#000000", "#858585", "#000000"),
 )
 THEMES = {theme.name: theme for theme in (LIGHT, DARK, PRINT)}
+
+
+def readable_on(fill: str) -> str:
+    """Return black or white, whichever has the larger contrast (WCAG 2.1, relative luminance).
+
+    Examples
+    --------
+    >>> readable_on("#ffffff"), readable_on("#14181d")
+    ('#000000', '#ffffff')
+    """
+    parts = [int(fill[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "#000000" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "#ffffff"
 
 
 def theme_named(name: str) -> Theme:

@@ -11,8 +11,8 @@ from gml.pictures.text_width import text_width
 from gml.pictures.themes import Theme
 
 _FONT_SIZE = 11.0
-# How far the first and the last band reach beyond their nodes.
-_BEYOND = 8.0
+BEYOND = 8.0
+"""How far bands reach beyond their nodes: upwards, downwards, and to both sides."""
 _GAP = 12.0
 
 
@@ -25,8 +25,8 @@ def tier_of_each(names: Sequence[str], tiers: Sequence[Sequence[str]]) -> list[i
 
 
 def gutter_of(tiers: Sequence[Sequence[str]]) -> float:
-    """Return the room at the left that the numbers of the tiers take."""
-    return text_width(_name(len(tiers) - 1), _FONT_SIZE) + _GAP if tiers else 0.0
+    """Return the room at the left that bands and the numbers of the tiers take."""
+    return text_width(_name(len(tiers) - 1), _FONT_SIZE) + _GAP + BEYOND if tiers else 0.0
 
 
 def draw_bands(
@@ -40,12 +40,12 @@ def draw_bands(
             half = size.height / 2
             extents[tier] = (min(top, centre.y - half), max(bottom, centre.y + half))
     order = sorted(extents)
-    borders = [extents[order[0]][0] - _BEYOND] if order else []
+    borders = [extents[order[0]][0] - BEYOND] if order else []
     for above, below in itertools.pairwise(order):
         if extents[above][1] > extents[below][0]:
             return []
         borders.append((extents[above][1] + extents[below][0]) / 2)
-    borders += [extents[order[-1]][1] + _BEYOND] if order else []
+    borders += [extents[order[-1]][1] + BEYOND] if order else []
     drawn = []
     for place, tier in enumerate(order):
         top, bottom = borders[place], borders[place + 1]
@@ -55,7 +55,7 @@ def draw_bands(
                     "rect",
                     x=-gutter,
                     y=top,
-                    width=found.width + gutter,
+                    width=found.width + gutter + BEYOND,
                     height=bottom - top,
                     fill=theme.band,
                 )

@@ -22,7 +22,7 @@ from tests.drawn import edges_through_nodes, overlapping_nodes
 
 @st.composite
 def graphs(draw, most=12):
-    """Boxes, links of all kinds, cycles among them, and tiers of some nodes."""
+    """Boxes, links of all kinds and widths, cycles among them, and tiers of some nodes."""
     n = draw(st.integers(1, most))
     side = st.integers(10, 120)
     sizes = [Size(draw(side), draw(side)) for _ in range(n)]
@@ -31,7 +31,11 @@ def graphs(draw, most=12):
     links = []
     for a, b in chosen:
         kind = draw(st.sampled_from(["down", "up", "undirected"]))
-        links.append(Link(b, a) if kind == "up" else Link(a, b, kind == "down"))
+        marks = [Size(*draw(st.sampled_from([(0, 0), (8.5, 8.6), (14, 15)]))) for _ in range(2)]
+        ends = (b, a) if kind == "up" else (a, b)
+        links.append(
+            Link(*ends, kind != "undirected", draw(st.sampled_from([0, 1.3, 4.5])), *marks)
+        )
     tiers = draw(st.none() | st.lists(st.sampled_from([None, 0, 1, 2]), min_size=n, max_size=n))
     return sizes, links, tiers
 
@@ -84,9 +88,8 @@ def test_no_order_shows(graph, random):
     moved = []
     for i, turn in zip(line, turned, strict=True):
         source, target = nodes.index(links[i].source), nodes.index(links[i].target)
-        moved.append(
-            Link(target, source, False) if turn else Link(source, target, links[i].directed)
-        )
+        link = links[i]._replace(source=source, target=target)
+        moved.append(link.turned if turn else link)
     found = layered(
         [sizes[node] for node in nodes],
         moved,

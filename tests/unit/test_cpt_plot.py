@@ -27,7 +27,7 @@ def whiskers(svg):
     """By what it says: where the dot is, whether it is hollow, and where the whisker ends."""
     found = {}
     for group in elements(svg, "g"):
-        dot, ends = group[-1], group[1:-1]
+        dot, ends = group[1], group[2:]
         found[group[0].text] = (
             float(dot.get("cx")),
             dot.get("fill") != dot.get("stroke"),
@@ -65,6 +65,18 @@ def test_dots_and_whiskers_are_where_the_numbers_are(theme):
     }
     assert collisions(picture) == []
     assert picture.title == "wet given rain"
+
+
+def test_a_whisker_shorter_than_its_dot_is_seen():
+    table = np.array([[0.5, 0.5]])
+    intervals = np.array([[[0.499, 0.501], [0.499, 0.501]]])
+    cpt = CPT(Variable("x", ("a", "b")), (), table, intervals=intervals)
+    for group in elements(cpt_intervals(cpt).svg, "g"):
+        _, dot, _, *caps = group
+        radius, middle = float(dot.get("r")), float(dot.get("cy"))
+        for cap in caps:
+            ends = [float(cap.get(name)) - middle for name in ("y1", "y2")]
+            assert min(map(abs, ends)) >= radius + 2
 
 
 def test_configurations_never_seen_say_so():

@@ -509,6 +509,16 @@ def test_losses_of_graphs(plots):
     of, (rows,), keywords = plots[0]
     assert (of, keywords) == ("held_out_losses", {"theme": LIGHT})
     assert [row.heldout for row in rows] == [one.heldout for one in found]
+    assert [row.graph for row in rows] == ["asia.dot", "graph 2"]
+
+
+def test_losses_of_files_of_one_name_keep_their_folders(plots, tmp_path):
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "g.dot").write_bytes(GRAPH.read_bytes())
+    graphs = [tmp_path / "a" / "g.dot", tmp_path / "b" / "g.dot"]
+    gml.draw(ASIA, *graphs, kind="losses", folds=3)
+    assert [row.graph for row in plots[0][1][0]] == [str(graph) for graph in graphs]
 
 
 def test_losses_need_graphs():

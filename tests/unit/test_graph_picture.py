@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gml.graph.graph import EDGE_TYPES, Graph
+from gml.graph.provenance import Provenance
 from gml.pictures.graph_picture import Bars, Bell, GraphScene, draw_graph, weight_of
 from gml.pictures.layout.geometry import Layout, Point
 from gml.pictures.text_width import text_width
@@ -285,7 +286,8 @@ def test_an_infinite_mutual_information_has_the_widest_line():
     assert line_of(infinite).get("stroke") == LIGHT.line_scale[-1]
     assert width_of(finite) == pytest.approx(1 + 3.5 * 0.75, abs=0.01)
     assert title_of(infinite) == "a --> b, mi ∞ nats"
-    assert legend_of(picture) == ["mutual information: 0.4 to ∞ nats", "0.4", "∞", "no mi"]
+    stops = ["0", "0.1", "0.2", "0.3", "0.4", "∞"]
+    assert legend_of(picture) == ["mutual information in nats", *stops, "no mi"]
     alone = drawn(Graph.from_edges("ab", edges[:1]), weight="mi")
     assert legend_of(alone) == ["mutual information: ∞ nats", "∞"]
 
@@ -294,7 +296,7 @@ def test_a_strength_seems_certain_only_if_it_is():
     edges = [("a", "-->", "b", {"strength": 0.99996}), ("b", "-->", "c", {"strength": 0.5})]
     picture = drawn(Graph.from_edges("abc", edges), weight="strength")
     assert title_of(edges_of(picture)["a", "b"]) == "a --> b, strength >0.9999"
-    assert legend_of(picture) == ["strength: 0.5 to >0.999", "0.5", "0.75", ">0.999"]
+    assert legend_of(picture) == ["strength", "0.5", "0.6", "0.8", "1"]
 
 
 def test_a_mutual_information_a_little_below_0_has_no_sign():
@@ -332,16 +334,93 @@ def test_an_arrow_keeps_its_direction_whatever_the_names():
     assert title_of(edge) == "smoke --> lung, direction 0.9"
 
 
-def test_shares_are_shown_on_a_scale_up_to_1():
+def test_strengths_are_shown_on_a_scale_from_the_least_to_1():
     edges = edges_of(drawn(WEIGHED, weight="strength"))
-    assert width_of(edges["a", "b"]) == pytest.approx(1 + 3.5 * 0.93, abs=0.01)
+    assert width_of(edges["a", "b"]) == pytest.approx(1 + 3.5 * (0.93 - 0.4) / 0.6, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "weights", "said"),
+    [
+        ("mi", [0.000413, 0.611], ["mutual information in nats", "0", "0.2", "0.4", "0.6"]),
+        ("mi", [0.25, 0.25], ["mutual information: 0.25 nats", "0.25"]),
+        ("rows", [1234, 56789], ["rows", "0", "20000", "40000"]),
+        ("coefficient", [0.13, 0.2], ["coefficient", "0", "0.05", "0.1", "0.15", "0.2"]),
+    ],
+)
+def test_the_stops_of_the_legend_are_round(attribute, weights, said):
+    edges = [
+        (a, "-->", b, {attribute: weight}) for a, b, weight in zip("ab", "bc", weights, strict=True)
+    ]
+    assert legend_of(drawn(Graph.from_edges("abc", edges), weight=attribute)) == said
+
+
+def averaged(strengths, threshold):
+    names = [f"n{k}" for k in range(len(strengths) + 1)]
+    edges = [
+        (a, "-->", b, {"strength": strength})
+        for (a, b), strength in zip(itertools.pairwise(names), strengths, strict=True)
+    ]
+    learning = Provenance({"threshold": threshold})
+    return Graph.from_edges(names, edges, learning=learning)
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+@pytest.mark.parametrize(
+    ("threshold", "start", "said"),
+    [
+        (0.85, 0.85, ["strength, threshold 0.85", "0.85", "0.9", "0.95", "1"]),
+        (0.5, 0.5, ["strength, threshold 0.5", "0.5", "0.6", "0.8", "1"]),
+        # Not one that the edges had to reach.
+        (0.95, 0.86, ["strength", "0.86", "0.9", "0.95", "1"]),
+        ("high", 0.86, ["strength", "0.86", "0.9", "0.95", "1"]),
+    ],
+)
+def test_strengths_are_shown_on_a_scale_from_their_threshold(theme, threshold, start, said):
+    graph = averaged([0.86, 0.925, 1.0], threshold)
+    picture = drawn(graph, theme, weight="strength")
+    lines = [line_of(edge) for edge in edges_of(picture).values()]
+    shares = [(strength - start) / (1 - start) for strength in (0.86, 0.925, 1.0)]
+    widths = [float(line.get("stroke-width")) for line in lines]
+    assert widths == pytest.approx([1 + 3.5 * share for share in shares], abs=0.01)
+    assert [line.get("stroke") for line in lines] == [theme.line_shade(share) for share in shares]
+    assert legend_of(picture) == said
+
+
+def test_strengths_that_are_all_the_same_are_the_largest():
+    edges = edges_of(drawn(averaged([1.0, 1.0], 1.0), weight="strength"))
+    assert [width_of(edge) for edge in edges.values()] == [4.5, 4.5]
+
+
+def test_the_widest_line_is_narrower_among_many():
+    edges = edges_of(drawn(averaged([0.5] * 40 + [1.0], 0.5), weight="strength"))
+    assert max(width_of(edge) for edge in edges.values()) == 3.6
+
+
+@pytest.mark.parametrize("weight", ["strength", None])
+def test_heads_side_by_side_are_apart(weight):
+    """Even the widest, and in boxes that are too narrow for them without growing."""
+    sources = [f"p{k}" for k in range(8)]
+    edges = [(name, "-->", "x", {"strength": 1.0}) for name in sources]
+    edges.append(("x", "-->", "y", {"strength": 0.5}))
+    graph = Graph.from_edges([*sources, "x", "y"], edges)
+    picture = draw_graph(GraphScene(graph, "", weight=weight))
+    heads = []
+    for (_, target), edge in edges_of(picture).items():
+        if target == "x":
+            points = edge.find(f"{SVG}polygon").get("points").split()
+            across = [float(point.split(",")[0]) for point in points]
+            heads.append((min(across), max(across)))
+    heads.sort()
+    assert len(heads) == 8
+    assert all(left[1] + 1 <= right[0] for left, right in itertools.pairwise(heads))
 
 
 @pytest.mark.parametrize(
     ("weight", "said"),
     [
-        ("mi", ["mutual information: 0.123 to 0.25 nats", "0.123", "0.186", "0.25", "no mi"]),
-        ("strength", ["strength: 0.4 to 0.93", "0.4", "0.665", "0.93", "no strength"]),
+        ("mi", ["mutual information in nats", "0", "0.1", "0.2", "no mi"]),
+        ("strength", ["strength", "0.4", "0.6", "0.8", "1", "no strength"]),
         ("direction", ["direction: 0.5", "0.5", "no direction"]),
         ("color", []),
         (None, []),
@@ -364,7 +443,7 @@ def test_coefficients_have_a_colour_and_a_dash_for_their_sign(theme):
     assert lines["bc"].get("stroke") == theme.signed_line_shade(0.5)
     assert lines["cd"].get("stroke") == theme.line_diverging[len(theme.line_diverging) // 2]
     assert [lines[pair].get("stroke-dasharray") is None for pair in values] == [False, True, True]
-    assert legend_of(picture) == ["coefficient: −2 to 1", "−2", "0", "1"]
+    assert legend_of(picture) == ["coefficient", "−2", "−1", "0", "1"]
 
 
 def test_a_positive_coefficient_has_the_colour_of_its_sign_where_all_are():
@@ -555,6 +634,20 @@ def test_tiers_reach_the_layout_and_have_numbered_bands():
     left = min(float(node.find(f"{SVG}rect").get("x")) for node in nodes_of(picture).values())
     for text in bands.findall(f"{SVG}text"):
         assert float(text.get("x")) + text_width(text.text, 11) < left
+
+
+def test_bands_reach_beyond_the_boxes_to_both_sides():
+    scene = GraphScene(CHAIN, "", tiers=(("a",), ("b",), ("c",)))
+    picture = draw_graph(scene)
+    group = next(g for g in elements(picture).iter(f"{SVG}g") if g.get("class") == "tiers")
+    band = group.find(f"{SVG}rect")
+    left, right = (float(band.get("x")), float(band.get("x")) + float(band.get("width")))
+    boxes = [node.find(f"{SVG}rect") for node in nodes_of(picture).values()]
+    for box in boxes:
+        assert left + 8 <= float(box.get("x"))
+        assert float(box.get("x")) + float(box.get("width")) + 8 <= right
+    # With the padding around, which is the same on both sides.
+    assert right - left == pytest.approx(picture.width - 32, abs=0.02)
 
 
 def test_tiers_that_a_layout_has_mixed_have_no_bands():

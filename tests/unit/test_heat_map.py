@@ -106,9 +106,28 @@ def test_cells_without_a_value_are_left_out():
     svg = heat_map("abc", values, quantity="x").svg
     assert len(cells(svg)) == 4
     # Lines between the cells lead to the names.
-    (lines,) = elements(svg, "path")
+    _, lines = elements(svg, "path")
     assert (lines.get("d").count("h126"), lines.get("d").count("v126")) == (2, 2)
-    assert elements(heat_map("abc", SMALL, quantity="x").svg, "path") == []
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK, PRINT], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("signed", [False, True])
+def test_nothing_has_the_colour_of_the_background(theme, signed):
+    svg = heat_map("cba", SMALL, quantity="x", theme=theme, signed=signed).svg
+    assert cells(svg)["a, c: 0"][3] == theme.background
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK, PRINT], ids=lambda theme: theme.name)
+def test_the_diagonal_is_grey_and_struck_through(theme):
+    svg = heat_map("cba", SMALL, quantity="x", theme=theme).svg
+    diagonal = elements(svg, "path")[0]
+    assert (diagonal.get("fill"), diagonal.get("d").count("M")) == (theme.grid, 3)
+    assert theme.grid != theme.background
+    strokes = [
+        tuple(float(line.get(name)) for name in ("x1", "y1", "x2", "y2"))
+        for line in elements(svg, "line")
+    ]
+    assert any(x2 - x1 == y2 - y1 == 126 for x1, y1, x2, y2 in strokes)
 
 
 def test_of_shares_only_what_is_certain_has_the_last_colour_and_is_written_so():
@@ -168,7 +187,7 @@ def test_the_cells_of_many_names_are_pixels(signed):
         (7, 3): colour(0.5),
         (0, 2): colour(0),
         (5, 6): colour(-1),
-        (4, 4): DARK.background,
+        (4, 4): DARK.grid,
         (0, 1): DARK.background,
     }.items():
         cell = found[6 * i : 6 * i + 6, 6 * j : 6 * j + 6].reshape(-1, 3)
@@ -187,10 +206,10 @@ def test_between_cells_that_show_nothing_are_left_to_the_ground():
 def test_in_print_a_dash_tells_what_is_below_nothing():
     names = [f"v{k}" for k in range(16)]
     svg = heat_map(names, blocks(16), quantity="r", signed=True, theme=PRINT).svg
-    dashes = "".join(path.get("d") for path in elements(svg, "path"))
+    dashes = "".join(path.get("d") for path in elements(svg, "path")[2:])
     assert dashes.count("M") == np.count_nonzero(np.rint(blocks(16) / 0.99 * 48) < 0)
     coloured = heat_map(names, blocks(16), quantity="r", signed=True, theme=LIGHT).svg
-    assert elements(coloured, "path") == []
+    assert len(elements(coloured, "path")) == 2
 
 
 def test_the_description_names_each_pair_once_where_cells_are_empty():

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import numpy as np
 import pytest
 
 from gml.pictures.layout.geometry import Link, Size
 from gml.pictures.layout.layered import layered
 from gml.pictures.layout.layers import layers_of
-from gml.pictures.layout.ports import straightened
+from gml.pictures.layout.ports import roomy, straightened
 from gml.progress import Reporter, reporting_to
-from tests.drawn import crossings, drawing_of, edges_through_nodes, overlapping_nodes
+from tests.drawn import (
+    crossings,
+    drawing_of,
+    edges_through_nodes,
+    flattened,
+    overlapping_nodes,
+)
 from tests.places import SHARED
 
 BOX = Size(60, 30)
@@ -124,6 +133,43 @@ def test_parts_without_links_between_them_are_packed():
     found = laid_out(52, links)
     assert overlapping_nodes([BOX] * 52, found) == []
     assert 1 < found.width / found.height < 2.5
+
+
+def test_parts_fill_what_others_leave():
+    """A node without links stands beside a narrow rank, not beside the widest one."""
+    tree = [Link(0, 1), *(Link(1, i) for i in range(2, 7))]
+    found, without = laid_out(8, tree), laid_out(7, tree)
+    assert (found.width, found.height) == (without.width, without.height)
+    assert overlapping_nodes([BOX] * 8, found) == []
+    assert edges_through_nodes([BOX] * 8, tree, found) == []
+
+
+def test_marks_are_upright_above_their_ports():
+    mark = Size(14, 15)
+    links = [Link(i, 6, True, 4.5, Size(0, 0), mark) for i in range(6)]
+    boxes = roomy([BOX] * 7, links)
+    assert boxes == [BOX] * 6 + [Size(6 * 16 - 7 + 20, 30)]
+    found = layered(boxes, links, names="abcdefg")
+    ends = sorted(route[-1].x for route in found.routes)
+    assert all(right - left >= 16 for left, right in pairwise(ends))
+    for route in found.routes:
+        last = flattened(route)
+        assert all(x == pytest.approx(route[-1].x) for x, y in last if y > route[-1].y - 14.9)
+
+
+def test_links_without_direction_are_on_both_sides_of_a_box():
+    links = [Link(0, i, directed=False) for i in range(1, 21)]
+    assert roomy([BOX] * 21, links)[0] == Size(10 * 7 - 7 + 20, 30)
+
+
+def test_thick_links_side_by_side_do_not_touch():
+    """They go far aside to one node, so that they run flat."""
+    sizes = [BOX, BOX, Size(200, 30), Size(200, 30), BOX]
+    links = [Link(0, 4, True, 4.0), Link(1, 4, True, 4.0), Link(2, 3)]
+    found = layered(sizes, links, names="abcde", tiers=[0, 0, 0, 1, 1])
+    one, other = (flattened(found.routes[k], 64) for k in (0, 1))
+    apart = np.hypot(*(one[:, None] - other[None]).transpose(2, 0, 1)).min()
+    assert apart > 4.0 + 1
 
 
 def test_nothing_and_a_single_node():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -14,6 +15,7 @@ from gml.errors import CannotAnswer, UsageError
 from gml.pictures.pdf_order import in_one_order
 from gml.pictures.picture import Picture
 from gml.pictures.svg import document, element, label
+from gml.pictures.themes import DARK, LIGHT
 
 HOSTILE = '<script>alert(1)</script> & "quotes" \' \x1b[31m'
 
@@ -112,7 +114,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.found.append((tag, dict(attrs)))
-        if tag != "meta":
+        if tag not in ("meta", "input"):
             self._open.append(tag)
 
     def handle_endtag(self, tag):
@@ -134,6 +136,21 @@ def test_a_page_stands_alone_and_runs_nothing():
     assert not any({"src", "href", "onload", "style"} & a.keys() for _, a in page.found)
     assert "".join(page.text["title"]).startswith("<script>alert(1)</script>")
     assert tags.count("svg") == 1
+
+
+@pytest.mark.parametrize(("theme", "scheme"), [(LIGHT, "light"), (DARK, "dark")])
+def test_a_page_fits_its_window_and_has_the_ground_of_its_drawing(theme, scheme):
+    """A box that is ticked, and no script, shows the drawing in its own size."""
+    page = Page(replace(picture_of("a"), background=theme.background).html())
+    rules = "".join(page.text["style"])
+    assert f"html {{ background: {theme.background};" in rules
+    assert f"color-scheme: {scheme} }}" in rules
+    assert "max-width: 100%; max-height: calc(100vh" in rules
+    assert "input:checked ~ svg { max-width: none; max-height: none }" in rules
+    tags = [tag for tag, _ in page.found]
+    box, words = (dict(page.found[tags.index(tag)][1]) for tag in ("input", "label"))
+    assert (box["type"], box["id"]) == ("checkbox", words["for"])
+    assert tags.index("input") < tags.index("svg")
 
 
 def test_labels_are_inert_in_svg():

@@ -28,8 +28,8 @@ def by_name(
     turned = [not link.directed and place[link.source] > place[link.target] for link in links]
     renamed = []
     for link, turn in zip(links, turned, strict=True):
-        source, target = place[link.source], place[link.target]
-        renamed.append(Link(target, source, False) if turn else Link(source, target, link.directed))
+        moved = link._replace(source=place[link.source], target=place[link.target])
+        renamed.append(moved.turned if turn else moved)
     line = sorted(range(len(links)), key=renamed.__getitem__)
     found = placing(
         [sizes[node] for node in order],

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Size(NamedTuple):
-    """The room that a node takes."""
+    """The room that a node or a mark takes."""
 
     width: float
     height: float
@@ -26,6 +26,21 @@ class Link(NamedTuple):
     source: int
     target: int
     directed: bool = True
+    width: float = 0.0
+    """Of its line."""
+    source_mark: Size = Size(0.0, 0.0)
+    target_mark: Size = Size(0.0, 0.0)
+    """How wide and how long the marks at its ends are."""
+
+    @property
+    def turned(self) -> Link:
+        """The link from its target to its source."""
+        return self._replace(
+            source=self.target,
+            target=self.source,
+            source_mark=self.target_mark,
+            target_mark=self.source_mark,
+        )
 
 
 Route = tuple[Point, ...]

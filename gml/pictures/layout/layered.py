@@ -18,10 +18,10 @@ from gml.pictures.layout.geometry import Layout, Link, Point, Route, Size
 from gml.pictures.layout.layers import Layers, layers_of, restricted
 from gml.pictures.layout.ordering import order_ranks
 from gml.pictures.layout.orientation import Pair, acyclic
-from gml.pictures.layout.packing import gridded, shelved
-from gml.pictures.layout.ports import ports_of, straightened
+from gml.pictures.layout.packing import Extent, gridded, packed
+from gml.pictures.layout.ports import ports_of, rooms_of, straightened
 from gml.pictures.layout.ranks import boundaries, ranks_of
-from gml.pictures.layout.routes import bands_of, routes_of
+from gml.pictures.layout.routes import bands_of, extents_of, routes_of
 
 
 def layered(
@@ -62,13 +62,22 @@ def layered(
 
 
 class _Part(NamedTuple):
-    """Nodes and links that are drawn together, within (0, 0) and `size`."""
+    """Nodes and links that are drawn together, right of 0 and below it."""
 
     nodes: Sequence[int]
     links: Sequence[int]
     centres: Sequence[Point]
     routes: Sequence[Route]
-    size: Size
+
+    def extents(self, sizes: Sequence[Size]) -> list[Extent]:
+        """Return how far right it reaches."""
+        boxes = [
+            Extent(centre.y - height / 2, centre.y + height / 2, centre.x + width / 2)
+            for centre, (width, height) in zip(
+                self.centres, (sizes[node] for node in self.nodes), strict=True
+            )
+        ]
+        return boxes + [extent for route in self.routes for extent in extents_of(route)]
 
 
 def _placed(
@@ -80,9 +89,11 @@ def _placed(
     alone = [group[0] for group in joined if len(group) == 1]
     parts = [_part(group, sizes, links, limits, gaps) for group in joined if len(group) > 1]
     if alone:
-        middles, size = gridded([sizes[node] for node in alone], gaps.width)
-        parts.append(_Part(alone, [], middles, [], size))
-    corners = shelved([part.size for part in parts], gaps.height)
+        middles = gridded([sizes[node] for node in alone], gaps.width)
+        parts.append(_Part(alone, [], middles, []))
+    extents = [part.extents(sizes) for part in parts]
+    corners = packed(extents, gaps.height)
+    reached = [(corner, e) for corner, part in zip(corners, extents, strict=True) for e in part]
     centres = [Point(0.0, 0.0)] * len(sizes)
     routes: list[Route] = [()] * len(links)
     for part, corner in zip(parts, corners, strict=True):
@@ -93,8 +104,8 @@ def _placed(
     return Layout(
         tuple(centres),
         tuple(routes),
-        max((c.x + part.size.width for c, part in zip(corners, parts, strict=True)), default=0.0),
-        max((c.y + part.size.height for c, part in zip(corners, parts, strict=True)), default=0.0),
+        max((corner.x + e.right for corner, e in reached), default=0.0),
+        max((corner.y + e.bottom for corner, e in reached), default=0.0),
     )
 
 
@@ -136,7 +147,7 @@ def _part(
     sizes = [all_sizes[node] for node in nodes]
     chosen = [i for i, link in enumerate(all_links) if link.source in place]
     links = [
-        Link(place[link.source], place[link.target], link.directed)
+        link._replace(source=place[link.source], target=place[link.target])
         for link in (all_links[i] for i in chosen)
     ]
     limits = [(place[upper], place[lower]) for upper, lower in all_limits if upper in place]
@@ -145,29 +156,36 @@ def _part(
     rank = ranks_of(sizes, pairs, limits, gaps, bend_gap)
     layers = layers_of(pairs, rank)
     ranks = _ordered(layers, _components(len(nodes), pairs))
-    widths = [size.width for size in sizes] + [0.0] * (len(layers.above) - len(nodes))
+    downward = [
+        link if pair[0] == link.source else link.turned
+        for pair, link in zip(pairs, links, strict=True)
+    ]
+    bends = [
+        link.width for link, chain in zip(downward, layers.chains, strict=True) for _ in chain[1:-1]
+    ]
+    widths = [size.width for size in sizes] + bends
+    rooms = rooms_of(layers, downward)
 
     def apart(first: int, second: int) -> float:
         both_nodes = first < len(nodes) and second < len(nodes)
         return (widths[first] + widths[second]) / 2 + (gaps.width if both_nodes else bend_gap)
 
-    ports = ports_of(layers, ranks, widths)
+    ports = ports_of(layers, ranks, widths, rooms)
     x = coordinates(layers, ranks, ports, apart)
     left = min(x[member] - width / 2 for member, width in enumerate(widths))
     x = [value - left for value in x]
-    ports = straightened(layers, ports, widths, x)
-    bands = bands_of(layers, sizes, x, ports, gaps.height)
+    ports = straightened(layers, ports, widths, x, rooms)
+    bands = bands_of(layers, downward, sizes, x, ports, gaps.height)
     routes = routes_of(layers, sizes, x, ports, bands)
     centres = [
         Point(x[node], (bands[level].top + bands[level].bottom) / 2)
         for node, level in enumerate(rank)
     ]
-    width = max(x[member] + width / 2 for member, width in enumerate(widths))
     turned = [
-        route if pair[0] == link.source else route[::-1]
-        for route, pair, link in zip(routes, pairs, links, strict=True)
+        route if down.source == link.source else route[::-1]
+        for route, down, link in zip(routes, downward, links, strict=True)
     ]
-    return _Part(nodes, chosen, centres, turned, Size(width, bands[-1].bottom))
+    return _Part(nodes, chosen, centres, turned)
 
 
 def _ordered(layers: Layers, components: Sequence[Sequence[int]]) -> list[list[int]]:

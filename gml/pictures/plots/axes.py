@@ -213,7 +213,7 @@ def y_axis(marked: Ticks, scale: Scale, left: float, right: float, theme: Theme)
 
 def grid_colour(theme: Theme) -> str:
     """Return the colour of lines that only guide the eye."""
-    return theme.scale[0]
+    return theme.grid
 
 
 def widest(texts: Iterable[str], size: float) -> float:

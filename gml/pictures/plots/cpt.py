@@ -48,6 +48,9 @@ _WIDTH = 700.0
 _NEVER_SEEN = "never seen"
 _TERM_WIDTH = 340.0
 _BETWEEN = 30.0
+_DOT = 3.0
+_CAP = 6.0
+"""How far the ends of a whisker reach up and down: beyond the dot."""
 _MOST_SAID = 30
 """Up to which number of cells a description says them all."""
 
@@ -230,22 +233,23 @@ def _span(bounds: tuple[float, float]) -> str:
 def _whisker(
     estimate: _Estimate, across: Scale, y: float, theme: Theme, *, hollow: bool = False
 ) -> Markup:
-    content = [element("title", label(estimate.told))]
-    if estimate.bounds is not None:
-        low, high = (across.at(bound) for bound in estimate.bounds)
-        content.append(line(low, y, high, y, theme.line, width=1.5))
-        content += [line(x, y - 3, x, y + 3, theme.line, width=1.5) for x in (low, high)]
-    content.append(
+    """A dot with its whisker over it, whose ends stand out however short it is."""
+    content = [
+        element("title", label(estimate.told)),
         element(
             "circle",
             cx=across.at(estimate.value),
             cy=y,
-            r=4,
-            fill=theme.background if hollow else theme.added,
-            stroke=theme.added,
+            r=_DOT,
+            fill=theme.background if hollow else theme.bar,
+            stroke=theme.bar,
             stroke_width=1.5,
-        )
-    )
+        ),
+    ]
+    if estimate.bounds is not None:
+        low, high = (across.at(bound) for bound in estimate.bounds)
+        content.append(line(low, y, high, y, theme.ink, width=1.2))
+        content += [line(x, y - _CAP, x, y + _CAP, theme.ink, width=1.2) for x in (low, high)]
     return element("g", *content)
 
 

@@ -37,7 +37,7 @@ from gml.pictures.plots.seriation import seriated
 from gml.pictures.shares import share_in_words
 from gml.pictures.svg import Markup, element, label, number
 from gml.pictures.text_width import shortened, text_width
-from gml.pictures.themes import LIGHT, Theme
+from gml.pictures.themes import LIGHT, Theme, readable_on
 
 _MOST_WRITTEN = 15
 """The most names with which each cell has room for its value."""
@@ -223,26 +223,25 @@ class _Paint(NamedTuple):
 def _cells(
     grid: _Grid, paint: _Paint, written: Callable[[float], str], *, shares: bool
 ) -> list[Markup]:
-    """The cells on their ground, on which many cells that show nothing need not be drawn."""
+    """The cells and lines between them; of many cells, those that show nothing are not drawn."""
     n = len(grid.names)
     background = paint.theme.background
     if n > _MOST_TOLD:
-        return [_image(grid, paint)]
-    is_full = not np.isnan(grid.values[~np.eye(n, dtype=bool)]).any()
-    ground = paint.colour(0) if is_full and n > _MOST_DRAWN else background
+        return [_image(grid, paint), _through_diagonal(grid, paint.theme)]
     decimals = 2 - math.floor(math.log10(paint.largest))
-    content = [_square(grid.left, grid.top, grid.side, ground, stroke=paint.theme.muted)]
-    if not is_full:
-        content.append(element("path", d=_lines(grid), stroke=grid_colour(paint.theme)))
-    elif ground != background:
-        content.append(element("path", d=_diagonal(grid), fill=background))
+    content = [
+        _square(grid.left, grid.top, grid.side, background, stroke=paint.theme.muted),
+        element("path", d=_diagonal(grid), fill=paint.theme.grid),
+    ]
     gap = 1.0 if grid.cell > 12 else 0.0
+    if gap or np.isnan(grid.values).any():
+        content.append(element("path", d=_lines(grid), stroke=grid_colour(paint.theme)))
     for i, row in enumerate(grid.values.tolist()):
         for j, value in enumerate(row):
             if i == j or math.isnan(value):
                 continue
             fill = paint.colour(paint.shade(value))
-            if fill == ground and n > _MOST_DRAWN:
+            if fill == background and n > _MOST_DRAWN:
                 continue
             told = f"{brief(grid.names[i])}, {brief(grid.names[j])}: {written(value)}"
             x, y = grid.left + j * grid.cell, grid.top + i * grid.cell
@@ -250,7 +249,8 @@ def _cells(
             if n <= _MOST_WRITTEN:
                 x, y = x + (grid.cell - gap) / 2, y + grid.cell / 2 + 3.5
                 text = written(value) if shares else _rounded(value, decimals)
-                content.append(words(text, x, y, _readable_on(fill), size=9.5, anchor="middle"))
+                content.append(words(text, x, y, readable_on(fill), size=9.5, anchor="middle"))
+    content.append(_through_diagonal(grid, paint.theme))
     return content + _dashes(grid, paint)
 
 
@@ -265,7 +265,7 @@ def _dashes(grid: _Grid, paint: _Paint) -> list[Markup]:
             if shade < 0:
                 x, y = grid.left + (j + 0.25) * grid.cell, grid.top + (i + 0.5) * grid.cell
                 dash = f"M{number(x)} {number(y)}h{number(grid.cell / 2)}"
-                found.setdefault(_readable_on(paint.colour(shade)), []).append(dash)
+                found.setdefault(readable_on(paint.colour(shade)), []).append(dash)
     return [
         element("path", d="".join(dashes), stroke=colour, stroke_width=grid.cell / 10)
         for colour, dashes in sorted(found.items())
@@ -289,15 +289,18 @@ def _square(
 
 def _image(grid: _Grid, paint: _Paint) -> Markup:
     """The cells as pixels; those that are left out have the colour of the background."""
-    known = ~np.isnan(grid.values) & ~np.eye(len(grid.names), dtype=bool)
+    on_diagonal = np.eye(len(grid.names), dtype=bool)
+    known = ~np.isnan(grid.values) & ~on_diagonal
     first = -_SHADES if paint.signed else 0
     shades = np.rint(np.where(known, grid.values, 0.0) / paint.largest * _SHADES)
-    # The first colour of the palette is that of the background.
-    codes = np.where(known, np.clip(shades, first, _SHADES) - first + 1, 0).astype(np.uint8)
+    # The first two colours of the palette are those of the background and of the diagonal.
+    codes = np.where(known, np.clip(shades, first, _SHADES) - first + 2, on_diagonal)
     colours = [paint.colour(shade) for shade in range(first, _SHADES + 1)]
     side = int(grid.cell)
-    pixels = codes.repeat(side, axis=0).repeat(side, axis=1)
-    encoded = base64.b64encode(png_of(pixels, [paint.theme.background, *colours])).decode()
+    pixels = codes.astype(np.uint8).repeat(side, axis=0).repeat(side, axis=1)
+    encoded = base64.b64encode(
+        png_of(pixels, [paint.theme.background, paint.theme.grid, *colours])
+    ).decode()
     return element(
         "image",
         x=grid.left,
@@ -317,6 +320,13 @@ def _lines(grid: _Grid) -> str:
     return "".join([*across, *down])
 
 
+def _through_diagonal(grid: _Grid, theme: Theme) -> Markup:
+    """A line through what is left out, which a shade of grey could be taken for a value."""
+    return line(
+        grid.left, grid.top, grid.left + grid.side, grid.top + grid.side, theme.muted, width=0.7
+    )
+
+
 def _diagonal(grid: _Grid) -> str:
     cell = number(grid.cell)
     return "".join(
@@ -324,16 +334,6 @@ def _diagonal(grid: _Grid) -> str:
         f"h{cell}v{cell}h-{cell}z"
         for k in range(len(grid.names))
     )
-
-
-def _readable_on(fill: str) -> str:
-    """Black or white, whichever has the larger contrast (WCAG 2.1, relative luminance)."""
-    parts = [int(fill[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
-    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
-    return "#000000" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "#ffffff"
 
 
 def _legend_height(grid: _Grid) -> float:
@@ -359,6 +359,18 @@ def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]
         )
         for shade in range(_SHADES, first - 1, -1)
     ]
+    content.append(
+        element(
+            "rect",
+            x=left,
+            y=top,
+            width=_LEGEND,
+            height=height,
+            fill="none",
+            stroke=paint.theme.muted,
+            stroke_width=0.7,
+        )
+    )
     shown = []
     for value, text in zip(marked.values, marked.labels, strict=True):
         if low <= value <= paint.largest:

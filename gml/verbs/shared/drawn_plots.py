@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from gml.counts.counter import Counter
@@ -107,7 +109,23 @@ def draw_losses(
     from gml.verbs.score import score
 
     found = score(source, list(graphs), **how)
-    return held_out_losses(loss_rows(found), theme=theme)
+    names = _short([scored.graph for scored in found])
+    named = [replace(scored, graph=name) for scored, name in zip(found, names, strict=True)]
+    return held_out_losses(loss_rows(named), theme=theme)
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Return the names of files without their folders, unless two would be the same.
+
+    Examples
+    --------
+    >>> _short(["a/x.json", "b/x.json", "b/y.json", "graph 4"])
+    ['a/x.json', 'b/x.json', 'y.json', 'graph 4']
+    """
+    bare = [PurePath(name).name or name for name in names]
+    return [
+        short if bare.count(short) == 1 else name for short, name in zip(bare, names, strict=True)
+    ]
 
 
 def draw_cpt(source: Any, node: str | None, theme: Theme) -> Picture:
