@@ -9,7 +9,7 @@ from gml.pictures.page.html import Heading, figure, paragraph, table
 from gml.pictures.page.sections.section import Section
 from gml.pictures.plots.matrix import heat_map
 from gml.pictures.svg import Markup, label
-from gml.pictures.themes import LIGHT
+from gml.pictures.themes import DARK, LIGHT
 
 # More columns make cells that nobody can read, and a page of megabytes.
 _MOST_COLUMNS = 60
@@ -33,13 +33,24 @@ def information_section(content: ReportContent) -> Section:
         )
     # A cell of infinity has no colour, and does not occur in data that vary.
     values = np.where(np.isfinite(drawn.values), drawn.values, np.nan)
-    picture = heat_map(
-        drawn.names, values, quantity="mutual information", unit="nats", theme=LIGHT, ordered=True
-    )
+    figures = [
+        figure(
+            heat_map(
+                drawn.names,
+                values,
+                quantity="mutual information",
+                unit="nats",
+                theme=theme,
+                ordered=True,
+            ),
+            theme=theme.name,
+        )
+        for theme in (LIGHT, DARK)
+    ]
     return Section(
         "information",
         "Mutual information",
-        (paragraph(said), figure(picture), _strongest(content, found)),
+        (paragraph(said), *figures, _strongest(content, found)),
     )
 
 
