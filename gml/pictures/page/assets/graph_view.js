@@ -201,13 +201,14 @@
       const low = { top: box.y + 0.14 * box.height, height: 0.31 * box.height };
       this.strip = new gml.Strip(node, prior, { left: left + 8, width: box.width - 16, ...low });
       const farName = { class: "far-name", x: box.x, y: box.y + 0.35 * far, "font-size": far };
-      // The label of the group says all this in words.
+      // The label of the group says all this in words; spaces keep them apart where it is read.
       const drawn = gml.svg(
         "g",
         { "aria-hidden": "true" },
         gml.svg("rect", { class: "focus-ring", ...grown(size, 4) }),
         gml.svg("rect", { class: "box", ...size }),
         gml.svg("text", name, gml.fitted(box.id, box.width - 8, 13)),
+        " ",
         gml.svg("text", farName, gml.shown(box.id)),
         this.strip.group,
         this.inside,
@@ -240,7 +241,7 @@
           start: x,
         };
         const track = gml.svg("rect", { class: "track", ...across, width: bar });
-        this.inside.append(row.label, track, row.share, row.prior, row.number);
+        this.inside.append(row.label, " ", track, row.share, row.prior, row.number, " ");
         return row;
       });
     }
@@ -260,7 +261,8 @@
     update(posterior, known, isAnythingKnown) {
       const { group, node } = this;
       const prior = isAnythingKnown ? this.prior : null;
-      const change = posterior && prior ? gml.changeSize(posterior, prior, prior.sd) : 0;
+      // What is known has a mark of its own.
+      const change = posterior && prior && !known ? gml.changeSize(posterior, prior, prior.sd) : 0;
       group.style.setProperty("--change", clamp(change / MOST_CHANGE, 0, 1).toFixed(3));
       this.strip.update(posterior);
       group.classList.toggle("observed", known?.kind === "observed");

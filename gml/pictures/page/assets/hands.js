@@ -120,13 +120,16 @@
       const start = pointers.get(event.pointerId);
       if (!start) return;
       const place = placeOf(event);
-      const far = Math.hypot(place[0] - start[0], place[1] - start[1]);
+      const oneFinger = event.pointerType === "touch" && pointers.size === 1;
+      // Until the browser has seen that one finger scrolls, its ups and downs are told here too.
+      const to = oneFinger ? [place[0], start[1]] : place;
+      const far = Math.hypot(to[0] - start[0], to[1] - start[1]);
       if (!dragged && far < DRAG_THRESHOLD) return;
       if (!dragged) svg.setPointerCapture(event.pointerId);
       dragged = true;
       const before = [...pointers.values()];
       pointers.set(event.pointerId, place);
-      move(dragView(graphView.view, before, [...pointers.values()]));
+      move(dragView(graphView.view, before, oneFinger ? [to] : [...pointers.values()]));
     });
     for (const end of ["pointerup", "pointercancel"]) {
       svg.addEventListener(end, (event) => pointers.delete(event.pointerId));
