@@ -236,7 +236,7 @@ test("what changed most comes first, names in order where all is equal", () => {
   assert.equal(moved[0].size, 0.5);
   assert.equal(gml.changeSize({ mean: 3, sd: 1 }, { mean: 1, sd: 2 }, 4), 0.5);
   const node = { id: "a", levels: ["n", "y"] };
-  assert.equal(gml.changeWords(node, shares(0.5, 0.5), shares(0.4, 0.6)), "n 50.0% → 40.0%");
+  assert.equal(gml.changeWords(node, shares(0.5, 0.5), shares(0.4, 0.6)), `n ${gml.percent(0.5)} → ${gml.percent(0.4)}`);
   const words = gml.changeWords({ id: "x" }, { mean: 1, sd: 1 }, { mean: -2, sd: 1 });
   assert.equal(words, "mean 1 → −2");
 });
@@ -281,25 +281,28 @@ test("a frame on paper has the shape of the graph, within what a page holds", ()
 
 test("labels of levels take as much room as they need, and half of it at most", () => {
   const short = gml.rowRooms(112, 10);
-  assert.deepEqual(short, { room: 15, bar: 112 - 15 - 36 });
+  assert.deepEqual(short, { room: 15, bar: 112 - 15 - 42 });
   const long = gml.rowRooms(112, 300);
-  assert.deepEqual(long, { room: 38, bar: 38 });
+  assert.deepEqual(long, { room: 35, bar: 35 });
 });
 
 test("a node says its levels as they are seen, then what they were", () => {
   const node = { id: "x", levels: ["n", "y"] };
   const [now, was] = [{ shares: [0.442, 0.558] }, { shares: [0.3, 0.7] }];
-  assert.equal(gml.nodeLabel(node, now, null), "x: n 44.2%, y 55.8%");
-  assert.equal(gml.nodeLabel(node, now, was), "x: n 44.2%, y 55.8%; was n 30.0%, y 70.0%");
+  const said = (...shares) => shares.map((share, k) => `${"ny"[k]} ${gml.percent(share)}`).join(", ");
+  assert.equal(gml.nodeLabel(node, now, null), `x: ${said(0.442, 0.558)}`);
+  assert.equal(gml.nodeLabel(node, now, was), `x: ${said(0.442, 0.558)}; was ${said(0.3, 0.7)}`);
   const known = { kind: "observed", value: "n" };
   const seen = gml.nodeLabel(node, { shares: [1, 0] }, was, known);
-  assert.equal(seen, "x: n 100%, y 0%, seen; was n 30.0%, y 70.0%");
+  assert.equal(seen, `x: ${said(1, 0)}, seen; was ${said(0.3, 0.7)}`);
   assert.equal(gml.nodeLabel(node, undefined, was), "x: no posterior");
   const moments = { mean: 2, sd: 0.5 };
   assert.equal(gml.nodeLabel({ id: "z" }, moments, null), "z: 2 ± 0.5");
   const many = { id: "m", levels: ["a", "b", "c", "d", "e", "f", "g"] };
   const label = gml.nodeLabel(many, { shares: [0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1] }, null);
-  assert.equal(label, "m: a 40.0%, b 10.0%, c 10.0%, d 10.0%, 3 more 30.0%");
+  const tenth = gml.percent(0.1);
+  const few = `a ${gml.percent(0.4)}, b ${tenth}, c ${tenth}, d ${tenth}`;
+  assert.equal(label, `m: ${few}, 3 more ${gml.percent(0.3)}`);
 });
 
 test("widths show strengths, else mutual information, else nothing", () => {
@@ -468,6 +471,15 @@ function luminance(colour) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
+/** Return a colour with some of another mixed in, as color-mix does it. */
+function mixed(one, other, share) {
+  const parts = [1, 3, 5].map((k) => {
+    const [a, b] = [one, other].map((colour) => parseInt(colour.slice(k, k + 2), 16));
+    return Math.round(a + (b - a) * share);
+  });
+  return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}
+
 function contrast(one, other) {
   const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
   return (high + 0.05) / (low + 0.05);
@@ -481,6 +493,12 @@ test("text has a contrast of 4.5 to 1, and what is drawn 3 to 1, in every theme"
         [...text.matchAll(/--([\w-]+): (#\w{6});/g)].map(([, name, value]) => [name, value]),
       ),
   );
+  const tints = [...sheet.matchAll(/--tint: (\d+)%/g)].map(([, percent]) => percent / 100);
+  assert.equal(tints.length, themes.length);
+  themes.forEach((colours, k) => {
+    const tinted = mixed(colours.raised, colours.evidence, tints[k]);
+    assert.ok(contrast(colours.ink, tinted) >= 4.5, `${k}: ink on ${tinted}`);
+  });
   const [light, dark, chosenDark, print] = themes;
   assert.deepEqual(dark, chosenDark);
   for (const colours of [light, dark, print]) {

@@ -20,8 +20,8 @@
   const [HEADER, BELOW] = [24, 6];
   // A change that tints a node as much as any can.
   const MOST_CHANGE = 0.5;
-  // Room for 100% and >99.9% in letters of 10 pixels.
-  const NUMBER_ROOM = 36;
+  // Room for >99.9 % in letters of 10 pixels.
+  const NUMBER_ROOM = 42;
   const [PAPER_WIDTH, LEAST_PAPER, MOST_PAPER] = [720, 420, 900];
 
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
@@ -252,7 +252,8 @@
         gml.svg("path", { class: "prior-bell" }),
         gml.svg("path", { class: "bell" }),
       ];
-      this.inside.append(prior, now, text);
+      const track = { class: "track", x: left, y: top, width, height: height - 12 };
+      this.inside.append(gml.svg("rect", track), prior, now, text);
       this.bell = { text, prior, now, area: [left, top, width, height - 14] };
       return [];
     }
