@@ -295,7 +295,8 @@ test("a node says its levels as they are seen, then what they were", () => {
   const known = { kind: "observed", value: "n" };
   const seen = gml.nodeLabel(node, { shares: [1, 0] }, was, known);
   assert.equal(seen, `x: ${said(1, 0)}, seen; was ${said(0.3, 0.7)}`);
-  assert.equal(gml.nodeLabel(node, undefined, was), "x: no posterior");
+  assert.equal(gml.nodeLabel(node, undefined, null), "x: n –, y –");
+  assert.equal(gml.nodeLabel({ id: "z" }, undefined, null), "z: –");
   const moments = { mean: 2, sd: 0.5 };
   assert.equal(gml.nodeLabel({ id: "z" }, moments, null), "z: 2 ± 0.5");
   const many = { id: "m", levels: ["a", "b", "c", "d", "e", "f", "g"] };

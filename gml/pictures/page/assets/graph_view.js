@@ -173,14 +173,15 @@
     const name = gml.shown(node.id);
     const mark = known ? [known.kind === "set" ? "do" : "seen"] : [];
     const said = (distribution) => {
-      if (!distribution.shares) {
+      if (!node.levels) {
+        if (!distribution) return ["–"];
         return [`${gml.brief(distribution.mean)} ± ${gml.brief(distribution.sd)}`];
       }
-      return barRows(node.levels, distribution.shares).map(({ level, share }) => {
-        return `${gml.shown(level)} ${gml.percent(share)}`;
+      const shares = distribution?.shares ?? node.levels.map(() => 0);
+      return barRows(node.levels, shares).map(({ level, share }) => {
+        return `${gml.shown(level)} ${distribution ? gml.percent(share) : "–"}`;
       });
     };
-    if (!posterior) return [`${name}: no posterior`, ...mark].join(", ");
     const now = `${name}: ${[...said(posterior), ...mark].join(", ")}`;
     return prior ? `${now}; was ${said(prior).join(", ")}` : now;
   }
