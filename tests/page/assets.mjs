@@ -6,6 +6,7 @@ export const FILES = [
   "inference.js",
   "gaussian.js",
   "pieces.js",
+  "changes.js",
   "edges.js",
   "graph_view.js",
   "hands.js",

@@ -164,7 +164,7 @@ test("marks stand at the ends that an edge type says", () => {
   );
   assert.deepEqual(arrow.marks[0].points[0], [0, 100]);
   assert.equal(arrow.marks[0].points[1][1], 90);
-  assert.equal(arrow.line, "M0,0 C0,10 0,20 0,30 0,50 0,80 0,92");
+  assert.match(arrow.line, /^M0,0 C0,10 0,20 0,30 0,[\d.]+ 0,[\d.]+ 0,90\.75$/);
   assert.deepEqual(shapes("---"), { line: path, marks: [] });
   assert.deepEqual(
     shapes("<->").marks.map(({ points }) => points[0]),
@@ -178,6 +178,132 @@ test("marks stand at the ends that an edge type says", () => {
   assert.deepEqual(kinds("o-o"), ["circle", "circle"]);
   assert.deepEqual(kinds("o--"), ["circle"]);
   assert.deepEqual(shapes("o--").marks[0].points, [[0, 4.5]]);
+});
+
+function pointsOf(path) {
+  const numbers = path.match(/-?[\d.]+/g).map(Number);
+  return numbers.filter((_, k) => k % 2 === 0).map((x, k) => [x, numbers[2 * k + 1]]);
+}
+
+test("a line goes on along its curve and enters a head through the middle of its base", () => {
+  // Comes from the left and turns down only within the length of the head.
+  const path = "M0,0 C80,0 100,90 100,100";
+  for (const [type, mark] of [
+    ["-->", 0],
+    ["<->", 1],
+  ]) {
+    const { line, marks } = gml.edgeShapes(path, type, 30);
+    const [tip, left, right] = marks[mark].points;
+    const [bx, by] = [(left[0] + right[0]) / 2, (left[1] + right[1]) / 2];
+    const end = pointsOf(line).at(-1);
+    assert.deepEqual(tip, [100, 100]);
+    // The end of the line, the middle of the base and the tip are on one line.
+    const [dx, dy] = [tip[0] - bx, tip[1] - by];
+    const aside = ((end[0] - bx) * dy - (end[1] - by) * dx) / Math.hypot(dx, dy);
+    assert.ok(Math.abs(aside) < 0.01, `${aside}`);
+    assert.ok(Math.abs(Math.hypot(end[0] - bx, end[1] - by) - 0.75) < 0.02);
+    // And that line is the one on which the curve was going: not straight down.
+    assert.ok(dx > 2, `${dx}`);
+  }
+});
+
+test("an edge shorter than its marks keeps them within it", () => {
+  const { line, marks } = gml.edgeShapes("M0,0 C0,1 0,2 0,3", "<->", 10);
+  assert.ok(pointsOf(line).flat().every(Number.isFinite));
+  assert.ok(marks.flatMap(({ points }) => points.flat()).every(Number.isFinite));
+});
+
+test("what changed most comes first, names in order where all is equal", () => {
+  const shares = (...values) => ({ shares: values });
+  const prior = new Map([
+    ["c", shares(0.5, 0.5)],
+    ["b", shares(0.5, 0.5)],
+    ["a", shares(0.5, 0.5)],
+    ["same", shares(0.1, 0.9)],
+    ["gone", shares(1, 0)],
+  ]);
+  const after = new Map([
+    ["c", shares(0.4, 0.6)],
+    ["b", shares(1, 0)],
+    ["a", shares(0.6, 0.4)],
+    ["same", shares(0.1, 0.9)],
+  ]);
+  const moved = gml.changedNodes(prior, after, prior);
+  assert.deepEqual(
+    moved.map(({ id }) => id),
+    ["b", "a", "c"],
+  );
+  assert.equal(moved[0].size, 0.5);
+  assert.equal(gml.changeSize({ mean: 3, sd: 1 }, { mean: 1, sd: 2 }, 4), 0.5);
+  const node = { id: "a", levels: ["n", "y"] };
+  assert.equal(gml.changeWords(node, shares(0.5, 0.5), shares(0.4, 0.6)), `n ${gml.percent(0.5)} → ${gml.percent(0.4)}`);
+  const words = gml.changeWords({ id: "x" }, { mean: 1, sd: 1 }, { mean: -2, sd: 1 });
+  assert.equal(words, "mean 1 → −2");
+});
+
+test("strips hold all shares one after another, or the mean within the prior", () => {
+  assert.deepEqual(gml.stacked([0.25, 0.5, 0.25]), [
+    { start: 0, share: 0.25 },
+    { start: 0.25, share: 0.5 },
+    { start: 0.75, share: 0.25 },
+  ]);
+  const prior = { mean: 10, sd: 2 };
+  const { start, share } = gml.momentsPiece(prior, prior);
+  assertNear([start, share], [0.5 - 1 / 7, 2 / 7]);
+  for (const mean of [-1e9, 10, 1e9]) {
+    const piece = gml.momentsPiece({ mean, sd: 0 }, prior);
+    assert.ok(piece.start >= 0 && piece.share > 0 && piece.start + piece.share <= 1 + 1e-12);
+  }
+});
+
+test("the wheel is the page's, until Ctrl is held or the graph has the focus", () => {
+  const plain = { ctrlKey: false, metaKey: false };
+  assert.equal(gml.wheelZooms(plain, false), false);
+  assert.equal(gml.wheelZooms(plain, true), true);
+  assert.equal(gml.wheelZooms({ ...plain, ctrlKey: true }, false), true);
+  assert.equal(gml.wheelZooms({ ...plain, metaKey: true }, false), true);
+});
+
+test("a tap beside a small node means the nearest", () => {
+  const view = { x: 10, y: 10, scale: 0.1 };
+  // a is seen at 10…14 × 10…12.
+  assert.equal(gml.nodeNear(graph, view, 13, 11, 12), "a");
+  assert.equal(gml.nodeNear(graph, view, 10, 1, 12), "a");
+  assert.equal(gml.nodeNear(graph, view, 20, 22, 12), "e");
+  assert.equal(gml.nodeNear(graph, view, 100, 100, 12), null);
+});
+
+test("a frame on paper has the shape of the graph, within what a page holds", () => {
+  assert.deepEqual(gml.paperSize({ width: 100, height: 100 }), [720, 720]);
+  assert.deepEqual(gml.paperSize({ width: 100, height: 1000 }), [720, 900]);
+  assert.deepEqual(gml.paperSize({ width: 1000, height: 10 }), [720, 420]);
+});
+
+test("labels of levels take as much room as they need, and half of it at most", () => {
+  const short = gml.rowRooms(112, 10);
+  assert.deepEqual(short, { room: 15, bar: 112 - 15 - 42 });
+  const long = gml.rowRooms(112, 300);
+  assert.deepEqual(long, { room: 35, bar: 35 });
+});
+
+test("a node says its levels as they are seen, then what they were", () => {
+  const node = { id: "x", levels: ["n", "y"] };
+  const [now, was] = [{ shares: [0.442, 0.558] }, { shares: [0.3, 0.7] }];
+  const said = (...shares) => shares.map((share, k) => `${"ny"[k]} ${gml.percent(share)}`).join(", ");
+  assert.equal(gml.nodeLabel(node, now, null), `x: ${said(0.442, 0.558)}`);
+  assert.equal(gml.nodeLabel(node, now, was), `x: ${said(0.442, 0.558)}; was ${said(0.3, 0.7)}`);
+  const known = { kind: "observed", value: "n" };
+  const seen = gml.nodeLabel(node, { shares: [1, 0] }, was, known);
+  assert.equal(seen, `x: ${said(1, 0)}, seen; was ${said(0.3, 0.7)}`);
+  assert.equal(gml.nodeLabel(node, undefined, null), "x: n –, y –");
+  assert.equal(gml.nodeLabel({ id: "z" }, undefined, null), "z: –");
+  const moments = { mean: 2, sd: 0.5 };
+  assert.equal(gml.nodeLabel({ id: "z" }, moments, null), "z: 2 ± 0.5");
+  const many = { id: "m", levels: ["a", "b", "c", "d", "e", "f", "g"] };
+  const label = gml.nodeLabel(many, { shares: [0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1] }, null);
+  const tenth = gml.percent(0.1);
+  const few = `a ${gml.percent(0.4)}, b ${tenth}, c ${tenth}, d ${tenth}`;
+  assert.equal(label, `m: ${few}, 3 more ${gml.percent(0.3)}`);
 });
 
 test("widths show strengths, else mutual information, else nothing", () => {
@@ -473,12 +599,21 @@ function luminance(colour) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
+/** Return a colour with some of another mixed in, as color-mix does it. */
+function mixed(one, other, share) {
+  const parts = [1, 3, 5].map((k) => {
+    const [a, b] = [one, other].map((colour) => parseInt(colour.slice(k, k + 2), 16));
+    return Math.round(a + (b - a) * share);
+  });
+  return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}
+
 function contrast(one, other) {
   const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
   return (high + 0.05) / (low + 0.05);
 }
 
-test("text has a contrast of 4.5 to 1 in the light, the dark and the print theme", () => {
+test("text has a contrast of 4.5 to 1, and what is drawn 3 to 1, in every theme", () => {
   const sheet = readFileSync(new URL("assets/report.css", page), "utf8");
   const themes = [...sheet.matchAll(/color-scheme: \w+;\s*((?:--[\w-]+: #\w{6};\s*)+)/g)].map(
     ([, text]) =>
@@ -486,6 +621,12 @@ test("text has a contrast of 4.5 to 1 in the light, the dark and the print theme
         [...text.matchAll(/--([\w-]+): (#\w{6});/g)].map(([, name, value]) => [name, value]),
       ),
   );
+  const tints = [...sheet.matchAll(/--tint: (\d+)%/g)].map(([, percent]) => percent / 100);
+  assert.equal(tints.length, themes.length);
+  themes.forEach((colours, k) => {
+    const tinted = mixed(colours.raised, colours.evidence, tints[k]);
+    assert.ok(contrast(colours.ink, tinted) >= 4.5, `${k}: ink on ${tinted}`);
+  });
   const [light, dark, chosenDark, print] = themes;
   assert.deepEqual(dark, chosenDark);
   for (const colours of [light, dark, print]) {
@@ -493,6 +634,12 @@ test("text has a contrast of 4.5 to 1 in the light, the dark and the print theme
       for (const behind of ["background", "raised"]) {
         const found = contrast(colours[name], colours[behind]);
         assert.ok(found >= 4.5, `${name} on ${behind}: ${found.toFixed(2)}`);
+      }
+    }
+    for (const name of ["bar", "evidence", "set"]) {
+      for (const behind of ["background", "raised"]) {
+        const found = contrast(colours[name], colours[behind]);
+        assert.ok(found >= 3, `${name} on ${behind}: ${found.toFixed(2)}`);
       }
     }
     assert.ok(contrast(colours["on-evidence"], colours.evidence) >= 4.5);

@@ -17,6 +17,7 @@ ASSETS = (
     "inference.js",
     "gaussian.js",
     "pieces.js",
+    "changes.js",
     "edges.js",
     "graph_view.js",
     "hands.js",

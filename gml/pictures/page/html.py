@@ -104,6 +104,7 @@ def table(
     return tag("div", inside, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
-def figure(picture: Picture) -> Markup:
-    """Return a picture that stands on its own background."""
-    return tag("figure", Markup(picture.svg), class_="picture")
+def figure(picture: Picture, *, theme: str | None = None) -> Markup:
+    """Return a picture that stands on its own background, for pages of a theme if it has one."""
+    class_ = "picture" if theme is None else f"picture for-{theme}"
+    return tag("figure", Markup(picture.svg), class_=class_)

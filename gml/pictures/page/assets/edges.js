@@ -6,8 +6,62 @@
 (() => {
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
+  const HALVINGS = 24;
+  // Neighbouring shapes whose borders only touch show a hairline of what is behind them.
+  const OVERLAP = 0.75;
+
+  const apart = ([ax, ay], [bx, by]) => Math.hypot(ax - bx, ay - by);
+
+  /** Return the part of a Bézier curve before a parameter, by de Casteljau's construction. */
+  function splitCurve(curve, at) {
+    const kept = [curve[0]];
+    for (let points = curve; points.length > 1; kept.push(points[0])) {
+      const next = points.slice(1);
+      points = next.map(([x, y], k) => {
+        const [fromX, fromY] = points[k];
+        return [fromX + (x - fromX) * at, fromY + (y - fromY) * at];
+      });
+    }
+    return kept;
+  }
+
+  /**
+   * Return a chain of cubic curves without its last stretch of this length as the crow flies; one
+   * that is shorter is cut to its start.
+   */
+  function cutRoute(route, length) {
+    if (length <= 0) return route;
+    const end = route[route.length - 1];
+    for (let first = route.length - 4; first >= 0; first -= 3) {
+      if (apart(route[first], end) <= length) continue;
+      const curve = route.slice(first, first + 4);
+      let [low, high] = [0, 1];
+      for (let k = 0; k < HALVINGS; k++) {
+        const middle = (low + high) / 2;
+        if (apart(splitCurve(curve, middle)[3], end) <= length) high = middle;
+        else low = middle;
+      }
+      return [...route.slice(0, first), ...splitCurve(curve, low)];
+    }
+    return Array(4).fill(route[0]);
+  }
+
+  /** Return the mark from where a line was cut to its end; none if nothing was left of it. */
+  function markShape(letter, start, end, size) {
+    const far = apart(start, end);
+    if (!far) return [];
+    const [ux, uy] = [(end[0] - start[0]) / far, (end[1] - start[1]) / far];
+    const back = (by, aside = 0) => [end[0] - by * ux - aside * uy, end[1] - by * uy + aside * ux];
+    if (letter === "o") return [{ kind: "circle", points: [back(0.45 * size)] }];
+    const half = 0.42 * size;
+    return [{ kind: "arrow", points: [end, back(size, half), back(size, -half)] }];
+  }
+
   /**
    * Return an edge's line, cut where marks stand at its ends, and the marks as shapes.
+   *
+   * A mark lies along the last stretch of the line, from where it was cut to the border of the
+   * node, so that the line enters a head through the middle of its base.
    *
    * @param {string} path a chain of cubic curves, from border to border
    * @param {string} type such as "-->" or "o-o"
@@ -16,33 +70,18 @@
    */
   function edgeShapes(path, type, size = 10) {
     const numbers = path.match(/-?[\d.]+(?:e[-+]?\d+)?/gi).map(Number);
-    const points = [];
-    for (let k = 0; k + 1 < numbers.length; k += 2) points.push([numbers[k], numbers[k + 1]]);
-    const marks = [];
-    const cut = (end, next, after, letter) => {
-      const [x, y] = points[end];
-      const from = points[next].every((value, k) => value === points[end][k]) ? after : next;
-      const [dx, dy] = [points[from][0] - x, points[from][1] - y];
-      const far = Math.hypot(dx, dy) || 1;
-      const [ux, uy] = [dx / far, dy / far];
-      if (letter === ">" || letter === "<") {
-        const [bx, by, half] = [x + size * ux, y + size * uy, size * 0.42];
-        const corners = [
-          [x, y],
-          [bx - half * uy, by + half * ux],
-          [bx + half * uy, by - half * ux],
-        ];
-        marks.push({ kind: "arrow", points: corners });
-        points[end] = [x + 0.8 * size * ux, y + 0.8 * size * uy];
-      } else if (letter === "o") {
-        marks.push({ kind: "circle", points: [[x + 0.45 * size * ux, y + 0.45 * size * uy]] });
-        points[end] = [x + 0.9 * size * ux, y + 0.9 * size * uy];
-      }
-    };
-    const last = points.length - 1;
-    cut(0, 1, Math.min(2, last), type[0]);
-    cut(last, last - 1, Math.max(last - 2, 0), type[type.length - 1]);
-    const shown = points.map(([x, y]) => `${+x.toFixed(2)},${+y.toFixed(2)}`);
+    const route = [];
+    for (let k = 0; k + 1 < numbers.length; k += 2) route.push([numbers[k], numbers[k + 1]]);
+    const taken = (letter) => ({ ">": size - OVERLAP, "<": size - OVERLAP, o: 0.9 * size })[letter];
+    const [first, last] = [type[0], type[type.length - 1]];
+    const [toTarget, toSource] = [taken(last) ?? 0, taken(first) ?? 0];
+    const tip = cutRoute(route, toTarget);
+    const kept = cutRoute([...tip].reverse(), toSource).reverse();
+    const marks = [
+      ...(toSource ? markShape(first, kept[0], route[0], size) : []),
+      ...(toTarget ? markShape(last, tip[tip.length - 1], route[route.length - 1], size) : []),
+    ];
+    const shown = kept.map(([x, y]) => `${+x.toFixed(2)},${+y.toFixed(2)}`);
     return { line: `M${shown[0]} C${shown.slice(1).join(" ")}`, marks };
   }
 

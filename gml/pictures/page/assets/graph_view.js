@@ -12,11 +12,17 @@
 (() => {
   const MARGIN = 16;
   const [LEAST_SCALE, FIT_SCALE, MOST_SCALE] = [0.02, 1.5, 8];
-  // Below this scale bars are too small to read, and names take their room.
+  // Below this scale numbers are too small to read: names and strips take their room.
   const FAR_SCALE = 0.55;
+  // On paper smaller letters can be read.
+  const PAPER_SCALE = 0.4;
   const MOST_ROWS = 5;
   const [HEADER, BELOW] = [24, 6];
-  const PAPER = [720, 600];
+  // A change that tints a node as much as any can.
+  const MOST_CHANGE = 0.5;
+  // Room for >99.9 % in letters of 10 pixels.
+  const NUMBER_ROOM = 42;
+  const [PAPER_WIDTH, LEAST_PAPER, MOST_PAPER] = [720, 420, 900];
 
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
@@ -147,6 +153,57 @@
     return fitting.map((size) => Math.min(size, common));
   }
 
+  /**
+   * Return the node whose box is nearest to a point of the window, within a reach in pixels: a
+   * finger that misses a small node means it all the same.
+   */
+  function nodeNear(graph, view, x, y, reach) {
+    const beyond = (at, centre, size, offset) =>
+      Math.max(Math.abs(at - offset - view.scale * centre) - (view.scale * size) / 2, 0);
+    const found = graph.nodes
+      .map((box) => {
+        const dx = beyond(x, box.x, box.width, view.x);
+        const dy = beyond(y, box.y, box.height, view.y);
+        return [Math.hypot(dx, dy), box.id];
+      })
+      .filter(([distance]) => distance <= reach)
+      .sort(([a, one], [b, other]) => a - b || gml.compareNames(one, other));
+    return found.length ? found[0][1] : null;
+  }
+
+  /** Return the size of a frame on paper that a graph fills as well as it can. */
+  function paperSize(graph) {
+    const height = (PAPER_WIDTH * graph.height) / Math.max(graph.width, 1);
+    return [PAPER_WIDTH, Math.round(clamp(height, LEAST_PAPER, MOST_PAPER))];
+  }
+
+  /** Return how the width of a node is shared among labels of its levels, bars and numbers. */
+  function rowRooms(width, widestLabel) {
+    const room = clamp(widestLabel + 5, 12, 0.5 * (width - NUMBER_ROOM));
+    return { room, bar: width - room - NUMBER_ROOM };
+  }
+
+  /**
+   * Return a node in words: what is to be seen of it, then what it was before anything was known.
+   * @param {?object} prior null if nothing is known
+   */
+  function nodeLabel(node, posterior, prior, known) {
+    const name = gml.shown(node.id);
+    const mark = known ? [known.kind === "set" ? "do" : "seen"] : [];
+    const said = (distribution) => {
+      if (!node.levels) {
+        if (!distribution) return ["–"];
+        return [gml.spread(distribution)];
+      }
+      const shares = distribution?.shares ?? node.levels.map(() => 0);
+      return barRows(node.levels, shares).map(({ level, share }) => {
+        return `${gml.shown(level)} ${distribution ? gml.percent(share) : "–"}`;
+      });
+    };
+    const now = `${name}: ${[...said(posterior), ...mark].join(", ")}`;
+    return prior ? `${now}; was ${said(prior).join(", ")}` : now;
+  }
+
   // ------------------------------------------------------------------ nodes
 
   /** The drawing of one node: its name, its distribution, and a badge if it is known. */
@@ -159,8 +216,10 @@
       this.inside = gml.svg("g", { class: "distribution" });
       this.badge = gml.svg("g", { class: "badge" });
       const name = { class: "name", x: box.x, y: top + 16 };
+      const low = { top: box.y + 0.14 * box.height, height: 0.31 * box.height };
+      this.strip = new gml.Strip(node, prior, { left: left + 8, width: box.width - 16, ...low });
       const farName = { class: "far-name", x: box.x, y: box.y + 0.35 * far, "font-size": far };
-      // The label of the group says all this in words, between which there are spaces here too.
+      // The label of the group says all this in words; spaces keep them apart where it is read.
       const drawn = gml.svg(
         "g",
         { "aria-hidden": "true" },
@@ -169,11 +228,14 @@
         gml.svg("text", name, gml.fitted(box.id, box.width - 8, 13)),
         " ",
         gml.svg("text", farName, gml.shown(box.id)),
+        this.strip.group,
         this.inside,
         this.badge,
       );
       const attributes = { class: "node", role: "button", tabindex: -1, "data-node": box.id };
       this.group = gml.svg("g", attributes, this.title, drawn);
+      // From afar the name stands above the strip.
+      this.group.style.setProperty("--lift", `${-0.16 * box.height}px`);
       const inner = { left: left + 8, top: top + HEADER, width: box.width - 16 };
       inner.height = box.height - HEADER - BELOW;
       this.rows = node.levels ? this.makeRows(inner) : this.makeBell(inner);
@@ -181,7 +243,9 @@
 
     makeRows({ left, top, width, height }) {
       const count = Math.min(this.node.levels.length, MOST_ROWS);
-      const [step, bar, room] = [height / count, width * 0.26, width * 0.4];
+      const labels = this.node.levels.map((level) => gml.textWidth(level, 10, 400));
+      const { room, bar } = rowRooms(width, Math.max(...labels));
+      const step = height / count;
       return Array.from({ length: count }, (_, k) => {
         const [y, x] = [top + k * step, left + room];
         const across = { x, y: y + 2, height: step - 4 };
@@ -206,31 +270,36 @@
         gml.svg("path", { class: "prior-bell" }),
         gml.svg("path", { class: "bell" }),
       ];
-      this.inside.append(prior, now, text, " ");
+      const track = { class: "track", x: left, y: top, width, height: height - 12 };
+      this.inside.append(gml.svg("rect", track), prior, now, text, " ");
       this.bell = { text, prior, now, area: [left, top, width, height - 14] };
       return [];
     }
 
     /** Show a posterior, or that there is none, and what is known of the node. */
-    update(posterior, known) {
+    update(posterior, known, isAnythingKnown) {
       const { group, node } = this;
+      const prior = isAnythingKnown ? this.prior : null;
+      // What is known has a mark of its own.
+      const change = posterior && prior && !known ? gml.changeSize(posterior, prior, prior.sd) : 0;
+      group.style.setProperty("--change", clamp(change / MOST_CHANGE, 0, 1).toFixed(3));
+      this.strip.update(posterior);
       group.classList.toggle("observed", known?.kind === "observed");
       group.classList.toggle("set", known?.kind === "set");
       group.classList.toggle("unanswered", !posterior);
       const badge = { observed: "seen", set: "do" }[known?.kind];
       this.showBadge(badge);
-      const rows = node.levels ? this.updateRows(posterior?.shares) : this.updateBell(posterior);
+      if (node.levels) this.updateRows(posterior?.shares);
+      else this.updateBell(posterior);
       // Those who see the node and those who hear of it have the same words for it.
-      const parts = [...rows, badge].filter(Boolean);
-      group.setAttribute("aria-label", `${gml.shown(node.id)}: ${parts.join(", ")}`);
+      group.setAttribute("aria-label", nodeLabel(node, posterior, prior, known));
       this.title.textContent = gml.describe(node, posterior, known);
     }
 
-    /** Show the bars, and return what they say. */
     updateRows(shares) {
       const zeros = this.node.levels.map(() => 0);
       const prior = this.prior?.shares ?? null;
-      return barRows(this.node.levels, shares ?? zeros).map(({ level, places, share }, k) => {
+      barRows(this.node.levels, shares ?? zeros).forEach(({ level, places, share }, k) => {
         const row = this.rows[k];
         row.label.textContent = gml.fitted(level, row.room - 1, 10, 400);
         row.share.setAttribute("width", row.bar * share);
@@ -238,11 +307,9 @@
         row.prior.setAttribute("x", row.start + row.bar * before - 0.75);
         row.prior.setAttribute("visibility", prior ? "visible" : "hidden");
         row.number.textContent = shares ? gml.percent(share) : "–";
-        return `${gml.shown(level)} ${row.number.textContent}`;
       });
     }
 
-    /** Show the bells, and return what they say. */
     updateBell(posterior) {
       const { text, prior, now, area } = this.bell;
       text.textContent = posterior ? gml.spread(posterior) : "–";
@@ -251,7 +318,6 @@
         known && this.prior ? bellPath(known, this.prior, range, ...area) : "";
       now.setAttribute("d", path(posterior));
       prior.setAttribute("d", path(this.prior));
-      return [text.textContent];
     }
 
     showBadge(text) {
@@ -286,7 +352,7 @@
    */
   class GraphView {
     constructor(root, { graph, model }, prior, on) {
-      Object.assign(this, { graph, on, view: { x: 0, y: 0, scale: 1 } });
+      Object.assign(this, { graph, on, view: { x: 0, y: 0, scale: 1 }, before: null });
       this.boxes = new Map(graph.nodes.map((box) => [box.id, box]));
       this.edges = gml.drawEdges(graph.edges);
       this.nodes = new Map();
@@ -324,26 +390,35 @@
       this.view = view;
       const { x, y, scale } = view;
       this.viewport.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-      this.svg.classList.toggle("far", scale < FAR_SCALE);
+      this.svg.classList.toggle("far", scale < (this.before ? PAPER_SCALE : FAR_SCALE));
       // So that styles can keep lines and badges large enough for the screen.
       this.svg.style.setProperty("--pixel", `${1 / scale}px`);
       this.svg.style.setProperty("--badge", clamp(0.75 / scale, 1, 3));
     }
 
     fit() {
+      if (this.before) return;
       this.fitted = true;
       this.move(fitView(this.graph, ...this.size));
     }
 
     /** Show all of the graph in a frame that is scaled to whatever paper there is. */
     enterPaper() {
-      this.move(fitView(this.graph, ...PAPER));
-      this.svg.setAttribute("viewBox", `0 0 ${PAPER.join(" ")}`);
+      this.before ??= { view: this.view, fitted: this.fitted };
+      const [width, height] = paperSize(this.graph);
+      this.move(fitView(this.graph, width, height));
+      this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      this.svg.style.setProperty("--paper", `${width} / ${height}`);
     }
 
+    /** Show again what was seen before the paper. */
     leavePaper() {
+      const { view, fitted } = this.before ?? this;
+      this.before = null;
       this.svg.removeAttribute("viewBox");
-      this.fit();
+      this.fitted = fitted;
+      if (fitted) this.fit();
+      else this.move(view);
     }
 
     /** Zoom around the chosen node if it is in sight, else around the middle. */
@@ -402,7 +477,9 @@
     }
 
     update(answer, evidence) {
-      for (const [id, view] of this.nodes) view.update(answer.posteriors.get(id), evidence.get(id));
+      for (const [id, view] of this.nodes) {
+        view.update(answer.posteriors.get(id), evidence.get(id), evidence.size > 0);
+      }
     }
   }
 
@@ -418,6 +495,7 @@
     farSizes,
     GraphView,
   });
+  Object.assign(gml, { nodeNear, paperSize, rowRooms, nodeLabel });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

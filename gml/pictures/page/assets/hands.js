@@ -1,5 +1,8 @@
 /**
- * What hands do to the graph: keys, wheel, one finger or the mouse to move it, two to zoom.
+ * What hands do to the graph: keys, wheel, the mouse to move it, two fingers to move and zoom.
+ *
+ * The page scrolls past the graph: one finger that goes up or down moves the page, and so does the
+ * wheel unless Ctrl or ⌘ is held or the graph has the focus, as after a click on it.
  *
  * On a node the arrow keys lead to other nodes; with Shift, or beside the nodes, they move the
  * picture. A press that moves by a few pixels is a drag, and no click.
@@ -10,6 +13,9 @@
   const PAN_STEP = 60;
   const ZOOM_STEP = 1.25;
   const DRAG_THRESHOLD = 4;
+  // A target of 24 pixels, however small a node is drawn.
+  const TAP_REACH = 12;
+  const HINT_MILLISECONDS = 1500;
 
   const DIRECTIONS = {
     ArrowLeft: [1, 0],
@@ -48,6 +54,11 @@
     return gml.zoomAt(moved, spread(after) / spread(before), ...to);
   }
 
+  /** Return whether a turn of the wheel zooms, in place of scrolling the page. */
+  function wheelZooms({ ctrlKey, metaKey }, hasFocus) {
+    return ctrlKey || metaKey || hasFocus;
+  }
+
   /** Let the drawing of a graph follow keys and pointers. */
   function followHands(graphView) {
     const { svg, on, graph } = graphView;
@@ -61,6 +72,13 @@
     const move = (view) => {
       graphView.fitted = false;
       graphView.move(view);
+    };
+
+    let hinted = null;
+    const hint = () => {
+      svg.parentElement.classList.add("hinting");
+      clearTimeout(hinted);
+      hinted = setTimeout(() => svg.parentElement.classList.remove("hinting"), HINT_MILLISECONDS);
     };
 
     svg.addEventListener("keydown", (event) => {
@@ -80,6 +98,10 @@
     svg.addEventListener(
       "wheel",
       (event) => {
+        if (!wheelZooms(event, svg.contains(document.activeElement))) {
+          hint();
+          return;
+        }
         event.preventDefault();
         // Lines or pages instead of pixels, in some browsers.
         const pixels = event.deltaY * [1, 16, 400][event.deltaMode];
@@ -98,20 +120,29 @@
       const start = pointers.get(event.pointerId);
       if (!start) return;
       const place = placeOf(event);
-      const far = Math.hypot(place[0] - start[0], place[1] - start[1]);
+      const oneFinger = event.pointerType === "touch" && pointers.size === 1;
+      // Until the browser has seen that one finger scrolls, its ups and downs are told here too.
+      const to = oneFinger ? [place[0], start[1]] : place;
+      const far = Math.hypot(to[0] - start[0], to[1] - start[1]);
       if (!dragged && far < DRAG_THRESHOLD) return;
       if (!dragged) svg.setPointerCapture(event.pointerId);
       dragged = true;
       const before = [...pointers.values()];
       pointers.set(event.pointerId, place);
-      move(dragView(graphView.view, before, [...pointers.values()]));
+      move(dragView(graphView.view, before, oneFinger ? [to] : [...pointers.values()]));
     });
     for (const end of ["pointerup", "pointercancel"]) {
       svg.addEventListener(end, (event) => pointers.delete(event.pointerId));
     }
+    // Else the browser would take two fingers for a scroll of the page.
+    for (const name of ["touchstart", "touchmove"]) {
+      const keep = (event) => event.touches.length > 1 && event.cancelable && event.preventDefault();
+      svg.addEventListener(name, keep, { passive: false });
+    }
     svg.addEventListener("click", (event) => {
-      const id = nodeAt(event);
-      if (id !== null && !dragged) on.choose(id);
+      if (dragged) return;
+      const id = nodeAt(event) ?? gml.nodeNear(graph, graphView.view, ...placeOf(event), TAP_REACH);
+      if (id !== null) on.choose(id);
     });
 
     svg.addEventListener("pointerover", (event) => {
@@ -133,7 +164,7 @@
     addEventListener("afterprint", () => graphView.leavePaper());
   }
 
-  Object.assign(gml, { keyDeed, dragView, followHands });
+  Object.assign(gml, { keyDeed, dragView, wheelZooms, followHands });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

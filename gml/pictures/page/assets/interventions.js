@@ -16,17 +16,8 @@
     const [seen, done] = ["observed", "set"].map((kind) =>
       engine.ask(new Map([[id, { kind, value }]])),
     );
-    const nodes = [];
-    for (const [name, one] of seen.posteriors) {
-      const other = done.posteriors.get(name);
-      if (!other || name === id) continue;
-      const size = one.shares
-        ? Math.max(...one.shares.map((share, k) => Math.abs(share - other.shares[k])))
-        : Math.max(Math.abs(one.mean - other.mean), Math.abs(one.sd - other.sd)) /
-          (prior.get(name)?.sd || 1);
-      if (size > gml.ROUNDING) nodes.push({ id: name, size });
-    }
-    nodes.sort((a, b) => b.size - a.size || gml.compareNames(a.id, b.id));
+    const moved = gml.changedNodes(seen.posteriors, done.posteriors, prior);
+    const nodes = moved.filter(({ id: name }) => name !== id);
     return { seen, done, nodes };
   }
 

@@ -52,7 +52,8 @@
       this.chosen = null;
       this.status = find("status");
       const act = (kind, id, value) => this.learn(kind, id, value);
-      this.nodePanel = new gml.NodePanel(find("node-panel"), payload, this.engine, act);
+      const close = () => this.closePanel();
+      this.nodePanel = new gml.NodePanel(find("node-panel"), payload, this.engine, act, close);
       this.evidencePanel = new gml.EvidencePanel(find("evidence-panel"), this.engine, act, () => {
         this.clear();
       });
@@ -94,8 +95,12 @@
         leave: () => this.leave(search),
       });
       const help =
-        "Drag to move, turn the wheel to zoom, point at a node or an edge to read about it, click a " +
-        "node to choose it. By keyboard: Tab, arrow keys, Enter, Escape, + and −.";
+        "Drag to move; zoom with Ctrl or ⌘ and the wheel, or with the wheel alone after a click on " +
+        "the graph; by touch, with two fingers. Point at a node or an edge to read about it, click a " +
+        "node to choose it. By keyboard: Tab, arrow keys, Enter, Escape, + and −. Once something is " +
+        "known, a tint shows how much a node changed, and a mark or a thin strip what it was.";
+      const hint = "Hold Ctrl or ⌘ to zoom with the wheel, or click the graph first.";
+      root.append(gml.html("p", { class: "wheel-hint", "aria-hidden": "true" }, hint));
       root.append(this.legend, gml.html("p", { class: "note help" }, help));
       this.followSearch(search, [...this.nodes.keys()]);
       return view;
@@ -137,11 +142,27 @@
       this.chosen = id;
       this.graphView.choose(id);
       this.show(id);
+      this.openPanel(id);
       this.interventions.choose(id);
       const node = this.nodes.get(id);
       const known = this.evidence.get(id);
       const said = gml.describe(node, this.answer.posteriors.get(id), known);
       this.status.textContent = `Chosen: ${said}.`;
+    }
+
+    /** Show the panel; on a narrow screen it covers the foot of it, and the node goes above. */
+    openPanel(id) {
+      this.nodePanel.open(true);
+      const { root } = this.nodePanel;
+      if (getComputedStyle(root).position !== "fixed") return;
+      const node = this.graphView.nodes.get(id)?.group.getBoundingClientRect();
+      const hidden = node ? node.bottom + 8 - root.getBoundingClientRect().top : 0;
+      if (hidden > 0) scrollBy({ top: hidden });
+    }
+
+    closePanel() {
+      this.nodePanel.open(false);
+      this.graphView.nodes.get(this.chosen)?.group.focus({ preventScroll: true });
     }
 
     /** Undo the search and the choice; what is known stays. */
@@ -152,6 +173,7 @@
       this.graphView.highlight([]);
       this.graphView.choose(null);
       this.nodePanel.invite();
+      this.nodePanel.open(false);
       this.status.textContent = "Nothing is chosen.";
     }
 
@@ -171,10 +193,15 @@
       this.update();
     }
 
+    changes() {
+      const choose = (id) => this.choose(id);
+      return gml.changeList(this.nodes, this.prior, this.answer, this.evidence, choose);
+    }
+
     update() {
       this.answer = this.engine.ask(this.evidence);
       this.graphView.update(this.answer, this.evidence);
-      this.evidencePanel.update(this.answer, this.evidence, this.isDensity);
+      this.evidencePanel.update(this.answer, this.evidence, this.isDensity, this.changes());
       this.posteriorPanel.update(this.answer, this.evidence);
       if (this.shown) this.show(this.shown);
       document.documentElement.classList.toggle("has-evidence", this.evidence.size > 0);

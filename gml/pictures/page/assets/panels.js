@@ -5,18 +5,24 @@
 
 (() => {
   const MOST_TABLE_ROWS = 24;
+  const MOST_CHANGES = 6;
 
   /** The table of a node, or the facts about an edge, with buttons that observe and set. */
   class NodePanel {
     /** `act(kind, id, value)` observes or sets; with the value null it forgets. */
-    constructor(root, { graph, tests, model }, engine, act) {
-      Object.assign(this, { root, graph, tests, engine, act });
+    constructor(root, { graph, tests, model }, engine, act, close) {
+      Object.assign(this, { root, graph, tests, engine, act, close });
       this.levelsOf = new Map(model.nodes.map(({ id, levels }) => [id, levels]));
     }
 
     /** Return whether something is being typed into the panel. */
     isBusy() {
       return this.root.contains(document.activeElement) && document.activeElement.matches("input");
+    }
+
+    /** On a narrow screen, show the panel above the foot of the page, or no longer. */
+    open(isOpen) {
+      this.root.classList.toggle("open", isOpen);
     }
 
     invite() {
@@ -40,6 +46,7 @@
     show(node, prior, posterior, known) {
       const focused = this.focusedButton();
       const parts = [
+        gml.button("Close", { class: "close" }, this.close),
         gml.html("h3", {}, gml.shown(node.id)),
         gml.html("p", { class: "state" }, gml.describe(node, posterior, known)),
         node.levels
@@ -224,7 +231,7 @@
       root.setAttribute("tabindex", -1);
     }
 
-    update(answer, evidence, isDensity) {
+    update(answer, evidence, isDensity, changes = []) {
       const items = [...evidence].map(([id, known]) => {
         const text = `${gml.shown(id)} = ${gml.valueText(known)}`;
         const kind = known.kind === "set" ? "set" : "observed";
@@ -239,7 +246,7 @@
         const probability = evidenceText(answer, evidence, isDensity);
         parts.push(gml.html("ul", { class: "evidence" }, ...items));
         if (probability) parts.push(gml.html("p", {}, probability));
-        parts.push(gml.button("Clear all", {}, this.clear));
+        parts.push(gml.button("Clear all", {}, this.clear), ...changes);
       } else {
         parts.push(gml.html("p", { class: "note" }, "Nothing is observed or set."));
       }
@@ -255,12 +262,46 @@
     }
   }
 
+  // ------------------------------------------------------------------ changes
+
+  /** Return a distribution in a few words beside another: the level that changed most, or the mean. */
+  function changeWords(node, before, after) {
+    if (!node.levels) {
+      const decimals = gml.decimalsOf([before, after]);
+      return `mean ${[before, after].map(({ mean }) => gml.decimal(mean, decimals)).join(" → ")}`;
+    }
+    const sizes = after.shares.map((share, k) => Math.abs(share - before.shares[k]));
+    const most = sizes.indexOf(Math.max(...sizes));
+    const [was, now] = [before, after].map(({ shares }) => gml.percent(shares[most]));
+    return `${gml.shown(node.levels[most])} ${was} → ${now}`;
+  }
+
+  /** Return a list of what changed most, apart from what is known; each leads to its node. */
+  function changeList(nodes, prior, answer, evidence, choose) {
+    const moved = gml.changedNodes(prior, answer.posteriors, prior);
+    const others = moved.filter(({ id }) => !evidence.has(id));
+    if (!others.length) return [];
+    const items = others.slice(0, MOST_CHANGES).map(({ id }) => {
+      const words = changeWords(nodes.get(id), prior.get(id), answer.posteriors.get(id));
+      return gml.html(
+        "li",
+        {},
+        gml.button(gml.shown(id), { class: "plain" }, () => choose(id)),
+        ` ${words}`,
+      );
+    });
+    return [gml.html("h4", {}, "Changed most"), gml.html("ul", { class: "changes" }, ...items)];
+  }
+
   // ------------------------------------------------------------------ all posteriors
 
-  /** A table of all posteriors, whose cells change with the evidence. */
+  /** A table of all posteriors: what changed most comes first, and names in order where all is equal. */
   class PosteriorPanel {
     constructor(root, { model }, prior) {
-      this.rows = model.nodes.flatMap((node) => this.rowsOf(node, prior.get(node.id)));
+      this.prior = prior;
+      this.names = model.nodes.map(({ id }) => id).sort(gml.compareNames);
+      const nodes = new Map(model.nodes.map((node) => [node.id, node]));
+      this.rows = this.names.flatMap((id) => this.rowsOf(nodes.get(id), prior.get(id)));
       const numbers = model.nodes.some((node) => !node.levels);
       const headings = numbers
         ? ["prior mean", "prior sd", "mean now", "sd now", "change of mean"]
@@ -299,7 +340,20 @@
       });
     }
 
+    /** Put the rows of what changed most first; the order of names is that of no change at all. */
+    sort(answer) {
+      const moved = gml.changedNodes(this.prior, answer.posteriors, this.prior);
+      const order = [...new Set([...moved.map(({ id }) => id), ...this.names])];
+      const place = new Map(order.map((id, k) => [id, k]));
+      const before = this.rows.map(({ row }) => row);
+      this.rows.sort((a, b) => place.get(a.node.id) - place.get(b.node.id));
+      if (this.rows.some(({ row }, k) => row !== before[k])) {
+        before[0].parentElement.append(...this.rows.map(({ row }) => row));
+      }
+    }
+
     update(answer, evidence) {
+      this.sort(answer);
       for (const { row, cells, meter, node, place, prior } of this.rows) {
         const posterior = answer.posteriors.get(node.id);
         const kind = evidence.get(node.id)?.kind;
@@ -339,6 +393,7 @@
   }
 
   Object.assign(gml, { NodePanel, EvidencePanel, PosteriorPanel, evidenceText, momentTexts });
+  Object.assign(gml, { changeWords, changeList });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

@@ -12,7 +12,7 @@ from gml.pictures.page.html import Heading, figure, paragraph, table
 from gml.pictures.page.sections.section import Section
 from gml.pictures.plots.matrix import heat_map
 from gml.pictures.svg import Markup, label
-from gml.pictures.themes import LIGHT
+from gml.pictures.themes import DARK, LIGHT
 
 # More columns make cells that nobody can read, and a page of megabytes.
 _MOST_COLUMNS = 60
@@ -38,13 +38,19 @@ def information_section(content: ReportContent) -> Section:
     if unknown:
         have = agreeing(unknown, "has", "have")
         said += f" {counted(unknown, 'pair')} of columns {have} {NO_ROWS}."
-    picture = heat_map(
-        drawn.names, drawn.values, quantity="mutual information", unit="nats", theme=LIGHT
-    )
+    figures = [
+        figure(
+            heat_map(
+                drawn.names, drawn.values, quantity="mutual information", unit="nats", theme=theme
+            ),
+            theme=theme.name,
+        )
+        for theme in (LIGHT, DARK)
+    ]
     return Section(
         "information",
         "Mutual information",
-        (paragraph(said), figure(picture), _strongest(content, found)),
+        (paragraph(said), *figures, _strongest(content, found)),
     )
 
 
