@@ -34,6 +34,7 @@ from gml.pictures.picture import Picture
 from gml.pictures.svg import Markup, document, element, label, number
 from gml.pictures.themes import LIGHT, Theme
 from gml.pictures.tier_bands import draw_bands, gutter_of, tier_of_each
+from gml.progress import reporter
 
 __all__ = ["Bars", "Bell", "GraphScene", "Layouter", "draw_graph", "weight_of"]
 
@@ -94,7 +95,8 @@ def draw_graph(scene: GraphScene, theme: Theme = LIGHT, *, layout: Layouter = la
         for edge in edges
     ]
     tiers = tier_of_each(names, scene.tiers)
-    found = layout(sizes, links, names=names, tiers=tiers)
+    with reporter().phase("laying out"):
+        found = layout(sizes, links, names=names, tiers=tiers)
     scale = _scale(scene, edges)
     gutter = gutter_of(scene.tiers)
     content = draw_bands(tiers, sizes, found, gutter, theme) if tiers else []

@@ -13,6 +13,7 @@ from gml.errors import CannotAnswer, UsageError, parameter
 from gml.formats.suffixes import RENDERED
 from gml.pictures.pdf_order import in_one_order
 from gml.pictures.svg import element, label
+from gml.progress import reporter
 from gml.resources import require_memory
 
 # Bytes per pixel: red, green, blue and alpha, and once more while they are compressed.
@@ -40,12 +41,14 @@ def png_of(svg: str, width: float, height: float, scale: float) -> bytes:
     if min(across, down) < 1:
         raise UsageError(f"{size} has none; raise {parameter('scale')}")
     require_memory(int(across * down) * _PIXEL_BYTES, None, size, way_out)
-    return bytes(_renderer("png").svg_to_png(svg, scale=scale))
+    with reporter().phase("rendering"):
+        return bytes(_renderer("png").svg_to_png(svg, scale=scale))
 
 
 def pdf_of(svg: str) -> bytes:
     """Return SVG as PDF."""
-    return in_one_order(bytes(_renderer("pdf").svg_to_pdf(svg)))
+    with reporter().phase("rendering"):
+        return in_one_order(bytes(_renderer("pdf").svg_to_pdf(svg)))
 
 
 def _renderer(format: str) -> ModuleType:

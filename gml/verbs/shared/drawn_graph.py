@@ -56,7 +56,10 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
     graph, *reference = graphs
     distributions = {}
     if given.model is not None and (view.bars or view.evidence):
-        distributions = distributions_of(given.model, graph.names, view.evidence, view.max_memory)
+        with reporter().phase("finding distributions"):
+            distributions = distributions_of(
+                given.model, graph.names, view.evidence, view.max_memory
+            )
     size = f"{counted(len(graph.names), 'node')}, {counted(graph.n_edges, 'edge')}"
     title = f"{graph.kind_in_words}, {size}"
     if given.name:

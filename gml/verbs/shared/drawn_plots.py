@@ -10,6 +10,7 @@ from gml.counts.counter import Counter
 from gml.errors import GraphError, UsageError, parameter, unknown_name
 from gml.pictures.picture import Picture
 from gml.pictures.themes import Theme
+from gml.progress import reporter
 from gml.verbs.shared.data_input import is_data, is_path, open_data
 from gml.verbs.shared.drawn_graph import graph_to_draw
 from gml.verbs.shared.graph_input import GivenGraph, declared_columns
@@ -102,7 +103,8 @@ def draw_losses(
     from gml.pictures.plots.losses import held_out_losses, loss_rows
     from gml.verbs.score import score
 
-    found = score(source, list(graphs), **how)
+    with reporter().phase("scoring"):
+        found = score(source, list(graphs), **how)
     return held_out_losses(loss_rows(found), theme=theme)
 
 
