@@ -103,7 +103,7 @@ def draw(
     tiers, knowledge
         Tiers of nodes, which become ranks; or knowledge that has them, or a file of it.
     data
-        A table for `weight="mi"`, or for the heat map of the nodes of a graph.
+        A table, for the mutual information of edges, or for the heat map of the nodes of a graph.
     node
         Of `cpt`: the node.
     threshold
@@ -193,8 +193,11 @@ def _draw_graph(
     given = graph_to_draw(source, "")
     counter = None
     if data is not None:
-        if weight != "mi":
-            raise UsageError(f"{parameter('data')} needs {parameter('weight', 'mi')} here")
+        if weight not in ("auto", "mi"):
+            raise UsageError(
+                f"{parameter('data')} is for {parameter('weight', 'mi')}, not for {weight}"
+            )
+        weight = "mi"
         from gml.verbs.shared.drawn_plots import counter_for
 
         counter = counter_for(given, data, how)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.command_line import GML, error_line
+from tests.pictures import SVG
 
 STARTS = {
     "svg": b"<svg xmlns=",
@@ -102,7 +104,8 @@ def test_more_nodes_than_one_can_read(gml, folder):
     (folder / "big.dot").write_text("digraph {" + ";".join(f"n{k}" for k in range(201)) + "}")
     done = gml("draw", "big.dot")
     assert done.returncode == 0
-    said = "gml: 201 nodes are hard to read; --around NAME --radius 2 draws those near one\n"
+    said = "gml: 201 nodes are hard to read; --around NAME --radius 2 draws those near one"
+    said += ", --kind matrix a heat map\n"
     assert done.stderr.decode() == said
 
 
@@ -170,7 +173,11 @@ def test_text_is_the_graph_in_box_characters(gml, folder):
             "numeric attribute 'mi' not found; there are 'auto', 'none'; --data",
         ),
         ("draw asia.dot --bins 3", 2, "--bins is about reading a table, and none is read here"),
-        ("draw asia.dot --data asia.csv", 2, "--data needs --weight mi here"),
+        (
+            "draw asia.dot --data asia.csv --weight none",
+            2,
+            "--data is for --weight mi, not for none",
+        ),
         ("draw asia.dot --node lung", 2, "--node is for --kind cpt, not for graph"),
         (
             "draw --kind matrix asia.csv --evidence a=x",
@@ -213,7 +220,8 @@ def test_a_model_that_is_too_costly_is_drawn_without_bars(gml, folder, model):
 def test_a_failure_leaves_the_old_file(gml, folder):
     (folder / "a.png").write_bytes(b"old")
     line = error_line(gml("draw", "asia.dot", "-o", "a.png", "--scale", "100000"), 4)
-    assert "pixels is too large; lower --scale, or draw SVG" in line
+    assert "32,767 on a side" in line
+    assert "lower --scale to " in line
     assert (folder / "a.png").read_bytes() == b"old"
     assert {path.name for path in folder.iterdir()} == {"a.png", "asia.csv", "asia.dot"}
 
@@ -296,6 +304,34 @@ def test_weights_from_data_and_from_the_model(gml, folder, model):
         done = gml("draw", *words, "--weight", "mi", "--no-bars")
         assert (done.returncode, done.stderr) == (0, b""), done.stderr
         assert "nats" in " ".join(words_in(done.stdout))
+
+
+def test_data_alone_show_mutual_information(gml, folder):
+    asked = gml("draw", "asia.dot", "--data", "asia.csv", "--weight", "mi")
+    assert gml("draw", "asia.dot", "--data", "asia.csv").stdout == asked.stdout
+
+
+def test_weights_that_a_model_has_are_listed(gml, folder, model):
+    line = error_line(gml("draw", model, "--weight", "strength"), 2)
+    assert "'strength' not found; there are 'auto', 'none', 'mi'; gml average gives it" in line
+
+
+def test_numbers_that_a_matrix_takes_for_labels(gml, folder):
+    rows = "".join(f"{k},{k * 7 % 90}\n" for k in range(90))
+    (folder / "numbers.csv").write_text(f"a,b\n{rows}")
+    done = gml("draw", "--kind", "matrix", "numbers.csv")
+    assert b"cut numbers with --bins, or take them as numbers (--numeric)\n" in done.stderr
+
+
+def test_the_matrix_of_a_model(gml, folder, model):
+    """Sums over its tables, where a sample would show chance too."""
+    done = gml("draw", "--kind", "matrix", model)
+    assert (done.returncode, done.stderr) == (0, b"")
+    titles = [found.text for found in ElementTree.fromstring(done.stdout).iter(f"{SVG}title")]
+    assert "asia, smoke: 0" in titles
+    edges = gml("draw", model, "--weight", "mi", "--no-bars").stdout.decode()
+    shown = re.search("smoke --&gt; lung, mi ([0-9.]+)", edges)
+    assert f"lung, smoke: {float(shown[1]):.3g}" in titles
 
 
 # ---------------------------------------------------------------------- other commands

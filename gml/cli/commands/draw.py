@@ -67,7 +67,7 @@ from gml.errors import UsageError
         help="Show this of edges by width and colour: strength, mi, coefficient, another attribute "
         "or none; auto is what they have.",
     ),
-    click.option("--data", metavar="DATA", help="Compute --weight mi, or the matrix, from this."),
+    click.option("--data", metavar="DATA", help="Show mutual information in this table."),
     click.option(
         "--bars/--no-bars",
         default=True,

@@ -104,7 +104,8 @@ def _part_to_draw(graphs: list[Graph], view: View) -> tuple[list[Graph], str]:
         if len(names) > READABLE_NODES:
             reporter().tell(
                 f"{len(names)} nodes are hard to read; {parameter('around')} NAME "
-                f"{parameter('radius', RADIUS)} draws those near one"
+                f"{parameter('radius', RADIUS)} draws those near one, "
+                f"{parameter('kind', 'matrix')} a heat map"
             )
         return graphs, ""
     radius = RADIUS if view.radius is None else view.radius
