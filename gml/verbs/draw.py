@@ -57,7 +57,7 @@ def draw(
     around: str | Sequence[str] = (),
     radius: int | None = None,
     weight: str = "auto",
-    bars: bool = True,
+    bars: bool | None = None,
     tiers: Tiers = (),
     knowledge: Knowledge | str | os.PathLike[str] | None = None,
     data: Data | None = None,
@@ -99,7 +99,7 @@ def draw(
         "none", or what the edges have ("auto"). The mutual information that edges lack comes from
         `data`, or from the model.
     bars
-        Whether the nodes of a model show their distribution.
+        Whether the nodes of a model show their distribution; by default they do.
     tiers, knowledge
         Tiers of nodes, which become ranks; or knowledge that has them, or a file of it.
     data
@@ -134,7 +134,7 @@ def draw(
         "around": around != (),
         "radius": radius is not None,
         "weight": weight != "auto",
-        "bars": not bars,
+        "bars": bars is not None,
         "tiers": bool(tiers),
         "knowledge": knowledge is not None,
         "data": data is not None,

@@ -136,10 +136,27 @@ def test_a_larger_png(gml, folder):
     assert line == "gml: error: --scale is for PNG, not for svg\n"
 
 
-@pytest.mark.parametrize("words", ["--evidence xray=yes", "--against asia.dot", "--theme dark"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--evidence xray=yes",
+        "--against asia.dot",
+        "--theme dark",
+        "--layout dot",
+        "--tiers asia<dysp",
+    ],
+)
 def test_what_does_not_show_in_text(gml, folder, model, words):
     line = error_line(gml("draw", model, *words.split(), "-f", "text"), 2)
     assert f"{words.split()[0]} does not show in text; write SVG, HTML, PNG or PDF" in line
+
+
+def test_a_suffix_that_contradicts_the_format(gml, folder):
+    done = gml("draw", "asia.dot", "-f", "png", "-o", "m.svg")
+    assert done.returncode == 0
+    assert done.stderr == b"gml: warning: 'm.svg' becomes PNG, as --format says, not SVG\n"
+    assert (folder / "m.svg").read_bytes().startswith(STARTS["png"])
+    assert gml("draw", "asia.dot", "-f", "png", "-o", "m.png").stderr == b""
 
 
 def test_text_is_the_graph_in_box_characters(gml, folder):
@@ -166,6 +183,12 @@ def test_text_is_the_graph_in_box_characters(gml, folder):
             2,
             "--around: node 'luung' not found; did you mean 'lung'",
         ),
+        ("draw asia.dot --around=", 2, "--around names no node"),
+        ("draw asia.dot -f jpg", 2, "pictures are svg, png, pdf, html or text, not jpg"),
+        ("draw asia.dot --bars", 2, "--bars needs a model, and this is a graph without tables"),
+        ("draw --kind trace empty.dot", 3, "empty.dot: the file is empty"),
+        ("draw a.png", 3, "a.png: a PNG picture, not a graph"),
+        ("draw --kind matrix a.png", 3, "a.png: a PNG picture, not a table or a graph"),
         ("draw asia.dot --radius 2", 2, "--radius belongs to --around"),
         (
             "draw asia.dot --weight mi",
@@ -203,6 +226,7 @@ def test_text_is_the_graph_in_box_characters(gml, folder):
 )
 def test_errors(gml, folder, model, words, code, said):
     (folder / "empty.dot").write_text("")
+    (folder / "a.png").write_bytes(STARTS["png"])
     line = error_line(gml(*words.split(), "-o", "x.svg"), code)
     assert said in line
     assert not (folder / "x.svg").exists()

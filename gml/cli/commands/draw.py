@@ -150,9 +150,11 @@ def command(
 
     if was_given("scale") and out.format != "png":
         raise UsageError(f"--scale is for PNG, not for {out.format}")
-    for name in ("evidence", "against", "weight", "theme"):
+    for name in ("evidence", "against", "weight", "theme", "layout", "tiers", "knowledge"):
         if out.format == "text" and was_given(name):
             raise UsageError(f"--{name} does not show in text; write SVG, HTML, PNG or PDF")
+    if was_given("around") and not around:
+        raise UsageError("--around names no node")
     for role in ("against", "data"):
         if role in keywords:
             keywords[role] = claim_input(keywords[role], role)

@@ -38,7 +38,8 @@ class View:
     layout: Layouter = layered
     against: GivenGraph | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
-    bars: bool = True
+    bars: bool | None = None
+    """Whether nodes show distributions; None where they have some."""
     around: Sequence[str] = ()
     radius: int | None = None
     tiers: Tiers = ()
@@ -51,11 +52,16 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
     graphs = [given.graph] + ([] if view.against is None else [view.against.graph])
     if view.evidence:
         model_for_evidence(given)
+    if view.bars and given.model is None:
+        raise UsageError(
+            f"{parameter('bars')} needs a model, and this is a graph without tables; fit one with "
+            "gml fit-params"
+        )
     tiers = known_of(given.graph.names, view.knowledge, tiers=view.tiers).tiers
     graphs, left_out = _part_to_draw(graphs, view)
     graph, *reference = graphs
     distributions = {}
-    if given.model is not None and (view.bars or view.evidence):
+    if given.model is not None and (view.bars is not False or view.evidence):
         with reporter().phase("finding distributions"):
             distributions = distributions_of(
                 given.model, graph.names, view.evidence, view.max_memory
@@ -141,6 +147,7 @@ def graph_to_draw(source: GraphLike, name: str = "the graph") -> GivenGraph:
     except GraphError as error:
         from gml.formats.recognition import begins_like_table
 
+        refuse_picture(source, "a graph")
         if isinstance(source, str | os.PathLike) and begins_like_table(source):
             raise GraphError(
                 f"{quote(os.fspath(source))} is a table, where a graph or model is wanted; learn "
@@ -148,6 +155,14 @@ def graph_to_draw(source: GraphLike, name: str = "the graph") -> GivenGraph:
                 + parameter("kind", "matrix")
             ) from error
         raise
+
+
+def refuse_picture(source: Any, wanted: str) -> None:
+    """Refuse a file that holds a picture already."""
+    from gml.formats.recognition import picture_kind
+
+    if isinstance(source, str | os.PathLike) and (kind := picture_kind(source)):
+        raise GraphError(f"{os.fspath(source)}: {kind}, not {wanted}")
 
 
 def nodes_around(graphs: Sequence[Graph], centres: Sequence[str], radius: int) -> set[str]:

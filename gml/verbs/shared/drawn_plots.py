@@ -12,7 +12,7 @@ from gml.pictures.picture import Picture
 from gml.pictures.themes import Theme
 from gml.progress import reporter
 from gml.verbs.shared.data_input import is_data, is_path, open_data
-from gml.verbs.shared.drawn_graph import READABLE_NODES, graph_to_draw
+from gml.verbs.shared.drawn_graph import READABLE_NODES, graph_to_draw, refuse_picture
 from gml.verbs.shared.graph_input import GivenGraph, declared_columns
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) ->
     from gml.independence.mutual_information import mutual_information
 
     if data is None:
+        if is_path(source):
+            refuse_picture(source, "a table or a graph")
         counter = open_data(source, takes_numbers=parameter("numeric"), **how)
     else:
         counter = counter_for(graph_to_draw(source), data, how)
