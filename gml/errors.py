@@ -370,8 +370,8 @@ def _near(name: str, valid: list[str]) -> list[str]:
     return [folded[candidate] for candidate in near]
 
 
-def unknown_name(what: str, name: object, valid: Iterable[str]) -> str:
-    """Say that a name is unknown, with the nearest valid ones first.
+def unknown_name(what: str, name: object, valid: Iterable[str], *, owner: str = "") -> str:
+    """Say that a name is unknown, or that its owner lacks it, with the nearest valid ones first.
 
     Examples
     --------
@@ -390,10 +390,11 @@ def unknown_name(what: str, name: object, valid: Iterable[str]) -> str:
     bare = name.strip()
     if bare != name and bare in valid:
         nearest = [bare, *(candidate for candidate in nearest if candidate != bare)]
-    rest = [candidate for candidate in valid if candidate not in nearest]
     hint = f"did you mean {quote(nearest[0])}? " if nearest else ""
     if bare != name and bare in valid:
         hint = f"did you mean {quote(bare)}, without blanks? "
     elif whole := next((known for known in valid if bare and bare in known.split(",")), None):
         hint = f"put a name with a comma in double quotes: {quote(csv_record([whole]))}; "
-    return f"{what} {quote(name)} not found; {hint}there are {listing(nearest + rest)}"
+    unknown = f"{what} {quote(name)}"
+    said = f"{quote(owner)} has no {unknown}" if owner else f"{unknown} not found"
+    return f"{said}; {hint}there are {listing(dict.fromkeys([*nearest, *valid]))}"

@@ -23,6 +23,8 @@ class Stage:
     text: str = ""
     is_bar: bool = True
     in_bytes: bool = False
+    is_paced: bool = True
+    """Whether what it counts means something to those who watch."""
 
     @property
     def is_complete(self) -> bool:
@@ -36,14 +38,14 @@ class Stage:
             return self.text
         if self.total:
             return f"{self.text} {bar(done, self.total)} {min(1.0, done / self.total):4.0%}"
-        return f"{self.text} {_amount(done, self.in_bytes)}"
+        return f"{self.text} {_amount(done, self.in_bytes)}" if self.is_paced else self.text
 
     def pace(self, now: float, elapsed: float) -> str:
         """The rate, and the time that is left or, if nobody knows that, has passed."""
         running = now - self.started
         if running < _PACE_SECONDS:
             return ""
-        rate = ((self.done or 0) - self.first) / running
+        rate = ((self.done or 0) - self.first) / running if self.is_paced else 0.0
         shown = f"  {_amount(rate, self.in_bytes)}/s" if rate else ""
         if self.total and rate:
             left = max(self.total - (self.done or 0), 0) / rate

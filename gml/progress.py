@@ -92,8 +92,24 @@ class Reporter:
     def note(self, message: str) -> None:
         """Report a detail, for those who asked for details."""
 
-    def advance(self, what: str, done: int, total: int | None, *, in_bytes: bool = False) -> None:
-        """Report how far the work is; `total` None when unknown."""
+    def advance(
+        self,
+        what: str,
+        done: int,
+        total: int | None,
+        *,
+        in_bytes: bool = False,
+        is_paced: bool = True,
+    ) -> None:
+        """Report how far the work is; `total` None when unknown.
+
+        What is not paced counts things that mean nothing to a reader: no number or rate is shown.
+        """
+
+    @contextmanager
+    def phase(self, what: str) -> Iterator[None]:
+        """Say what is done in this block while nobody says how far it is."""
+        yield
 
     def status(self, text: str | None, done: int | None = None, total: int | None = None) -> None:
         """Show this text in place of the progress of the parts; None ends that.
@@ -135,6 +151,7 @@ class StderrReporter(Reporter):
         self._status: Stage | None = None
         self._counted: Stage | None = None
         self._said: set[str] = set()
+        self._phase = "working"
 
     def warn(self, message: str) -> None:
         """Write `gml: warning: …`, once for the same message."""
@@ -159,11 +176,19 @@ class StderrReporter(Reporter):
             self.finish()
             say(kind, message)
 
-    def advance(self, what: str, done: int, total: int | None, *, in_bytes: bool = False) -> None:
+    def advance(
+        self,
+        what: str,
+        done: int,
+        total: int | None,
+        *,
+        in_bytes: bool = False,
+        is_paced: bool = True,
+    ) -> None:
         """Draw the bar, at most ten times a second and not within the first second."""
         if self._bar:
             stage = self._stage(what, done, total)
-            stage.in_bytes = in_bytes
+            stage.in_bytes, stage.is_paced = in_bytes, is_paced
             stage.text = what
             self._draw(self._counted or self._status or self._outer(stage))
 
@@ -219,7 +244,7 @@ class StderrReporter(Reporter):
                 continue
             stage = self._latest
             if stage is None or stage.is_complete:
-                self._show(f"working  {clock(now - self._started)}", now)
+                self._show(f"{self._phase}  {clock(now - self._started)}", now)
             else:
                 self._show(f"{stage.shown()}{stage.pace(now, now - self._started)}", now)
 
@@ -259,6 +284,15 @@ class StderrReporter(Reporter):
             yield count
         finally:
             self._counted = self._latest = None
+
+    @contextmanager
+    def phase(self, what: str) -> Iterator[None]:
+        """Show this and the time that passes, when there is no news."""
+        before, self._phase, self._latest = self._phase, what, None
+        try:
+            yield
+        finally:
+            self._phase, self._latest = before, None
 
     def finish(self) -> None:
         """Remove the bar from the terminal."""

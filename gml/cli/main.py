@@ -145,7 +145,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "  gml query model.json --target Vote --evidence Region=north\n"
     "  zcat big.csv.gz | gml chowliu - -o tree.json\n"
     "\n\b\n"
-    "Topics of gml help: tests, scores, formats, missing, knowledge, exit-codes.\n"
+    "Topics of gml help: tests, scores, formats, missing, knowledge, pictures,\n"
+    "exit-codes.\n"
     "\n\b\n"
     "Exit codes: 0 done or yes, 1 the answer is no, 2 usage, 3 input rejected,\n"
     "4 cannot answer, 5 out of time, 70 a bug, 130 interrupted.",

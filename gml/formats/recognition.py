@@ -13,6 +13,14 @@ _BEFORE = re.compile(BEFORE, re.DOTALL)
 _WORDS = {name: re.compile(word) for name, word in FIRST_WORDS.items()}
 _START = 1 << 16
 
+_PICTURES = {
+    b"\x89PNG": "a PNG picture",
+    b"%PDF-": "a PDF",
+    b"<svg": "an SVG picture",
+    b"<!DOCTYPE html": "an HTML page",
+    b"\xff\xd8\xff": "a JPEG picture",
+}
+
 MODEL_FORMATS = ("bif", "xmlbif", "net")
 """Formats that hold only models; JSON holds models and graphs."""
 
@@ -53,6 +61,18 @@ def graph_kind(path: str | os.PathLike[str]) -> str | None:
     ('a DOT graph', None)
     """
     return looks_like_graph(_start_of(path))
+
+
+def picture_kind(path: str | os.PathLike[str]) -> str | None:
+    """Say which kind of picture or page a file begins as; None if as none.
+
+    Examples
+    --------
+    >>> picture_kind("docs/pictures/asia-light.svg"), picture_kind("sample_data/asia.csv")
+    ('an SVG picture', None)
+    """
+    start = _start_of(path).lstrip()
+    return next((kind for begins, kind in _PICTURES.items() if start.startswith(begins)), None)
 
 
 def begins_like_table(path: str | os.PathLike[str]) -> bool:

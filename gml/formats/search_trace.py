@@ -54,7 +54,10 @@ def _line(fields: tuple[object, ...], safe: bool) -> str:
 def read_trace(path: str | os.PathLike[str]) -> list[Step]:
     """Read the steps of a search; any other file is refused."""
     where = place(path)
-    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    text = read_text(path)
+    if not text.strip():
+        raise DataError(f"{where}: the file is empty")
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         if tuple(next(rows, ())) != _FIELDS:
             raise DataError(

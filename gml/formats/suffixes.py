@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,21 +58,27 @@ def format_of(
     suffixes: dict[str, str],
     *,
     or_option: str = f", or say {parameter('format')}",
+    in_python: bool = True,
 ) -> str:
-    """Return the format that a file's suffix picks."""
+    """Return the format that a file's suffix picks; messages may leave out what is for Python."""
     suffix = Path(path).suffix.lower()
     if suffix in suffixes:
         return suffixes[suffix]
     if suffix[1:] in OTHER_PICTURES and "svg" in suffixes.values():
         raise UsageError(f"{str(path)!r}: {not_drawn(suffix[1:])}")
     if suffix in PICTURE_SUFFIXES and "html" not in suffixes.values():
-        draw = f"gml.draw(…).to_file({str(path)!r})"
-        raise UsageError(f"{str(path)!r} is a picture, which gml draw (in Python, {draw}) makes")
+        draw = f" (in Python, gml.draw(…).to_file({str(path)!r}))" if in_python else ""
+        raise UsageError(f"{str(path)!r} is a picture, which gml draw{draw} makes")
+    if suffix and set(suffixes.values()) == {"html"}:
+        raise UsageError(
+            f"{str(path)!r}: a report is HTML, not {suffix[1:].upper()}; name it .html"
+            + (", and print it to PDF from a browser" if suffix == ".pdf" else "")
+        )
     known = " ".join(suffixes)
     raise UsageError(f"{str(path)!r} does not tell its format; use one of {known}{or_option}")
 
 
-def not_drawn(picture: str) -> str:
+def not_drawn(picture: str, formats: Sequence[str] = PICTURES) -> str:
     """Say which pictures there are in place of one of another kind.
 
     Examples
@@ -79,7 +86,7 @@ def not_drawn(picture: str) -> str:
     >>> not_drawn("gif")
     'pictures are svg, png, pdf or html, not gif'
     """
-    *others, last = PICTURES
+    *others, last = formats
     return f"pictures are {', '.join(others)} or {last}, not {picture}"
 
 

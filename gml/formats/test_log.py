@@ -281,13 +281,10 @@ def _not_a_log(where: str) -> str:
 def _parsed(text: bytes, where: str, number: int) -> Record:
     try:
         found = parse_json(text.decode("utf-8"), f"{where}: line {number}")
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, DataError):
         found = None
-    except DataError as error:
-        reason = str(error).removeprefix(f"{where}: ")
-        raise DataError(f"{_not_a_log(where)}: not a JSON object per line: {reason}") from None
     if not isinstance(found, dict):
-        raise DataError(f"{_not_a_log(where)}: not a JSON object per line: line {number}")
+        raise DataError(f"{_not_a_log(where)}, not a JSON object per line (line {number})")
     return found
 
 

@@ -31,7 +31,7 @@ class BayesNet(Network):
     >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
     >>> net = gml.fit(counter, gml.read_graph("sample_data/asia.dot"))
     >>> net
-    BayesNet(8 nodes of levels, 8 edges: 'asia', 'tub', 'smoke', 'lung', 'bronc', 'either', \
+    BayesNet(8 discrete nodes, 8 edges: 'asia', 'tub', 'smoke', 'lung', 'bronc', 'either', \
 'xray', 'dysp')
     >>> net.query("lung", {"xray": "yes"})
     P(xray=yes) = 0.10317

@@ -94,7 +94,7 @@ def unknown_value(variable: Variable, value: object) -> str:
     if variable.levels is None:
         shown = quote(value) if isinstance(value, str) else repr(value)
         return f"node {quote(variable.name)} has numbers, and {shown} is not a number"
-    return unknown_name(f"level of {quote(variable.name)}", str(value), variable.levels)
+    return unknown_name("level", str(value), variable.levels, owner=variable.name)
 
 
 def resolved(
@@ -102,7 +102,9 @@ def resolved(
 ) -> dict[str, str | float]:
     """Return the levels, or numbers, that values of nodes mean."""
     if not isinstance(values, Mapping | None):
-        raise UsageError(f"values of nodes must be a dict by node, not {values!r}")
+        raise UsageError(
+            f"values of nodes must be a dict by node, as in {{'A': 'yes'}}, not {values!r}"
+        )
     known = {variable.name: variable for variable in variables}
     found = {}
     for name, value in (values or {}).items():

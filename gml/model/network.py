@@ -204,7 +204,7 @@ class Network:
     >>> net.graph.parents(1), net.n_parameters
     ([0], 3)
     >>> net
-    Network(2 nodes of levels, 1 edge: 'rain', 'wet')
+    Network(2 discrete nodes, 1 edge: 'rain', 'wet')
     """
 
     cpds: tuple[CPT | LinearGaussian, ...]
@@ -250,8 +250,8 @@ class Network:
         object.__setattr__(self, "graph", graph)
 
     def __repr__(self) -> str:
-        sort = "numbers" if self.is_gaussian else "levels"
-        size = f"{counted(len(self.cpds), 'node')} of {sort}, {counted(self.graph.n_edges, 'edge')}"
+        sort = "numeric" if self.is_gaussian else "discrete"
+        size = f"{counted(len(self.cpds), f'{sort} node')}, {counted(self.graph.n_edges, 'edge')}"
         return f"{type(self).__name__}({size}: {listing(self.names)})"
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gml.errors import counted
+from gml.errors import counted, listing
 from gml.graph.graph import Graph
 from gml.pictures.differences import (
     IN_BOTH,
@@ -36,7 +36,8 @@ from gml.pictures.node_boxes import Detail, NodeBox
 from gml.pictures.picture import Picture
 from gml.pictures.svg import Markup, document, element, label, number
 from gml.pictures.themes import LIGHT, Theme
-from gml.pictures.tier_bands import BEYOND, draw_bands, gutter_of, tier_of_each
+from gml.pictures.tier_bands import BEYOND, draw_bands, gutter_of, tier_of_each, upward_arrows
+from gml.progress import reporter
 
 __all__ = ["Bars", "Bell", "GraphScene", "Layouter", "draw_graph", "weight_of"]
 
@@ -99,7 +100,12 @@ def draw_graph(scene: GraphScene, theme: Theme = LIGHT, *, layout: Layouter = la
     links = _links(names, edges, scale, theme)
     sizes = roomy([box.size for box in boxes], links)
     tiers = tier_of_each(names, scene.tiers)
-    found = layout(sizes, links, names=names, tiers=tiers)
+    with reporter().phase("laying out"):
+        found = layout(sizes, links, names=names, tiers=tiers)
+    upwards = [edges[k].words for k in upward_arrows(links, found)] if tiers else []
+    if upwards:
+        points = "arrow points" if len(upwards) == 1 else "arrows point"
+        reporter().warn(f"{len(upwards)} {points} up, against the tiers: {listing(upwards)}")
     gutter = gutter_of(scene.tiers)
     content = draw_bands(tiers, sizes, found, gutter, theme) if tiers else []
     content += _draw_edges(edges, found, scene, scale, theme)

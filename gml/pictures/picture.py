@@ -52,10 +52,13 @@ class Picture:
         return png_of(self.svg, self.width, self.height, scale)
 
     def pdf(self) -> bytes:
-        """Return PDF, one page of the size of the drawing; needs the extra `draw`."""
+        """Return PDF, one page of the size of the drawing or, if too large, smaller.
+
+        It needs the extra `draw`.
+        """
         from gml.pictures.rendering import pdf_of
 
-        return pdf_of(self.svg)
+        return pdf_of(self.svg, self.width, self.height)
 
     def html(self) -> str:
         """Return a page that shows the drawing, in one file without scripts."""

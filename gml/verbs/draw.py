@@ -58,7 +58,7 @@ def draw(
     around: str | Sequence[str] = (),
     radius: int | None = None,
     weight: str = "auto",
-    bars: bool = True,
+    bars: bool | None = None,
     tiers: Tiers = (),
     knowledge: Knowledge | str | os.PathLike[str] | None = None,
     data: Data | None = None,
@@ -102,11 +102,11 @@ def draw(
         "none", or what the edges have ("auto"). The mutual information that edges lack comes from
         `data`, or from the model.
     bars
-        Whether the nodes of a model show their distribution.
+        Whether the nodes of a model show their distribution; by default they do.
     tiers, knowledge
         Tiers of nodes, which become ranks; or knowledge that has them, or a file of it.
     data
-        A table for `weight="mi"`, or for the heat map of the nodes of a graph.
+        A table, for the mutual information of edges, or for the heat map of the nodes of a graph.
     node
         Of `cpt`: the node.
     threshold
@@ -137,7 +137,7 @@ def draw(
         "around": around != (),
         "radius": radius is not None,
         "weight": weight != "auto",
-        "bars": not bars,
+        "bars": bars is not None,
         "tiers": bool(tiers),
         "knowledge": knowledge is not None,
         "data": data is not None,
@@ -196,8 +196,11 @@ def _draw_graph(
     given = graph_to_draw(source, "")
     counter = None
     if data is not None:
-        if weight != "mi":
-            raise UsageError(f"{parameter('data')} needs {parameter('weight', 'mi')} here")
+        if weight not in ("auto", "mi"):
+            raise UsageError(
+                f"{parameter('data')} is for {parameter('weight', 'mi')}, not for {weight}"
+            )
+        weight = "mi"
         from gml.verbs.shared.drawn_plots import counter_for
 
         counter = counter_for(given, data, how)

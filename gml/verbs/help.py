@@ -68,7 +68,7 @@ class Topic:
 
 
 def help(topic: str) -> Topic:
-    """Explain a topic: tests, scores, formats, missing, knowledge or exit-codes.
+    """Explain a topic: tests, scores, formats, missing, knowledge, pictures or exit-codes.
 
     Parameters
     ----------
@@ -229,6 +229,32 @@ def _knowledge() -> Content:
     ]
 
 
+_PICTURES = (
+    ("graph", "a graph, or a model with the distribution of each node", "graph.json"),
+    ("matrix", "a heat map: mutual information in a table or a model, or strengths", "data.csv"),
+    ("trace", "the score of a search by step, from the file of hc --trace", "trace.csv"),
+    ("strengths", "how certain edges are, from a graph of gml average", "averaged.json"),
+    ("losses", "the held-out loss of graphs", "data.csv a.dot b.dot"),
+    ("cpt", "the table of a node, with its intervals", "model.json --node A"),
+)
+
+
+def _pictures() -> Content:
+    about = (
+        f"gml draw (gml.draw) makes pictures; {parameter('kind')} says of what. The suffix of the "
+        "file picks svg, png, pdf, html or text. Any command that writes a graph writes a picture "
+        "of it too, by the same suffixes. gml report (gml.report) makes a page to explore."
+    )
+    return about, [
+        {
+            "name": name,
+            "is": shown,
+            "in a shell": f"gml draw --kind {name} {given} -o {name}.svg",
+        }
+        for name, shown, given in _PICTURES
+    ]
+
+
 def _exit_codes() -> Content:
     about = "What the exit code of a command says; in Python, `exit_code` of the error."
     return about, [
@@ -243,6 +269,7 @@ TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
     "formats": ("File formats", _formats),
     "missing": ("Missing values", _missing),
     "knowledge": ("Knowledge about edges", _knowledge),
+    "pictures": ("Pictures", _pictures),
     "exit-codes": ("Exit codes", _exit_codes),
 }
 """The topics: a title, and what makes the content."""

@@ -16,6 +16,7 @@ from gml.model.baseline import Baseline
 from gml.pictures.page.content import InputFile, ReportContent
 from gml.pictures.page.page import ReportPage as ReportPage
 from gml.pictures.page.page import report_page
+from gml.progress import reporter
 from gml.verbs.check import require_one_table
 from gml.verbs.shared.check_run import CheckRun
 from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
@@ -108,15 +109,21 @@ def report(
     averaged = None
     if strengths is not None:
         averaged = strengths_of(inputs.path("strengths", strengths), net.names)
-    delivery = run.examined(
-        table, run.reading(name_of(data, "data"), options, frozenset(reading)), raises=True
-    )
-    assert delivery.checked is not None
-    checked = run.reports([delivery], together=True)[0]
+    with reporter().phase("checking"):
+        delivery = run.examined(
+            table, run.reading(name_of(data, "data"), options, frozenset(reading)), raises=True
+        )
+        assert delivery.checked is not None
+        checked = run.reports([delivery], together=True)[0]
     counter = engine_of(net, delivery.checked, threads)
-    columns = columns_of(net, counter, delivery.checked.context)
-    return report_page(
-        ReportContent(
+    with reporter().phase("describing columns"):
+        columns = columns_of(net, counter, delivery.checked.context)
+    with reporter().phase("scoring"):
+        scores = scores_of(net, counter, columns, threads)
+    with reporter().phase("mutual information"):
+        information = information_of(counter, is_gaussian=net.is_gaussian)
+    with reporter().phase("making the page"):
+        content = ReportContent(
             title=title or f"{_short(data, 'data')} and {_short(model, 'model')}",
             net=net,
             data=_short(data, "data"),
@@ -125,13 +132,13 @@ def report(
             rows_left_out=rows_left_out(delivery.checked.counter, columns),
             columns=columns,
             check=replace(checked, notes=(*checked.notes, *run.notes([delivery]))),
-            scores=scores_of(net, counter, columns, threads),
-            information=information_of(counter, is_gaussian=net.is_gaussian),
+            scores=scores,
+            information=information,
             tests=tests,
             strengths=averaged,
             inputs=inputs.files(),
         )
-    )
+        return report_page(content)
 
 
 class _Inputs:

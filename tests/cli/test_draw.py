@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.command_line import GML, error_line
+from tests.pictures import SVG
 
 STARTS = {
     "svg": b"<svg xmlns=",
@@ -102,7 +104,8 @@ def test_more_nodes_than_one_can_read(gml, folder):
     (folder / "big.dot").write_text("digraph {" + ";".join(f"n{k}" for k in range(201)) + "}")
     done = gml("draw", "big.dot")
     assert done.returncode == 0
-    said = "gml: 201 nodes are hard to read; --around NAME --radius 2 draws those near one\n"
+    said = "gml: 201 nodes are hard to read; --around NAME --radius 2 draws those near one"
+    said += ", --kind matrix a heat map\n"
     assert done.stderr.decode() == said
 
 
@@ -182,6 +185,14 @@ def test_what_is_wrong_is_said_for_text_too(gml, folder, words, said):
     assert said in error_line(gml("draw", *words.split(), "-f", "text"), 2)
 
 
+def test_a_suffix_that_contradicts_the_format(gml, folder):
+    done = gml("draw", "asia.dot", "-f", "png", "-o", "m.svg")
+    assert done.returncode == 0
+    assert done.stderr == b"gml: warning: 'm.svg' becomes PNG, as --format says, not SVG\n"
+    assert (folder / "m.svg").read_bytes().startswith(STARTS["png"])
+    assert gml("draw", "asia.dot", "-f", "png", "-o", "m.png").stderr == b""
+
+
 def test_text_is_the_graph_in_box_characters(gml, folder):
     (folder / "g.dot").write_text("digraph { a -> b; a -> c }")
     done = gml("draw", "g.dot", "-f", "text")
@@ -206,6 +217,12 @@ def test_text_is_the_graph_in_box_characters(gml, folder):
             2,
             "--around: node 'luung' not found; did you mean 'lung'",
         ),
+        ("draw asia.dot --around=", 2, "--around names no node"),
+        ("draw asia.dot -f jpg", 2, "pictures are svg, png, pdf, html or text, not jpg"),
+        ("draw asia.dot --bars", 2, "--bars needs a model, and this is a graph without tables"),
+        ("draw --kind trace empty.dot", 3, "empty.dot: the file is empty"),
+        ("draw a.png", 3, "a.png: a PNG picture, not a graph"),
+        ("draw --kind matrix a.png", 3, "a.png: a PNG picture, not a table or a graph"),
         ("draw asia.dot --radius 2", 2, "--radius belongs to --around"),
         (
             "draw asia.dot --weight mi",
@@ -213,7 +230,11 @@ def test_text_is_the_graph_in_box_characters(gml, folder):
             "numeric attribute 'mi' not found; there are 'auto', 'none'; --data",
         ),
         ("draw asia.dot --bins 3", 2, "--bins is about reading a table, and none is read here"),
-        ("draw asia.dot --data asia.csv", 2, "--data needs --weight mi here"),
+        (
+            "draw asia.dot --data asia.csv --weight none",
+            2,
+            "--data is for --weight mi, not for none",
+        ),
         ("draw asia.dot --node lung", 2, "--node is for --kind cpt, not for graph"),
         (
             "draw --kind matrix asia.csv --evidence a=x",
@@ -239,6 +260,7 @@ def test_text_is_the_graph_in_box_characters(gml, folder):
 )
 def test_errors(gml, folder, model, words, code, said):
     (folder / "empty.dot").write_text("")
+    (folder / "a.png").write_bytes(STARTS["png"])
     line = error_line(gml(*words.split(), "-o", "x.svg"), code)
     assert said in line
     assert not (folder / "x.svg").exists()
@@ -256,7 +278,8 @@ def test_a_model_that_is_too_costly_is_drawn_without_bars(gml, folder, model):
 def test_a_failure_leaves_the_old_file(gml, folder):
     (folder / "a.png").write_bytes(b"old")
     line = error_line(gml("draw", "asia.dot", "-o", "a.png", "--scale", "100000"), 4)
-    assert "pixels is too large; lower --scale, or draw SVG" in line
+    assert "32,767 on a side" in line
+    assert "lower --scale to " in line
     assert (folder / "a.png").read_bytes() == b"old"
     assert {path.name for path in folder.iterdir()} == {"a.png", "asia.csv", "asia.dot"}
 
@@ -339,6 +362,34 @@ def test_weights_from_data_and_from_the_model(gml, folder, model):
         done = gml("draw", *words, "--weight", "mi", "--no-bars")
         assert (done.returncode, done.stderr) == (0, b""), done.stderr
         assert "nats" in " ".join(words_in(done.stdout))
+
+
+def test_data_alone_show_mutual_information(gml, folder):
+    asked = gml("draw", "asia.dot", "--data", "asia.csv", "--weight", "mi")
+    assert gml("draw", "asia.dot", "--data", "asia.csv").stdout == asked.stdout
+
+
+def test_weights_that_a_model_has_are_listed(gml, folder, model):
+    line = error_line(gml("draw", model, "--weight", "strength"), 2)
+    assert "'strength' not found; there are 'auto', 'none', 'mi'; gml average gives it" in line
+
+
+def test_numbers_that_a_matrix_takes_for_labels(gml, folder):
+    rows = "".join(f"{k},{k * 7 % 90}\n" for k in range(90))
+    (folder / "numbers.csv").write_text(f"a,b\n{rows}")
+    done = gml("draw", "--kind", "matrix", "numbers.csv")
+    assert b"cut numbers with --bins, or take them as numbers (--numeric)\n" in done.stderr
+
+
+def test_the_matrix_of_a_model(gml, folder, model):
+    """Sums over its tables, where a sample would show chance too."""
+    done = gml("draw", "--kind", "matrix", model)
+    assert (done.returncode, done.stderr) == (0, b"")
+    titles = [found.text for found in ElementTree.fromstring(done.stdout).iter(f"{SVG}title")]
+    assert "asia, smoke: 0" in titles
+    edges = gml("draw", model, "--weight", "mi", "--no-bars").stdout.decode()
+    shown = re.search("smoke --&gt; lung, mi ([0-9.]+)", edges)
+    assert f"lung, smoke: {float(shown[1]):.3g}" in titles
 
 
 # ---------------------------------------------------------------------- other commands

@@ -82,7 +82,7 @@ def test_help_of_a_command_is_its_help(gml):
 def test_help_alone_lists_commands_and_topics(gml):
     text = gml("help").stdout.decode()
     assert text.startswith(gml("--help").stdout.decode().rstrip("\n"))
-    for topic in ("tests", "scores", "formats", "missing", "knowledge", "exit-codes"):
+    for topic in ("tests", "scores", "formats", "missing", "knowledge", "pictures", "exit-codes"):
         assert f"\n  {topic} " in text
     found = json.loads(gml("help", "-f", "json").stdout)
     assert found["commands"] == GROUPS
@@ -147,7 +147,9 @@ def test_every_exit_code_has_a_meaning():
     assert [entry["code"] for entry in library.help("exit-codes").entries] == list(EXIT_CODES)
 
 
-@pytest.mark.parametrize("topic", ["tests", "scores", "formats", "knowledge", "exit-codes", "pc"])
+@pytest.mark.parametrize(
+    "topic", ["tests", "scores", "formats", "knowledge", "pictures", "exit-codes", "pc"]
+)
 def test_nothing_that_computes_is_loaded(topic):
     code = f"from gml.cli.main import run\nimport sys\nrun(['help', {topic!r}])\nassert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
@@ -161,3 +163,9 @@ def test_codes_and_what_they_mean_are_in_columns(gml):
     choices = gml("help", "missing").stdout.decode().splitlines()[5:]
     assert {line[10:12] for line in choices} == {"  "}
     assert " " not in {line[12] for line in choices}
+
+
+def test_every_kind_of_picture_is_explained():
+    from gml.verbs.draw import KINDS
+
+    assert [entry["name"] for entry in library.help("pictures").entries] == list(KINDS)

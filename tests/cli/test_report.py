@@ -110,9 +110,14 @@ def test_one_column_has_no_pairs(gml, folder):
 @pytest.mark.parametrize(
     "args, code, said",
     [
-        (("d.csv", "m.json", "-o", "r.svg"), 2, "use one of .html .htm"),
+        (("d.csv", "m.json", "-o", "r.svg"), 2, "a report is HTML, not SVG; name it .html"),
         (("m.json", "d.csv"), 2, "data come first"),
         (("d.csv", "m.json", "--alpha", "2"), 2, "between 0 and 1"),
+        (
+            ("d.csv", "m.json", "-o", "r.pdf"),
+            2,
+            "'r.pdf': a report is HTML, not PDF; name it .html",
+        ),
         (("d.csv", "m.json", "--test-log", "d.csv"), 3, "not a log of gml pc --test-log"),
         (("d.csv", "m.json", "--strengths", "g.json"), 3, "gml average writes such graphs"),
         (("d.csv", "m.json", "--test-log", "none.jsonl"), 3, "none.jsonl"),

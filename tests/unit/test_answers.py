@@ -349,4 +349,4 @@ def test_what_is_shown_fits_on_a_screen():
         assert len(lines) <= 24
         assert max(map(len, lines)) <= 320
     assert repr(many.query()).endswith("more rows")
-    assert repr(net).startswith("BayesNet(37 nodes of levels, ")
+    assert repr(net).startswith("BayesNet(37 discrete nodes, ")

@@ -30,7 +30,7 @@ def test_ways_to_cut():
     ("text", "message"),
     [
         ("A", "NODE=VALUE"), ("", "NODE=VALUE"), ("A=x,", "NODE=VALUE"), ("=x", "node '' not found"),
-        ("B=x", "node 'B' not found"), ("A=z", "level of 'A' 'z' not found"), ("A=x,A=x", "twice"),
+        ("B=x", "node 'B' not found"), ("A=z", "'A' has no level 'z'"), ("A=x,A=x", "twice"),
         ("n=high", "numbers"), ("n=nan", "numbers"), ("n=1e999", "numbers"), ('"A=x', "not closed"),
     ],
 )  # fmt: skip

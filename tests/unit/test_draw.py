@@ -346,8 +346,8 @@ def test_information_of_columns_without_a_common_row_is_not_known(scenes):
 
 
 def test_data_that_nothing_needs():
-    with pytest.raises(UsageError, match="`data` needs `weight='mi'` here"):
-        gml.draw(GRAPH, data=ASIA)
+    with pytest.raises(UsageError, match="`data` is for `weight='mi'`, not for none"):
+        gml.draw(GRAPH, data=ASIA, weight="none")
     with pytest.raises(UsageError, match="`bins` is about reading a table, and none is read here"):
         gml.draw(GRAPH, bins=3)
 
@@ -410,7 +410,8 @@ def test_many_nodes_are_drawn_with_a_hint(scenes, capsys):
         gml.draw(Graph.from_edges(names, []), around="n7")
     assert [len(scene.graph.names) for scene, _, _ in scenes] == [201, 200, 1]
     assert capsys.readouterr().err.splitlines() == [
-        "gml: 201 nodes are hard to read; --around NAME --radius 2 draws those near one",
+        "gml: 201 nodes are hard to read; --around NAME --radius 2 draws those near one, --kind "
+        "matrix a heat map",
         "gml: 200 of 201 nodes, more than 2 edges from 'n7', left out",
     ]
 

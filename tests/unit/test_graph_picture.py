@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gml.errors import GmlWarning
 from gml.graph.graph import EDGE_TYPES, Graph
 from gml.graph.provenance import Provenance
 from gml.pictures.graph_picture import Bars, Bell, GraphScene, draw_graph, weight_of
@@ -209,6 +210,8 @@ odd = st.one_of(
 )
 
 
+# The column is in the order of the names, whatever the tiers.
+@pytest.mark.filterwarnings("ignore:1 arrow points up")
 @given(st.lists(odd, min_size=2, max_size=4, unique=True), odd)
 @example(["<script>", ""], "</text><script>")
 def test_names_are_inert(names, level):
@@ -625,11 +628,11 @@ def test_tiers_reach_the_layout_and_have_numbered_bands():
     assert given_tiers == [{"a": 0, "b": 1, "c": 2, "d": None}]
     bands = next(g for g in elements(picture).iter(f"{SVG}g") if g.get("class") == "tiers")
     assert texts_of(bands) == ["tier 1", "tier 2", "tier 3"]
-    first, third = bands.findall(f"{SVG}rect")
-    # Nodes are 30 high and 40 apart: borders lie half way, and 8 beyond the last.
-    assert [(float(b.get("y")), float(b.get("height"))) for b in (first, third)] == [
-        (-8, 58),
-        (120, 58),
+    # Nodes are 30 high and 40 apart: a band reaches 8 beyond its tier, and leaves out node d.
+    assert [(float(b.get("y")), float(b.get("height"))) for b in bands.findall(f"{SVG}rect")] == [
+        (-8, 46),
+        (62, 46),
+        (132, 46),
     ]
     left = min(float(node.find(f"{SVG}rect").get("x")) for node in nodes_of(picture).values())
     for text in bands.findall(f"{SVG}text"):
@@ -648,6 +651,27 @@ def test_bands_reach_beyond_the_boxes_to_both_sides():
         assert float(box.get("x")) + float(box.get("width")) + 8 <= right
     # With the padding around, which is the same on both sides.
     assert right - left == pytest.approx(picture.width - 32, abs=0.02)
+
+
+def test_nodes_without_a_tier_have_a_gap_in_the_band_they_stand_in():
+    graph = Graph.from_edges("abc", [("a", "-->", "c"), ("b", "-->", "c")])
+    picture = draw_graph(GraphScene(graph, "", tiers=(("a",), ("c",))))
+    (gap,) = (r for r in elements(picture).iter(f"{SVG}rect") if r.get("class") == "no-tier")
+    assert gap.get("fill") == LIGHT.background
+    box = nodes_of(picture)["b"].find(f"{SVG}rect")
+    place = {name: float(box.get(name)) for name in ("x", "y", "width", "height")}
+    assert {name: float(gap.get(name)) for name in place} == {
+        "x": place["x"] - 8,
+        "y": place["y"] - 8,
+        "width": place["width"] + 16,
+        "height": place["height"] + 16,
+    }
+
+
+def test_arrows_against_the_tiers_are_named():
+    graph = Graph.from_edges("abc", [("a", "-->", "b"), ("b", "-->", "c")])
+    with pytest.warns(GmlWarning, match="^1 arrow points up, against the tiers: 'b --> c'$"):
+        draw_graph(GraphScene(graph, "", tiers=(("c",), ("a", "b"))))
 
 
 def test_tiers_that_a_layout_has_mixed_have_no_bands():

@@ -242,3 +242,12 @@ def test_the_matrix_of_an_attribute():
     assert strength_matrix(graph, "mi")[1, 0] == 1
     with pytest.raises(GraphError, match="no edge of the graph has a number as its 'cost'"):
         strength_matrix(graph, "cost")
+
+
+def test_names_that_have_no_room_are_said_to_be_missing():
+    few, many = (
+        heat_map([f"v{k}" for k in range(n)], np.zeros((n, n)), quantity="strength")
+        for n in (250, 1000)
+    )
+    assert "one name in 5 is written" in many.svg
+    assert "is written" not in few.svg

@@ -224,7 +224,8 @@ def test_progress_is_reported():
         def __init__(self):
             self.heard = set()
 
-        def advance(self, what, done, total):
+        def advance(self, what, done, total, *, is_paced):
+            assert not is_paced
             self.heard.add(what)
 
     with reporting_to(Listening()) as listening:

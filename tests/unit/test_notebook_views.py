@@ -133,7 +133,7 @@ def test_a_model_shows_the_distribution_of_each_node(net, numbers, monkeypatch):
 
 def test_a_model_lists_its_nodes(net):
     page = shown(net)
-    assert texts(page, "p")[0] == "Model: 8 nodes of levels, 8 edges, 18 parameters"
+    assert texts(page, "p")[0] == "Model: 8 discrete nodes, 8 edges, 18 parameters"
     rows = [["".join(cell.itertext()) for cell in row] for row in page.iter("tr")]
     assert rows[0] == ["node", "parents", "levels", "parameters"]
     assert ["dysp", "bronc, either", "no, yes", "4"] in rows

@@ -15,6 +15,7 @@ import gml
 from gml import progress
 from gml.cli.shared.standard_output import stream_to_standard_output
 from gml.formats.reports.rows import FORMATS
+from gml.pace import Stage
 from gml.progress import Reporter, StderrReporter, reporter, reporting_to, say, tracked
 from tests.unit.test_floor import Terminal
 
@@ -343,6 +344,45 @@ def test_the_bar_is_gone_before_a_result_appears_on_the_screen(opened, monkeypat
 
         stream_to_standard_output(rows())
     assert out.buffer.getvalue() == b"first\nsecond\n"
+
+
+def test_the_bar_is_gone_before_a_result_goes_into_a_pipe(opened, monkeypatch):
+    """Whoever reads the pipe may write to the same screen."""
+    screen = opened()
+    seen = []
+
+    class Pipe(io.BytesIO):
+        def write(self, piece):
+            seen.append(screen.getvalue()[-4:])
+            return super().write(piece)
+
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(Pipe()))
+    with reporting_to(StderrReporter()) as bar:
+        bar.advance("working hard", 1, 3)
+        stream_to_standard_output([b"page"])
+    assert seen == ["\r\x1b[K"]
+
+
+def test_a_phase_is_named_while_there_is_no_news(opened, monkeypatch):
+    screen = opened()
+    monkeypatch.setattr(progress, "_SILENT_SECONDS", 0.001)
+    with reporting_to(StderrReporter()) as bar:
+        with bar.phase("scoring"):
+            wait_for("scoring  0:00", screen)
+            bar.advance("folds", 1, 2)
+            wait_for("folds [", screen)
+            with bar.phase("rendering"):
+                # Nothing is said any more of what was half done before.
+                wait_for("rendering  0:00", screen)
+            wait_for("scoring  0:00", screen, times=2)
+        wait_for("working  0:00", screen)
+
+
+def test_what_is_not_paced_has_no_rate():
+    stage = Stage(started=0.0, first=0, done=91_000, total=100_000, text="ordering", is_paced=False)
+    assert stage.shown() + stage.pace(2.0, 3.0) == f"ordering [{'#' * 27}...]  91%  0:03"
+    stage.total = None
+    assert stage.shown() + stage.pace(2.0, 3.0) == "ordering  0:03"
 
 
 def test_reading_a_parquet_file_is_shown(opened, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from dataclasses import replace
@@ -87,8 +88,25 @@ def test_a_scale_that_leaves_nothing(picture, scale):
 def test_sizes_that_cannot_be(picture):
     with pytest.raises(UsageError, match="a PNG of 0 x 0 pixels has none; raise `scale`"):
         picture.png(scale=1e-6)
-    with pytest.raises(CannotAnswer, match="x 600000 pixels is too large; lower `scale`, or draw"):
+    with pytest.raises(CannotAnswer, match="x 600,000 pixels is too large: at most 32,767"):
         picture.png(scale=1e4)
+    wide = picture_of("wide", 50_000.0, 60.0)
+    with pytest.raises(CannotAnswer, match="lower `scale` to 0.65, draw less .`around`., or draw"):
+        wide.png()
+    assert size_of(wide.png(scale=0.65)) == (32_499, 39)
+    square = picture_of("square", 20_000.0, 20_000.0)
+    with pytest.raises(CannotAnswer, match=r"and 268 million in all; lower `scale` to 0\.81"):
+        square.png(scale=1)
+
+
+def test_pages_that_readers_would_not_open_are_smaller():
+    """A page has at most 14,400 points on a side."""
+    boxes = [
+        [float(number) for number in re.search(rb"/MediaBox ?\[([^\]]*)\]", pdf)[1].split()]
+        for pdf in (picture_of("w", 19_200, 60).pdf(), picture_of("w", 38_400, 120).pdf())
+    ]
+    assert boxes[0] == boxes[1]
+    assert boxes[0] == [0, 0, 14_400, 45]
 
 
 @pytest.mark.parametrize("format", ["png", "pdf"])

@@ -456,7 +456,7 @@ def test_a_file_is_named_by_its_last_part(asia, sample_data):
     page = ParsedPage(gml.report(sample_data / "asia.csv", asia).html)
     assert page.text("header") == "asia.csv and model asia.csv (5000 rows) against model"
     assert str(sample_data / "asia.csv") in page.text("provenance")
-    assert "8 nodes, 8 edges, 18 parameters." in page.text("graph")
+    assert "8 discrete nodes, 8 edges, 18 parameters." in page.text("graph")
 
 
 def test_rows_too_few_for_folds(asia, sample_data):

@@ -66,8 +66,8 @@ def test_the_trace_of_a_search_can_be_drawn(tmp_path, learner, restarts):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "not the steps of a search, which `trace` of hc and ges writes"),
-        ("a,b\n1,2\n", "not the steps of a search"),
+        ("", "the file is empty"),
+        ("a,b\n1,2\n", "not the steps of a search, which `trace` of hc and ges writes"),
         ("{H}1,climb,add,a,b,,1\n", "line 2: 7 fields, not 8"),
         ("{H}1,climb,add,a,b,,1,2\n2,climb,add,a,b,,x,2\n", "line 3: 'x' is not a finite number"),
         ("{H}1,climb,add,a,b,,1,nan\n", "line 2: 'nan' is not a finite number"),

@@ -197,3 +197,17 @@ def test_without_box_characters_ascii_takes_their_place():
 
 def test_a_graph_without_nodes_says_so():
     assert draw_text(Graph.from_edges([], [])) == "no nodes\n"
+
+
+def test_other_edges_go_on_in_lines_of_their_own():
+    """Names are not cut where a longer list of edges only needs another line."""
+    names = [f"a_rather_long_name_{k:02d}" for k in range(24)]
+    edges = [(name, "-->", names[-1]) for name in names[:-1]]
+    graph = Graph.from_edges(names, edges)
+    lines = draw_text(graph, width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    assert all(name in text for name in names)
+    assert "…" not in text
+    whole = draw_text(graph)
+    assert text.split() == [word for word in whole.split() if word != "│"]

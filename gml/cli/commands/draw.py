@@ -75,7 +75,7 @@ _IN_TEXT = {"kind", "radius", "bars"}
         help="Show this of edges by width and colour: strength, mi, coefficient, another attribute "
         "or none; auto is what they have.",
     ),
-    click.option("--data", metavar="DATA", help="Compute --weight mi, or the matrix, from this."),
+    click.option("--data", metavar="DATA", help="Show mutual information in this table."),
     click.option(
         "--bars/--no-bars",
         default=True,
@@ -162,6 +162,8 @@ def command(
     for name in _NOT_IN_TEXT:
         if out.format == "text" and was_given(name):
             raise UsageError(f"--{name} does not show in text; write SVG, HTML, PNG or PDF")
+    if was_given("around") and not around:
+        raise UsageError("--around names no node")
     for role in ("against", "data"):
         if role in keywords:
             keywords[role] = claim_input(keywords[role], role)

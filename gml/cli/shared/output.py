@@ -7,13 +7,14 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gml.cli.shared import colours
 from gml.cli.shared.run import run_ledger
 from gml.cli.shared.standard_output import shows_colours, stream_to_standard_output
-from gml.errors import UsageError, counted
-from gml.formats.suffixes import PICTURES, RENDERED
+from gml.errors import UsageError, counted, quote
+from gml.formats.suffixes import PICTURE_SUFFIXES, PICTURES, RENDERED
 from gml.ledger import goes_to_standard_output
 from gml.printable_text import printable_lines
 from gml.progress import reporter
@@ -120,6 +121,7 @@ class Output:
         return shown.encode("utf-8")
 
     def _send(self, content: str | bytes) -> None:
+        _warn_of_suffix(self.format, self.path)
         encoded = content if isinstance(content, bytes) else self._encode(content)
         RowOutput(self.path).write([encoded])
 
@@ -198,6 +200,16 @@ def require_picture(format: str, path: str | None) -> None:
     require_renderer(format)
     if format in RENDERED and _to_terminal(path):
         raise UsageError(f"{format.upper()} is not for a terminal; name a file with -o")
+
+
+def _warn_of_suffix(format: str, path: str | None) -> None:
+    """Warn of a picture that is no text, where its name says that it is, or that it is another."""
+    suffix = PurePath(path or "").suffix.lower()
+    if format in RENDERED and PICTURE_SUFFIXES.get(suffix, format) != format:
+        reporter().warn(
+            f"{quote(str(path))} becomes {format.upper()}, as --format says, not "
+            f"{suffix[1:].upper()}"
+        )
 
 
 def _to_terminal(path: str | None) -> bool:

@@ -253,7 +253,9 @@ def _output(
         from gml.formats.suffixes import format_of
 
         if format_ is None:
-            format_ = format_of(output, suffixes) if names_file(output) else default
+            format_ = (
+                format_of(output, suffixes, in_python=False) if names_file(output) else default
+            )
         plan_result(output)
         safe_csv = has_csv and kwargs.pop("safe_csv")
         return function(*args, out=kind(output, format_, safe_csv), **kwargs)

@@ -45,11 +45,13 @@ class OutputFormat(click.Choice[str]):
     """A format of the result; pictures that gml does not draw are answered with others."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        from gml.formats.suffixes import OTHER_PICTURES, not_drawn
+        from gml.formats.suffixes import OTHER_PICTURES, PICTURES, not_drawn
 
         picture = str(value).lower()
         if picture in OTHER_PICTURES and "svg" in self.choices and ctx is not None:
-            raise click.BadParameter(not_drawn(picture), ctx, param)
+            # Where only pictures are written, one of them is text.
+            shown = self.choices if self.choices[0] == "svg" else PICTURES
+            raise click.BadParameter(not_drawn(picture, shown), ctx, param)
         return super().convert(value, param, ctx)
 
 

@@ -22,10 +22,15 @@ def stream_to_standard_output(pieces: Iterable[bytes | memoryview]) -> None:
     is_screen = sys.stdout.isatty()
     try:
         for piece in pieces:
+            # Else a bar would stand before the result, and its removal would take a line of it.
             if is_screen:
-                # Else a bar would stand before the result, and its removal would take a line of it.
                 reporter().stop()
+            else:
+                # Who reads a pipe may write to the same screen; more may be said between pieces.
+                reporter().finish()
             sys.stdout.buffer.write(piece)
+        # Pieces may leave only now.
+        reporter().finish()
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         abandon_standard_output()

@@ -75,7 +75,7 @@ class _Simplex:
             if leaving is None:
                 break
             self._exchange(leaving)
-            reporter().advance("placing nodes", exchanges, None)
+            reporter().advance("placing nodes", exchanges, None, is_paced=False)
         top = min(self.rank)
         return [rank - top for rank in self.rank]
 

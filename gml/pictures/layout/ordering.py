@@ -74,7 +74,7 @@ class _Search:
                 best, fewest = orders, found
         random = Random(0)
         while fewest and self.work < self.budget:
-            reporter().advance("ordering nodes", int(self.work), self.budget)
+            reporter().advance("ordering nodes", int(self.work), self.budget, is_paced=False)
             orders = list(best)
             self._polish(orders, self._disturb(orders, random))
             more = self._added_crossings(best, orders)
@@ -114,7 +114,7 @@ class _Search:
         """Sort the ranks down and up, improve what comes of each sweep; return the best."""
         best, fewest, failed = orders, -1, 0
         for turn in range(_SWEEPS):
-            reporter().advance("ordering nodes", int(self.work), self.budget)
+            reporter().advance("ordering nodes", int(self.work), self.budget, is_paced=False)
             last = len(orders) - 1
             for r in range(1, last + 1) if turn % 2 == 0 else range(last - 1, -1, -1):
                 self._sort(orders, r, from_above=turn % 2 == 0)

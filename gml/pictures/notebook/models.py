@@ -21,9 +21,9 @@ _MOST_LEVELS = 12
 def model_html(net: Network) -> str:
     """Return the picture of a model, with bars if it is not huge, and a table of its nodes."""
     graph = net.graph
-    sort = "numbers" if net.is_gaussian else "levels"
+    sort = "numeric" if net.is_gaussian else "discrete"
     title = (
-        f"Model: {counted(len(net.names), 'node')} of {sort}, {counted(graph.n_edges, 'edge')}, "
+        f"Model: {counted(len(net.names), f'{sort} node')}, {counted(graph.n_edges, 'edge')}, "
         f"{counted(net.n_parameters, 'parameter')}"
     )
     rows = [_about(cpd) for cpd in net.cpds]

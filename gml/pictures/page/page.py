@@ -22,6 +22,7 @@ from gml.pictures.page.sections.scores import scores_section
 from gml.pictures.page.sections.strengths import strengths_section
 from gml.pictures.page.sections.tests import tests_section
 from gml.pictures.svg import Markup, label
+from gml.progress import reporter
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +49,8 @@ class ReportPage:
 
 def report_page(content: ReportContent) -> ReportPage:
     """Return the page about all that was gathered."""
-    posteriors = posteriors_of(content.net)
+    with reporter().phase("finding posteriors"):
+        posteriors = posteriors_of(content.net)
     sections = [
         graph_section(content, posteriors),
         interventions_section(content),

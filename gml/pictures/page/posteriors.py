@@ -121,7 +121,7 @@ def _single_answers(net: BayesNet) -> tuple[Answers, Answers]:
         name, levels = variable.name, variable.levels or ()
         given[name] = {level: _observed(inference, name, level) for level in levels}
         do[name] = {level: _set(net, name, level) for level in levels}
-        reporter().advance("nodes", done + 1, len(net.cpds))
+        reporter().advance("posteriors", done + 1, len(net.cpds))
     return given, do
 
 

@@ -75,6 +75,11 @@ class _Grid(NamedTuple):
     def side(self) -> float:
         return self.cell * len(self.names)
 
+    @property
+    def named(self) -> int:
+        """One in how many rows has room for its name."""
+        return math.ceil(_LEAST_PITCH / self.cell)
+
 
 def heat_map(
     names: Sequence[str],
@@ -144,6 +149,8 @@ def heat_map(
 
 
 def _notes(grid: _Grid, paint: _Paint, ordered: bool) -> Iterator[str]:
+    if grid.named > 1:
+        yield f"one name in {grid.named} is written"
     if ordered and len(grid.names) > 2:
         yield "related variables stand together"
     if paint.is_ambiguous and len(grid.names) <= _MOST_TOLD:
@@ -188,7 +195,7 @@ def _names(grid: _Grid, theme: Theme) -> list[Markup]:
     """The names of the rows to the left, and of the columns upwards; some if there are many."""
     content = []
     foot = grid.size * 0.35
-    for k in range(0, len(grid.names), math.ceil(_LEAST_PITCH / grid.cell)):
+    for k in range(0, len(grid.names), grid.named):
         name = shortened(brief(grid.names[k]), grid.size, _LONGEST_NAME)
         middle = (k + 0.5) * grid.cell + foot
         content += [

@@ -48,12 +48,15 @@ def draw_text(graph: Graph, *, width: int | None = None, encoding: str | None = 
         └───┘
     """
     characters = characters_for(encoding)
-    draw = draw_boxes if len(graph.names) <= MOST_BOXES and not is_tree(graph) else draw_tree
+    in_boxes = len(graph.names) <= MOST_BOXES and not is_tree(graph)
     if not graph.names:
         return "no nodes\n"
     lines: list[str] = []
     for names in names_within(graph.names, width, encoding):
-        lines = draw(graph, names, characters)
+        if in_boxes:
+            lines = draw_boxes(graph, names, characters)
+        else:
+            lines = draw_tree(graph, names, characters, width)
         if width is None or max(map(cell_width, lines)) <= width:
             break
     return "".join(line + "\n" for line in lines)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gml.graph.graph import Graph, Mark
 from gml.pictures.text.characters import DOWN, LEFT, RIGHT, UP, Characters
 from gml.pictures.text.layers import Neighbours, components, neighbours_of, ranks_of
+from gml.printable_text import cell_width
 
 
 class Tree(NamedTuple):
@@ -29,8 +30,13 @@ def is_tree(graph: Graph) -> bool:
     return is_forest and bool(((graph.marks == Mark.ARROW).sum(axis=0) <= 1).all())
 
 
-def draw_tree(graph: Graph, names: Sequence[str], characters: Characters) -> list[str]:
-    """Return the lines of a tree for each connected part of a graph."""
+def draw_tree(
+    graph: Graph, names: Sequence[str], characters: Characters, width: int | None = None
+) -> list[str]:
+    """Return the lines of a tree for each connected part of a graph.
+
+    Other edges of a node that do not fit into the width go on in lines of their own.
+    """
     around = neighbours_of(graph)
     lines: list[str] = []
     for component in components(graph, around):
@@ -39,7 +45,7 @@ def draw_tree(graph: Graph, names: Sequence[str], characters: Characters) -> lis
             tree = _rooted(around, _best_root(graph, around, component))
         else:
             tree = _spanning(graph, around, component)
-        lines += _lines(graph, names, characters, tree)
+        lines += _lines(graph, names, characters, tree, width)
     return lines
 
 
@@ -87,7 +93,13 @@ def _spanning(graph: Graph, around: Neighbours, component: Sequence[int]) -> Tre
     return tree
 
 
-def _lines(graph: Graph, names: Sequence[str], characters: Characters, tree: Tree) -> list[str]:
+def _lines(
+    graph: Graph,
+    names: Sequence[str],
+    characters: Characters,
+    tree: Tree,
+    width: int | None,
+) -> list[str]:
     def link(left: int, right: int) -> str:
         """The edge between two nodes, read from left to right."""
         return (
@@ -101,8 +113,9 @@ def _lines(graph: Graph, names: Sequence[str], characters: Characters, tree: Tre
     while waiting:
         node, before, indent = waiting.pop()
         others = [f"{link(node, other)} {names[other]}" for other in tree.others.get(node, ())]
-        lines.append(before + names[node] + (f"  ({', '.join(others)})" if others else ""))
         below = tree.children[node]
+        go_on = f"{indent}{characters.lines[UP | DOWN] if below else ' '}    "
+        lines += _with_others(before + names[node], others, go_on, width)
         for k in reversed(range(len(below))):
             last = k == len(below) - 1
             branch = characters.last_branch if last else characters.branch
@@ -110,3 +123,24 @@ def _lines(graph: Graph, names: Sequence[str], characters: Characters, tree: Tre
             start = f"{indent}{branch}{link(node, below[k])} "
             waiting.append((below[k], start, f"{indent}{beside}    "))
     return lines
+
+
+def _with_others(start: str, others: Sequence[str], go_on: str, width: int | None) -> list[str]:
+    """A node and, in parentheses, its other edges, as many per line as fit.
+
+    Examples
+    --------
+    >>> _with_others("a", ["◀── b", "◀── c"], "  ", 12)
+    ['a  (◀── b,', '  ◀── c)']
+    """
+    if not others:
+        return [start]
+    lines, line = [], f"{start}  ("
+    for k, other in enumerate(others):
+        text = other + ("," if k < len(others) - 1 else ")")
+        if k and width is not None and cell_width(f"{line} {text}") > width:
+            lines.append(line)
+            line = go_on + text
+        else:
+            line += f" {text}" if k else text
+    return [*lines, line]

@@ -130,7 +130,7 @@ def open_data(
     if not fractional:
         require_whole_rows(counter.unit)
     _note_size(counter, data)
-    _warn_of_levels(counter)
+    _warn_of_levels(counter, takes_numbers)
     return counter
 
 
@@ -286,8 +286,9 @@ def _refuse_many_numbers(counter: Counter, declared: DeclaredColumns, options: R
             )
 
 
-def _warn_of_levels(counter: Counter) -> None:
+def _warn_of_levels(counter: Counter, takes_numbers: str | None) -> None:
     """Warn about columns with too many values, and about those with only one."""
+    takes_numbers = takes_numbers or f"{test_of_numbers()}, {score_of_numbers()}"
     many = [f"{v.name!r} ({len(v.levels or ())})" for v in _many_levels(counter)]
     shown = ", ".join(sorted(many)[:_SHOWN])
     if len(many) > _SHOWN:
@@ -296,7 +297,7 @@ def _warn_of_levels(counter: Counter) -> None:
         reporter().warn(
             f"too many values for {rows_counted(counter)} rows to say much: "
             f"{shown}; cut numbers with {parameter('bins')}, or take them as "
-            f"numbers ({test_of_numbers()}, {score_of_numbers()})"
+            f"numbers ({takes_numbers})"
         )
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
     if constant:

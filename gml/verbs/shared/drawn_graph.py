@@ -50,7 +50,8 @@ class View:
     layout: Layouter = layered
     against: GivenGraph | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
-    bars: bool = True
+    bars: bool | None = None
+    """Whether nodes show distributions; None where they have some."""
     around: Sequence[str] = ()
     radius: int | None = None
     tiers: Tiers = ()
@@ -63,13 +64,21 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
     graphs = [given.graph] + ([] if view.against is None else [view.against.graph])
     if view.evidence:
         model_for_evidence(given)
+    if view.bars and given.model is None:
+        raise UsageError(
+            f"{parameter('bars')} needs a model, and this is a graph without tables; fit one with "
+            "gml fit-params"
+        )
     tiers = known_of(given.graph.names, view.knowledge, tiers=view.tiers).tiers
     compared = _compared(given, view)
     graphs, left_out = _part_to_draw(graphs, view)
     graph, *reference = graphs
     distributions = {}
-    if given.model is not None and (view.bars or view.evidence):
-        distributions = distributions_of(given.model, graph.names, view.evidence, view.max_memory)
+    if given.model is not None and (view.bars is not False or view.evidence):
+        with reporter().phase("finding distributions"):
+            distributions = distributions_of(
+                given.model, graph.names, view.evidence, view.max_memory
+            )
     size = f"{counted(len(graph.names), 'node')}, {counted(graph.n_edges, 'edge')}"
     title = f"{graph.kind_in_words}, {size}"
     if given.name:
@@ -144,7 +153,8 @@ def _part_to_draw(graphs: list[Graph], view: View) -> tuple[list[Graph], str]:
         if len(names) > READABLE_NODES:
             reporter().tell(
                 f"{len(names)} nodes are hard to read; {parameter('around')} NAME "
-                f"{parameter('radius', RADIUS)} draws those near one"
+                f"{parameter('radius', RADIUS)} draws those near one, "
+                f"{parameter('kind', 'matrix')} a heat map"
             )
         return graphs, ""
     radius = RADIUS if view.radius is None else view.radius
@@ -180,6 +190,7 @@ def graph_to_draw(source: GraphLike, name: str = "the graph") -> GivenGraph:
     except GraphError as error:
         from gml.formats.recognition import begins_like_table
 
+        refuse_picture(source, "a graph")
         if isinstance(source, str | os.PathLike) and begins_like_table(source):
             raise GraphError(
                 f"{quote(os.fspath(source))} is a table, where a graph or model is wanted; learn "
@@ -187,6 +198,14 @@ def graph_to_draw(source: GraphLike, name: str = "the graph") -> GivenGraph:
                 + parameter("kind", "matrix")
             ) from error
         raise
+
+
+def refuse_picture(source: Any, wanted: str) -> None:
+    """Refuse a file that holds a picture already."""
+    from gml.formats.recognition import picture_kind
+
+    if isinstance(source, str | os.PathLike) and (kind := picture_kind(source)):
+        raise GraphError(f"{os.fspath(source)}: {kind}, not {wanted}")
 
 
 def nodes_around(graphs: Sequence[Graph], centres: Sequence[str], radius: int) -> set[str]:

@@ -12,8 +12,9 @@ from gml.counts.counter import Counter
 from gml.errors import GraphError, UsageError, parameter, unknown_name
 from gml.pictures.picture import Picture
 from gml.pictures.themes import Theme
+from gml.progress import reporter
 from gml.verbs.shared.data_input import is_data, is_path, open_data
-from gml.verbs.shared.drawn_graph import graph_to_draw
+from gml.verbs.shared.drawn_graph import READABLE_NODES, graph_to_draw, refuse_picture
 from gml.verbs.shared.graph_input import GivenGraph, declared_columns
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) -> Picture:
-    """Draw the mutual information of the columns of a table, or the strengths of a graph.
+    """Draw the mutual information of columns of a table or nodes of a model, or strengths.
 
     A table is opened as `how` says.
     """
@@ -30,17 +31,22 @@ def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) ->
     if data is None and not _is_table(source):
         given = graph_to_draw(source)
         graph = given.graph
+        if given.model is not None:
+            return _draw_implied(given.model, theme)
         if not any("strength" in found for found in graph.attributes.values()):
             raise GraphError(
                 f"{given.name}: no edge has a strength, as gml average gives it; for mutual "
-                f"information, give the table instead, or as {parameter('data')}"
+                f"information, give a model, the table instead, or the table as "
+                f"{parameter('data')}"
             )
         values = strength_matrix(graph)
         return heat_map(graph.names, values, quantity="strength", theme=theme, shares=True)
     from gml.independence.mutual_information import mutual_information
 
     if data is None:
-        counter = open_data(source, **how)
+        if is_path(source):
+            refuse_picture(source, "a table or a graph")
+        counter = open_data(source, takes_numbers=parameter("numeric"), **how)
     else:
         counter = counter_for(graph_to_draw(source), data, how)
     return heat_map(
@@ -52,6 +58,21 @@ def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) ->
     )
 
 
+def _draw_implied(net: BayesNet, theme: Theme) -> Picture:
+    """Draw the mutual information that a model has for each two nodes."""
+    from gml.model.implied_information import implied_information
+    from gml.pictures.plots.matrix import heat_map
+
+    if len(net.names) > READABLE_NODES:
+        reporter().tell(
+            f"what a model says about every two of {len(net.names)} nodes takes a while; a sample "
+            f"of it is quicker: gml sample MODEL, and give that as {parameter('data')}"
+        )
+    with reporter().phase("mutual information"):
+        values = implied_information(net)
+    return heat_map(net.names, values, quantity="mutual information", unit="nats", theme=theme)
+
+
 def counter_for(given: GivenGraph, data: Any, how: Mapping[str, Any]) -> Counter:
     """Open data for the nodes of a graph, with the levels that it declares."""
     return open_data(
@@ -59,6 +80,7 @@ def counter_for(given: GivenGraph, data: Any, how: Mapping[str, Any]) -> Counter
         used=given.columns(),
         declared=declared_columns([given]),
         undeclared="numbers" if given.numeric() else "labels",
+        takes_numbers=parameter("numeric"),
         **how,
     )
 
@@ -108,7 +130,8 @@ def draw_losses(
     from gml.pictures.plots.losses import held_out_losses, loss_rows
     from gml.verbs.score import score
 
-    found = score(source, list(graphs), **how)
+    with reporter().phase("scoring"):
+        found = score(source, list(graphs), **how)
     names = _short([scored.graph for scored in found])
     named = [replace(scored, graph=name) for scored, name in zip(found, names, strict=True)]
     return held_out_losses(loss_rows(named), theme=theme)

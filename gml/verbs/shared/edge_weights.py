@@ -41,10 +41,12 @@ def weighted(given: GivenGraph, weight: str, counter: Counter | None) -> tuple[G
         return _with_implied_information(graph, net), weight
     if weight == "coefficient" and net is not None and net.is_gaussian:
         return _with_coefficients(graph, net), weight
-    hint = f"; {parameter('data')} gives it" if weight == "mi" else ""
-    choices = ("auto", "none", *known)
+    hints = {"mi": f"; {parameter('data')} gives it", "strength": "; gml average gives it"}
+    found = ["mi"] * (net is not None) + ["coefficient"] * (net is not None and net.is_gaussian)
+    choices = dict.fromkeys(("auto", "none", *known, *found))
     raise UsageError(
-        f"{parameter('weight')}: {unknown_name('numeric attribute', weight, choices)}{hint}"
+        f"{parameter('weight')}: {unknown_name('numeric attribute', weight, choices)}"
+        + hints.get(weight, "")
     )
 
 

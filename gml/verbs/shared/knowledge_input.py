@@ -17,6 +17,13 @@ Tiers = Sequence[str | Sequence[str]]
 """Groups of names, from causes to effects; a plain string is a group of one."""
 
 
+_FORMS = {
+    "require": '[("A", "B")]',
+    "forbid": '[("A", "B")]',
+    "tiers": '[["A", "B"], ["C"]] for A and B before C',
+}
+
+
 def known_of(
     names: Sequence[str],
     knowledge: Knowledge | str | os.PathLike[str] | None,
@@ -71,7 +78,9 @@ def _arcs(keyword: str, given: object) -> tuple[tuple[str, str], ...]:
 
 def _several(keyword: str, given: object) -> tuple[Any, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise UsageError(f"{parameter(keyword)} must be a list, not {given!r}")
+        raise UsageError(
+            f"{parameter(keyword)} must be a list, not {given!r}; for example {_FORMS[keyword]}"
+        )
     return tuple(given)
 
 

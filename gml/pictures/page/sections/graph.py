@@ -18,8 +18,9 @@ _MOST_WITH_BARS = 60
 def graph_section(content: ReportContent, posteriors: Posteriors) -> Section:
     """Return the interactive graph, with the panels beside it."""
     net = content.net
+    sort = "numeric" if net.is_gaussian else "discrete"
     size = (
-        f"{counted(len(net.names), 'node')}, {counted(net.graph.n_edges, 'edge')}, "
+        f"{counted(len(net.names), f'{sort} node')}, {counted(net.graph.n_edges, 'edge')}, "
         f"{counted(net.n_parameters, 'parameter')}."
     )
     how = paragraph(posteriors.why, class_="note") if posteriors.why else NOTHING

@@ -36,7 +36,14 @@ def _whole(scores: Scores, graph: ScoredGraph) -> Markup:
         if value == -math.inf:
             about += ": some row is impossible by its tables"
         rows.append([label("model"), label(f"{value:.8g}"), _per_row(value, scores), label(about)])
-    rows.append([label("parameters"), label(f"{graph.dim:g}"), label("–"), label("free ones")])
+    rows.append(
+        [
+            label("parameters"),
+            label(f"{graph.dim:g}"),
+            label("–"),
+            label("numbers that the data can choose freely"),
+        ]
+    )
     headings = [
         Heading("score"),
         Heading("nats", is_number=True),
