@@ -11,6 +11,7 @@ from types import ModuleType
 
 from gml.errors import CannotAnswer, UsageError, parameter
 from gml.formats.suffixes import RENDERED
+from gml.pictures.content_policy import policy_element
 from gml.pictures.pdf_order import in_one_order
 from gml.pictures.svg import element, label
 from gml.resources import require_memory
@@ -65,13 +66,12 @@ def page_of(svg: str, title: str, background: str) -> str:
     >>> "<title>&lt;script&gt;</title>" in page, "default-src 'none'" in page
     (True, True)
     """
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
     rule = (
         f"body {{ margin: 1rem; background: {background} }} svg {{ display: block; margin: auto }}"
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"{policy_element()}\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"{element('title', label(title or 'gml'))}\n<style>{rule}</style>\n</head>\n"
         f"<body>\n{svg}\n</body>\n</html>\n"

@@ -201,6 +201,18 @@ def test_errors(gml, folder, model, words, code, said):
     assert not (folder / "x.svg").exists()
 
 
+def test_a_graph_of_too_many_edges_is_refused(gml, folder):
+    """Before anything is written, by a command that learns as by draw."""
+    names = [f"n{k:03}" for k in range(120)]
+    pairs = [f"{a} -> {b}" for k, b in enumerate(names) for a in names[:k]]
+    (folder / "dense.dot").write_text(f"digraph {{ {'; '.join(pairs)} }}")
+    for command in ("draw dense.dot -o", "convert dense.dot"):
+        line = error_line(gml(*command.split(), "x.svg"), 4)
+        assert "7140 edges, which pass 280840 ranks of nodes, are too many for one" in line
+        assert "(--around), or a heat map (--kind matrix)" in line
+        assert not (folder / "x.svg").exists()
+
+
 def test_a_model_that_is_too_costly_is_drawn_without_bars(gml, folder, model):
     done = gml("draw", model, "--max-memory", "1")
     plain = gml("draw", model, "--no-bars")

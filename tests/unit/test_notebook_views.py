@@ -72,6 +72,14 @@ def test_a_graph_too_large_to_read_says_what_to_do(n, is_drawn):
         assert "gml.draw(graph, around='n000', radius=2)" in graph._repr_html_()
 
 
+def test_a_graph_of_too_many_edges_says_what_to_do():
+    names = [f"n{k:03}" for k in range(120)]
+    pairs = [(a, "-->", b) for k, b in enumerate(names) for a in names[:k]]
+    graph = gml.Graph.from_edges(names, pairs)
+    assert graph._repr_svg_() is None
+    assert "DAG: 120 nodes, 7140 edges: too many to read in one picture." in graph._repr_html_()
+
+
 @pytest.mark.parametrize(
     "learn,said,weight",
     [

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import gml
 from gml.errors import with_flags
-from gml.pictures.page.assets import ASSETS, script, styles
 from gml.pictures.page.posteriors import junction_cells, posteriors_of
+from gml.pictures.page.scripts import ASSETS, script, styles
 from tests.report_pages import ParsedPage
 
 SECTIONS = [
@@ -463,3 +463,15 @@ def test_many_columns_make_no_endless_picture():
     graph = gml.Graph.from_edges(names, [])
     text = ParsedPage(gml.report(frame, gml.fit(frame, graph)).html).text("information")
     assert "60 of 64 columns" in text
+
+
+def test_edges_too_many_to_draw_are_left_to_the_panels(asia, sample_data, monkeypatch):
+    monkeypatch.setattr("gml.pictures.layout.layers._MOST_PIECES", 7)
+    page = ParsedPage(gml.report(sample_data / "asia.csv", asia).html)
+    assert "No edges are drawn: 8 edges would hide one another." in page.text("graph")
+    assert "The graph needs scripts: it is too large for a picture." in page.text("graph")
+    graph = page.facts["graph"]
+    assert [edge["path"] for edge in graph["edges"]] == [None] * 8
+    places = {(node["x"], node["y"]) for node in graph["nodes"]}
+    assert len(places) == 8
+    assert all(x <= graph["width"] and y <= graph["height"] for x, y in places)

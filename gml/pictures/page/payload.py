@@ -10,11 +10,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from gml.errors import CannotAnswer, counted
 from gml.formats.json_document import encode
 from gml.graph.graph import Edge
 from gml.model.network import CPT, LinearGaussian
 from gml.pictures.layout.geometry import Layout, Link, Route, Size
 from gml.pictures.layout.layered import layered
+from gml.pictures.layout.packing import gridded
 from gml.pictures.page.content import ExplainedPair, ReportContent
 from gml.pictures.page.posteriors import Posteriors
 from gml.pictures.svg import Markup, number
@@ -25,6 +27,7 @@ _MOST_BARS = 5
 _NAME_SIZE, _NAME_HEIGHT = 13, 24
 _BAR_HEIGHT, _BELOW_BARS = 15, 6
 _LEAST_WIDTH, _MOST_WIDTH = 128.0, 260.0
+_GAP = 24.0
 # What ends a script element or a line of script, and halves of characters, which no file can hold.
 _UNSAFE = re.compile("[<\u2028\u2029\ud800-\udfff]")
 
@@ -122,9 +125,17 @@ def _graph(content: ReportContent) -> dict[str, Any]:
     edges = list(graph.edges())
     sizes = [_size(cpd) for cpd in content.net.cpds]
     links = [Link(edge.source, edge.target, edge.type == "-->") for edge in edges]
-    found = layered(sizes, links, names=graph.names)
+    undrawn = None
+    try:
+        found = layered(sizes, links, names=graph.names)
+    except CannotAnswer:
+        # The nodes can still be chosen, and their panels name the edges.
+        undrawn = f"{counted(len(edges), 'edge')} would hide one another"
+        centres, size = gridded(sizes, _GAP)
+        found = Layout(tuple(centres), ((),) * len(edges), *size)
     return {
         "kind": graph.kind,
+        "undrawn": undrawn,
         "width": _rounded(found.width),
         "height": _rounded(found.height),
         "nodes": _boxes(graph.names, sizes, found),
@@ -170,7 +181,7 @@ def _edges(
                 "source": source,
                 "target": target,
                 "type": edge.type,
-                "path": _path(route),
+                "path": _path(route) if route else None,
                 "mi": None if information is None else information.between(source, target),
                 "strength": None if strength is None else strength.strength,
                 "direction": None if strength is None else strength.towards(target),

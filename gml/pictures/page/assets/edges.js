@@ -49,7 +49,7 @@
   /** Return what the widths of edges show, if anything, and the width of each. */
   function edgeWidths(edges) {
     const quantity = ["strength", "mi"].find((name) => edges.some((edge) => edge[name] != null));
-    const most = Math.max(...edges.map((edge) => Math.abs(edge[quantity] ?? 0)), 1e-300);
+    const most = edges.reduce((top, edge) => Math.max(top, Math.abs(edge[quantity] ?? 0)), 1e-300);
     const scale = quantity === "strength" ? 1 : most;
     const widths = edges.map((edge) =>
       quantity ? 1 + 4 * clamp(Math.abs(edge[quantity] ?? 0) / scale, 0, 1) : 1.5,
@@ -58,12 +58,14 @@
   }
 
   /**
-   * Draw edges; each has a wide line that cannot be seen, for a pointer to hit.
+   * Draw edges; each has a wide line that cannot be seen, for a pointer to hit. One without a path
+   * has no line.
    * @returns {{group: SVGGElement}[]}
    */
   function drawEdges(edges) {
     const { widths } = edgeWidths(edges);
     return edges.map((edge, k) => {
+      if (edge.path == null) return { group: gml.svg("g", { class: "edge" }) };
       const { line, marks } = edgeShapes(edge.path, edge.type, 8 + 1.5 * widths[k]);
       const drawn = marks.map(({ kind, points }) => {
         if (kind === "arrow") return gml.svg("path", { class: kind, d: `M${points.join(" L")} Z` });
