@@ -7,11 +7,11 @@ have a colour for each sign, and negative ones are dashed, as no reader should d
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gml.graph.edge_numbers import number_in
 from gml.graph.graph import Graph
 from gml.pictures.edge_marks import Stroke
 from gml.pictures.themes import Theme
@@ -37,14 +37,6 @@ def weight_of(graph: Graph) -> str | None:
         if any(number_in(edge.attributes, attribute) is not None for edge in graph.edges()):
             return attribute
     return None
-
-
-def number_in(attributes: Mapping[str, Any], name: str) -> float | None:
-    """Return an attribute that is a finite number."""
-    value = attributes.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if math.isfinite(value) else None
 
 
 def numbers_in_words(attributes: Mapping[str, Any]) -> list[str]:

@@ -40,6 +40,17 @@ def words_in(svg):
     return [text for text in ElementTree.fromstring(svg).itertext() if text.strip()]
 
 
+def test_the_choices_are_those_of_the_library():
+    from gml.cli.commands.draw import command
+    from gml.pictures.themes import THEMES
+    from gml.verbs.draw import KINDS, LAYOUTS
+
+    options = {param.name: param.type for param in command.params}
+    assert tuple(options["kind"].choices) == KINDS
+    assert tuple(options["layout"].choices) == LAYOUTS
+    assert tuple(options["theme"].choices) == tuple(THEMES)
+
+
 # ---------------------------------------------------------------------- the command
 
 

@@ -134,9 +134,10 @@ def test_a_log_and_strengths_of_other_variables(gml, folder):
     )
     done = gml("report", "d.csv", "m.json", "--strengths", "half.dot")
     assert b"not in the model, left out: 'p'" in done.stderr
-    facts = ParsedPage(done.stdout.decode()).facts["strengths"]
-    assert facts == {
-        "threshold": 0.5,
+    page = ParsedPage(done.stdout.decode())
+    assert "The threshold of the averaged graph is not recorded" in page.text("strengths")
+    assert page.facts["strengths"] == {
+        "threshold": None,
         "edges": [{"source": "smoke", "target": "lung", "strength": 0.75, "direction": 0.5}],
     }
     (folder / "bad.dot").write_text("digraph { smoke -> lung [strength=7] }")

@@ -204,11 +204,10 @@ def test_more_names_than_pixels_are_refused():
         heat_map([str(k) for k in range(2001)], values, quantity="x")
 
 
-def test_the_matrix_of_an_attribute():
-    edges = [("a", "-->", "b", {"strength": 0.9, "mi": 1}), ("c", "---", "b", {"strength": True})]
+def test_the_matrix_of_strengths():
+    edges = [("a", "-->", "b", {"strength": 0.9, "mi": 1}), ("c", "---", "b")]
     graph = Graph.from_edges("abc", edges)
     expected = [[np.nan, 0.9, np.nan], [0.9, np.nan, np.nan], [np.nan] * 3]
     np.testing.assert_array_equal(strength_matrix(graph), expected)
-    assert strength_matrix(graph, "mi")[1, 0] == 1
-    with pytest.raises(GraphError, match="no edge of the graph has a number as its 'cost'"):
-        strength_matrix(graph, "cost")
+    with pytest.raises(GraphError, match="no edge of the graph has a strength"):
+        strength_matrix(Graph.from_edges("ab", [("a", "-->", "b", {"mi": 1})]))

@@ -106,10 +106,11 @@ class EdgeStrength:
 
 @dataclass(frozen=True)
 class Strengths:
-    """The edges of an averaged graph, the strongest first, and the least strength it has."""
+    """The edges of an averaged graph, the strongest first, and the least strength it asked for."""
 
     edges: tuple[EdgeStrength, ...]
-    threshold: float
+    threshold: float | None
+    """None where the file does not say it."""
 
     @property
     def by_pair(self) -> dict[frozenset[str], EdgeStrength]:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, GraphError, UsageError, counted, quote
+from gml.errors import CannotAnswer, GraphError, UsageError, counted
+from gml.graph.edge_numbers import share_of
 from gml.graph.graph import Graph
 from gml.pictures.picture import Picture
 from gml.pictures.plots.axes import (
@@ -149,8 +150,8 @@ def _notes(grid: _Grid, paint: _Paint, ordered: bool) -> Iterator[str]:
         yield "signs are not shown"
 
 
-def strength_matrix(graph: Graph, attribute: str = "strength") -> NDArray[np.float64]:
-    """Return an attribute of the edges as a symmetric matrix, NaN where there is no edge.
+def strength_matrix(graph: Graph) -> NDArray[np.float64]:
+    """Return the strengths of the edges as a symmetric matrix, NaN where there is no edge.
 
     Examples
     --------
@@ -160,11 +161,11 @@ def strength_matrix(graph: Graph, attribute: str = "strength") -> NDArray[np.flo
     """
     found = np.full((len(graph.names), len(graph.names)), np.nan)
     for edge in graph.edges():
-        value = edge.attributes.get(attribute)
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        value = share_of(graph, edge, "strength")
+        if value is not None:
             found[edge.source, edge.target] = found[edge.target, edge.source] = value
     if np.isnan(found).all():
-        raise GraphError(f"no edge of the graph has a number as its {quote(attribute)}")
+        raise GraphError("no edge of the graph has a strength; average graphs to get some")
     return found
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gml.errors import GraphError, require_share
+from gml.graph.edge_numbers import share_of, threshold_of
 from gml.graph.graph import Graph
 from gml.pictures.picture import Picture
 from gml.pictures.plots.axes import (
@@ -82,7 +83,7 @@ def edge_strengths(
     if not edges:
         raise GraphError("no edge of the graph has a strength; average graphs to get some")
     if threshold is None:
-        threshold = _recorded(graph)
+        threshold = threshold_of(graph)
     many = len(edges) > _MOST_EDGES
     rows = _nearest(edges, threshold) if many else edges
     title = f"Strengths of {len(edges)} edges" if len(edges) != 1 else "Strength of 1 edge"
@@ -124,11 +125,11 @@ def edge_strengths(
 def _strongest_first(graph: Graph) -> list[_Certain]:
     found = []
     for edge in graph.edges():
-        strength = _share(edge.attributes.get("strength"))
+        strength = share_of(graph, edge, "strength")
         if strength is None:
             continue
-        direction = _share(edge.attributes.get("direction"))
-        lines = _share(edge.attributes.get("undirected")) or 0.0
+        direction = share_of(graph, edge, "direction")
+        lines = share_of(graph, edge, "undirected") or 0.0
         ends = graph.names[edge.source], graph.names[edge.target]
         parts = (strength, 0.0, 0.0)
         if direction is not None:
@@ -138,16 +139,6 @@ def _strongest_first(graph: Graph) -> list[_Certain]:
         name = f" {_ARROWS[edge.type]} ".join(map(brief, ends))
         found.append(_Certain(ends, name, strength, direction, parts))
     return sorted(found, key=lambda edge: (-edge.strength, edge.ends))
-
-
-def _share(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return min(max(float(value), 0.0), 1.0) if is_number else None  # type: ignore[arg-type]
-
-
-def _recorded(graph: Graph) -> float | None:
-    """The threshold that the graph says it was made with."""
-    return _share(graph.learning.get("threshold"))
 
 
 def _nearest(edges: Sequence[_Certain], threshold: float | None) -> list[_Certain]:

@@ -21,12 +21,17 @@ def strengths_section(content: ReportContent) -> Section:
     view = tag("div", id="strengths-view", role="region", aria_label="Edges above a threshold")
     about = (
         "Strength is the share of graphs, or of their posterior probability, that have the edge; "
-        f"direction the share of these in which it points that way. The averaged graph has the "
-        f"edges of at least {found.threshold:.3g}."
+        f"direction the share of these in which it points that way. {_threshold(found)}"
     )
     return Section(
         "strengths", title, (paragraph(about), view, tag("noscript", _table(content, found)))
     )
+
+
+def _threshold(found: Strengths) -> str:
+    if found.threshold is None:
+        return "The threshold of the averaged graph is not recorded in its file."
+    return f"The averaged graph has the edges of at least {found.threshold:.3g}."
 
 
 def _table(content: ReportContent, found: Strengths) -> Markup:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from gml.errors import GraphError, listing, quote
-from gml.kernel.number import number_of
+from gml.errors import GraphError, listing
+from gml.graph.edge_numbers import share_of, threshold_of
 from gml.pictures.page.content import EdgeStrength, Strengths
 from gml.progress import reporter
 from gml.verbs.shared.graph_input import GraphLike, given_graph
-
-_USUAL_THRESHOLD = 0.5
 
 
 def strengths_of(averaged: GraphLike, names: Sequence[str]) -> Strengths:
@@ -24,10 +21,10 @@ def strengths_of(averaged: GraphLike, names: Sequence[str]) -> Strengths:
     found = []
     for edge in graph.edges():
         source, target = graph.names[edge.source], graph.names[edge.target]
-        strength = _share(edge.attributes, "strength", given.name, (source, target))
+        strength = share_of(graph, edge, "strength", given.name)
         if strength is None or not {source, target} <= of_model:
             continue
-        direction = _share(edge.attributes, "direction", given.name, (source, target))
+        direction = share_of(graph, edge, "direction", given.name)
         found.append(EdgeStrength(source, target, edge.type, strength, direction))
     if not found:
         raise GraphError(
@@ -35,23 +32,4 @@ def strengths_of(averaged: GraphLike, names: Sequence[str]) -> Strengths:
             "such graphs"
         )
     found.sort(key=lambda edge: (-edge.strength, edge.source, edge.target))
-    threshold = graph.learning.get("threshold")
-    if not (isinstance(threshold, float) and 0 <= threshold <= 1):
-        threshold = _USUAL_THRESHOLD
-    return Strengths(tuple(found), threshold)
-
-
-def _share(
-    attributes: Mapping[str, Any], key: str, where: str, ends: tuple[str, str]
-) -> float | None:
-    """An attribute that is a share; formats of text have it as text."""
-    value = attributes.get(key)
-    if value is None:
-        return None
-    number = number_of(value, ".") if isinstance(value, str) else value
-    if isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number <= 1:
-        return float(number)
-    raise GraphError(
-        f"{where}: the {key} of the edge between {quote(ends[0])} and {quote(ends[1])} must be "
-        f"between 0 and 1, not {value!r}"
-    )
+    return Strengths(tuple(found), threshold_of(graph))
