@@ -149,9 +149,13 @@ class ReportContent:
     model: str
     rows: int
     columns: Sequence[Column]
-    check: CheckReport
+    check: CheckReport | None
     scores: Scores
     information: Information | None = None
     tests: ExplainedPairs | None = None
     strengths: Strengths | None = None
     inputs: Sequence[InputFile] = ()
+    unchecked: str = ""
+    """Why there is no check."""
+    fitted_on: bool | None = None
+    """Whether the model was fitted on these rows, if that is known."""

@@ -24,6 +24,8 @@ from gml.pictures.text_width import text_width
 
 SCHEMA = "gml-report/1"
 _MOST_BARS = 5
+_MOST_SHOWN = 20_000
+"""Cells of a table: more are not read."""
 _NAME_SIZE, _NAME_HEIGHT = 13, 24
 _BAR_HEIGHT, _BELOW_BARS = 15, 6
 _LEAST_WIDTH, _MOST_WIDTH = 128.0, 260.0
@@ -50,7 +52,9 @@ def payload(content: ReportContent, posteriors: Posteriors) -> dict[str, Any]:
         "schema": SCHEMA,
         "title": content.title,
         "graph": _graph(content),
-        "model": {"nodes": [_node(cpd) for cpd in content.net.cpds]},
+        "model": {
+            "nodes": [_node(cpd, computes=posteriors.mode == "exact") for cpd in content.net.cpds]
+        },
         "inference": {
             "mode": posteriors.mode,
             "why": posteriors.why,
@@ -100,7 +104,8 @@ def _pair(pair: ExplainedPair) -> dict[str, Any]:
     }
 
 
-def _node(cpd: CPT | LinearGaussian) -> dict[str, Any]:
+def _node(cpd: CPT | LinearGaussian, *, computes: bool) -> dict[str, Any]:
+    """What the page knows of a node; of a large table only what it computes with."""
     about = {"id": cpd.variable.name, "parents": [parent.name for parent in cpd.parents]}
     if isinstance(cpd, LinearGaussian):
         return about | {
@@ -110,10 +115,11 @@ def _node(cpd: CPT | LinearGaussian) -> dict[str, Any]:
                 "sd": cpd.sd,
             }
         }
+    is_large = cpd.table.size > _MOST_SHOWN
     return about | {
         "levels": list(cpd.variable.levels or ()),
-        "cpt": cpd.table.tolist(),
-        "counts": None if cpd.counts is None else cpd.counts.tolist(),
+        "cpt": None if is_large and not computes else cpd.table.tolist(),
+        "counts": None if cpd.counts is None or is_large else cpd.counts.tolist(),
     }
 
 
