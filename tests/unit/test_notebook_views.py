@@ -380,7 +380,7 @@ def test_the_answers_of_a_model_are_shown_though_it_loads_them_late():
 
 def test_only_a_notebook_pays_for_what_it_shows():
     code = (
-        "import sys, gml.cli, gml; gml.BayesNet; "
+        "import sys, gml; gml.BayesNet; "
         "late = ('gml.model.row_answers', 'gml.pictures.notebook.tables', 'gml.pictures.svg'); "
         "print([name for name in late if name in sys.modules])"
     )
