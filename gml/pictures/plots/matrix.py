@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -83,8 +83,6 @@ def heat_map(
     quantity: str,
     unit: str = "",
     theme: Theme = LIGHT,
-    ordered: bool = True,
-    signed: bool = False,
     most: float | None = None,
 ) -> Picture:
     """Return a heat map of a square matrix, its diagonal left out.
@@ -94,14 +92,9 @@ def heat_map(
     names
         The variables.
     values
-        For each row and column how related they are, 0 or more unless `signed`; NaN leaves a cell
-        empty.
+        For each row and column how related they are, 0 or more; NaN leaves a cell empty.
     quantity, unit
         What the values are.
-    ordered
-        Whether to put related variables together; otherwise they stay as they are.
-    signed
-        Whether values may be negative: nothing is then in the middle of the colours.
     most
         The value that has the last colour; by default the largest one.
 
@@ -122,13 +115,13 @@ def heat_map(
             f"a heat map of {len(names)} variables has cells smaller than a pixel; choose "
             f"{_MOST_NAMES} of them at most"
         )
-    order = seriated(names, values) if ordered else list(range(len(names)))
+    order = seriated(names, values)
     grid = _grid([names[k] for k in order], values[np.ix_(order, order)])
     apart = ~np.eye(len(names), dtype=bool)
     finite = np.abs(grid.values[np.isfinite(grid.values) & apart])
     largest = most or float(finite.max(initial=0.0)) or 1.0
     title = f"{quantity[:1].upper()}{quantity[1:]} between {counted(len(names), 'variable')}"
-    paint = _Paint(largest, theme, signed)
+    paint = _Paint(largest, theme)
     shown, wide = _legend(grid, paint, unit)
     return sheet(
         grid.left + grid.side + 24 + wide + MARGIN,
@@ -136,18 +129,9 @@ def heat_map(
         [*_cells(grid, paint), *_names(grid, theme), *shown],
         theme,
         title=title,
-        said="; ".join(_notes(grid, paint, ordered)),
+        said="related variables stand together" if len(names) > 2 else "",
         description=_strongest(grid, unit),
     )
-
-
-def _notes(grid: _Grid, paint: _Paint, ordered: bool) -> Iterator[str]:
-    if ordered and len(grid.names) > 2:
-        yield "related variables stand together"
-    if paint.is_ambiguous and len(grid.names) <= _MOST_TOLD:
-        yield "a dash: below 0"
-    elif paint.is_ambiguous:
-        yield "signs are not shown"
 
 
 def strength_matrix(graph: Graph) -> NDArray[np.float64]:
@@ -201,21 +185,15 @@ class _Paint(NamedTuple):
 
     largest: float
     theme: Theme
-    signed: bool
-
-    @property
-    def is_ambiguous(self) -> bool:
-        """Whether values below 0 have the colours of those above."""
-        return self.signed and self.colour(-_SHADES) == self.colour(_SHADES)
 
     def shade(self, value: float) -> int:
         """Return the shade of a value, 0 for nothing."""
-        return round(max(-1.0, min(1.0, value / self.largest)) * _SHADES)
+        # A mutual information of 0 may be computed as a little less.
+        return round(max(0.0, min(1.0, value / self.largest)) * _SHADES)
 
     def colour(self, shade: int) -> str:
         """Return the colour of a shade."""
-        share = shade / _SHADES
-        return self.theme.signed_shade(share) if self.signed else self.theme.shade(share)
+        return self.theme.shade(shade / _SHADES)
 
 
 def _cells(grid: _Grid, paint: _Paint) -> list[Markup]:
@@ -247,25 +225,7 @@ def _cells(grid: _Grid, paint: _Paint) -> list[Markup]:
                 x, y = x + (grid.cell - gap) / 2, y + grid.cell / 2 + 3.5
                 text = _rounded(value, decimals)
                 content.append(words(text, x, y, _readable_on(fill), size=9.5, anchor="middle"))
-    return content + _dashes(grid, paint)
-
-
-def _dashes(grid: _Grid, paint: _Paint) -> list[Markup]:
-    """A dash in each cell below 0, where colours do not tell it from one above."""
-    if not paint.is_ambiguous or len(grid.names) <= _MOST_WRITTEN:
-        return []
-    found: dict[str, list[str]] = {}
-    for i, row in enumerate(grid.values.tolist()):
-        for j, value in enumerate(row):
-            shade = 0 if i == j or math.isnan(value) else paint.shade(value)
-            if shade < 0:
-                x, y = grid.left + (j + 0.25) * grid.cell, grid.top + (i + 0.5) * grid.cell
-                dash = f"M{number(x)} {number(y)}h{number(grid.cell / 2)}"
-                found.setdefault(_readable_on(paint.colour(shade)), []).append(dash)
-    return [
-        element("path", d="".join(dashes), stroke=colour, stroke_width=grid.cell / 10)
-        for colour, dashes in sorted(found.items())
-    ]
+    return content
 
 
 def _rounded(value: float, decimals: int) -> str:
@@ -286,11 +246,10 @@ def _square(
 def _image(grid: _Grid, paint: _Paint) -> Markup:
     """The cells as pixels; those that are left out have the colour of the background."""
     known = ~np.isnan(grid.values) & ~np.eye(len(grid.names), dtype=bool)
-    first = -_SHADES if paint.signed else 0
     shades = np.rint(np.where(known, grid.values, 0.0) / paint.largest * _SHADES)
     # The first colour of the palette is that of the background.
-    codes = np.where(known, np.clip(shades, first, _SHADES) - first + 1, 0).astype(np.uint8)
-    colours = [paint.colour(shade) for shade in range(first, _SHADES + 1)]
+    codes = np.where(known, np.clip(shades, 0, _SHADES) + 1, 0).astype(np.uint8)
+    colours = [paint.colour(shade) for shade in range(_SHADES + 1)]
     side = int(grid.cell)
     pixels = codes.repeat(side, axis=0).repeat(side, axis=1)
     encoded = base64.b64encode(png_of(pixels, [paint.theme.background, *colours])).decode()
@@ -339,10 +298,8 @@ def _legend_height(grid: _Grid) -> float:
 def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]:
     """A band of the colours from the least to the most, with ticks, and how wide that is."""
     left, top, height = grid.left + grid.side + 24, grid.top, _legend_height(grid)
-    low = -paint.largest if paint.signed else 0.0
-    marked = ticks(low, paint.largest, 6)
-    first = -_SHADES if paint.signed else 0
-    part = height / (_SHADES - first + 1)
+    marked = ticks(0.0, paint.largest, 6)
+    part = height / (_SHADES + 1)
     content = [
         element(
             "rect",
@@ -353,12 +310,12 @@ def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]
             height=part + 0.5,
             fill=paint.colour(shade),
         )
-        for shade in range(_SHADES, first - 1, -1)
+        for shade in range(_SHADES, -1, -1)
     ]
     shown = []
     for value, text in zip(marked.values, marked.labels, strict=True):
-        if low <= value <= paint.largest:
-            y = top + height * (paint.largest - value) / (paint.largest - low)
+        if 0 <= value <= paint.largest:
+            y = top + height * (paint.largest - value) / paint.largest
             shown.append(text)
             content += [
                 line(left + _LEGEND, y, left + _LEGEND + 4, y, paint.theme.muted),

@@ -33,9 +33,7 @@ def information_section(content: ReportContent) -> Section:
         )
     # A cell of infinity has no colour, and does not occur in data that vary.
     values = np.where(np.isfinite(drawn.values), drawn.values, np.nan)
-    picture = heat_map(
-        drawn.names, values, quantity="mutual information", unit="nats", theme=LIGHT, ordered=True
-    )
+    picture = heat_map(drawn.names, values, quantity="mutual information", unit="nats", theme=LIGHT)
     return Section(
         "information",
         "Mutual information",
