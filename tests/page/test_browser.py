@@ -12,6 +12,7 @@ from selenium.webdriver.common.keys import Keys
 
 import gml
 from tests.page.conftest import EVIL
+from tests.places import ROOT
 from tests.scripts import script
 
 TOLERANCE = 1e-6
@@ -338,6 +339,22 @@ def test_every_section_is_there_and_says_what_would_fill_it(browser, asia, alarm
         ]
         assert places == absent
         assert all("--" in each.text for each in lacking)
+
+
+def test_what_is_too_large_is_said_and_the_rest_works(browser, asia, tmp_path, monkeypatch):
+    """Edges too many to draw, and a table too large to send."""
+    monkeypatch.setattr("gml.pictures.layout.layers._MOST_PIECES", 7)
+    monkeypatch.setattr("gml.pictures.page.posteriors.MOST_PARAMETERS", 35)
+    monkeypatch.setattr("gml.pictures.page.payload._MOST_SHOWN", 4)
+    page = tmp_path / "page.html"
+    gml.report(ROOT / "sample_data/asia.csv", asia.net, check=False).to_file(page)
+    browser.get(page.as_uri())
+    click(browser, element(browser, "#graph-view", node="dysp"))
+    text = browser.find_element(By.ID, "node-panel").text
+    assert "P(dysp | parents): the table is too large to show." in text
+    assert "2 edges" in text
+    tell(browser, {"dysp": "yes"}, {})
+    settles(browser, expected(asia.net, {"dysp": "yes"}, {}))
 
 
 def test_a_page_of_alarm_is_small(alarm):

@@ -1,6 +1,6 @@
 // What the page does with views, keys, names, edges and numbers, without a document.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { FILES, gml } from "./assets.mjs";
