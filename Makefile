@@ -46,27 +46,27 @@ test: $(PEERS)
 hostile: $(STAMP)
 	$(BIN)/python -m pytest -q -n auto tests/hostile tests/fuzz
 
+# Install what is missing of programs, each with its package.
+define install
+@missing=; \
+for tool in $(1); do \
+  command -v $${tool%%:*} > /dev/null || missing="$$missing $${tool#*:}"; \
+done; \
+if [ -n "$$missing" ]; then \
+  echo "installing$$missing"; \
+  if [ "$$(id -u)" = 0 ]; then as_root=; else as_root=sudo; fi; \
+  $$as_root apt-get update -qq && $$as_root apt-get install -qq -y $$missing > /dev/null; \
+fi
+endef
+
 ## Try the completion in zsh and fish, which are installed (apt-get) where they are missing.
 shells: $(STAMP)
-	@for shell in zsh fish; do command -v $$shell > /dev/null || missing="$$missing $$shell"; done; \
-	if [ -n "$$missing" ]; then \
-	  echo "installing$$missing"; \
-	  if [ "$$(id -u)" = 0 ]; then as_root=; else as_root=sudo; fi; \
-	  $$as_root apt-get update -qq && $$as_root apt-get install -qq -y $$missing > /dev/null; \
-	fi
+	$(call install,zsh:zsh fish:fish)
 	$(BIN)/python -m pytest -q tests/shells
 
 ## Test the report page, its scripts in node and all of it in Chromium; both are installed (apt-get) where missing.
 test-page: $(PAGE)
-	@missing=; \
-	for tool in node:nodejs chromium:chromium chromedriver:chromium-driver; do \
-	  command -v $${tool%%:*} > /dev/null || missing="$$missing $${tool#*:}"; \
-	done; \
-	if [ -n "$$missing" ]; then \
-	  echo "installing$$missing"; \
-	  if [ "$$(id -u)" = 0 ]; then as_root=; else as_root=sudo; fi; \
-	  $$as_root apt-get update -qq && $$as_root apt-get install -qq -y $$missing > /dev/null; \
-	fi
+	$(call install,node:nodejs chromium:chromium chromedriver:chromium-driver)
 	node --test tests/page/*.test.mjs
 	$(BIN)/python -m pytest -q tests/page
 

@@ -296,10 +296,6 @@ def _give_methods() -> None:
     if models is not None and not hasattr(models.BayesNet, "to_file"):
         models.BayesNet.to_file = _to_file
         models.BayesNet.from_file = staticmethod(_from_file)
-    if models is not None and "gml.cli" not in sys.modules:
-        # A model loads them when it is asked, which is too late for what a notebook shows.
-        import gml.model.prediction_metrics
-        import gml.model.row_answers  # noqa: F401
     from gml.pictures.notebook.views import give_views
 
     give_views()

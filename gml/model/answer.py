@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from gml.data.dataset import Variable
 from gml.errors import UsageError, counted, unknown_name
 from gml.model.evidence import resolved, unknown_value, value_of
+from gml.model.notebook_table import NotebookTable
 from gml.printable_text import printable
 from gml.text_table import aligned as table_lines
 
@@ -32,7 +33,7 @@ Values = Mapping[str, str | float]
 
 
 @dataclass(frozen=True, eq=False)
-class Answer(ABC):
+class Answer(NotebookTable, ABC):
     """What all answers have: the evidence, what was set by hand, and ln P(evidence)."""
 
     evidence: Values
@@ -118,7 +119,7 @@ def _cell(value: object) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(Mapping[str, float]):
+class Distribution(NotebookTable, Mapping[str, float]):
     """The probability of each level of a node.
 
     Examples

@@ -25,6 +25,7 @@ from gml.data.levels import NA_LEVEL
 from gml.errors import counted
 from gml.model.evidence import Meaning
 from gml.model.inference import most_probable
+from gml.model.notebook_table import NotebookTable
 from gml.model.row_answers import LevelPredictions, NumberPredictions, Predictions
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class NotCounted:
 
 
 @dataclass(frozen=True, repr=False)
-class LevelMetrics:
+class LevelMetrics(NotebookTable):
     """How good predictions of a level are; `confusion` is true × predicted."""
 
     target: str
@@ -102,7 +103,7 @@ class LevelMetrics:
 
 
 @dataclass(frozen=True, repr=False)
-class NumberMetrics:
+class NumberMetrics(NotebookTable):
     """How good predictions of a number are."""
 
     target: str

@@ -19,6 +19,7 @@ from gml.model.answer import SHOWN_ROWS, aligned, known
 from gml.model.evidence import Circumstances
 from gml.model.gaussian import means_of_rows
 from gml.model.inference import Inference, most_probable
+from gml.model.notebook_table import NotebookTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowAnswers(ABC):
+class RowAnswers(NotebookTable, ABC):
     """What all answers about rows have: one answer per row, as columns."""
 
     index: pd.Index | None = field(default=None, kw_only=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gml.graph.comparison import edge_differences
+from gml.graph.edge_numbers import as_share
 from gml.graph.graph import Graph
 from gml.pictures.edge_marks import Stroke
 from gml.pictures.themes import Theme
@@ -85,10 +86,8 @@ def _turned(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     Of those that gml gives, only `direction` depends on it: the share from the first end to the
     second, with half of the undirected ones.
     """
-    direction = attributes.get("direction")
-    if isinstance(direction, int | float) and 0 <= direction <= 1:
-        return {**attributes, "direction": 1 - direction}
-    return attributes
+    direction = as_share(attributes.get("direction"))
+    return attributes if direction is None else {**attributes, "direction": 1 - direction}
 
 
 def edges_against(graph: Graph, reference: Graph) -> list[DrawnEdge]:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gml.graph.edge_numbers import number_in
 from gml.graph.graph import Graph
 from gml.pictures.edge_marks import Stroke
 from gml.pictures.plots.axes import ticks
@@ -26,7 +27,6 @@ _KNOWN = ("strength", "direction", "undirected", "coefficient", "mi")
 _WORDS = {"mi": "mutual information"}
 _SHARES = ("strength", "direction", "undirected")
 _SIGNED = ("coefficient",)
-_BOUNDLESS = ("mi",)
 # How much of the range of widths and colours finite numbers have beside an infinite one.
 _FINITE = 0.75
 _NARROWEST = 1.0
@@ -48,15 +48,6 @@ def weight_of(graph: Graph) -> str | None:
         if any(number_in(edge.attributes, attribute) is not None for edge in graph.edges()):
             return attribute
     return None
-
-
-def number_in(attributes: Mapping[str, Any], name: str) -> float | None:
-    """Return an attribute that is a number; only a mutual information may be infinite."""
-    value = attributes.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    is_known = math.isfinite(value) or (value == math.inf and name in _BOUNDLESS)
-    return float(value) if is_known else None
 
 
 def numbers_in_words(attributes: Mapping[str, Any]) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gml.errors import counted
+from gml.graph.edge_numbers import number_in
 from gml.pictures.differences import IN_BOTH, DrawnEdge, counts_of, state_in_words, stroke_of
 from gml.pictures.distributions import Bars, Bell, is_observed, observed_dot
 from gml.pictures.edge_marks import Stroke, draw_edge
-from gml.pictures.edge_weights import EdgeScale, in_words, number_in
+from gml.pictures.edge_weights import EdgeScale, in_words
 from gml.pictures.layout.geometry import Point
 from gml.pictures.legends import Entry, Sample
 from gml.pictures.node_boxes import NodeBox

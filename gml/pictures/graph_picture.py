@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gml.errors import counted, listing
+from gml.graph.edge_numbers import number_in
 from gml.graph.graph import Graph
 from gml.pictures.differences import (
     IN_BOTH,
@@ -26,7 +27,7 @@ from gml.pictures.differences import (
 from gml.pictures.distributions import Bars, Bell, is_observed
 from gml.pictures.edge_marks import Stroke, draw_edge, mark_sizes
 from gml.pictures.edge_marks import width_of as width_of_edge
-from gml.pictures.edge_weights import EdgeScale, number_in, numbers_in_words, weight_of
+from gml.pictures.edge_weights import EdgeScale, numbers_in_words, weight_of
 from gml.pictures.graph_legend import legend_of
 from gml.pictures.layout.geometry import Layout, Link, Size
 from gml.pictures.layout.layered import layered

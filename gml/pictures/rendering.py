@@ -13,6 +13,7 @@ from types import ModuleType
 
 from gml.errors import CannotAnswer, UsageError, parameter
 from gml.formats.suffixes import RENDERED
+from gml.pictures.content_policy import policy_element
 from gml.pictures.pdf_order import in_one_order
 from gml.pictures.svg import element, label, number
 from gml.pictures.themes import readable_on
@@ -97,7 +98,6 @@ def page_of(svg: str, title: str, background: str) -> str:
     >>> "<title>&lt;script&gt;</title>" in page, "default-src 'none'" in page
     (True, True)
     """
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
     ink = readable_on(background)
     rules = (
         f"html {{ background: {background}; color: {ink}; "
@@ -111,7 +111,7 @@ def page_of(svg: str, title: str, background: str) -> str:
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"{policy_element()}\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"{element('title', label(title or 'gml'))}\n<style>{rules}</style>\n</head>\n"
         '<body>\n<input type="checkbox" id="size"> <label for="size">actual size</label>\n'

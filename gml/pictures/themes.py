@@ -43,20 +43,14 @@ class Theme:
     """Lines that only guide the eye, and what is left out."""
     scale: tuple[str, ...]
     """From nothing, the background, to much, for shades of one quantity; neighbours are blended."""
-    diverging: tuple[str, ...]
-    """From much below to much above nothing, which is in the middle."""
     line_scale: tuple[str, ...]
     """As `scale`, for lines, which must be seen where there is little too."""
     line_diverging: tuple[str, ...]
-    """As `diverging`, for lines."""
+    """From much below to much above nothing, which is in the middle, for lines."""
 
     def shade(self, share: float) -> str:
         """Return the colour of a share between 0 and 1."""
         return _blend(self.scale, share)
-
-    def signed_shade(self, share: float) -> str:
-        """Return the colour of a share between -1 and 1."""
-        return _blend(self.diverging, (share + 1) / 2)
 
     def line_shade(self, share: float) -> str:
         """Return the colour of a line for a share between 0 and 1."""
@@ -96,7 +90,6 @@ LIGHT = Theme(
     band="#f0f3f6",
     grid="#dde4ea",
     scale=("#ffffff", "#8fbfe3", "#2b6ca8", "#08306b"),
-    diverging=("#a84300", "#f0b48a", "#ffffff", "#8dbbe0", "#0b4f8a"),
     line_scale=("#6f88a0", "#2b6ca8", "#08306b"),
     line_diverging=("#8a3300", "#c2703c", "#7e858c", "#4a86bd", "#0b4f8a"),
 )
@@ -116,7 +109,6 @@ DARK = Theme(
     band="#1a1f25",
     grid="#2b353f",
     scale=("#14181d", "#2f5f8a", "#5a9fd4", "#cfe6f8"),
-    diverging=("#ff9a57", "#9c5a33", "#14181d", "#3b79ab", "#9fd0f5"),
     line_scale=("#5f7d99", "#5a9fd4", "#cfe6f8"),
     line_diverging=("#ffb27d", "#c9743f", "#7c868f", "#4f8fc4", "#9fd0f5"),
 )
@@ -136,7 +128,6 @@ PRINT = Theme(
     band="#f4f4f4",
     grid="#dcdcdc",
     scale=("#ffffff", "#000000"),
-    diverging=("#000000", "#ffffff", "#000000"),
     line_scale=("#858585", "#000000"),
     line_diverging=("#000000", "#858585", "#000000"),
 )

@@ -9,7 +9,9 @@ from typing import Any, Unpack
 
 from gml.counts.counter import rows_counted
 from gml.data.options import ReadingKeywords
-from gml.errors import place
+from gml.errors import CannotAnswer, UsageError, parameter, place, with_flags
+from gml.gate.checked_data import CheckedData
+from gml.gate.result import CheckReport
 from gml.gate.settings import CheckSettings
 from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.baseline import Baseline
@@ -44,6 +46,7 @@ def report(
     test_log: str | os.PathLike[str] | None = None,
     strengths: GraphLike | None = None,
     baseline: str | os.PathLike[str] | Baseline | None = None,
+    check: bool = True,
     alpha: float = 0.01,
     title: str | None = None,
     threads: int | None = None,
@@ -68,6 +71,8 @@ def report(
         A graph that `gml.average` learned, or its path: how certain each edge is.
     baseline
         What was accepted before, as for `gml.check`.
+    check
+        Whether to check the model, which takes long for one of many nodes.
     alpha
         Chance of a false alarm in the check.
     title
@@ -91,6 +96,8 @@ def report(
     >>> page.title, page.html[:15]
     ('asia.csv and model', '<!DOCTYPE html>')
     """
+    if baseline is not None and not check:
+        raise UsageError(f"{parameter('baseline')} is for the check, which is left out")
     inputs = _Inputs()
     table = inputs.path("data", data)
     options = options_for(table, reading)
@@ -110,14 +117,13 @@ def report(
     if strengths is not None:
         averaged = strengths_of(inputs.path("strengths", strengths), net.names)
     with reporter().phase("checking"):
-        delivery = run.examined(
-            table, run.reading(name_of(data, "data"), options, frozenset(reading)), raises=True
-        )
-        assert delivery.checked is not None
-        checked = run.reports([delivery], together=True)[0]
-    counter = engine_of(net, delivery.checked, threads)
+        rows = run.read(table, run.reading(name_of(data, "data"), options, frozenset(reading)))
+        checked, unchecked = None, f"{parameter('no_check')} leaves it out"
+        if check:
+            checked, unchecked = _checked(run, name_of(data, "data"), rows)
+    counter = engine_of(net, rows, threads)
     with reporter().phase("describing columns"):
-        columns = columns_of(net, counter, delivery.checked.context)
+        columns = columns_of(net, counter, rows.context)
     with reporter().phase("scoring"):
         scores = scores_of(net, counter, columns, threads)
     with reporter().phase("mutual information"):
@@ -129,9 +135,11 @@ def report(
             data=_short(data, "data"),
             model=_short(model, "model"),
             rows=int(rows_counted(counter)),
-            rows_left_out=rows_left_out(delivery.checked.counter, columns),
+            rows_left_out=rows_left_out(rows.counter, columns),
             columns=columns,
-            check=replace(checked, notes=(*checked.notes, *run.notes([delivery]))),
+            check=checked,
+            unchecked=with_flags(unchecked),
+            fitted_on=rows.fitted_on,
             scores=scores,
             information=information,
             tests=tests,
@@ -139,6 +147,16 @@ def report(
             inputs=inputs.files(),
         )
         return report_page(content)
+
+
+def _checked(run: CheckRun, name: str, rows: CheckedData) -> tuple[CheckReport | None, str]:
+    """Return what a check finds, or why there is none."""
+    try:
+        delivery = run.asked(name, rows)
+        found = run.reports([delivery], together=True)[0]
+    except CannotAnswer as error:
+        return None, f"{error}"
+    return replace(found, notes=(*found.notes, *run.notes([delivery]))), ""
 
 
 class _Inputs:

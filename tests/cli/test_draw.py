@@ -42,6 +42,17 @@ def words_in(svg):
     return [text for text in ElementTree.fromstring(svg).itertext() if text.strip()]
 
 
+def test_the_choices_are_those_of_the_library():
+    from gml.cli.commands.draw import command
+    from gml.pictures.themes import THEMES
+    from gml.verbs.draw import KINDS, LAYOUTS
+
+    options = {param.name: param.type for param in command.params}
+    assert tuple(options["kind"].choices) == KINDS
+    assert tuple(options["layout"].choices) == LAYOUTS
+    assert tuple(options["theme"].choices) == tuple(THEMES)
+
+
 # ---------------------------------------------------------------------- the command
 
 
@@ -264,6 +275,18 @@ def test_errors(gml, folder, model, words, code, said):
     line = error_line(gml(*words.split(), "-o", "x.svg"), code)
     assert said in line
     assert not (folder / "x.svg").exists()
+
+
+def test_a_graph_of_too_many_edges_is_refused(gml, folder):
+    """Before anything is written, by a command that learns as by draw."""
+    names = [f"n{k:03}" for k in range(120)]
+    pairs = [f"{a} -> {b}" for k, b in enumerate(names) for a in names[:k]]
+    (folder / "dense.dot").write_text(f"digraph {{ {'; '.join(pairs)} }}")
+    for command in ("draw dense.dot -o", "convert dense.dot"):
+        line = error_line(gml(*command.split(), "x.svg"), 4)
+        assert "7140 edges, which pass 280840 ranks of nodes, are too many for one" in line
+        assert "(--around), or a heat map (--kind matrix)" in line
+        assert not (folder / "x.svg").exists()
 
 
 def test_a_model_that_is_too_costly_is_drawn_without_bars(gml, folder, model):

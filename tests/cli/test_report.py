@@ -177,3 +177,11 @@ def test_python_writes_the_same_page(gml, folder, monkeypatch, flags, keywords):
     assert report("d.csv", "m.json", **keywords).html.encode() == (
         gml("report", "d.csv", "m.json", *flags).stdout
     )
+
+
+def test_the_check_can_be_left_out(gml, folder):
+    done = gml("report", "d.csv", "m.json", "--no-check")
+    assert done.returncode == 0
+    assert "--no-check leaves it out" in ParsedPage(done.stdout.decode()).text("check")
+    line = error_line(gml("report", "d.csv", "m.json", "--no-check", "--baseline", "b.json"), 2)
+    assert "--baseline is for the check, which is left out" in line

@@ -181,9 +181,10 @@ test("answers are those of gml query on the asia network", () => {
   }
 });
 
-const alarm = `${root}../shared/data/networks/alarm.bif`;
+const shared = `${root}../shared/`;
+const alarm = `${shared}data/networks/alarm.bif`;
 
-test("answers are those of gml query on the alarm network", { skip: !existsSync(alarm) }, () => {
+test("answers are those of gml query on the alarm network", { skip: !existsSync(shared) }, () => {
   const run = (...words) =>
     execFileSync(`${root}.venv/bin/gml`, words, { encoding: "utf8", maxBuffer: 1 << 26 });
   const { nodes } = JSON.parse(run("convert", alarm, "-", "-f", "json"));

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
 from gml.errors import CannotAnswer
 from gml.pictures.layout.geometry import Link, Size
 from gml.pictures.layout.graphviz import dot_layout
+from gml.stopping import Stopped
 from tests.drawn import overlapping_nodes
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
@@ -51,6 +54,30 @@ def test_a_missing_program_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CannotAnswer, match="needs Graphviz, whose program dot is not installed"):
         dot_layout(SIZES, [Link(0, 1)], names="abc")
+
+
+@pytest.mark.parametrize("answer", ["no JSON", '{"bb": 1e999}'])
+def test_an_answer_that_cannot_be_read_is_refused(monkeypatch, tmp_path, answer):
+    (tmp_path / "dot").write_text(f"#!/bin/sh\necho '{answer}'\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CannotAnswer, match="Graphviz could not lay this graph out"):
+        dot_layout(SIZES, [Link(0, 1)], names="abc")
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_program_that_does_not_end_is_stopped(monkeypatch, tmp_path, stops):
+    """By whoever stops the work, or when it took too long."""
+    (tmp_path / "dot").write_text(f"#!/bin/sh\necho $$ > {tmp_path}/id\nexec sleep 1000\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr("gml.pictures.layout.graphviz._LONGEST", 1000 if stops else 0.6)
+    flag = bytearray([stops])
+    monkeypatch.setattr("gml.stopping._of_thread", SimpleNamespace(flag=flag))
+    with pytest.raises(Stopped if stops else CannotAnswer):
+        dot_layout(SIZES, [Link(0, 1)], names="abc")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "id").read_text()), 0)
 
 
 def test_a_failing_program_is_named_and_prints_nothing(monkeypatch, tmp_path, capsys):

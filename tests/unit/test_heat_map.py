@@ -69,7 +69,7 @@ def test_no_names_touch_and_none_is_cut_off(n):
     values = blocks(max(n, 2))[:n, :n]
     # What shows nothing need not be drawn.
     values = np.where(np.abs(values) > 0.7, values, 0.0)
-    picture = heat_map(names, values, quantity="correlation", signed=True, theme=THEMES[n % 3])
+    picture = heat_map(names, values, quantity="correlation", theme=THEMES[n % 3])
     assert collisions(picture) == []
     assert min(box.bottom - box.top for box in boxes(picture.svg)) >= 7
 
@@ -78,27 +78,22 @@ def test_no_names_touch_and_none_is_cut_off(n):
 def test_the_order_of_the_columns_does_not_show(n):
     names, values = [f"v{k}" for k in range(n)], np.round(blocks(n), 1)
     mixed = np.random.default_rng(1).permutation(n)
-    expected = heat_map(names, values, quantity="r", signed=True).svg
+    expected = heat_map(names, values, quantity="r").svg
     turned = values[np.ix_(mixed, mixed)]
-    assert heat_map([names[k] for k in mixed], turned, quantity="r", signed=True).svg == expected
+    assert heat_map([names[k] for k in mixed], turned, quantity="r").svg == expected
 
 
 @pytest.mark.parametrize("power", range(-9, 10))
 def test_values_of_any_size_fit_their_cells(power):
-    values = np.where(np.eye(4), 0, -0.9876 * 10.0**power)
+    values = np.where(np.eye(4), 0, 0.9876 * 10.0**power)
     values[0] /= 1000
-    picture = heat_map("abcd", values, quantity="r", signed=True)
+    picture = heat_map("abcd", values, quantity="r")
     assert collisions(picture) == []
     written = [
         box for box in boxes(picture.svg) if box.bottom - box.top == pytest.approx(0.92 * 9.5)
     ]
     assert len(written) == 12
     assert all(box.right - box.left <= 41 for box in written)
-
-
-def test_an_order_that_is_given_stays():
-    svg = heat_map(["c", "b", "a"], SMALL, quantity="x", ordered=False).svg
-    assert [text for text in texts(svg) if text in "abc"] == ["c", "c", "b", "b", "a", "a"]
 
 
 def test_cells_without_a_value_are_left_out():
@@ -111,9 +106,8 @@ def test_cells_without_a_value_are_left_out():
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK, PRINT], ids=lambda theme: theme.name)
-@pytest.mark.parametrize("signed", [False, True])
-def test_nothing_has_the_colour_of_the_background(theme, signed):
-    svg = heat_map("cba", SMALL, quantity="x", theme=theme, signed=signed).svg
+def test_nothing_has_the_colour_of_the_background(theme):
+    svg = heat_map("cba", SMALL, quantity="x", theme=theme).svg
     assert cells(svg)["a, c: 0"][3] == theme.background
 
 
@@ -166,14 +160,14 @@ def pixels_of(png):
     return np.frombuffer(chunks[b"PLTE"], dtype=np.uint8).reshape(-1, 3)[codes[:, 1:]]
 
 
-@pytest.mark.parametrize("signed", [False, True])
-def test_the_cells_of_many_names_are_pixels(signed):
+def test_the_cells_of_many_names_are_pixels(monkeypatch):
+    monkeypatch.setattr("gml.pictures.plots.matrix.seriated", lambda names, values: range(300))
     n = 300
     values = np.zeros((n, n))
     values[3, 7], values[7, 3], values[0, 1] = 1.0, 0.5, np.nan
     values[5, 6] = -1.0
     names = [f"v{k:03d}" for k in range(n)]
-    svg = heat_map(names, values, quantity="x", ordered=False, signed=signed, theme=DARK).svg
+    svg = heat_map(names, values, quantity="x", theme=DARK).svg
     assert cells(svg) == {}
     (image,) = elements(svg, "image")
     kind, _, content = image.get("href").partition(",")
@@ -181,12 +175,11 @@ def test_the_cells_of_many_names_are_pixels(signed):
     found = pixels_of(base64.b64decode(content))
     assert (image.get("width"), image.get("height")) == ("1800", "1800")
     assert found.shape == (1800, 1800, 3)
-    colour = DARK.signed_shade if signed else DARK.shade
     for (i, j), expected in {
-        (3, 7): colour(1),
-        (7, 3): colour(0.5),
-        (0, 2): colour(0),
-        (5, 6): colour(-1),
+        (3, 7): DARK.shade(1),
+        (7, 3): DARK.shade(0.5),
+        (0, 2): DARK.shade(0),
+        (5, 6): DARK.shade(0),
         (4, 4): DARK.grid,
         (0, 1): DARK.background,
     }.items():
@@ -201,15 +194,6 @@ def test_between_cells_that_show_nothing_are_left_to_the_ground():
     svg = heat_map([f"v{k:03d}" for k in range(n)], values, quantity="x").svg
     assert sorted(cells(svg)) == ["v003, v007: 1", "v007, v003: 1"]
     assert elements(svg, "rect")[1].get("fill") == LIGHT.shade(0)
-
-
-def test_in_print_a_dash_tells_what_is_below_nothing():
-    names = [f"v{k}" for k in range(16)]
-    svg = heat_map(names, blocks(16), quantity="r", signed=True, theme=PRINT).svg
-    dashes = "".join(path.get("d") for path in elements(svg, "path")[2:])
-    assert dashes.count("M") == np.count_nonzero(np.rint(blocks(16) / 0.99 * 48) < 0)
-    coloured = heat_map(names, blocks(16), quantity="r", signed=True, theme=LIGHT).svg
-    assert len(elements(coloured, "path")) == 2
 
 
 def test_the_description_names_each_pair_once_where_cells_are_empty():
@@ -234,14 +218,13 @@ def test_more_names_than_pixels_are_refused():
         heat_map([str(k) for k in range(2001)], values, quantity="x")
 
 
-def test_the_matrix_of_an_attribute():
-    edges = [("a", "-->", "b", {"strength": 0.9, "mi": 1}), ("c", "---", "b", {"strength": True})]
+def test_the_matrix_of_strengths():
+    edges = [("a", "-->", "b", {"strength": 0.9, "mi": 1}), ("c", "---", "b")]
     graph = Graph.from_edges("abc", edges)
     expected = [[np.nan, 0.9, np.nan], [0.9, np.nan, np.nan], [np.nan] * 3]
     np.testing.assert_array_equal(strength_matrix(graph), expected)
-    assert strength_matrix(graph, "mi")[1, 0] == 1
-    with pytest.raises(GraphError, match="no edge of the graph has a number as its 'cost'"):
-        strength_matrix(graph, "cost")
+    with pytest.raises(GraphError, match="no edge of the graph has a strength"):
+        strength_matrix(Graph.from_edges("ab", [("a", "-->", "b", {"mi": 1})]))
 
 
 def test_names_that_have_no_room_are_said_to_be_missing():

@@ -7,11 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from gml.errors import CannotAnswer
 from gml.pictures.layout.geometry import Link, Size
 from gml.pictures.layout.layered import layered
 from gml.pictures.layout.layers import layers_of
 from gml.pictures.layout.ports import roomy, straightened
 from gml.progress import Reporter, reporting_to
+from gml.resources import limited_to
 from tests.drawn import (
     crossings,
     drawing_of,
@@ -217,6 +219,58 @@ def test_nothing_overlaps_where_the_work_is_cut_short(monkeypatch):
     assert overlapping_nodes([BOX] * 16, found) == []
     assert edges_through_nodes([BOX] * 16, links, found) == []
     assert crossings([BOX] * 16, links, best) < crossings([BOX] * 16, links, found)
+
+
+def complete(n_nodes):
+    return [Link(a, b) for b in range(n_nodes) for a in range(b)]
+
+
+def test_more_than_anybody_could_read_is_refused(monkeypatch):
+    """A complete graph of n nodes has n³/6 bends: they are counted before they are made."""
+    way_out = r"draw what is near some nodes \(`around`\), or a heat map \(`kind='matrix'`\)"
+    said = f"7140 edges, which pass 280840 ranks of nodes, are too many for one picture; {way_out}"
+    monkeypatch.setattr("gml.pictures.layout.layered.layers_of", None)
+    with pytest.raises(CannotAnswer, match=f"^{said}$"):
+        laid_out(120, complete(120))
+    monkeypatch.setattr("gml.pictures.layout.layered.acyclic", None)
+    with pytest.raises(CannotAnswer, match="^44850 edges are too many for one picture; draw"):
+        laid_out(300, complete(300))
+
+
+def test_room_for_the_ranks_is_asked_for():
+    with (
+        limited_to(2 << 20),
+        pytest.raises(CannotAnswer, match="ordering the nodes .*`max_memory`.*`around`"),
+    ):
+        laid_out(30, complete(30))
+    with limited_to(1):
+        laid_out(10, complete(10))
+
+
+def test_work_on_dense_graphs_is_bounded(monkeypatch):
+    """Where edges pass many ranks, all three stages look at no more than they may."""
+    spent = []
+
+    class Counting(Reporter):
+        def advance(self, what, done, total, **_):
+            spent.append((what, done))
+
+    with reporting_to(Counting()):
+        laid_out(30, complete(30))
+    most = {what: max(done for each, done in spent if each == what) for what, _ in spent}
+    # An exchange, or an improvement, is not begun beyond the budget, but may end there.
+    assert most["placing nodes"] < 650_000
+    assert most["ordering nodes"] < 250_000
+
+
+def test_the_layout_stops_when_it_is_told_to(monkeypatch):
+    looked = []
+    for stage in ("network_simplex", "ordering"):
+        monkeypatch.setattr(
+            f"gml.pictures.layout.{stage}.check_stopped", lambda stage=stage: looked.append(stage)
+        )
+    laid_out(16, dense())
+    assert set(looked) == {"network_simplex", "ordering"}
 
 
 def test_progress_is_reported():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import gml
-from gml.pictures.page.assets import styles
+from gml.pictures.page.scripts import styles
 from gml.pictures.themes import DARK, LIGHT, PRINT
 from tests.report_pages import ParsedPage
 

@@ -150,7 +150,10 @@ def test_a_page_stands_alone_and_runs_nothing():
     assert "script" not in tags
     assert page.found[tags.index("html")][1] == {"lang": "en"}
     policies = [a["content"] for _, a in page.found if a.get("http-equiv")]
-    assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
+    assert policies == [
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    ]
     assert not any({"src", "href", "onload", "style"} & a.keys() for _, a in page.found)
     assert "".join(page.text["title"]).startswith("<script>alert(1)</script>")
     assert tags.count("svg") == 1
@@ -169,6 +172,16 @@ def test_a_page_fits_its_window_and_has_the_ground_of_its_drawing(theme, scheme)
     box, words = (dict(page.found[tags.index(tag)][1]) for tag in ("input", "label"))
     assert (box["type"], box["id"]) == ("checkbox", words["for"])
     assert tags.index("input") < tags.index("svg")
+
+
+def test_a_page_shows_the_image_of_a_large_heat_map():
+    """Its cells are pixels, which the policy of the page must let in."""
+    names = [f"n{k}" for k in range(251)]
+    strong = gml.Graph.from_edges(names, [("n0", "---", "n1", {"strength": 0.5})])
+    page = Page(gml.draw(strong, kind="matrix").html())
+    images = [a["href"] for tag, a in page.found if tag == "image"]
+    assert [image.partition(",")[0] for image in images] == ["data:image/png;base64"]
+    assert any("img-src data:;" in a.get("content", "") for _, a in page.found)
 
 
 def test_labels_are_inert_in_svg():

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gml
-from gml.errors import with_flags
-from gml.pictures.page.assets import ASSETS, script, styles
+from gml.errors import parameter, with_flags
 from gml.pictures.page.posteriors import junction_cells, posteriors_of
+from gml.pictures.page.scripts import ASSETS, script, styles
 from tests.report_pages import ParsedPage
 
 SECTIONS = [
@@ -575,3 +575,55 @@ def test_many_columns_make_no_endless_picture():
     graph = gml.Graph.from_edges(names, [])
     text = ParsedPage(gml.report(frame, gml.fit(frame, graph)).html).text("information")
     assert "60 of 64 columns" in text
+
+
+def test_edges_too_many_to_draw_are_left_to_the_panels(asia, sample_data, monkeypatch):
+    monkeypatch.setattr("gml.pictures.layout.layers._MOST_PIECES", 7)
+    page = ParsedPage(gml.report(sample_data / "asia.csv", asia).html)
+    assert "No edges are drawn: 8 edges would hide one another." in page.text("graph")
+    assert "The graph needs scripts: it is too large for a picture." in page.text("graph")
+    graph = page.facts["graph"]
+    assert [edge["path"] for edge in graph["edges"]] == [None] * 8
+    places = {(node["x"], node["y"]) for node in graph["nodes"]}
+    assert len(places) == 8
+    assert all(x <= graph["width"] and y <= graph["height"] for x, y in places)
+
+
+def test_a_check_can_be_left_out(asia, sample_data, monkeypatch):
+    monkeypatch.setattr("gml.verbs.shared.check_run.examine", None)
+    page = ParsedPage(gml.report(sample_data / "asia.csv", asia, check=False).html)
+    assert "Not checked: --no-check leaves it out." in page.text("check")
+    assert "Whether the model was fitted on these rows is not known." in page.text("provenance")
+    with pytest.raises(gml.UsageError, match="`baseline` is for the check, which is left out"):
+        gml.report(sample_data / "asia.csv", asia, check=False, baseline=gml.Baseline())
+
+
+def test_a_check_that_cannot_be_made_leaves_the_rest(asia, sample_data, monkeypatch):
+    def refuse(*given, **options):
+        raise gml.CannotAnswer(f"too large; raise {parameter('max_memory')}")
+
+    monkeypatch.setattr("gml.verbs.shared.check_run.examine", refuse)
+    page = ParsedPage(gml.report(sample_data / "asia.csv", asia).html)
+    assert "Not checked: too large; raise --max-memory." in page.text("check")
+    assert "bic" in page.text("scores").lower()
+
+
+def test_large_tables_are_not_sent(asia, sample_data, monkeypatch):
+    """Counts are shown only; probabilities are computed with, unless answers are there already."""
+    monkeypatch.setattr("gml.pictures.page.payload._MOST_SHOWN", 4)
+
+    def nodes():
+        facts = ParsedPage(gml.report(sample_data / "asia.csv", asia, check=False).html).facts
+        return facts["inference"], {node["id"]: node for node in facts["model"]["nodes"]}
+
+    inference, found = nodes()
+    assert inference["mode"] == "exact"
+    assert found["dysp"]["cpt"] == asia.cpt("dysp").table.tolist()
+    assert found["dysp"]["counts"] is None
+    assert found["xray"]["counts"] == asia.cpt("xray").counts.tolist()
+    monkeypatch.setattr("gml.pictures.page.posteriors.MOST_PARAMETERS", 35)
+    inference, found = nodes()
+    assert inference["mode"] == "precomputed"
+    assert inference["why"].startswith("The tables of this model have 36 cells, too many for a ")
+    assert found["dysp"]["cpt"] is None
+    assert found["xray"]["cpt"] == asia.cpt("xray").table.tolist()

@@ -44,6 +44,11 @@ from gml.cli.shared.run import claim_input
         metavar="FILE",
         help="Accept the violations listed in this file, in place of those that the model holds.",
     ),
+    click.option(
+        "--check/--no-check",
+        default=True,
+        help="Check the model as gml check does, or leave that out: it takes long for many nodes.",
+    ),
     alpha_option("Chance of a false alarm in the check.", 0.01),
     click.option("--title", metavar="TEXT", help="Title of the page; by default the files."),
 )

@@ -1,30 +1,33 @@
 """Layouts by Graphviz: its program dot places nodes of our sizes, and routes the edges.
 
-pydot writes the graph and runs the program. Nodes go in by number in the order of their names, so
-that no name needs quoting and the order of the columns does not show.
+pydot writes the graph for it. Nodes go in by number in the order of their names, so that no
+name needs quoting and the order of the columns does not show.
 """
 
 from __future__ import annotations
 
-import json
+import subprocess
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from functools import partial
-from io import StringIO
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
-from gml.errors import CannotAnswer
+from gml.data.json_text import parse_json
+from gml.errors import CannotAnswer, DataError
 from gml.pictures.layout.canonical import by_name
 from gml.pictures.layout.geometry import Layout, Link, Point, Route, Size
 from gml.pictures.layout.orientation import Pair, acyclic
 from gml.pictures.layout.ranks import boundaries
 from gml.progress import reporter
+from gml.stopping import check_stopped
 
 if TYPE_CHECKING:
     import pydot
 
 _POINTS_PER_INCH = 72
+_STEP = 0.2
+_LONGEST = 120.0
+"""Seconds until the program is stopped, and between looks whether it is still wanted."""
 
 
 def dot_layout(
@@ -81,16 +84,46 @@ def _answer(graph: pydot.Dot) -> Any:
             "the layout dot needs Graphviz, whose program dot is not installed; install it, or use "
             "the layout layered, which needs nothing"
         )
-    # pydot prints what the program said, and then stops at an assertion.
-    said = StringIO()
+    # pydot's own way to run it prints what the program says, and waits for it however long.
     try:
-        with redirect_stdout(said):
-            return json.loads(graph.create(prog="dot", format="json0"))
-    except (AssertionError, OSError) as failed:
-        reporter().note(said.getvalue())
+        return parse_json(_run(graph.to_string()), "the answer of Graphviz")
+    except (OSError, DataError, subprocess.SubprocessError) as failed:
         raise CannotAnswer(
             "Graphviz could not lay this graph out; use the layout layered instead"
         ) from failed
+
+
+def _run(written: str) -> str:
+    """Return the answer of the program, which ends when nobody waits for it any more."""
+    with subprocess.Popen(
+        ["dot", "-Tjson0"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as program:
+        try:
+            waited = 0.0
+            given: str | None = written
+            while True:
+                try:
+                    answer, said = program.communicate(given, timeout=_STEP)
+                    break
+                except subprocess.TimeoutExpired:
+                    given = None
+                    waited += _STEP
+                    if waited >= _LONGEST:
+                        raise
+                    check_stopped()
+                    reporter().advance("placing nodes", int(waited), None)
+        except BaseException:
+            program.kill()
+            raise
+    if said:
+        reporter().note(said)
+    if program.returncode:
+        raise subprocess.CalledProcessError(program.returncode, "dot")
+    return answer
 
 
 def _written(

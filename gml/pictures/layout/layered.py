@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gml.pictures.layout.canonical import by_name
 from gml.pictures.layout.coordinates import coordinates
 from gml.pictures.layout.geometry import Layout, Link, Point, Route, Size
-from gml.pictures.layout.layers import Layers, layers_of, restricted
+from gml.pictures.layout.layers import Layers, layers_of, require_few_pieces, restricted
 from gml.pictures.layout.ordering import order_ranks
 from gml.pictures.layout.orientation import Pair, acyclic
 from gml.pictures.layout.packing import Extent, gridded, packed
@@ -83,6 +83,7 @@ class _Part(NamedTuple):
 def _placed(
     sizes: Sequence[Size], links: Sequence[Link], tiers: Sequence[int | None], gaps: Size
 ) -> Layout:
+    require_few_pieces(len(links))
     limits = boundaries(tiers)
     n_all = max([len(sizes) - 1, *(max(pair) for pair in limits)]) + 1
     joined = _components(n_all, [*(link[:2] for link in links), *limits])

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gml.errors import CannotAnswer, counted, parameter
 from gml.pictures.layout.orientation import Pair
+
+_MOST_PIECES = 40_000
+"""Of links between neighbouring ranks: some seconds of work."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,24 @@ class Layers:
     chains: list[list[int]]
     above: list[list[int]]
     below: list[list[int]]
+
+
+def require_few_pieces(n_links: int, n_bends: int = 0) -> None:
+    """Refuse a picture that nobody could read, and that would take long to make.
+
+    Examples
+    --------
+    >>> require_few_pieces(499_500, 166_167_000)
+    Traceback (most recent call last):
+    gml.errors.CannotAnswer: 499500 edges, which pass 166167000 ranks of nodes, are too many for \
+one picture; draw what is near some nodes (`around`), or a heat map (`kind='matrix'`)
+    """
+    if n_links + n_bends > _MOST_PIECES:
+        said = f", which pass {n_bends} ranks of nodes," if n_bends else ""
+        raise CannotAnswer(
+            f"{counted(n_links, 'edge')}{said} are too many for one picture; draw what is near "
+            f"some nodes ({parameter('around')}), or a heat map ({parameter('kind', 'matrix')})"
+        )
 
 
 def layers_of(pairs: Sequence[Pair], rank: Sequence[int]) -> Layers:

@@ -13,9 +13,12 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from gml.progress import reporter
+from gml.stopping import check_stopped
 
-_MOST_WORK = 20_000_000
-"""Exchanges times nodes; where more would be needed, ranks are good but not the best."""
+_MOST_WORK = 600_000
+"""Nodes looked at; where more would be needed, ranks are good but not the best."""
+_SCANNED = 16
+"""How many values are compared while one node is looked at."""
 
 
 class Span(NamedTuple):
@@ -64,18 +67,18 @@ class _Simplex:
         self.line = [0] * n_nodes
         self.first = [0] * n_nodes
         self.last = [0] * n_nodes
+        self.work = 0
 
     def solve(self) -> list[int]:
         self._grow_tight_tree()
         self._hang(0)
         for node in reversed(self.line[1:]):
             self.cut[self.tree[node][self.parent[node]]] = self._cut_value(node)
-        for exchanges in range(_MOST_WORK // len(self.rank)):
-            leaving = self._negative()
-            if leaving is None:
-                break
+        self.work = 0
+        while self.work < _MOST_WORK and (leaving := self._negative()) is not None:
+            check_stopped()
             self._exchange(leaving)
-            reporter().advance("placing nodes", exchanges, None, is_paced=False)
+            reporter().advance("placing nodes", self.work, None, is_paced=False)
         top = min(self.rank)
         return [rank - top for rank in self.rank]
 
@@ -142,6 +145,7 @@ class _Simplex:
         for node in reversed(line[start + 1 : number]):
             above = parent[node]
             last[above] = max(last[above], last[node])
+        self.work += number - start
 
     def _cut_value(self, child: int) -> int:
         """Return the cut value of the edge above a node, from those of the edges below it."""
@@ -161,6 +165,7 @@ class _Simplex:
     def _negative(self) -> int | None:
         """Return the tree edge of the least cut value, the first of several."""
         worst = min(self.cut)
+        self.work += len(self.cut) // _SCANNED
         return self.cut.index(worst) if worst < 0 else None
 
     def _exchange(self, leaving: int) -> None:
@@ -194,6 +199,7 @@ class _Simplex:
         inwards = tail_is_below == small
         near, far = (self.into, self.tails) if inwards else (self.out_of, self.heads)
         best, least = -1, -1
+        self.work += len(nodes)
         for node in nodes:
             for index in near[node]:
                 if (low <= self.first[far[index]] <= high) != small and not self.in_tree[index]:

@@ -20,9 +20,12 @@ from random import Random
 
 import numpy as np
 
+from gml.errors import parameter
 from gml.pictures.layout.layers import Layers
 from gml.pictures.layout.rank_crossings import Matrix, Order, Side
 from gml.progress import reporter
+from gml.resources import FEW_BYTES, require_memory
+from gml.stopping import check_stopped
 
 _SWEEPS = 16
 _PATIENCE = 5
@@ -30,19 +33,40 @@ _PATIENCE = 5
 _BUDGET = 1600
 """Work per member; a unit is less than a microsecond."""
 _MOST_WORK = 2_000_000
+_BENDS_PER_NODE = 3
+"""More bends than these earn no work: among so many, nobody follows a link."""
 _WIDEST = 1500
 """Ranks of more members are sorted only: a matrix of all pairs would be too large."""
+_CELL_BYTES = 4
+_SUMMED = 10
+"""The room of sums over a matrix, by its own."""
 
 Orders = list[Order]
 
 
 def order_ranks(layers: Layers) -> list[list[int]]:
     """Return the members of each rank of a connected graph from left to right."""
+    _require_room([len(rank) for rank in layers.ranks])
     best = _Search(layers).best()
     return [
         [members[place] for place in order.tolist()]
         for members, order in zip(layers.ranks, best, strict=True)
     ]
+
+
+def _require_room(widths: Sequence[int]) -> None:
+    """Refuse ranks whose matrices would not fit into memory."""
+    between = [upper * lower for upper, lower in pairwise(widths)]
+    sifted = max((width for width in widths if width <= _WIDEST), default=0) ** 2
+    # Links down and up, and what is summed over one of them.
+    n_bytes = _CELL_BYTES * (2 * sum(between) + _SUMMED * max([*between, sifted]))
+    if n_bytes > FEW_BYTES:
+        require_memory(
+            n_bytes,
+            None,
+            "ordering the nodes of the picture",
+            f"; draw what is near some nodes ({parameter('around')})",
+        )
 
 
 class _Search:
@@ -56,7 +80,8 @@ class _Search:
         for upper, lower in pairwise(layers.ranks):
             self.below.append(self._side(upper, layers.below, lower))
             self.above.append(self._side(lower, layers.above, upper))
-        self.budget = min(_BUDGET * len(layers.above), _MOST_WORK)
+        bends = min(len(layers.above) - layers.n_nodes, _BENDS_PER_NODE * layers.n_nodes)
+        self.budget = min(_BUDGET * (layers.n_nodes + bends), _MOST_WORK)
         self.work = 0.0
 
     def _side(self, rank: list[int], near: list[list[int]], others: list[int]) -> Side:
@@ -163,6 +188,7 @@ class _Search:
             waiting[r] = True
         while any(waiting) and self.work < self.budget:
             for r in range(len(orders)):
+                check_stopped()
                 if waiting[r] and self.work < self.budget:
                     waiting[r] = False
                     if self._sift(orders, r):

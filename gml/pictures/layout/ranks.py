@@ -15,6 +15,7 @@ from itertools import pairwise
 from math import sqrt
 
 from gml.pictures.layout.geometry import Size
+from gml.pictures.layout.layers import require_few_pieces
 from gml.pictures.layout.network_simplex import Span, shortest_ranks
 from gml.pictures.layout.orientation import Pair
 
@@ -67,6 +68,7 @@ def ranks_of(
     spans = [Span(upper, lower) for upper, lower in pairs]
     spans += [Span(upper, lower, int(upper >= n_nodes), 0) for upper, lower in limits]
     rank = shortest_ranks(n_all, spans)
+    require_few_pieces(len(pairs), sum(rank[lower] - rank[upper] - 1 for upper, lower in pairs))
     widths = [size.width + gap.width for size in sizes]
     area = sum(
         width * (size.height + gap.height) for width, size in zip(widths, sizes, strict=True)

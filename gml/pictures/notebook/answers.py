@@ -40,6 +40,15 @@ def distribution_html(distribution: Distribution) -> str:
     return block(paragraph(f"P({name})"), table(rows, headers=["level"], bar="probability"))
 
 
+def table_html(found: Answer | Distribution | RowAnswers | Metrics) -> str:
+    """Return an answer of any kind, or the figures of predictions."""
+    if isinstance(found, Answer):
+        return answer_html(found)
+    if isinstance(found, Distribution):
+        return distribution_html(found)
+    return row_answers_html(found) if isinstance(found, RowAnswers) else metrics_html(found)
+
+
 def row_answers_html(answers: RowAnswers) -> str:
     """Return the answers about the first rows, and how good predictions are if that is known."""
     columns = answers.columns()

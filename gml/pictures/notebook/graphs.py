@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gml.errors import counted
+from gml.errors import CannotAnswer, counted
 from gml.formats.reports.rows import shown
 from gml.graph.graph import Graph
 from gml.pictures.graph_picture import GraphScene, draw_graph, weight_of
@@ -30,21 +30,26 @@ class _Learned(Protocol):
 
 def graph_svg(graph: Graph) -> str | None:
     """Return the picture of a graph; nothing of one that could not be read."""
-    if len(graph.names) > MOST_NODES:
-        return None
-    return draw_graph(_scene(graph)).svg
+    return _drawn(_scene(graph))
 
 
 def graph_html(graph: Graph) -> str | None:
     """Say what to do with a graph that is too large for a picture; nothing of others."""
-    return None if len(graph.names) <= MOST_NODES else block(_too_large(graph))
+    return None if _drawn(_scene(graph)) is not None else block(_too_large(graph))
 
 
 def picture_of(scene: GraphScene) -> Markup:
-    """Return a picture, or what to do instead where there are too many nodes to read."""
+    """Return a picture, or what to do instead where there are too many nodes or edges to read."""
+    return _drawn(scene) or _too_large(scene.graph)
+
+
+def _drawn(scene: GraphScene) -> Markup | None:
     if len(scene.graph.names) > MOST_NODES:
-        return _too_large(scene.graph)
-    return Markup(draw_graph(scene).svg)
+        return None
+    try:
+        return Markup(draw_graph(scene).svg)
+    except CannotAnswer:
+        return None
 
 
 def learned_html(result: _Learned) -> str:

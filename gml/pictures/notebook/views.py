@@ -10,6 +10,8 @@ import importlib
 import sys
 from collections.abc import Callable
 
+import gml.model.notebook_table  # noqa: F401
+
 _SVG, _HTML = "_repr_svg_", "_repr_html_"
 _VIEWS = (
     ("graph.graph", "Graph", _SVG, "graphs.graph_svg"),
@@ -25,11 +27,7 @@ _VIEWS = (
     ("model.network", "Network", _HTML, "models.model_html"),
     ("model.network", "CPT", _HTML, "models.cpt_html"),
     ("model.network", "LinearGaussian", _HTML, "models.regression_html"),
-    ("model.answer", "Answer", _HTML, "answers.answer_html"),
-    ("model.answer", "Distribution", _HTML, "answers.distribution_html"),
-    ("model.row_answers", "RowAnswers", _HTML, "answers.row_answers_html"),
-    ("model.prediction_metrics", "LevelMetrics", _HTML, "answers.metrics_html"),
-    ("model.prediction_metrics", "NumberMetrics", _HTML, "answers.metrics_html"),
+    ("model.notebook_table", "NotebookTable", _HTML, "answers.table_html"),
     ("gate.result", "CheckReport", _HTML, "reports.check_html"),
     ("gate.deliveries", "CheckReports", _HTML, "reports.checks_html"),
 )

@@ -192,7 +192,7 @@ class ReportContent:
     rows: int
     """Those that are counted."""
     columns: Sequence[Column]
-    check: CheckReport
+    check: CheckReport | None
     scores: Scores
     information: Information | None = None
     tests: ExplainedPairs | None = None
@@ -200,3 +200,7 @@ class ReportContent:
     inputs: Sequence[InputFile] = ()
     rows_left_out: int = 0
     """Those with missing values, where these are dropped."""
+    unchecked: str = ""
+    """Why there is no check."""
+    fitted_on: bool | None = None
+    """Whether the model was fitted on these rows, if that is known."""

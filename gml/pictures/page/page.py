@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from gml import __version__
 from gml.atomic import write_whole
 from gml.errors import counted
-from gml.pictures.page.assets import content_policy, script, styles
+from gml.pictures.content_policy import policy_element
 from gml.pictures.page.content import ReportContent
 from gml.pictures.page.html import joined, quoted, tag
 from gml.pictures.page.payload import json_for_page, payload
 from gml.pictures.page.posteriors import posteriors_of
+from gml.pictures.page.scripts import script, styles
 from gml.pictures.page.sections.check import check_section
 from gml.pictures.page.sections.data import data_section
 from gml.pictures.page.sections.graph import graph_section, interventions_section
@@ -51,8 +52,9 @@ def report_page(content: ReportContent) -> ReportPage:
     """Return the page about all that was gathered."""
     with reporter().phase("finding posteriors"):
         posteriors = posteriors_of(content.net)
+    facts = payload(content, posteriors)
     sections = [
-        graph_section(content, posteriors),
+        graph_section(content, posteriors, facts["graph"]["undrawn"]),
         interventions_section(content),
         data_section(content, posteriors),
         information_section(content),
@@ -72,7 +74,7 @@ def report_page(content: ReportContent) -> ReportPage:
         tag("p", id="status", role="status", aria_live="polite"),
         tag(
             "script",
-            json_for_page(payload(content, posteriors)),
+            json_for_page(facts),
             type="application/json",
             id="gml-data",
         ),
@@ -86,9 +88,7 @@ def _head(content: ReportContent, code: str) -> Markup:
     return tag(
         "head",
         tag("meta", charset="utf-8"),
-        Markup(
-            f'<meta http-equiv="Content-Security-Policy" content="{quoted(content_policy(code))}">'
-        ),
+        policy_element(code),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="generator", content=f"gml {__version__}"),

@@ -11,11 +11,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from gml.errors import CannotAnswer, counted
 from gml.formats.json_document import encode
 from gml.graph.graph import Edge
 from gml.model.network import CPT, LinearGaussian
 from gml.pictures.layout.geometry import Layout, Link, Route, Size
 from gml.pictures.layout.layered import layered
+from gml.pictures.layout.packing import gridded
 from gml.pictures.page.content import (
     NO_ROWS,
     Directions,
@@ -29,9 +31,12 @@ from gml.pictures.text_width import text_width
 
 SCHEMA = "gml-report/1"
 _MOST_BARS = 5
+_MOST_SHOWN = 20_000
+"""Cells of a table: more are not read."""
 _NAME_SIZE, _NAME_HEIGHT = 13, 24
 _BAR_HEIGHT, _BELOW_BARS = 15, 6
 _LEAST_WIDTH, _MOST_WIDTH = 128.0, 260.0
+_GAP = 24.0
 # What ends a script element or a line of script, and halves of characters, which no file can hold.
 _UNSAFE = re.compile("[<\u2028\u2029\ud800-\udfff]")
 
@@ -54,7 +59,9 @@ def payload(content: ReportContent, posteriors: Posteriors) -> dict[str, Any]:
         "schema": SCHEMA,
         "title": content.title,
         "graph": _graph(content),
-        "model": {"nodes": [_node(cpd) for cpd in content.net.cpds]},
+        "model": {
+            "nodes": [_node(cpd, computes=posteriors.mode == "exact") for cpd in content.net.cpds]
+        },
         "inference": {
             "mode": posteriors.mode,
             "why": posteriors.why,
@@ -105,7 +112,8 @@ def _pair(pair: ExplainedPair) -> dict[str, Any]:
     }
 
 
-def _node(cpd: CPT | LinearGaussian) -> dict[str, Any]:
+def _node(cpd: CPT | LinearGaussian, *, computes: bool) -> dict[str, Any]:
+    """What the page knows of a node; of a large table only what it computes with."""
     about = {"id": cpd.variable.name, "parents": [parent.name for parent in cpd.parents]}
     if isinstance(cpd, LinearGaussian):
         return about | {
@@ -115,10 +123,11 @@ def _node(cpd: CPT | LinearGaussian) -> dict[str, Any]:
                 "sd": cpd.sd,
             }
         }
+    is_large = cpd.table.size > _MOST_SHOWN
     return about | {
         "levels": list(cpd.variable.levels or ()),
-        "cpt": cpd.table.tolist(),
-        "counts": None if cpd.counts is None else cpd.counts.tolist(),
+        "cpt": None if is_large and not computes else cpd.table.tolist(),
+        "counts": None if cpd.counts is None or is_large else cpd.counts.tolist(),
     }
 
 
@@ -130,9 +139,20 @@ def _graph(content: ReportContent) -> dict[str, Any]:
     edges = list(graph.edges())
     sizes = [_size(cpd) for cpd in content.net.cpds]
     links = [Link(edge.source, edge.target, edge.type == "-->") for edge in edges]
-    found = layered(sizes, links, names=graph.names)
+    undrawn = None
+    try:
+        found = layered(sizes, links, names=graph.names)
+    except CannotAnswer:
+        # The nodes can still be chosen, and their panels name the edges.
+        undrawn = f"{counted(len(edges), 'edge')} would hide one another"
+        centres = gridded(sizes, _GAP)
+        boxes = list(zip(centres, sizes, strict=True))
+        width = max(centre.x + size.width / 2 for centre, size in boxes)
+        height = max(centre.y + size.height / 2 for centre, size in boxes)
+        found = Layout(tuple(centres), ((),) * len(edges), width, height)
     return {
         "kind": graph.kind,
+        "undrawn": undrawn,
         "width": _rounded(found.width),
         "height": _rounded(found.height),
         "nodes": _boxes(graph.names, sizes, found),
@@ -177,7 +197,7 @@ def _edges(
                 "source": source,
                 "target": target,
                 "type": edge.type,
-                "path": _path(route),
+                "path": _path(route) if route else None,
                 "mi": _information(content.information, source, target),
                 "strength": None if strength is None else strength.strength,
                 "below": averaged is not None and averaged.is_below(source, target),

@@ -1,7 +1,8 @@
 """What the page knows of distributions beforehand, and whether it can compute the rest itself.
 
 A page computes posteriors exactly, by a junction tree whose tables all together have at most two
-million cells: that takes a browser a fraction of a second per click. For larger models the answers
+million cells: that takes a browser a fraction of a second per click, as long as the tables of the
+model itself are not too large to send. For larger models the answers
 to each single observation and each single intervention are computed here, as long as they are few
 enough and each is quick enough; for still larger ones only what holds without evidence.
 """
@@ -18,11 +19,14 @@ from gml.model.evidence import circumstances
 from gml.model.gaussian import gaussian_posterior
 from gml.model.inference import Inference
 from gml.model.junction_tree import build_tree
+from gml.model.network import CPT
 from gml.name_order import NameOrder
 from gml.progress import reporter
 
 MOST_CELLS = 2_000_000
 """Cells of all tables of a junction tree that a page can work on."""
+MOST_PARAMETERS = 250_000
+"""Probabilities of all tables of a model that go into a page to compute with."""
 MOST_ANSWERS = 300_000
 """Probabilities that are computed beforehand, for observations and again for interventions."""
 _MOST_WORK = 4_000_000_000
@@ -69,10 +73,13 @@ def posteriors_of(net: BayesNet) -> Posteriors:
         return Posteriors("exact", None, moments)
     cells = junction_cells(net)
     prior = _prior(net)
-    if cells <= MOST_CELLS:
+    parameters = sum(cpd.table.size for cpd in net.cpds if isinstance(cpd, CPT))
+    if cells <= MOST_CELLS and parameters <= MOST_PARAMETERS:
         return Posteriors("exact", None, prior)
     too_large = (
         f"The junction tree of this model has {cells:,} cells, too many to compute with in a page"
+        if cells > MOST_CELLS
+        else f"The tables of this model have {parameters:,} cells, too many for a page"
     )
     n_levels = sum(len(variable.levels or ()) for variable in net.variables)
     if n_levels**2 > MOST_ANSWERS or n_levels * cells > _MOST_WORK or None in prior.values():

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, GraphError, UsageError, counted, quote
+from gml.errors import CannotAnswer, GraphError, UsageError, counted
+from gml.graph.edge_numbers import share_of
 from gml.graph.graph import Graph
 from gml.pictures.picture import Picture
 from gml.pictures.plots.axes import (
@@ -88,8 +89,6 @@ def heat_map(
     quantity: str,
     unit: str = "",
     theme: Theme = LIGHT,
-    ordered: bool = True,
-    signed: bool = False,
     shares: bool = False,
 ) -> Picture:
     """Return a heat map of a square matrix, its diagonal left out.
@@ -99,14 +98,9 @@ def heat_map(
     names
         The variables.
     values
-        For each row and column how related they are, 0 or more unless `signed`; NaN leaves a cell
-        empty.
+        For each row and column how related they are, 0 or more; NaN leaves a cell empty.
     quantity, unit
         What the values are.
-    ordered
-        Whether to put related variables together; otherwise they stay as they are.
-    signed
-        Whether values may be negative: nothing is then in the middle of the colours.
     shares
         Whether values are shares: 1 then has the last colour, which otherwise the largest has, and
         nothing less is rounded to it.
@@ -128,13 +122,13 @@ def heat_map(
             f"a heat map of {len(names)} variables has cells smaller than a pixel; choose "
             f"{_MOST_NAMES} of them at most"
         )
-    order = seriated(names, values) if ordered else list(range(len(names)))
+    order = seriated(names, values)
     grid = _grid([names[k] for k in order], values[np.ix_(order, order)])
     apart = ~np.eye(len(names), dtype=bool)
     finite = np.abs(grid.values[np.isfinite(grid.values) & apart])
     largest = 1.0 if shares else float(finite.max(initial=0.0)) or 1.0
     title = f"{quantity[:1].upper()}{quantity[1:]} between {counted(len(names), 'variable')}"
-    paint = _Paint(largest, theme, signed)
+    paint = _Paint(largest, theme)
     written = share_in_words if shares else figure
     shown, wide = _legend(grid, paint, unit)
     return sheet(
@@ -143,24 +137,20 @@ def heat_map(
         [*_cells(grid, paint, written, shares=shares), *_names(grid, theme), *shown],
         theme,
         title=title,
-        said="; ".join(_notes(grid, paint, ordered)),
+        said="; ".join(_notes(grid)),
         description=_strongest(grid, unit, written),
     )
 
 
-def _notes(grid: _Grid, paint: _Paint, ordered: bool) -> Iterator[str]:
+def _notes(grid: _Grid) -> Iterator[str]:
     if grid.named > 1:
         yield f"one name in {grid.named} is written"
-    if ordered and len(grid.names) > 2:
+    if len(grid.names) > 2:
         yield "related variables stand together"
-    if paint.is_ambiguous and len(grid.names) <= _MOST_TOLD:
-        yield "a dash: below 0"
-    elif paint.is_ambiguous:
-        yield "signs are not shown"
 
 
-def strength_matrix(graph: Graph, attribute: str = "strength") -> NDArray[np.float64]:
-    """Return an attribute of the edges as a symmetric matrix, NaN where there is no edge.
+def strength_matrix(graph: Graph) -> NDArray[np.float64]:
+    """Return the strengths of the edges as a symmetric matrix, NaN where there is no edge.
 
     Examples
     --------
@@ -170,11 +160,12 @@ def strength_matrix(graph: Graph, attribute: str = "strength") -> NDArray[np.flo
     """
     found = np.full((len(graph.names), len(graph.names)), np.nan)
     for edge in graph.edges():
-        value = edge.attributes.get(attribute)
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        ends = graph.names[edge.source], graph.names[edge.target]
+        value = share_of(edge.attributes, "strength", ends)
+        if value is not None:
             found[edge.source, edge.target] = found[edge.target, edge.source] = value
     if np.isnan(found).all():
-        raise GraphError(f"no edge of the graph has a number as its {quote(attribute)}")
+        raise GraphError("no edge of the graph has a strength; average graphs to get some")
     return found
 
 
@@ -210,21 +201,15 @@ class _Paint(NamedTuple):
 
     largest: float
     theme: Theme
-    signed: bool
-
-    @property
-    def is_ambiguous(self) -> bool:
-        """Whether values below 0 have the colours of those above."""
-        return self.signed and self.colour(-_SHADES) == self.colour(_SHADES)
 
     def shade(self, value: float) -> int:
         """Return the shade of a value, 0 for nothing."""
-        return round(max(-1.0, min(1.0, value / self.largest)) * _SHADES)
+        # A mutual information of 0 may be computed as a little less.
+        return round(max(0.0, min(1.0, value / self.largest)) * _SHADES)
 
     def colour(self, shade: int) -> str:
         """Return the colour of a shade."""
-        share = shade / _SHADES
-        return self.theme.signed_shade(share) if self.signed else self.theme.shade(share)
+        return self.theme.shade(shade / _SHADES)
 
 
 def _cells(
@@ -258,25 +243,7 @@ def _cells(
                 text = written(value) if shares else _rounded(value, decimals)
                 content.append(words(text, x, y, readable_on(fill), size=9.5, anchor="middle"))
     content.append(_through_diagonal(grid, paint.theme))
-    return content + _dashes(grid, paint)
-
-
-def _dashes(grid: _Grid, paint: _Paint) -> list[Markup]:
-    """A dash in each cell below 0, where colours do not tell it from one above."""
-    if not paint.is_ambiguous or len(grid.names) <= _MOST_WRITTEN:
-        return []
-    found: dict[str, list[str]] = {}
-    for i, row in enumerate(grid.values.tolist()):
-        for j, value in enumerate(row):
-            shade = 0 if i == j or math.isnan(value) else paint.shade(value)
-            if shade < 0:
-                x, y = grid.left + (j + 0.25) * grid.cell, grid.top + (i + 0.5) * grid.cell
-                dash = f"M{number(x)} {number(y)}h{number(grid.cell / 2)}"
-                found.setdefault(readable_on(paint.colour(shade)), []).append(dash)
-    return [
-        element("path", d="".join(dashes), stroke=colour, stroke_width=grid.cell / 10)
-        for colour, dashes in sorted(found.items())
-    ]
+    return content
 
 
 def _rounded(value: float, decimals: int) -> str:
@@ -298,11 +265,10 @@ def _image(grid: _Grid, paint: _Paint) -> Markup:
     """The cells as pixels; those that are left out have the colour of the background."""
     on_diagonal = np.eye(len(grid.names), dtype=bool)
     known = ~np.isnan(grid.values) & ~on_diagonal
-    first = -_SHADES if paint.signed else 0
     shades = np.rint(np.where(known, grid.values, 0.0) / paint.largest * _SHADES)
     # The first two colours of the palette are those of the background and of the diagonal.
-    codes = np.where(known, np.clip(shades, first, _SHADES) - first + 2, on_diagonal)
-    colours = [paint.colour(shade) for shade in range(first, _SHADES + 1)]
+    codes = np.where(known, np.clip(shades, 0, _SHADES) + 2, on_diagonal)
+    colours = [paint.colour(shade) for shade in range(_SHADES + 1)]
     side = int(grid.cell)
     pixels = codes.astype(np.uint8).repeat(side, axis=0).repeat(side, axis=1)
     encoded = base64.b64encode(
@@ -350,10 +316,8 @@ def _legend_height(grid: _Grid) -> float:
 def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]:
     """A band of the colours from the least to the most, with ticks, and how wide that is."""
     left, top, height = grid.left + grid.side + 24, grid.top, _legend_height(grid)
-    low = -paint.largest if paint.signed else 0.0
-    marked = ticks(low, paint.largest, 6)
-    first = -_SHADES if paint.signed else 0
-    part = height / (_SHADES - first + 1)
+    marked = ticks(0.0, paint.largest, 6)
+    part = height / (_SHADES + 1)
     content = [
         element(
             "rect",
@@ -364,7 +328,7 @@ def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]
             height=part + 0.5,
             fill=paint.colour(shade),
         )
-        for shade in range(_SHADES, first - 1, -1)
+        for shade in range(_SHADES, -1, -1)
     ]
     content.append(
         element(
@@ -380,8 +344,8 @@ def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]
     )
     shown = []
     for value, text in zip(marked.values, marked.labels, strict=True):
-        if low <= value <= paint.largest:
-            y = top + height * (paint.largest - value) / (paint.largest - low)
+        if 0 <= value <= paint.largest:
+            y = top + height * (paint.largest - value) / paint.largest
             shown.append(text)
             content += [
                 line(left + _LEGEND, y, left + _LEGEND + 4, y, paint.theme.muted),

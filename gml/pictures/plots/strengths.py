@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gml.errors import GraphError, UsageError, counted, parameter, require_share
+from gml.graph.edge_numbers import share_of, threshold_of
 from gml.graph.graph import Graph
 from gml.pictures.differences import edges_by_name
 from gml.pictures.picture import Picture
@@ -87,7 +88,7 @@ def edge_strengths(
     edges = _strongest_first(graph)
     if not edges:
         raise GraphError("no edge of the graph has a strength; average graphs to get some")
-    recorded = _recorded(graph)
+    recorded = threshold_of(graph)
     if threshold is None:
         threshold = recorded
     decimals = _decimals(edges, threshold)
@@ -166,12 +167,14 @@ def _decimals(edges: Sequence[_Certain], threshold: float | None) -> int:
 def _strongest_first(graph: Graph) -> list[_Certain]:
     found = []
     for edge in edges_by_name(graph):
-        strength = _share(edge.attributes.get("strength"))
+        ends = edge.source, edge.target
+        strength, direction, lines = (
+            share_of(edge.attributes, name, ends)
+            for name in ("strength", "direction", "undirected")
+        )
         if strength is None:
             continue
-        direction = _share(edge.attributes.get("direction"))
-        lines = _share(edge.attributes.get("undirected")) or 0.0
-        ends = edge.source, edge.target
+        lines = lines or 0.0
         parts = (strength, 0.0, 0.0)
         if direction is not None:
             forward = min(max(direction - lines / 2, 0.0), 1.0)
@@ -180,16 +183,6 @@ def _strongest_first(graph: Graph) -> list[_Certain]:
         name = f" {_ARROWS[edge.type]} ".join(map(brief, ends))
         found.append(_Certain(ends, name, strength, direction, parts))
     return sorted(found, key=lambda edge: (-edge.strength, edge.ends))
-
-
-def _share(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return min(max(float(value), 0.0), 1.0) if is_number else None  # type: ignore[arg-type]
-
-
-def _recorded(graph: Graph) -> float | None:
-    """The threshold that the graph says it was made with."""
-    return _share(graph.learning.get("threshold"))
 
 
 def _nearest(edges: Sequence[_Certain], threshold: float | None) -> list[_Certain]:

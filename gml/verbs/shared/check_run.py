@@ -86,9 +86,7 @@ class CheckRun:
     def examined(self, data: Data, reader: CheckedReading, *, raises: bool) -> Delivery:
         """Read a delivery and ask everything about it; why that cannot be is raised or noted."""
         try:
-            checked = _found(data, reader)
-            require_whole_rows(checked.counter.unit)
-            return Delivery(reader.data, checked, self._asked(checked))
+            return self.asked(reader.data, self.read(data, reader))
         except (DataError, CannotAnswer) as error:
             if raises:
                 raise
@@ -96,15 +94,23 @@ class CheckRun:
             problem = rejection(error.with_traceback(None), [reader.data])
             return Delivery(reader.data, problem=problem)
 
-    def _asked(self, checked: CheckedData) -> Examined:
+    def read(self, data: Data, reader: CheckedReading) -> CheckedData:
+        """Read a delivery."""
+        checked = _found(data, reader)
+        require_whole_rows(checked.counter.unit)
+        return checked
+
+    def asked(self, name: str, checked: CheckedData) -> Delivery:
+        """Ask everything about a delivery that was read."""
         try:
-            return examine(
+            examined = examine(
                 self.net,
                 checked.counter,
                 self.settings,
                 baseline=self.known,
                 context=checked.context,
             )
+            return Delivery(name, checked, examined)
         except MissingTable as error:
             way_out = _way_to_tables(error.names, self.net, self.settings, self.model)
             raise CannotAnswer(f"{error.lacking}; a check needs more tables: {way_out}") from None

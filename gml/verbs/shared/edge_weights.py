@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gml.errors import UsageError, parameter, unknown_name
+from gml.graph.edge_numbers import number_in
 from gml.graph.graph import Edge, Graph
 from gml.pictures.graph_picture import weight_of
 from gml.verbs.shared.graph_input import GivenGraph
@@ -52,8 +53,8 @@ def weighted(given: GivenGraph, weight: str, counter: Counter | None) -> tuple[G
 
 def _numbers_of(graph: Graph) -> list[str]:
     """The attributes that hold a number for an edge, if not for all."""
-    pairs = (pair for found in graph.attributes.values() for pair in found.items())
-    numeric = (name for name, value in pairs if type(value) in (int, float))
+    each = graph.attributes.values()
+    numeric = (name for found in each for name in found if number_in(found, name) is not None)
     return list(dict.fromkeys(numeric))
 
 

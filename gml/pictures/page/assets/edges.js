@@ -104,12 +104,14 @@
   }
 
   /**
-   * Draw edges; each has a wide line that cannot be seen, for a pointer to hit.
+   * Draw edges; each has a wide line that cannot be seen, for a pointer to hit. One without a path
+   * has no line.
    * @returns {{group: SVGGElement}[]}
    */
   function drawEdges(edges) {
     const { widths } = edgeWidths(edges);
     return edges.map((edge, k) => {
+      if (edge.path == null) return { group: gml.svg("g", { class: "edge" }) };
       const { line, marks } = edgeShapes(edge.path, edge.type, 8 + 1.5 * widths[k]);
       const drawn = marks.map(({ kind, points }) => {
         if (kind === "arrow") return gml.svg("path", { class: kind, d: `M${points.join(" L")} Z` });

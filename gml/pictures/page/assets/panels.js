@@ -146,6 +146,9 @@
     /** The table of a node: a row per configuration of its parents, the last one fastest. */
     cpt(node, most = MOST_TABLE_ROWS) {
       const caption = `P(${gml.shown(node.id)}${node.parents.length ? " | parents" : ""})`;
+      if (node.cpt == null) {
+        return gml.html("p", { class: "note" }, `${caption}: the table is too large to show.`);
+      }
       const rows = node.cpt.slice(0, most).map((shares, place) => {
         const counts = node.counts?.[place];
         const cells = shares.map((share, k) => {

@@ -37,6 +37,9 @@ _HEADINGS = (
 def check_section(content: ReportContent) -> Section:
     """Return the answer, who is behind it, and the checks that give it."""
     report = content.check
+    if report is None:
+        why_not = paragraph(f"Not checked: {content.unchecked}.", class_="absent")
+        return Section("check", "Check", (why_not,))
     said = verdict(report)
     answer = tag(
         "p",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gml.errors import counted
+from gml.errors import CannotAnswer, counted
 from gml.pictures.graph_picture import Bars, Bell, GraphScene, draw_graph
 from gml.pictures.page.content import ReportContent
 from gml.pictures.page.html import NOTHING, figure, paragraph, tag
@@ -15,8 +15,10 @@ _MOST_NODES = 200
 _MOST_WITH_BARS = 60
 
 
-def graph_section(content: ReportContent, posteriors: Posteriors) -> Section:
-    """Return the interactive graph, with the panels beside it."""
+def graph_section(
+    content: ReportContent, posteriors: Posteriors, undrawn: str | None = None
+) -> Section:
+    """Return the interactive graph, with the panels beside it, and why no edges are in it."""
     net = content.net
     sort = "numeric" if net.is_gaussian else "discrete"
     size = (
@@ -24,6 +26,7 @@ def graph_section(content: ReportContent, posteriors: Posteriors) -> Section:
         f"{counted(net.n_parameters, 'parameter')}."
     )
     how = paragraph(posteriors.why, class_="note") if posteriors.why else NOTHING
+    edges = paragraph(f"No edges are drawn: {undrawn}.", class_="note") if undrawn else NOTHING
     view = tag(
         "div",
         id="graph-view",
@@ -40,7 +43,15 @@ def graph_section(content: ReportContent, posteriors: Posteriors) -> Section:
     return Section(
         "graph",
         "Graph",
-        (paragraph(size), how, _without_scripts(content, posteriors), view, panels, posterior),
+        (
+            paragraph(size),
+            edges,
+            how,
+            _without_scripts(content, posteriors),
+            view,
+            panels,
+            posterior,
+        ),
     )
 
 
@@ -62,12 +73,15 @@ def interventions_section(content: ReportContent) -> Section:
 
 
 def _without_scripts(content: ReportContent, posteriors: Posteriors) -> Markup:
-    if len(content.net.names) > _MOST_NODES:
-        return tag("noscript", paragraph("The graph needs scripts: it is too large for a picture."))
     scene = GraphScene(
         content.net.graph, f"Graph of {content.model}", _distributions(content, posteriors)
     )
-    return tag("noscript", figure(draw_graph(scene)))
+    try:
+        if len(content.net.names) <= _MOST_NODES:
+            return tag("noscript", figure(draw_graph(scene)))
+    except CannotAnswer:
+        pass
+    return tag("noscript", paragraph("The graph needs scripts: it is too large for a picture."))
 
 
 def _distributions(content: ReportContent, posteriors: Posteriors) -> dict[str, Bars | Bell]:

@@ -46,7 +46,7 @@ def _fitted_on(content: ReportContent) -> Markup:
         False: "The model was fitted on other rows than these.",
         None: "Whether the model was fitted on these rows is not known.",
     }
-    return paragraph(said[content.check.fitted_on])
+    return paragraph(said[content.fitted_on])
 
 
 def _learning(learning: Mapping[str, Any]) -> Markup:

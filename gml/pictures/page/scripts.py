@@ -1,13 +1,7 @@
-"""The scripts and styles of the report page, which go into it as they are.
-
-The page has one script, and its policy allows that one alone, by its hash (CSP level 2): whatever
-a label holds, no other text of the page can run. Nothing may be loaded, from anywhere.
-"""
+"""The scripts and styles of the report page, which go into it as they are."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from importlib.resources import files
 
 from gml.pictures.svg import Markup
@@ -38,21 +32,6 @@ def script() -> Markup:
 def styles() -> Markup:
     """Return the style sheet of the page."""
     return _together(STYLES)
-
-
-def content_policy(script: str) -> str:
-    """Return the policy that lets this script run, and nothing leave or enter the page.
-
-    Examples
-    --------
-    >>> content_policy("").split("; ")[2]
-    "script-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
-    """
-    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    return (
-        "default-src 'none'; style-src 'unsafe-inline'; "
-        f"script-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-    )
 
 
 def _together(names: tuple[str, ...]) -> Markup:
