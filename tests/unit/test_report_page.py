@@ -364,13 +364,28 @@ def test_scores_are_those_of_score(page, asia, sample_data):
         sample_data / "asia.csv",
         sample_data / "asia.dot",
         score=["loglik", "bic", "bdeu"],
-        folds=5,
+        folds=10,
     )
     text = page.text("scores")
     for value in expected.scores.values():
         assert f"{value:.8g}" in text
     assert f"Held-out loss: {expected.heldout:.6g} nats per row" in text
     assert f"{asia.log_likelihood(sample_data / 'asia.csv'):.8g}" in text
+
+
+def test_the_held_out_loss_is_that_of_draw(page, asia, sample_data):
+    """One graph and one table have one loss, unless another number of folds is asked for."""
+    data = sample_data / "asia.csv"
+    drawn = gml.draw(data, sample_data / "asia.dot", kind="losses")
+    loss = float(re.search(r"Held-out loss: ([\d.]+) nats", page.text("scores"))[1])
+    assert f"{loss:.5g}" in drawn.svg
+    assert "in 10-fold cross-validation" in page.text("scores")
+    (expected,) = gml.score(data, sample_data / "asia.dot", folds=3)
+    text = ParsedPage(gml.report(data, asia, folds=3).html).text("scores")
+    assert f"Held-out loss: {expected.heldout:.6g} nats per row" in text
+    assert "in 3-fold cross-validation" in text
+    with pytest.raises(gml.UsageError, match="`folds` must be at least 2, not 1"):
+        gml.report(data, asia, folds=1)
 
 
 def test_scores_are_said_to_be_of_the_refitted_graph(asia):
