@@ -254,7 +254,18 @@ def test_tests_are_told_as_explain_tells_them(full_page):
         assert {pair["x"], pair["y"]} == {edge["source"], edge["target"]}
         expected = gml.explain(log, pair["x"], pair["y"])
         assert pair["why"] == " ".join(map(with_flags, expected.sentences))
-        assert pair["adjacent"] == (expected.edge is not None)
+        assert pair.keys() == {"x", "y", "why"}
+
+
+def test_weaker_edges_can_be_had(full_page, asia, sample_data):
+    found, _, averaged, _ = full_page
+    assert "use  gml average … --threshold 0.05 , which" in found.text("strengths")
+    assert averaged.threshold > 0.05
+    data = sample_data / "asia.csv"
+    with pytest.warns(gml.GmlWarning, match="the weaker gave way"):
+        all_of_them = gml.average(data, by="hc", bootstrap=5, threshold=0.05)
+    text = ParsedPage(gml.report(data, asia, strengths=all_of_them, check=False).html)
+    assert "weaker edges too" not in text.text("strengths")
 
 
 def test_strengths_of_edges(full_page):
