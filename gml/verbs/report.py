@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from gml.counts.counter import rows_counted
 from gml.data.options import ReadingKeywords
-from gml.errors import CannotAnswer, UsageError, parameter, place, with_flags
+from gml.errors import CannotAnswer, UsageError, parameter, place, require_whole, with_flags
 from gml.gate.checked_data import CheckedData
 from gml.gate.result import CheckReport
 from gml.gate.settings import CheckSettings
@@ -48,6 +48,7 @@ def report(
     baseline: str | os.PathLike[str] | Baseline | None = None,
     check: bool = True,
     alpha: float = 0.01,
+    folds: int = 10,
     title: str | None = None,
     threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
@@ -75,6 +76,8 @@ def report(
         Whether to check the model, which takes long for one of many nodes.
     alpha
         Chance of a false alarm in the check.
+    folds
+        Folds of the cross-validation that finds the held-out loss.
     title
         The title of the page; by default the names of the files.
     threads
@@ -98,6 +101,7 @@ def report(
     """
     if baseline is not None and not check:
         raise UsageError(f"{parameter('baseline')} is for the check, which is left out")
+    require_whole(2, folds=folds)
     inputs = _Inputs()
     table = inputs.path("data", data)
     options = options_for(table, reading)
@@ -125,7 +129,7 @@ def report(
     with reporter().phase("describing columns"):
         columns = columns_of(net, counter, rows.context)
     with reporter().phase("scoring"):
-        scores = scores_of(net, counter, columns, threads)
+        scores = scores_of(net, counter, columns, folds, threads)
     with reporter().phase("mutual information"):
         information = information_of(counter, is_gaussian=net.is_gaussian)
     with reporter().phase("making the page"):

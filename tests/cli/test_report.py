@@ -112,6 +112,7 @@ def test_one_column_has_no_pairs(gml, folder):
     [
         (("d.csv", "m.json", "-o", "r.svg"), 2, "a report is HTML, not SVG; name it .html"),
         (("m.json", "d.csv"), 2, "data come first"),
+        (("d.csv", "m.json", "--folds", "1"), 2, "--folds"),
         (("d.csv", "m.json", "--alpha", "2"), 2, "between 0 and 1"),
         (
             ("d.csv", "m.json", "-o", "r.pdf"),
@@ -167,6 +168,7 @@ def test_a_log_and_strengths_of_other_variables(gml, folder):
         ((), {}),
         (ALL, {"test_log": "log.jsonl", "strengths": "avg.json", "baseline": "base.json"}),
         (("--alpha", "0.5", "--title", "x"), {"alpha": 0.5, "title": "x"}),
+        (("--folds", "3"), {"folds": 3}),
         (("-c", "smoke,lung", "--threads", "1"), {"columns": ["smoke", "lung"], "threads": 1}),
     ],
 )

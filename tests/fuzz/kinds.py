@@ -183,6 +183,7 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("merge counts.parquet counts.parquet --min-cell={} -o out.parquet", ("1", "5")),
     ("explain log.jsonl a {}", ("b", "c")),
     ("report data.csv model.json --title={} -o out.html", ("May", "<script>", 'a"b')),
+    ("report data.csv model.json --folds={}", ("2", "60")),
     ("report data.csv model.json --strengths={}", ("graph.dot", "data.csv")),
     ("report data.csv model.json -o {}", ("out.html", "out.htm", "out.txt")),
     ("profile data.csv -o {}", ("out.json", "out.csv", "out.md", "out")),

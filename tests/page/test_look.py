@@ -123,6 +123,33 @@ def test_marks_of_the_prior_wait_for_evidence(screen, asia):
     assert browser.find_element(By.CSS_SELECTOR, "[data-node=dysp] .prior").is_displayed()
 
 
+def test_arrows_into_a_node_that_is_set_are_dotted(screen, asia):
+    browser = screen(DESK)
+    browser.get(asia.path.as_uri())
+    look = """
+        return [...document.querySelectorAll("#graph-view .edge")].map((edge) => {
+          const line = getComputedStyle(edge.querySelector(".line"));
+          return [getComputedStyle(edge).opacity, line.strokeDasharray, line.stroke];
+        });
+    """
+    edges = asia.net.graph.edges()
+    into = [k for k, edge in enumerate(edges) if asia.net.names[edge.target] == "dysp"]
+    assert len(into) == 2
+    browser.find_element(By.CSS_SELECTOR, "#graph-view [data-node=dysp]").click()
+    tell(browser, {"dysp": "yes"}, {})
+    highlighted = browser.execute_script(look)
+    tell(browser, {}, {"dysp": "yes"})
+    seen = browser.execute_script(look)
+    for k, (before, after) in enumerate(zip(highlighted, seen, strict=True)):
+        if k in into:
+            assert after[:2] == ["0.35", "2px, 6px"]
+            assert after != before and after[2] != before[2]
+        else:
+            assert after == before
+    tell(browser, {}, {})
+    assert browser.execute_script("return document.querySelectorAll('.edge.cut').length") == 0
+
+
 def test_the_name_of_a_node_has_all_that_is_seen_of_it(screen, asia):
     browser = screen(DESK)
     browser.get(asia.path.as_uri())
@@ -280,3 +307,19 @@ def test_paper_has_bars_and_leaves_the_view_as_it_was(screen, alarm):
     waits(browser, "window.onPaper", False)
     waits(browser, "document.querySelector('.canvas').hasAttribute('viewBox')", False)
     assert browser.execute_script(VIEW) == before
+
+
+def test_paper_has_what_is_folded_on_the_screen(screen, asia):
+    browser = screen(DESK)
+    browser.get(asia.path.as_uri())
+    folded = "return [...document.querySelectorAll('details')].map((each) => each.open)"
+    before = browser.execute_script(folded)
+    assert len(before) > 2 and not any(before)
+    browser.execute_script("document.querySelector('details').open = true")
+    browser.execute_script(
+        "addEventListener('beforeprint', () => "
+        "{ document.title = document.querySelectorAll('details:not([open])').length; })"
+    )
+    browser.execute_cdp_cmd("Page.printToPDF", {})
+    assert browser.title == "0"
+    assert browser.execute_script(folded) == [True, *before[1:]]

@@ -342,6 +342,15 @@ test("an edge says in how many graphs it points which way", () => {
   assert.deepEqual(gml.edgeFacts({ below: true }), ["weaker than the edges of the averaged graph"]);
 });
 
+test("edges into a node that is set are cut, not those out of it or of one that is seen", () => {
+  const edge = { source: "a", target: "b" };
+  const known = (id, kind) => new Map([[id, { kind, value: "x" }]]);
+  assert.equal(gml.isCut(edge, known("b", "set")), true);
+  assert.equal(gml.isCut(edge, known("a", "set")), false);
+  assert.equal(gml.isCut(edge, known("b", "observed")), false);
+  assert.equal(gml.isCut(edge, new Map()), false);
+});
+
 test("edges below the threshold are weak, those of unknown strength are not", () => {
   assert.equal(gml.isWeak({ strength: 0.49 }, 0.5), true);
   assert.equal(gml.isWeak({ strength: 0.5 }, 0.5), false);
@@ -563,6 +572,10 @@ test("what is known is said with its probability", () => {
 test("a node is described by its most probable level, or by what is known", () => {
   const node = { id: "x", levels: ["n", "y"] };
   assert.equal(gml.describe(node, { shares: [0.3, 0.7] }), "x: most probable y, 70.0\u00a0%");
+  const tied = (...shares) => gml.describe({ id: "x", levels: [..."abcdef"] }, { shares });
+  assert.equal(tied(0.50001, 0.49999, 0), "x: most probable a and b, 50.0\u00a0% each");
+  assert.equal(tied(0, 0.3, 0.3, 0.3, 0.1), "x: most probable b, c and d, 30.0\u00a0% each");
+  assert.equal(tied(0.2, 0.2, 0.2, 0.2, 0.2), "x: most probable a, b and 3 more, 20.0\u00a0% each");
   const known = { kind: "observed", value: "n" };
   assert.equal(gml.describe(node, { shares: [1, 0] }, known), "x: observed to be n");
   assert.equal(gml.describe(node, undefined), "x: no posterior");

@@ -58,7 +58,7 @@ def test_sections_with_their_headings_and_links(page):
     ids = [attributes.get("id") for tag, attributes in page.elements if tag == "section"]
     assert ids == SECTIONS
     links = [a["href"] for tag, a in page.elements if tag == "a"]
-    assert links == ["#graph", *(f"#{name}" for name in SECTIONS)]
+    assert links == ["#graph", "#check", *(f"#{name}" for name in SECTIONS)]
     headings = {a.get("id") for tag, a in page.elements if tag == "h2"}
     labelled = {a["aria-labelledby"] for tag, a in page.elements if tag == "section"}
     assert headings == labelled
@@ -254,7 +254,18 @@ def test_tests_are_told_as_explain_tells_them(full_page):
         assert {pair["x"], pair["y"]} == {edge["source"], edge["target"]}
         expected = gml.explain(log, pair["x"], pair["y"])
         assert pair["why"] == " ".join(map(with_flags, expected.sentences))
-        assert pair["adjacent"] == (expected.edge is not None)
+        assert pair.keys() == {"x", "y", "why"}
+
+
+def test_weaker_edges_can_be_had(full_page, asia, sample_data):
+    found, _, averaged, _ = full_page
+    assert "use  gml average … --threshold 0.05 , which" in found.text("strengths")
+    assert averaged.threshold > 0.05
+    data = sample_data / "asia.csv"
+    with pytest.warns(gml.GmlWarning, match="the weaker gave way"):
+        all_of_them = gml.average(data, by="hc", bootstrap=5, threshold=0.05)
+    text = ParsedPage(gml.report(data, asia, strengths=all_of_them, check=False).html)
+    assert "weaker edges too" not in text.text("strengths")
 
 
 def test_strengths_of_edges(full_page):
@@ -361,13 +372,44 @@ def test_the_pairs_that_share_most(page, sample_data):
 
 def test_scores_are_those_of_score(page, asia, sample_data):
     (expected,) = gml.score(
-        sample_data / "asia.csv", sample_data / "asia.dot", score=["loglik", "bic", "bdeu"], folds=5
+        sample_data / "asia.csv",
+        sample_data / "asia.dot",
+        score=["loglik", "bic", "bdeu"],
+        folds=10,
     )
     text = page.text("scores")
     for value in expected.scores.values():
         assert f"{value:.8g}" in text
     assert f"Held-out loss: {expected.heldout:.6g} nats per row" in text
     assert f"{asia.log_likelihood(sample_data / 'asia.csv'):.8g}" in text
+
+
+def test_the_held_out_loss_is_that_of_draw(page, asia, sample_data):
+    """One graph and one table have one loss, unless another number of folds is asked for."""
+    data = sample_data / "asia.csv"
+    drawn = gml.draw(data, sample_data / "asia.dot", kind="losses")
+    loss = float(re.search(r"Held-out loss: ([\d.]+) nats", page.text("scores"))[1])
+    assert f"{loss:.5g}" in drawn.svg
+    assert "in 10-fold cross-validation" in page.text("scores")
+    (expected,) = gml.score(data, sample_data / "asia.dot", folds=3)
+    text = ParsedPage(gml.report(data, asia, folds=3).html).text("scores")
+    assert f"Held-out loss: {expected.heldout:.6g} nats per row" in text
+    assert "in 3-fold cross-validation" in text
+    with pytest.raises(gml.UsageError, match="`folds` must be at least 2, not 1"):
+        gml.report(data, asia, folds=1)
+
+
+def test_scores_are_said_to_be_of_the_refitted_graph(asia):
+    """A shuffled column: the graph refitted on it loses less than the model itself."""
+    rows = asia.sample(2000, seed=1).to_frame()
+    rows["bronc"] = rows["bronc"].sample(frac=1, random_state=1).to_numpy()
+    own = -asia.log_likelihood(rows) / 2000
+    refitted = -gml.fit(rows, asia.graph).log_likelihood(rows) / 2000
+    assert own > refitted + 0.1
+    text = ParsedPage(gml.report(rows, asia).html).text("scores")
+    assert f"The model as it is loses {own:.6g} nats per row" in text
+    assert f"the graph refitted on them, {refitted:.6g}." in text
+    assert "Scores and held-out loss are of the graph with parameters refitted on these" in text
 
 
 def test_culprits_stand_before_what_fails(asia):
@@ -379,6 +421,25 @@ def test_culprits_stand_before_what_fails(asia):
     assert text.index(checked.culprits[0].message) < text.index("Failures")
     for check in checked.ranked("fail"):
         assert check.message in text
+
+
+def test_the_verdict_stands_under_the_title(asia, sample_data):
+    rows = asia.sample(2000, seed=1).to_frame()
+    rows["bronc"] = rows["bronc"].sample(frac=1, random_state=1).to_numpy()
+    checked = gml.check(rows, asia)
+    page = ParsedPage(gml.report(rows, asia).html)
+    assert f"FAIL  culprit: {checked.culprits[0].message}" in page.text("header")
+    assert page.text("header").endswith(" (see  Check )")
+    tags = [tag for tag, _ in page.elements]
+    links = [a["href"] for tag, a in page.elements[: tags.index("nav")] if tag == "a"]
+    assert links == ["#graph", "#check"]
+    # Not by colour alone: the word, its sign and its frame are others.
+    for said, sign in (("fail", "✗"), ("error", "⚠")):
+        assert f'.verdict.{said}::before {{ content: "{sign} "; }}' in styles()
+    accepted = gml.report(rows, asia, baseline=checked.accepted())
+    assert "PASS" in ParsedPage(accepted.html).text("header")
+    unchecked = ParsedPage(gml.report(rows, asia, check=False).html)
+    assert unchecked.text("header").endswith("Not checked (see  Check )")
 
 
 def test_the_baseline_is_that_of_check(asia):
@@ -454,7 +515,8 @@ def test_levels_are_shown_by_their_frequency_and_never_rounded_to_certainty():
 
 def test_a_file_is_named_by_its_last_part(asia, sample_data):
     page = ParsedPage(gml.report(sample_data / "asia.csv", asia).html)
-    assert page.text("header") == "asia.csv and model asia.csv (5000 rows) against model"
+    title = "asia.csv and model asia.csv (5000 rows) against model "
+    assert page.text("header").startswith(title)
     assert str(sample_data / "asia.csv") in page.text("provenance")
     assert "8 discrete nodes, 8 edges, 18 parameters." in page.text("graph")
 

@@ -10,6 +10,7 @@ from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import alpha_option, common_options
 from gml.cli.shared.data_options import DataRequest, checked_data_options
 from gml.cli.shared.keyword_options import keyword_options
+from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.output import RowOutput
 from gml.cli.shared.output_options import page_output
 from gml.cli.shared.run import claim_input
@@ -50,6 +51,14 @@ from gml.cli.shared.run import claim_input
         help="Check the model as gml check does, or leave that out: it takes long for many nodes.",
     ),
     alpha_option("Chance of a false alarm in the check.", 0.01),
+    click.option(
+        "--folds",
+        type=WholeRange(min=2),
+        default=10,
+        show_default=True,
+        metavar="K",
+        help="Folds of the cross-validation that finds the held-out loss.",
+    ),
     click.option("--title", metavar="TEXT", help="Title of the page; by default the files."),
 )
 @page_output

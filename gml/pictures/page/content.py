@@ -74,9 +74,8 @@ class ExplainedPair:
     y: str
     adjacent: bool
     sentences: tuple[str, ...]
-    given: tuple[str, ...] = ()
     log10_p: float | None = None
-    """Of the test that came closest to separating them, or that did, given these variables."""
+    """Of the test that came closest to separating them, or that did."""
 
 
 @dataclass(frozen=True)

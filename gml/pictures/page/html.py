@@ -64,7 +64,7 @@ def items(texts: Sequence[str], *, class_: str | None = None) -> Markup:
 
 
 def folded(title: str, content: Markup) -> Markup:
-    """Return content behind a title that opens it, in print too if it was opened."""
+    """Return content behind a title that opens it; scripts open it for print."""
     return tag("details", tag("summary", label(title)), content)
 
 

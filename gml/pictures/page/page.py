@@ -14,7 +14,7 @@ from gml.pictures.page.html import joined, quoted, tag
 from gml.pictures.page.payload import json_for_page, payload
 from gml.pictures.page.posteriors import posteriors_of
 from gml.pictures.page.scripts import script, styles
-from gml.pictures.page.sections.check import check_section
+from gml.pictures.page.sections.check import check_section, check_summary
 from gml.pictures.page.sections.data import data_section
 from gml.pictures.page.sections.graph import graph_section, interventions_section
 from gml.pictures.page.sections.information import information_section
@@ -68,7 +68,12 @@ def report_page(content: ReportContent) -> ReportPage:
     body = tag(
         "body",
         tag("a", label("Skip to the graph"), href="#graph", class_="skip"),
-        tag("header", tag("h1", label(content.title)), _about(content)),
+        tag(
+            "header",
+            tag("h1", label(content.title)),
+            _about(content),
+            check_summary(content),
+        ),
         tag("nav", tag("ul", *(section.link() for section in sections)), aria_label="Sections"),
         tag("main", *(section.html() for section in sections)),
         tag("p", id="status", role="status", aria_live="polite"),

@@ -101,15 +101,7 @@ def _pairs_of_edges(content: ReportContent) -> list[ExplainedPair]:
 
 
 def _pair(pair: ExplainedPair) -> dict[str, Any]:
-    return {
-        "x": pair.x,
-        "y": pair.y,
-        "adjacent": pair.adjacent,
-        "why": " ".join(pair.sentences),
-        "given": list(pair.given),
-        "p_value": None if pair.log10_p is None else 10**pair.log10_p,
-        "log10_p": pair.log10_p,
-    }
+    return {"x": pair.x, "y": pair.y, "why": " ".join(pair.sentences)}
 
 
 def _node(cpd: CPT | LinearGaussian, *, computes: bool) -> dict[str, Any]:

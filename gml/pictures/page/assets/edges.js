@@ -129,6 +129,11 @@
     });
   }
 
+  /** Return whether an edge leads into a node that is set, and so tells it nothing. */
+  function isCut({ target }, evidence) {
+    return evidence.get(target)?.kind === "set";
+  }
+
   /** Say what the widths of the edges show, for a legend. */
   function widthLegend(edges) {
     const { quantity, most } = edgeWidths(edges);
@@ -167,7 +172,8 @@
     return facts;
   }
 
-  Object.assign(gml, { edgeShapes, edgeWidths, drawEdges, widthLegend, edgeName, edgeFacts });
+  Object.assign(gml, { edgeShapes, edgeWidths, drawEdges, isCut });
+  Object.assign(gml, { widthLegend, edgeName, edgeFacts });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

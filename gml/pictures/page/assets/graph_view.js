@@ -480,6 +480,9 @@
       for (const [id, view] of this.nodes) {
         view.update(answer.posteriors.get(id), evidence.get(id), evidence.size > 0);
       }
+      this.edges.forEach(({ group }, k) => {
+        group.classList.toggle("cut", gml.isCut(this.graph.edges[k], evidence));
+      });
     }
   }
 

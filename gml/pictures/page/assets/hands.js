@@ -164,7 +164,21 @@
     addEventListener("afterprint", () => graphView.leavePaper());
   }
 
-  Object.assign(gml, { keyDeed, dragView, wheelZooms, followHands });
+  /** Open what is folded while the page is printed: on paper nobody can. */
+  function unfoldOnPaper() {
+    let unfolded = [];
+    addEventListener("beforeprint", () => {
+      const folded = [...document.querySelectorAll("details:not([open])")];
+      for (const each of folded) each.open = true;
+      unfolded.push(...folded);
+    });
+    addEventListener("afterprint", () => {
+      for (const each of unfolded) each.open = false;
+      unfolded = [];
+    });
+  }
+
+  Object.assign(gml, { keyDeed, dragView, wheelZooms, followHands, unfoldOnPaper });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

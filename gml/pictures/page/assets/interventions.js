@@ -104,7 +104,8 @@
         const [one, other] = [seen.posteriors.get(name), done.posteriors.get(name)];
         return one.shares ? this.shareRows(name, one, other) : momentRows(name, one, other);
       });
-      const answers = ["observed", "set", "difference"];
+      const unit = this.nodes.get(id).levels ? ", percentage points" : "";
+      const answers = ["observed", "set", `difference${unit}`];
       const headings = ["node", "", ...answers.map((text) => ({ number: text }))];
       const caption = `What differs between observing ${what} and setting it, most first`;
       const table = gml.table(caption, headings, rows);

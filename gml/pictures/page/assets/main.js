@@ -98,7 +98,8 @@
         "Drag to move; zoom with Ctrl or ⌘ and the wheel, or with the wheel alone after a click on " +
         "the graph; by touch, with two fingers. Point at a node or an edge to read about it, click a " +
         "node to choose it. By keyboard: Tab, arrow keys, Enter, Escape, + and −. Once something is " +
-        "known, a tint shows how much a node changed, and a mark or a thin strip what it was.";
+        "known, a tint shows how much a node changed, and a mark or a thin strip what it was; " +
+        "dotted arrows lead into nodes that are set, which their parents tell nothing.";
       const hint = "Hold Ctrl or ⌘ to zoom with the wheel, or click the graph first.";
       root.append(gml.html("p", { class: "wheel-hint", "aria-hidden": "true" }, hint));
       root.append(this.legend, gml.html("p", { class: "note help" }, help));
@@ -212,6 +213,7 @@
   function start() {
     const find = (id) => document.getElementById(id);
     const report = new Report(JSON.parse(find("gml-data").textContent), find);
+    gml.unfoldOnPaper();
     window.gmlReport = {
       observe: (id, value) => report.learn("observed", id, value),
       intervene: (id, value) => report.learn("set", id, value),

@@ -308,7 +308,7 @@
       const numbers = model.nodes.some((node) => !node.levels);
       const headings = numbers
         ? ["prior mean", "prior sd", "mean now", "sd now", "change of mean"]
-        : ["prior", "now", "change"];
+        : ["prior", "now", "change, percentage points"];
       const columns = headings.map((text) => ({ number: text }));
       columns.unshift(...(numbers ? ["node"] : ["node", "level"]));
       if (!numbers) columns.push("");

@@ -200,9 +200,13 @@
       const [mean, sd] = [posterior.mean, posterior.sd].map((value) => decimal(value, decimals));
       return `${name}: mean ${mean}, standard deviation ${sd}`;
     }
-    const best = posterior.shares.indexOf(Math.max(...posterior.shares));
-    const share = percent(posterior.shares[best]);
-    return `${name}: most probable ${shown(node.levels[best])}, ${share}`;
+    const share = percent(Math.max(...posterior.shares));
+    // Levels that look alike are a tie for a reader.
+    const best = node.levels.filter((_, k) => percent(posterior.shares[k]) === share).map(shown);
+    if (best.length === 1) return `${name}: most probable ${best[0]}, ${share}`;
+    const some = best.length > 3 ? [...best.slice(0, 2), `${best.length - 2} more`] : best;
+    const list = `${some.slice(0, -1).join(", ")} and ${some[some.length - 1]}`;
+    return `${name}: most probable ${list}, ${share} each`;
   }
 
   function valueText({ value }) {

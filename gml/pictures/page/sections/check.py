@@ -40,12 +40,7 @@ def check_section(content: ReportContent) -> Section:
     if report is None:
         why_not = paragraph(f"Not checked: {content.unchecked}.", class_="absent")
         return Section("check", "Check", (why_not,))
-    said = verdict(report)
-    answer = tag(
-        "p",
-        tag("strong", label(said), class_=f"verdict {said.lower()}"),
-        label(f" {verdict_sentence(report)}."),
-    )
+    answer = tag("p", _verdict(report), label(f" {verdict_sentence(report)}."))
     culprits = [culprit.message for culprit in report.culprits]
     return Section(
         "check",
@@ -61,6 +56,24 @@ def check_section(content: ReportContent) -> Section:
             items([with_flags(note) for note in report.notes], class_="note"),
         ),
     )
+
+
+def check_summary(content: ReportContent) -> Markup:
+    """Return the answer in a line with its first culprit, for readers who see nothing else."""
+    report = content.check
+    link = tag("a", label("Check"), href="#check")
+    if report is None:
+        return tag("p", label("Not checked (see "), link, label(")"), class_="answer")
+    culprits = report.culprits
+    said = f"culprit: {culprits[0].message}" if culprits else verdict_sentence(report)
+    if len(culprits) > 1:
+        said += f"; and {counted(len(culprits) - 1, 'more culprit')}"
+    return tag("p", _verdict(report), label(f" {said} (see "), link, label(")"), class_="answer")
+
+
+def _verdict(report: CheckReport) -> Markup:
+    said = verdict(report)
+    return tag("strong", label(said), class_=f"verdict {said.lower()}")
 
 
 def _culprits(messages: Sequence[str]) -> Markup:

@@ -21,8 +21,31 @@ def scores_section(content: ReportContent) -> Section:
     return Section(
         "scores",
         "Scores and held-out loss",
-        (_whole(scores, scores.graph), _held_out(scores, scores.graph), _by_node(scores.graph)),
+        (
+            _about(scores, scores.graph),
+            _whole(scores, scores.graph),
+            _held_out(scores, scores.graph),
+            _by_node(scores.graph),
+        ),
     )
+
+
+def _about(scores: Scores, graph: ScoredGraph) -> Markup:
+    """Say whose scores these are: those of a graph stay good where a model of it fits no more."""
+    said = (
+        "Scores and held-out loss are of the graph with parameters refitted on these data, not of "
+        "those that the model has."
+    )
+    own = scores.log_likelihood
+    if own == -math.inf:
+        said += " The model as it is gives some row probability 0: its loss is infinite."
+    elif own is not None and scores.rows:
+        refitted = graph.scores[SCORES[next(iter(graph.scores))].likelihood]
+        said += (
+            f" The model as it is loses {-own / scores.rows:.6g} nats per row, the mean −ln p of "
+            f"these rows; the graph refitted on them, {-refitted / scores.rows:.6g}."
+        )
+    return paragraph(said)
 
 
 def _whole(scores: Scores, graph: ScoredGraph) -> Markup:
@@ -32,7 +55,7 @@ def _whole(scores: Scores, graph: ScoredGraph) -> Markup:
     ]
     if scores.log_likelihood is not None:
         value = scores.log_likelihood
-        about = "ln P of the data by the model as it is"
+        about = "ln P of the data by the model as it is, not refitted"
         if value == -math.inf:
             about += ": some row is impossible by its tables"
         rows.append([label("model"), label(f"{value:.8g}"), _per_row(value, scores), label(about)])
@@ -50,7 +73,7 @@ def _whole(scores: Scores, graph: ScoredGraph) -> Markup:
         Heading("per row", is_number=True),
         Heading("what it is"),
     ]
-    return table("The graph on the data; higher is better", headings, rows)
+    return table("The graph refitted on these data; higher is better", headings, rows)
 
 
 def _per_row(value: float, scores: Scores) -> Markup:
@@ -61,8 +84,8 @@ def _held_out(scores: Scores, graph: ScoredGraph) -> Markup:
     if graph.heldout is None:
         return paragraph(f"No held-out loss: {scores.why_not}.", class_="note")
     said = (
-        f"Held-out loss: {graph.heldout:.6g} nats per row, the mean −ln p of rows that were not "
-        f"fitted, by {scores.folds}-fold cross-validation (lower is better)."
+        f"Held-out loss: {graph.heldout:.6g} nats per row, the mean −ln p of rows by the graph "
+        f"refitted without them, in {scores.folds}-fold cross-validation (lower is better)."
     )
     return paragraph(said)
 

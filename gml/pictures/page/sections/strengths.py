@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from gml.pictures.page.content import ReportContent, Strengths
-from gml.pictures.page.html import Heading, absent, paragraph, table, tag
+from gml.pictures.page.html import NOTHING, Heading, absent, paragraph, table, tag
 from gml.pictures.page.sections.section import Section
 from gml.pictures.svg import Markup, label
+
+_WEAK = 0.05
+"""A strength down to which it is worth looking."""
 
 
 def strengths_section(content: ReportContent) -> Section:
@@ -30,9 +33,17 @@ def strengths_section(content: ReportContent) -> Section:
         about += f"The averaged graph has the edges of at least {_share(found.threshold)}; weaker "
         about += "ones "
     about += "are not in the file, and are faint in the graph above."
-    return Section(
-        "strengths", title, (paragraph(about), view, tag("noscript", _table(content, found)))
-    )
+    parts = (paragraph(about), _more(found), view, tag("noscript", _table(content, found)))
+    return Section("strengths", title, parts)
+
+
+def _more(found: Strengths) -> Markup:
+    """Say how to see weaker edges, where there can be any."""
+    if found.threshold is not None and found.threshold <= _WEAK:
+        return NOTHING
+    command = f"gml average … --threshold {_WEAK}"
+    why = ", which puts edges down to that strength into the graph."
+    return tag("p", label("To see weaker edges too, use "), tag("code", label(command)), label(why))
 
 
 def _table(content: ReportContent, found: Strengths) -> Markup:

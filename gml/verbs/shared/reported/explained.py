@@ -77,12 +77,10 @@ def _explained(x: str, y: str, found: Explanation) -> ExplainedPair:
     if found.edge is not None:
         tests = [test for test in tests if test["log10_p"] is not None]
         tests.sort(key=lambda test: (test["log10_p"], -test["level"]))
-    given: tuple[str, ...] = tuple(tests[-1]["given"]) if tests else ()
     return ExplainedPair(
         x,
         y,
         found.edge is not None,
         tuple(map(with_flags, found.sentences)),
-        given,
         tests[-1]["log10_p"] if tests else None,
     )

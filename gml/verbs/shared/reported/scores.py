@@ -12,13 +12,16 @@ from gml.model.likelihood import log_likelihood
 from gml.pictures.page.content import Column, Scores
 from gml.verbs.score import score
 
-FOLDS = 5
 _OF_LABELS = ("loglik", "bic", "bdeu")
 _OF_NUMBERS = ("loglik-g", "bic-g", "bge")
 
 
 def scores_of(
-    net: BayesNet, counter: Counter, columns: tuple[Column, ...], threads: int | None
+    net: BayesNet,
+    counter: Counter,
+    columns: tuple[Column, ...],
+    folds: int,
+    threads: int | None,
 ) -> Scores:
     """Score the graph on the data, or say why that cannot be done."""
     there = {variable.name: variable for variable in counter.variables}
@@ -33,8 +36,8 @@ def scores_of(
     names = _OF_NUMBERS if net.is_gaussian else _OF_LABELS
     known = _log_likelihood(net, counter, columns)
     try:
-        found = score(counter, graph, score=names, per_node=True, folds=FOLDS, threads=threads)
-        return Scores(found[0], known, rows, FOLDS)
+        found = score(counter, graph, score=names, per_node=True, folds=folds, threads=threads)
+        return Scores(found[0], known, rows, folds)
     except (CannotAnswer, DataError, UsageError) as error:
         why = _said(error)
     try:
