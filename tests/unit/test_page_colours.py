@@ -19,7 +19,7 @@ def test_the_page_has_the_colours_of_the_themes():
     }
     assert [{name: colours[name] for name in names} for colours in found] == [
         {name: getattr(theme, field) for name, field in names.items()}
-        for theme in (LIGHT, DARK, DARK, PRINT)
+        for theme in (LIGHT, DARK, PRINT)
     ]
 
 
