@@ -65,7 +65,7 @@ def photograph(folder: Path) -> None:
     from browser import chromium, prefer
     from selenium.webdriver.common.keys import Keys
 
-    with tempfile.TemporaryDirectory() as scratch, chromium(height=1000) as browser:
+    with tempfile.TemporaryDirectory() as scratch, chromium() as browser:
         for name, html in pages():
             page = Path(scratch) / f"{name}.html"
             page.write_text(html, encoding="utf-8")
