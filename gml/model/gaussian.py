@@ -31,6 +31,7 @@ from gml.name_order import NameOrder
 
 # Share of a standard deviation below which what is left is rounding.
 ROUNDING = 1e-13
+_MAGNIFIED = 64 * float(np.finfo(np.float64).eps)
 
 Matrix = NDArray[np.float64]
 
@@ -177,7 +178,10 @@ def _reflected(a: Matrix, beside: Matrix) -> tuple[Matrix, Matrix, list[int]]:
     order = list(range(size))
     for k in range(size):
         rest = both[k:, k:size]
-        lengths = np.linalg.norm(rest / np.abs(rest).max(), axis=0)
+        largest = float(np.abs(rest).max())
+        if largest == 0:
+            break
+        lengths = np.linalg.norm(rest / largest, axis=0)
         column = k + int(np.argmax(lengths))
         both[:, [k, column]] = both[:, [column, k]]
         order[k], order[column] = order[column], order[k]
@@ -201,24 +205,26 @@ def _by_errors(
     lengths = np.array([_length(factor[j]) for j in observed])
     if (lengths == 0).any():
         raise _no_density(net, observed)
-    q, r = np.linalg.qr((factor[list(observed)] / lengths[:, None]).T, mode="complete")
-    r = r[: len(observed)]
-    if (np.abs(np.diag(r)) <= ROUNDING).any():
+    known, others = len(observed), factor[list(hidden)]
+    r, turned, order = _reflected((factor[list(observed)] / lengths[:, None]).T, others.T)
+    spread = np.abs(np.diag(r))
+    if (spread <= ROUNDING).any():
         raise _no_density(net, observed)
-    others = factor[list(hidden)]
-    left = others @ q[:, len(observed) :]
-    # What is less than the rounding of a standard deviation counts as none.
+    left = turned[known:].T.copy()
+    # What is less than the rounding of a standard deviation counts as none; observed nodes that
+    # nearly follow from others magnify it.
+    rounding = max(ROUNDING, _MAGNIFIED / float(spread.min(initial=1.0)))
     for k in range(len(hidden)):
-        if _length(left[k]) <= ROUNDING * _length(others[k]):
+        if _length(left[k]) <= rounding * _length(others[k]):
             left[k] = 0.0
-    whiten = np.linalg.solve(r.T, np.diag(1 / lengths))
+    whiten = np.linalg.solve(r.T, np.eye(known)[order] / lengths)
     return _Plan(
         mean[list(observed)],
         mean[list(hidden)],
-        others @ q[:, : len(observed)] @ whiten,
+        turned[:known].T @ whiten,
         left,
         whiten,
-        np.zeros(len(observed)),
+        np.zeros(known),
         -_log_product(np.diag(r)) - _log_product(lengths),
     )
 

@@ -278,3 +278,25 @@ def test_errors_of_very_different_size(seed):
             mean, size, sd = exact[name]
             assert found.sd(k) == pytest.approx(sd, rel=1e-9)
             assert found.mean[k] == pytest.approx(mean, rel=0, abs=1e-5 * max(size, sd))
+
+
+def test_what_nearly_follows_does_not_hide_what_does_exactly():
+    """v0 is all but a multiple of v1: what is left of v2 beside them is magnified rounding."""
+    v0, v1, v2 = (Variable(f"v{j}", None) for j in range(3))
+
+    def net(spread, slopes):
+        return BayesNet(
+            (
+                LinearGaussian(v2, (), 0.0, (), spread),
+                LinearGaussian(v1, (v2,), 0.0, (0.24327142290597437,), 7.42268630007759),
+                LinearGaussian(v0, (v2, v1), 0.0, slopes, 0.0),
+            )
+        )
+
+    far = net(6.413613828213745, (-1.8838206785189173e-05, 0.21400952156422046))
+    with pytest.raises(CannotAnswer, match="follow exactly from others"):
+        gaussian_posterior(far, {"v0": 1.0, "v1": 2.0, "v2": 3.0})
+    near = net(0.18672506283985163, (0.02179970555715154, 2.3973430263401356))
+    found = gaussian_posterior(near, {"v0": 2.3973430263401356, "v1": 1.0})
+    assert found.sd(0) == 0
+    assert found.mean[0] == pytest.approx(0, abs=1e-12)
