@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from gml.errors import GraphError, quote
 from gml.graph.graph import Graph
@@ -75,3 +75,32 @@ def as_share(value: object) -> float | None:
             return None
     number = number_in({"": value}, "")
     return number if number is not None and 0 <= number <= 1 else None
+
+
+class Directions(NamedTuple):
+    """In which shares of the graphs with an edge it points which way; they add up to 1."""
+
+    forward: float
+    undirected: float
+    backward: float
+
+    @classmethod
+    def of(cls, direction: float, undirected: float) -> Directions:
+        """Split a direction that counts half of the graphs in which the edge has none.
+
+        Examples
+        --------
+        >>> Directions.of(0.8075, 0.385)
+        Directions(forward=0.615, undirected=0.385, backward=0.0)
+        """
+        if not undirected:
+            return cls(direction, 0.0, 1 - direction)
+        # What rounding leaves of none at all is not a share.
+        forward, backward = (
+            max(0.0, round(share - undirected / 2, 12)) for share in (direction, 1 - direction)
+        )
+        return cls(forward, undirected, backward)
+
+    def turned(self) -> Directions:
+        """Return the same of the edge that is read from its other end."""
+        return Directions(self.backward, self.undirected, self.forward)

@@ -639,9 +639,8 @@ test("text has a contrast of 4.5 to 1, and what is drawn 3 to 1, in every theme"
     const tinted = mixed(colours.raised, colours.evidence, tints[k]);
     assert.ok(contrast(colours.ink, tinted) >= 4.5, `${k}: ink on ${tinted}`);
   });
-  const [light, dark, chosenDark, print] = themes;
-  assert.deepEqual(dark, chosenDark);
-  for (const colours of [light, dark, print]) {
+  assert.equal(themes.length, 3, "light, dark and print");
+  for (const colours of themes) {
     for (const name of ["ink", "muted", "link", "bad", "line", "focus"]) {
       for (const behind of ["background", "raised"]) {
         const found = contrast(colours[name], colours[behind]);

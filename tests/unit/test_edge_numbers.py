@@ -8,7 +8,7 @@ import pytest
 
 import gml
 from gml.errors import GraphError
-from gml.graph.edge_numbers import number_in, share_of, threshold_of
+from gml.graph.edge_numbers import Directions, number_in, share_of, threshold_of
 
 
 def graph_with(strength, **learning):
@@ -50,3 +50,9 @@ def test_other_numbers_are_any_that_are_finite():
     assert {name: number_in(given, name) for name in given} == {
         "mi": -2.0, "cost": 1e300, "far": None, "is": None, "color": None,
     }  # fmt: skip
+
+
+def test_rounding_is_no_share_of_a_direction():
+    """Of 200 graphs, 197 point one way and 6 have none: 1 − 0.985 − 0.015 is not quite 0."""
+    assert Directions.of(0.985, 0.03) == (0.97, 0.03, 0.0)
+    assert Directions.of(0.25, 0.0) == (0.25, 0.0, 0.75)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.number_summary import NumberSummary
 from gml.gate.result import CheckReport
+from gml.graph.edge_numbers import Directions
 from gml.model.bayesnet import BayesNet
 from gml.scores.ranking import ScoredGraph
 
@@ -89,35 +89,6 @@ class ExplainedPairs:
     def by_pair(self) -> dict[frozenset[str], ExplainedPair]:
         """The pairs by their two variables."""
         return {frozenset((pair.x, pair.y)): pair for pair in self.pairs}
-
-
-class Directions(NamedTuple):
-    """In which shares of the graphs with an edge it points which way; they add up to 1."""
-
-    forward: float
-    undirected: float
-    backward: float
-
-    @classmethod
-    def of(cls, direction: float, undirected: float) -> Directions:
-        """Split a direction that counts half of the graphs in which the edge has none.
-
-        Examples
-        --------
-        >>> Directions.of(0.8075, 0.385)
-        Directions(forward=0.615, undirected=0.385, backward=0.0)
-        """
-        if not undirected:
-            return cls(direction, 0.0, 1 - direction)
-        # What rounding leaves of none at all is not a share.
-        forward, backward = (
-            max(0.0, round(share - undirected / 2, 12)) for share in (direction, 1 - direction)
-        )
-        return cls(forward, undirected, backward)
-
-    def turned(self) -> Directions:
-        """Return the same of the edge that is read from its other end."""
-        return Directions(self.backward, self.undirected, self.forward)
 
 
 @dataclass(frozen=True)

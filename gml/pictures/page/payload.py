@@ -13,6 +13,7 @@ from typing import Any
 
 from gml.errors import CannotAnswer, counted
 from gml.formats.json_document import encode
+from gml.graph.edge_numbers import Directions
 from gml.graph.graph import Edge
 from gml.model.network import CPT, LinearGaussian
 from gml.pictures.layout.geometry import Layout, Link, Route, Size
@@ -20,7 +21,6 @@ from gml.pictures.layout.layered import layered
 from gml.pictures.layout.packing import gridded
 from gml.pictures.page.content import (
     NO_ROWS,
-    Directions,
     ExplainedPair,
     Information,
     ReportContent,

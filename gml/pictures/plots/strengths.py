@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gml.errors import GraphError, UsageError, counted, parameter, require_share
-from gml.graph.edge_numbers import share_of, threshold_of
+from gml.graph.edge_numbers import Directions, share_of, threshold_of
 from gml.graph.graph import Graph
 from gml.pictures.differences import edges_by_name
 from gml.pictures.picture import Picture
@@ -168,18 +168,20 @@ def _strongest_first(graph: Graph) -> list[_Certain]:
     found = []
     for edge in edges_by_name(graph):
         ends = edge.source, edge.target
-        strength, direction, lines = (
+        strength, direction, undirected = (
             share_of(edge.attributes, name, ends)
             for name in ("strength", "direction", "undirected")
         )
         if strength is None:
             continue
-        lines = lines or 0.0
         parts = (strength, 0.0, 0.0)
         if direction is not None:
-            forward = min(max(direction - lines / 2, 0.0), 1.0)
-            backward = max(1.0 - forward - lines, 0.0)
-            parts = (strength * forward, strength * min(lines, 1.0), strength * backward)
+            split = Directions.of(direction, undirected or 0.0)
+            parts = (
+                strength * split.forward,
+                strength * split.undirected,
+                strength * split.backward,
+            )
         name = f" {_ARROWS[edge.type]} ".join(map(brief, ends))
         found.append(_Certain(ends, name, strength, direction, parts))
     return sorted(found, key=lambda edge: (-edge.strength, edge.ends))

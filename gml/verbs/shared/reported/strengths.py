@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gml.errors import GraphError, listing
-from gml.graph.edge_numbers import share_of, threshold_of
+from gml.graph.edge_numbers import Directions, share_of, threshold_of
 from gml.pictures.differences import edges_by_name
-from gml.pictures.page.content import Directions, EdgeStrength, Strengths
+from gml.pictures.page.content import EdgeStrength, Strengths
 from gml.progress import reporter
 from gml.verbs.shared.graph_input import GraphLike, given_graph
 
