@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gml.graph.comparison import edge_differences
 from gml.graph.edge_numbers import as_share
 from gml.graph.graph import Graph
 from gml.pictures.edge_marks import Stroke
@@ -92,6 +91,8 @@ def _turned(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def edges_against(graph: Graph, reference: Graph) -> list[DrawnEdge]:
     """Return the edges of a graph, and those that only the reference has, each with its state."""
+    from gml.graph.comparison import edge_differences
+
     names = sorted({*graph.names, *reference.names})
     mine, theirs = edges_by_name(graph), edges_by_name(reference)
     differing = {

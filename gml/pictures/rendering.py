@@ -13,7 +13,6 @@ from types import ModuleType
 
 from gml.errors import CannotAnswer, UsageError, parameter
 from gml.formats.suffixes import RENDERED
-from gml.pictures.content_policy import policy_element
 from gml.pictures.pdf_order import in_one_order
 from gml.pictures.svg import element, label, number
 from gml.pictures.themes import readable_on
@@ -98,6 +97,8 @@ def page_of(svg: str, title: str, background: str) -> str:
     >>> "<title>&lt;script&gt;</title>" in page, "default-src 'none'" in page
     (True, True)
     """
+    from gml.pictures.content_policy import policy_element
+
     ink = readable_on(background)
     rules = (
         f"html {{ background: {background}; color: {ink}; "

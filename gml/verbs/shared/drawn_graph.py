@@ -21,14 +21,12 @@ from gml.errors import (
     require_whole,
     unknown_name,
 )
-from gml.graph.comparison import require_comparable
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.pictures.graph_picture import GraphScene, Layouter, draw_graph
 from gml.pictures.layout.layered import layered
 from gml.pictures.node_distributions import distributions_of
 from gml.pictures.picture import Picture
-from gml.pictures.text import draw_text
 from gml.pictures.themes import LIGHT, Theme
 from gml.progress import reporter
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
@@ -114,6 +112,8 @@ def graph_in_text(
     encoding: str | None = None,
 ) -> str:
     """Return what `draw(source, …).text(…)` does, without a picture, which takes longer."""
+    from gml.pictures.text import draw_text
+
     require_whole(0, radius=radius)
     given = graph_to_draw(source, "")
     view = View(around=names_of("around", around), radius=radius)
@@ -125,6 +125,8 @@ def _compared(given: GivenGraph, view: View) -> tuple[Graph, Graph] | None:
     """The graphs whose differences are drawn, if any."""
     if view.against is None:
         return None
+    from gml.graph.comparison import require_comparable
+
     compared = given.graph, view.against.graph
     try:
         require_comparable(*compared)
