@@ -90,7 +90,7 @@ docs: $(STAMP)
 	$(BIN)/python docs/make_architecture.py
 	$(BIN)/python docs/run_examples.py
 
-## Draw the pictures of docs/pictures.md anew, with those of pages by Chromium, and run the example notebook.
+## Redraw the pictures of docs/pictures.md, those of pages by Chromium, and rerun the example notebook.
 pictures: $(PAGE)
 	$(BIN)/python docs/make_pictures.py
 	$(BIN)/python docs/run_notebook.py

@@ -101,7 +101,7 @@ class EdgeScale:
     ) -> EdgeScale | None:
         """Return the scale of these weights; None if there are none.
 
-        A threshold that is no number, or that some weight is below, is none of theirs.
+        A threshold is left out if it is not a number, or if some weight is below it.
         """
         known = [weight for weight in weights if weight is not None]
         if not known:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 _POINTS_PER_INCH = 72
 _STEP = 0.2
+"""Seconds between looks whether the program is still wanted."""
 _LONGEST = 120.0
-"""Seconds until the program is stopped, and between looks whether it is still wanted."""
+"""Seconds until the program is stopped."""
 
 
 def dot_layout(
