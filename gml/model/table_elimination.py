@@ -257,6 +257,25 @@ class TableElimination:
             log_p += found
         return log_p
 
+    def pass_both_ways(self, numbers: NDArray[np.float64]) -> float:
+        """Give the tables other numbers, without evidence; ln of the sum of their product.
+
+        Then `table` is the distribution of each clique. The numbers stand as in `Tables.numbers`.
+        """
+        if not self.cliques:
+            return 0.0
+        sizes = [self._tables.sizes[clique[-1]] for clique in self.cliques]
+        offsets = np.cumsum([0, *sizes], dtype=np.int64)
+        bases = self.bases(np.empty((1, 0), dtype=np.int64))[0]
+        self._last = self._program
+        found: float = self._program.eliminate(numbers, bases)
+        if found == -math.inf:
+            self._last = self._in_logarithms()
+            found = self._last.eliminate(numbers, bases)
+        if found > -math.inf:
+            self._last.distribute(offsets[:-1].copy(), np.zeros(int(offsets[-1])))
+        return found
+
     def _in_logarithms(self) -> LogElimination:
         # Seldom needed, and it brings the whole reference kernel.
         from gml.model.log_elimination import LogElimination

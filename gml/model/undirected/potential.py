@@ -1,0 +1,70 @@
+"""Potential: one term of an undirected model, a table of logarithms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Variable
+from gml.errors import GraphError, listing
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Potential:
+    """A term λ_c: one axis per variable of its scope; −∞ says that a cell is impossible.
+
+    `errors`, if asked for, are the standard errors of the cells, and `intervals` their bounds, with
+    a last axis for the two of them.
+
+    Examples
+    --------
+    >>> a, b = Variable("A", ("n", "y")), Variable("B", ("n", "y"))
+    >>> Potential((a, b), np.array([[0.5, -0.5], [-0.5, 0.5]])).strength
+    0.5
+    """
+
+    scope: tuple[Variable, ...]
+    table: NDArray[np.float64]
+    errors: NDArray[np.float64] | None = None
+    intervals: NDArray[np.float64] | None = None
+    is_boundary: bool = False
+    """Whether it only says what a maximum at infinity excludes, and makes no edge."""
+
+    def __post_init__(self) -> None:
+        where = f"the factor of {listing(self.names)}"
+        if any(variable.levels is None for variable in self.scope):
+            raise GraphError(f"{where} needs levels, not numbers")
+        if len(set(self.names)) != len(self.scope):
+            raise GraphError(f"{where} lists a variable twice")
+        table = np.array(self.table, dtype=np.float64, order="C")
+        shape = tuple(len(variable.levels or ()) for variable in self.scope)
+        if table.shape != shape:
+            sizes = " x ".join(map(str, shape)) or "a number"
+            raise GraphError(f"{where} must be {sizes}, not {table.shape}")
+        if np.isnan(table).any() or (table == np.inf).any():
+            raise GraphError(f"{where} has a number that is not a logarithm of a finite one")
+        table.flags.writeable = False
+        object.__setattr__(self, "table", table)
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(map(str, self.table.shape)) or "a number"
+        return f"Potential({listing(self.names)}: {sizes})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the variables."""
+        return tuple(variable.name for variable in self.scope)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no cell is impossible."""
+        return bool(np.isfinite(self.table).all())
+
+    @property
+    def strength(self) -> float:
+        """The root mean square of the finite cells: |J| for a term of two levels each."""
+        finite = self.table[np.isfinite(self.table)]
+        return math.sqrt(float(np.mean(finite**2))) if finite.size else 0.0
