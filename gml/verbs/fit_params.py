@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gml.counts.counter import Counter, rows_counted
-from gml.data.options import DEFAULT_NA, names_of
+from gml.data.options import names_of
 from gml.errors import UsageError, agreeing, counted, listing, parameter
-from gml.graph.provenance import Provenance
-from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
 from gml.model.fit import fit, require_all_seen, unseen_configurations
-from gml.model.training import Repeats, training_of
+from gml.model.training import training_of
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 from gml.verbs.shared.data_input import Data, is_data, is_path, is_read, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
@@ -117,27 +115,9 @@ def fit_params(
     _warn_of_unseen(net)
     training = training_of(counter.rows())
     if training is not None and training.rows is not None:
-        _warn_of_deliveries(training.rows)
-    net = replace(net, learning=_provenance(counter, asked or {}), training=training)
-    return replace(net, baseline=_accepted(net, counter, threads)) if accept else net
-
-
-def _provenance(counter: Counter, asked: Mapping[str, Any]) -> Provenance:
-    """Where a model comes from, and what a later check needs to know of missing values."""
-    learning = Provenance.of(
-        "fit-params", options=asked, rows=rows_counted(counter), data=counter.digest
-    )
-    treated = counter.missing_treatment
-    if treated is None:
-        return learning
-    tokens = treated.na
-    if tokens is not None and {*tokens} != {*DEFAULT_NA} and "na" not in learning.options:
-        learning = learning.also(na=list(tokens))
-    if treated.policy == "error":
-        return learning
-    cells = {name: counter.in_rows(units) for name, units in treated.cells.items()}
-    rows = counter.in_rows(treated.rows)
-    return learning.also(missing={"policy": treated.policy, "rows": rows, "columns": cells})
+        warn_of_deliveries(training.rows)
+    net = replace(net, learning=fitted_by("fit-params", counter, asked or {}), training=training)
+    return replace(net, baseline=accepted(net, counter, threads)) if accept else net
 
 
 def _warn_of_graph(given: GivenGraph, *, by_graph: bool) -> None:
@@ -164,23 +144,6 @@ def _warn_of_unseen(net: BayesNet) -> None:
         reporter().warn(
             f"{counted(n_unseen, 'configuration')} of parents {seen} uniform: for {listing(unseen)}"
         )
-
-
-def _warn_of_deliveries(rows: Repeats) -> None:
-    """Rows that all occur several times look surer than they are, to every test."""
-    times = rows.common_factor
-    if times > 1 and rows.is_no_accident:
-        reporter().warn(
-            f"every row occurs a multiple of {times} times: were the data delivered {times} times? "
-            "A check of this model would be too sure"
-        )
-
-
-def _accepted(net: BayesNet, counter: Counter, threads: int | None) -> Baseline:
-    """Accept what fails on the very rows that a model was fitted on."""
-    from gml.verbs.check import check
-
-    return check(counter, net, baseline=Baseline(), unlikely_rows=0, threads=threads).accepted()
 
 
 def _require_fitting(method: str, prior: str | None, ess: float | None) -> None:
