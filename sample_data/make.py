@@ -4,6 +4,7 @@ asia: Lauritzen & Spiegelhalter 1988, J. R. Statist. Soc. B 50:157-224.
 cancer: Korb & Nicholson 2010, Bayesian Artificial Intelligence, section 2.2.
 survey: Scutari & Denis 2014, Bayesian Networks: With Examples in R, chapter 1.
 admissions: Bickel, Hammel & O'Connell 1975, Science 187:398-404 (counts by department).
+students: Agresti 2013, Categorical Data Analysis, table 9.3 (who ever used what, of 2276 students).
 
     python sample_data/make.py [FOLDER]
 
@@ -120,6 +121,9 @@ ADMISSIONS = {
     "F": ((22, 351), (24, 317)),
 }
 
+# Marijuana yes and no, within cigarettes yes and no, within alcohol yes and no.
+STUDENTS = (((911, 538), (44, 456)), ((3, 43), (2, 279)))
+
 
 def sample(network: dict[str, Node], n: int, seed: int) -> list[list[str]]:
     """Draw rows by forward sampling; nodes stand after their parents."""
@@ -176,6 +180,14 @@ def main(folder: Path) -> None:
         for answer, count in zip(("Admitted", "Rejected"), counts, strict=True)
     ]
     write_csv(folder / "admissions.csv", ["Dept", "Gender", "Admit", "Freq"], admissions)
+    students = [
+        [alcohol, cigarettes, marijuana, str(STUDENTS[i][j][k])]
+        for i, alcohol in enumerate(YES_NO)
+        for j, cigarettes in enumerate(YES_NO)
+        for k, marijuana in enumerate(YES_NO)
+    ]
+    names = ["alcohol", "cigarettes", "marijuana", "Freq"]
+    write_csv(folder / "students.csv", names, students)
     write_dot(folder / "asia.dot", ASIA)
     write_dot(folder / "cancer.dot", CANCER)
 

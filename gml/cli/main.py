@@ -31,6 +31,7 @@ GROUPS = {
     },
     "Fit and use a model": {
         "fit-params": "Fit the probability tables of a graph.",
+        "mrf": "Fit an undirected model: a Markov random field.",
         "query": "Ask a model for posteriors, explanations and predictions.",
         "sample": "Draw rows from a model.",
     },

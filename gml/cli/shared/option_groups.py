@@ -14,11 +14,13 @@ import click
 DATA = "Data"
 TEST = "Test"
 SCORE = "Score"
+STRUCTURE = "Structure"
+CHAINS = "Contrastive divergence"
 KNOWLEDGE = "Knowledge"
 OUTPUT = "Output"
 RUN = "Run"
 
-HEADINGS = (DATA, TEST, SCORE, KNOWLEDGE, OUTPUT, RUN)
+HEADINGS = (STRUCTURE, CHAINS, DATA, TEST, SCORE, KNOWLEDGE, OUTPUT, RUN)
 """In this order, after the options of the command itself."""
 
 _HEADING = "gml_heading"

@@ -1,0 +1,210 @@
+"""Fit an undirected model to data: which method, and the model that its terms make.
+
+`auto` is exact maximum likelihood where the tables of the junction tree stay small; beyond that,
+the pseudo-likelihood starts persistent contrastive divergence, which approaches the same maximum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Counter
+from gml.errors import CannotAnswer, UsageError, parameter, require_one_of, require_whole
+from gml.model.markovnet import MarkovNet
+from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.fitting import Fitted, Penalty, Support
+from gml.model.undirected.gauge import CODINGS, SUM_TO_ZERO, require_two_levels, zero_one
+from gml.model.undirected.observed import tables_over
+from gml.model.undirected.potential import Potential
+from gml.model.undirected.terms import Terms
+from gml.progress import Deadline, reporter
+from gml.resources import format_size
+
+METHODS = ("auto", "exact", "pl", "pcd", "cd")
+BY_CHAINS = ("auto", "pcd", "cd")
+"""The methods that may draw chains of samples."""
+
+# Cells of all cliques up to which `auto` is exact: some hundred passes over them take a minute.
+_EXACT_CELLS = 1 << 24
+
+Trace = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class Chains:
+    """How contrastive divergence goes: None is for its defaults."""
+
+    chains: int | None = None
+    sweeps: int | None = None
+    iterations: int | None = None
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        require_whole(1, chains=self.chains, sweeps=self.sweeps, iterations=self.iterations)
+        if self.rate is not None and not 0 < self.rate < float("inf"):
+            raise UsageError(f"{parameter('rate')} must be positive and finite, not {self.rate}")
+
+    def given(self) -> dict[str, Any]:
+        """Return what was asked for, by name."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+def fit_markov(
+    counter: Counter,
+    terms: Terms,
+    *,
+    method: str = "auto",
+    penalty: Penalty | None = None,
+    coding: str = SUM_TO_ZERO,
+    errors: bool = False,
+    intervals: float | None = None,
+    chains: Chains | None = None,
+    seed: int = 0,
+    trace: Trace | None = None,
+    threads: int | None = None,
+    max_memory: int | None = None,
+    deadline: Deadline | None = None,
+) -> MarkovNet:
+    """Fit the terms of a log-linear model, and say how well it fits.
+
+    Examples
+    --------
+    >>> import gml
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> terms = Terms.of(counter.variables, [["smoke", "lung"], ["smoke", "bronc"]])
+    >>> net = fit_markov(counter, terms)
+    >>> net.summary.algorithm, round(net.summary.log_likelihood, 2)
+    ('closed form', -15170.39)
+    """
+    require_one_of("method", method, METHODS)
+    require_one_of("coding", coding, CODINGS)
+    if coding != SUM_TO_ZERO:
+        require_two_levels(terms)
+    if intervals is not None and not 0 < intervals < 1:
+        raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
+    penalty = penalty or Penalty()
+    fitted = _fitted(
+        counter,
+        terms,
+        method,
+        penalty,
+        chains or Chains(),
+        seed,
+        trace,
+        threads,
+        max_memory,
+        deadline or Deadline(),
+    )
+    for note in fitted.notes:
+        reporter().warn(note)
+    from gml.model.undirected.goodness import summarise
+
+    summary = summarise(
+        counter, terms, fitted, penalty, max_memory=max_memory, seed=seed, threads=threads
+    )
+    found = None
+    if errors or intervals is not None:
+        from gml.model.undirected.errors_of_terms import standard_errors
+
+        found = standard_errors(counter, terms, fitted, penalty, max_memory=max_memory)
+    potentials = _potentials(counter, terms, fitted, coding, found, intervals)
+    in_order = {variable.name: variable for variable in terms.variables}
+    variables = tuple(in_order[v.name] for v in counter.variables if v.name in in_order)
+    return MarkovNet(variables, potentials, coding, summary)
+
+
+def _fitted(
+    counter: Counter,
+    terms: Terms,
+    method: str,
+    penalty: Penalty,
+    chains: Chains,
+    seed: int,
+    trace: Trace | None,
+    threads: int | None,
+    max_memory: int | None,
+    deadline: Deadline,
+) -> Fitted:
+    from gml.model.undirected.pseudo_likelihood import fit_pseudo
+
+    if method == "auto":
+        method = _affordable(terms, max_memory)
+    if method == "exact":
+        from gml.model.undirected.exact import fit_exact
+
+        return fit_exact(
+            counter, terms, penalty=penalty, max_memory=max_memory, deadline=deadline
+        )
+    if method == "pl":
+        return fit_pseudo(
+            counter,
+            terms,
+            penalty=penalty,
+            threads=threads,
+            max_memory=max_memory,
+            deadline=deadline,
+        )
+    from gml.model.undirected.contrastive import fit_contrastive
+
+    return fit_contrastive(
+        counter,
+        terms,
+        penalty=penalty,
+        persistent=method == "pcd",
+        seed=seed,
+        trace=trace,
+        deadline=deadline,
+        **chains.given(),
+    )
+
+
+def _affordable(terms: Terms, max_memory: int | None) -> str:
+    """Choose `exact` if its tables are small enough to pass over many times, else `pcd`."""
+    try:
+        cliques = CliqueMargins(terms, terms.generators, max_memory=max_memory).cliques
+    except CannotAnswer as error:
+        reason = str(error)
+    else:
+        cells = sum(int(np.prod(terms.shape(clique))) for clique in cliques)
+        if cells <= _EXACT_CELLS:
+            return "exact"
+        reason = f"the junction tree has {format_size(8 * cells)} of tables"
+    reporter().warn(
+        f"{reason}; so the fit is by the pseudo-likelihood and then by {parameter('method', 'pcd')}"
+    )
+    return "pcd"
+
+
+def _potentials(
+    counter: Counter,
+    terms: Terms,
+    fitted: Fitted,
+    coding: str,
+    errors: list[NDArray[np.float64]] | None,
+    level: float | None,
+) -> tuple[Potential, ...]:
+    tables = list(fitted.tables)
+    if coding != SUM_TO_ZERO:
+        tables = zero_one(terms, tables)
+    counts = dict(
+        zip(terms.generators, tables_over(counter, terms, terms.generators), strict=True)
+    )
+    found = []
+    for k, scope in enumerate(terms.all):
+        potential = Potential(
+            tuple(terms.variables[i] for i in scope), tables[k], counts=counts.get(scope)
+        )
+        if errors is not None:
+            potential = replace(potential, errors=errors[k])
+        found.append(potential)
+    return (*found, *(_boundary(terms, support) for support in fitted.supports))
+
+
+def _boundary(terms: Terms, support: Support) -> Potential:
+    table = np.where(support.possible, 0.0, -np.inf)
+    return Potential(tuple(terms.variables[i] for i in support.scope), table, is_boundary=True)

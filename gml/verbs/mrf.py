@@ -1,0 +1,248 @@
+"""An undirected model of a table: gml.mrf, `gml mrf`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+from gml.counts.counter import Counter
+from gml.data.options import names_of
+from gml.errors import UsageError, counted, parameter, require_one_of
+from gml.graph.chordal import moral_graph
+from gml.graph.graph import Graph
+from gml.model.markovnet import MarkovNet
+from gml.model.training import training_of
+from gml.model.undirected.fit import BY_CHAINS, Chains, fit_markov
+from gml.model.undirected.fitting import Penalty
+from gml.model.undirected.gauge import SUM_TO_ZERO
+from gml.model.undirected.terms import FACTORS, Terms
+from gml.progress import Deadline, reporter
+from gml.scores.registry import SCORES
+from gml.verbs.shared.data_input import Data, open_data
+from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.recording import records_keywords
+from gml.verbs.shared.swapped import answers_swapped
+from gml.verbs.shared.undirected_structures import choose_structure
+
+_PAIRWISE = ("l1", "complete")
+_OF_CHAINS = ("chains", "sweeps", "iterations", "rate", "trace")
+
+Names = str | Sequence[str]
+
+
+@records_keywords
+@answers_swapped("graph")
+@answers_misspelling(SCORES)
+def mrf(
+    data: Data,
+    graph: GraphLike | None = None,
+    *,
+    factors: str | None = None,
+    clique: Sequence[Names] = (),
+    structure: str | None = None,
+    score: str | None = None,
+    max_clique: int | None = None,
+    prune: str | None = None,
+    alpha: float | None = None,
+    criterion: str | None = None,
+    gamma: float | None = None,
+    rule: str | None = None,
+    folds: int | None = None,
+    method: str = "auto",
+    coding: str = SUM_TO_ZERO,
+    l1: float = 0.0,
+    l2: float = 0.0,
+    smoothing: float = 0.0,
+    errors: bool = False,
+    intervals: float | None = None,
+    chains: int | None = None,
+    sweeps: int | None = None,
+    iterations: int | None = None,
+    rate: float | None = None,
+    trace: str | os.PathLike[str] | Callable[[Any], None] | None = None,
+    seed: int = 0,
+    accept: bool = False,
+    max_seconds: float | None = None,
+    threads: int | None = None,
+    asked: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> MarkovNet:
+    """Fit an undirected model, p(x) = exp(Σ λ_c(x_c)) / Z: a Markov random field.
+
+    Parameters
+    ----------
+    data
+        A path, a DataFrame, a Dataset or a Counter.
+    graph
+        A graph, a path, or the result of a learner, whose cliques are the factors; a DAG is
+        moralised. Without it and without `clique`, the structure is learned.
+    factors
+        `cliques` of the graph, or `pairs`, its edges: the default where the structure is `l1` or
+        `complete`.
+    clique
+        Factors as sets of columns, such as ["A,B", "A,C"]; other columns are independent.
+    structure
+        `forward` (the default): greedy search over decomposable graphs; `tree`: that of Chow & Liu;
+        `l1`: neighbourhoods by penalised regressions; `complete`: all pairs.
+    score, max_clique
+        Of `forward`: `bic` (the default), `aic`, `bdeu` or another score-equivalent one, and the
+        most columns of a clique.
+    prune, alpha
+        Of `tree`: `bic` or `g` for a forest, and the level of the G test.
+    criterion, gamma, rule, folds
+        Of `l1`: `ebic` with its gamma, 0.25, or `folds` of cross-validation choose the penalty of
+        each regression; an edge needs both regressions (`and`) or one (`or`).
+    method
+        `exact`: maximum likelihood; `pl`: pseudo-likelihood; `pcd`, `cd`: (persistent) contrastive
+        divergence; `auto`: exact where the tables are small, else pl and then pcd.
+    coding
+        `sum-to-zero`, or `01`: for two levels each, terms that count where both are the second.
+    l1, l2, smoothing
+        Penalties of the strengths of terms over two or more columns, and rows spread evenly over
+        the joint table.
+    errors, intervals
+        Add standard errors; add bounds that hold the truth with this probability.
+    chains, sweeps, iterations, rate, trace
+        Of `pcd` and `cd`: chains of samples, sweeps between two steps, steps, the size of the first
+        ones, and a CSV file for the moments at every step (or a function that gets them).
+    seed
+        Seed of the random numbers.
+    accept
+        Accept what the model's own rows break, as `gml.check(data, model).accepted()` does.
+    max_seconds
+        Stop after this time with what is reached; the model says so.
+    threads
+        Threads; all cores by default.
+    asked
+        What the provenance records as asked for; by default the keywords of the call.
+    **options
+        Options of the score, and how to read the data; see `gml.read`.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.mrf("sample_data/asia.csv", clique=["smoke,lung", "smoke,bronc"])
+    >>> net.graph.n_edges, net.summary.converged
+    (7, True)
+    """
+    deadline, is_complete = Deadline(max_seconds), True
+    penalty = Penalty(l1, l2, smoothing)
+    walk = Chains(chains, sweeps, iterations, rate)
+    given = {
+        "score": score,
+        "max_clique": max_clique,
+        "prune": prune,
+        "alpha": alpha,
+        "criterion": criterion,
+        "gamma": gamma,
+        "rule": rule,
+        "folds": folds,
+    }
+    asked_for = {name: value for name, value in given.items() if value is not None} | options
+    chosen, reading = choose_structure(structure, asked_for)
+    _require_one_source(graph, clique, structure, [n for n in asked_for if n not in reading])
+    if factors is not None:
+        require_one_of("factors", factors, FACTORS)
+    if method not in BY_CHAINS:
+        for name, value in zip(_OF_CHAINS, (chains, sweeps, iterations, rate, trace), strict=True):
+            if value is not None:
+                raise UsageError(f"{parameter(name)} belongs to {parameter('method', 'pcd')}")
+    if reading.get("missing") == "available":
+        raise UsageError(
+            f"{parameter('missing', 'available')}: margins counted on different rows may "
+            "contradict one another; use drop or level"
+        )
+    found = None if graph is None else given_graph(graph)
+    structured = None if found is None else _undirected(found)
+    counter = open_data(
+        data,
+        fractional=True,
+        offer_available=False,
+        used=None if found is None else found.columns(),
+        declared=None if found is None else declared_columns([found]),
+        refuse_many_numbers=found is not None,
+        threads=threads,
+        **reading,
+    )
+    learning = fitted_by("mrf", counter, asked or {})
+    if clique:
+        terms = Terms.of(counter.variables, [names_of("clique", names) for names in clique])
+    elif structured is not None:
+        terms = Terms.of_graph(counter.variables, structured, factors or "cliques")
+    else:
+        learned = chosen.learn(counter, deadline=deadline, threads=threads, seed=seed)
+        factors = factors or ("pairs" if chosen.name in _PAIRWISE else "cliques")
+        terms = Terms.of_graph(counter.variables, learned.graph, factors)
+        learning = learning.also(learned={**chosen.shown, **learned.found})
+        is_complete = learned.complete
+    with _tracing(trace) as told:
+        net = fit_markov(
+            counter,
+            terms,
+            method=method,
+            penalty=penalty,
+            coding=coding,
+            errors=errors,
+            intervals=intervals,
+            chains=walk,
+            seed=seed,
+            trace=told,
+            threads=threads,
+            deadline=deadline,
+        )
+    assert net.summary is not None
+    if not is_complete or (deadline.passed and not net.summary.converged):
+        learning = learning.also(complete=False)
+        reporter().warn(f"stopped by {parameter('max_seconds')}: this is the model so far")
+    training = training_of(counter.rows())
+    if training is not None and training.rows is not None:
+        warn_of_deliveries(training.rows)
+    net = replace(net, learning=learning, training=training)
+    return replace(net, baseline=accepted(net, counter, threads)) if accept else net
+
+
+def _require_one_source(
+    graph: GraphLike | None,
+    clique: Sequence[Names],
+    structure: str | None,
+    options: Sequence[str],
+) -> None:
+    """Refuse two answers to the question what the factors are."""
+    named = ["a graph"] * (graph is not None) + [parameter("clique")] * bool(clique)
+    if structure is not None:
+        named.append(parameter("structure"))
+    if len(named) > 1:
+        raise UsageError(f"{named[0]} and {named[1]} exclude one another: each says what the factors are")
+    if named and structure is None and options:
+        raise UsageError(
+            f"{parameter(options[0])} is about learning a structure, and {named[0]} gives one"
+        )
+
+
+def _undirected(given: GivenGraph) -> Graph:
+    """Return the graph whose cliques are the factors; a DAG, or one of a class, is moralised."""
+    if given.graph.kind == "undirected":
+        return given.graph
+    moral = moral_graph(given.dag())
+    added = moral.n_edges - given.graph.n_edges
+    reporter().tell(
+        f"{given.name} is {given.graph.kind_in_words}: its moral graph is fitted, with "
+        f"{counted(added, 'more edge')} between parents of the same node"
+    )
+    return moral
+
+
+def _tracing(
+    trace: str | os.PathLike[str] | Callable[[Any], None] | None,
+) -> AbstractContextManager[Callable[[Any], None] | None]:
+    """Open what takes the moments of every step: a file, a function, or nothing."""
+    if trace is None or callable(trace):
+        return nullcontext(trace)
+    from gml.formats.moment_trace import written_moment_trace
+
+    return written_moment_trace(trace)
