@@ -127,6 +127,7 @@ def _divergence(a: GivenGraph, b: GivenGraph) -> Divergence | None:
         reporter().warn(f"no KL of {b.name}: {error}")
         return None
     infinite = [name for name, term in found.nodes.items() if term == float("inf")]
+    infinite += found.excluded
     if infinite:
         reporter().warn(
             f"{b.name}: KL is infinite, as it excludes what {a.name} allows at {listing(infinite)}"
