@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
     from gml.model.factor import Factor
     from gml.model.inference import Inference
+    from gml.model.markovnet import MarkovNet
     from gml.pictures.picture import Picture
     from gml.scores.registry import (
         EDGE_PENALTY as EDGE_PENALTY,
@@ -118,6 +119,7 @@ _HOMES = {
     "Knowledge": "gml.graph.knowledge",
     "LinearGaussian": "gml.model.bayesnet",
     "Mark": "gml.graph.graph",
+    "MarkovNet": "gml.model.markovnet",
     "MemoryCounter": "gml.counts.memory",
     "OracleTest": "gml.independence.oracle",
     "Picture": "gml.pictures.picture",
@@ -226,6 +228,7 @@ __all__ = [
     "Knowledge",
     "LinearGaussian",
     "Mark",
+    "MarkovNet",
     "MemoryCounter",
     "OracleTest",
     "Picture",
@@ -286,8 +289,8 @@ def _give_methods() -> None:
     """Let data, graphs and models be made of what their own modules know nothing of."""
     import sys
 
-    homes = ("data.dataset", "graph.graph", "model.bayesnet")
-    datasets, graphs, models = (sys.modules.get(f"gml.{home}") for home in homes)
+    homes = ("data.dataset", "graph.graph", "model.bayesnet", "model.markovnet")
+    datasets, graphs, models, undirected = (sys.modules.get(f"gml.{home}") for home in homes)
     if datasets is not None and not hasattr(datasets.Dataset, "from_frame"):
         datasets.Dataset.from_frame = staticmethod(_from_frame)
     if graphs is not None and not hasattr(graphs.Graph, "to_pydot"):
@@ -295,7 +298,10 @@ def _give_methods() -> None:
         graphs.Graph.from_pydot = staticmethod(_from_pydot)
     if models is not None and not hasattr(models.BayesNet, "to_file"):
         models.BayesNet.to_file = _to_file
-        models.BayesNet.from_file = staticmethod(_from_file)
+        models.BayesNet.from_file = staticmethod(_bayes_net_from_file)
+    if undirected is not None and not hasattr(undirected.MarkovNet, "to_file"):
+        undirected.MarkovNet.to_file = _to_file
+        undirected.MarkovNet.from_file = staticmethod(_markov_net_from_file)
     from gml.pictures.notebook.views import give_views
 
     give_views()
@@ -335,14 +341,23 @@ def _from_pydot(graph: pydot.Dot) -> Graph:
     return from_pydot(graph)
 
 
-def _from_file(path: str | os.PathLike[str]) -> BayesNet:
-    """Read a model file; its content tells the format."""
-    from gml.formats.models import read_model
+def _bayes_net_from_file(path: str | os.PathLike[str]) -> BayesNet:
+    """Read the file of a model with arrows; its content tells the format."""
+    from gml.formats.models import read_directed_model
 
-    return read_model(path)
+    return read_directed_model(path)
 
 
-def _to_file(self: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:
+def _markov_net_from_file(path: str | os.PathLike[str]) -> MarkovNet:
+    """Read the file of an undirected model; its content tells the format."""
+    from gml.formats.models import read_undirected_model
+
+    return read_undirected_model(path)
+
+
+def _to_file(
+    self: BayesNet | MarkovNet, path: str | os.PathLike[str], format: str | None = None
+) -> None:
     """Write a model file; the suffix picks the format."""
     from gml.formats.models import write_model
 

@@ -6,7 +6,12 @@ import numpy as np
 
 from gml.data.dataset import Variable
 from gml.graph.provenance import Provenance
+from gml.model.baseline import Baseline
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.markovnet import MarkovNet
+from gml.model.training import Repeats, Training
+from gml.model.undirected.potential import Potential
+from gml.model.undirected.summary import FitSummary
 
 
 def _some(rng, labels, n):
@@ -69,3 +74,77 @@ def assert_same(one, other, *, beside=False):
             np.testing.assert_array_equal(a.intervals, b.intervals)
     if beside:
         assert one.learning == other.learning
+
+
+def random_markov_net(rng, names, labels, *, beside=False, zeros=False):
+    """An undirected model of random terms, in any order of nodes; `beside`: errors and the like."""
+    variables = tuple(
+        Variable(name, _some(rng, labels, int(rng.integers(2, min(4, len(labels)) + 1))))
+        for name in names
+    )
+    potentials = []
+    for _ in range(int(rng.integers(1, 6))):
+        scope = _some(rng, variables, int(rng.integers(1, min(3, len(variables)) + 1)))
+        shape = tuple(len(variable.levels) for variable in scope)
+        table = rng.normal(size=shape)
+        if zeros:
+            table.flat[0] = -np.inf
+        errors = rng.gamma(2, size=shape) if beside else None
+        intervals = rng.normal(size=(*shape, 2)) if beside else None
+        potentials.append(Potential(scope, table, errors, intervals))
+    if not beside:
+        return MarkovNet(variables, tuple(potentials))
+    nowhere = np.zeros(len(variables[0].levels))
+    nowhere[-1] = -np.inf
+    potentials.append(Potential(variables[:1], nowhere, is_boundary=True))
+    return MarkovNet(
+        variables,
+        tuple(potentials),
+        "01",
+        FitSummary(
+            "pl",
+            "l-bfgs",
+            rows=50.5,
+            dimension=4,
+            converged=True,
+            gap=1e-10,
+            log_likelihood=-12.25,
+            df=3,
+            n_zeros=1,
+            zeros=({names[0]: variables[0].levels[-1]},),
+            l1=0.5,
+        ),
+        Provenance({"command": "mrf", "rows": 50}),
+        Training({}, Repeats({1: 48, 2: 1})),
+        Baseline(frozenset({"schema:levels"})),
+    )
+
+
+def assert_same_terms(one, other):
+    """Bit for bit the same undirected models, and all that is beside the terms."""
+    assert one.variables == other.variables
+    for a, b in zip(one.potentials, other.potentials, strict=True):
+        assert (a.scope, a.is_boundary) == (b.scope, b.is_boundary)
+        for first, second in (
+            (a.table, b.table),
+            (a.errors, b.errors),
+            (a.intervals, b.intervals),
+        ):
+            assert (first is None) == (second is None)
+            if first is not None:
+                np.testing.assert_array_equal(first, second, strict=True)
+    for name in ("coding", "summary", "learning", "training", "baseline", "graph"):
+        assert getattr(one, name) == getattr(other, name), name
+
+
+def joint_of(model):
+    """The probability of every row of levels of a model of tables, by multiplying it all out."""
+    names = [variable.name for variable in model.variables]
+    sizes = [len(variable.levels) for variable in model.variables]
+    joint = np.ones(sizes)
+    for factor in model.factors:
+        axes = [names.index(variable.name) for variable in factor.scope]
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        shape = [sizes[k] if k in axes else 1 for k in range(len(names))]
+        joint = joint * factor.table.transpose(order).reshape(shape)
+    return joint / joint.sum()

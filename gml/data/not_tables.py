@@ -1,7 +1,7 @@
 """Files that are no tables: how graphs and models begin, whatever the name of the file.
 
 A word that begins a format may be the name of a column too, so that a file is taken for a graph in
-place of a table only if the brace that follows the word is there.
+place of a table only if the brace that follows the word is there (of UAI, the first numbers).
 """
 
 from __future__ import annotations
@@ -19,17 +19,21 @@ FIRST_WORDS = {
     "bif": r"(?:network|variable|probability)\b",
     "net": r"(?:net|class|(?:(?:discrete|continuous|decision|utility)\s+)?node|utility"
     r"|potential)\b",
+    "uai": r"(?:MARKOV|BAYES)\b",
 }
 """How the formats begin that are told by a word."""
 _BRACES = {
     "dot": r'(?:\s+(?:\w+|"[^"\n]*"))?\s*\{',
     "bif": r"[^,;{}\n]*\s*\{",
     "net": r"[^,;{}\n]*\s*\{",
+    # The number of variables, and on a line of their own at least two numbers of levels.
+    "uai": r"\s+\d+\s*\n\s*\d+[ \t]+\d+",
 }
 _KINDS = {
     "dot": "a DOT graph",
     "bif": "a BIF model",
     "net": "a NET model",
+    "uai": "a UAI model",
     "json": "a JSON file",
     "graphml": "a GraphML graph",
     "xmlbif": "an XMLBIF model",

@@ -87,6 +87,10 @@ class Assembly:
             seen.add(level)
         self._variables[name] = Variable(name, tuple(levels))
 
+    def variable(self, name: str) -> Variable:
+        """Return a variable that was declared."""
+        return self._variables[name]
+
     def family(
         self, child: str, parents: Iterable[str], line: int | None = None
     ) -> tuple[Variable, tuple[Variable, ...]]:

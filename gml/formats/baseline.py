@@ -18,7 +18,7 @@ from typing import Any
 from gml.atomic import write_whole
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
-from gml.errors import DataError, parameter, place, quote
+from gml.errors import DataError, GraphError, parameter, place, quote, raising
 from gml.formats.content_hash import NO_INPUTS, Hashes, is_changed, recorded_hash
 from gml.formats.json_document import SCHEMA, document_text
 from gml.model.baseline import Baseline, Reference
@@ -138,6 +138,17 @@ def baseline_in(content: dict[str, Any], where: str) -> Baseline:
     if rows is not None and not (whole and _is_amount(rows)):
         raise DataError(f'{where}: "rows" is not a number of rows')
     return Baseline(frozenset(item["id"] for item in accepted), references, rows)
+
+
+def held_baseline(about: dict[str, Any]) -> Baseline | None:
+    """Return what the "graph" of a model file says was accepted with it."""
+    held = about.get("baseline")
+    if held is None:
+        return None
+    if not isinstance(held, dict):
+        raise GraphError('the "baseline" is not an object')
+    with raising(GraphError):
+        return baseline_in(held, 'the "baseline"')
 
 
 def _reference(value: Any, name: str, where: str) -> Reference:

@@ -10,7 +10,8 @@ from gml.data.text_file import read_text
 from gml.errors import GraphError, UsageError, kind_of, place, require_one_of, require_path
 from gml.formats.dot import dump_dot, load_dot
 from gml.formats.graphml import dump_graphml, load_graphml
-from gml.formats.json_graph import dump_json, load_json
+from gml.formats.json_graph import dump_json, graph_of, parse_graph_json
+from gml.formats.json_undirected import has_factors, undirected_of
 from gml.formats.recognition import MODEL_FORMATS, recognise
 from gml.formats.suffixes import GRAPH_SUFFIXES, format_of
 from gml.formats.text_graph import dump_text
@@ -61,7 +62,7 @@ def _not_a_graph(given: object, path: object) -> UsageError:
 
 
 def read_graph(path: str | os.PathLike[str]) -> Graph:
-    """Read a graph from a DOT, JSON, GraphML, BIF, XMLBIF or NET file, or standard input for `-`.
+    """Read a graph from a DOT, JSON, GraphML or model file, or standard input for `-`.
 
     The content decides the format and the compression, not the file's name.
 
@@ -89,5 +90,9 @@ def parse_graph(text: str, where: str) -> Graph:
         from gml.formats.models import parse_model
 
         return parse_model(text, where).graph
-    readers = {"dot": load_dot, "json": load_json, "graphml": load_graphml}
-    return readers[found](text, where)
+    if found == "json":
+        content = parse_graph_json(text, where)
+        if not has_factors(content):
+            return graph_of(content, where)
+        return undirected_of(content, where).graph
+    return (load_dot if found == "dot" else load_graphml)(text, where)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from gml.data.json_text import parse_json
@@ -15,6 +17,8 @@ from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.progress import reporter
 
+NOTHING_MORE: Mapping[str, Any] = MappingProxyType({})
+
 
 def dump_json(graph: Graph, *, inputs: Hashes = NO_INPUTS) -> str:
     """Return the text of a graph file, one line per node and edge, so that diffs can be read."""
@@ -23,12 +27,16 @@ def dump_json(graph: Graph, *, inputs: Hashes = NO_INPUTS) -> str:
     if graph.learning:
         about["learning"] = graph.learning.written()
     nodes = [{"id": name} | graph.about_column(name) for name in graph.names]
-    edges = [
+    return node_link_text(about, nodes, edge_objects(graph), inputs)
+
+
+def edge_objects(graph: Graph) -> list[dict[str, Any]]:
+    """Return the edges of a graph with all that is known of them."""
+    return [
         {"source": graph.names[edge.source], "target": graph.names[edge.target], "type": edge.type}
         | {key: _finite(value) for key, value in edge.attributes.items()}
         for edge in graph.edges()
     ]
-    return node_link_text(about, nodes, edges, inputs)
 
 
 def node_link_text(
@@ -36,11 +44,14 @@ def node_link_text(
     nodes: list[dict[str, Any]],
     edges: list[dict[str, Any]],
     inputs: Hashes,
+    more: Mapping[str, Any] = NOTHING_MORE,
 ) -> str:
-    """Return the text of a graph or model file."""
+    """Return the text of a graph or model file; `more` are other fields at its end."""
     directed = about["kind"] != "undirected"
     first = {"directed": directed, "multigraph": False}
-    return document_text(first | {"graph": about, "nodes": nodes, "edges": edges}, inputs)
+    return document_text(
+        first | {"graph": about, "nodes": nodes, "edges": edges} | dict(more), inputs
+    )
 
 
 def _finite(value: Any) -> Any:
@@ -48,7 +59,7 @@ def _finite(value: Any) -> Any:
 
 
 def load_json(text: str, where: str) -> Graph:
-    """Read a graph (or a model) from JSON, ours or networkx's."""
+    """Read a graph, or what a model has of one, from JSON, ours or networkx's."""
     return graph_of(parse_graph_json(text, where), where)
 
 
@@ -71,18 +82,13 @@ def graph_of(content: dict[str, Any], where: str) -> Graph:
     links = content.get("edges", content.get("links", []))
     if not isinstance(links, list):
         raise GraphError(f'{where}: "edges" is not a list')
-    plain = "-->" if content.get("directed", True) else "---"
-    edges = [_read_edge(link, plain, where) for link in links]
-    kind = about.get("kind")
+    kind = kind_in(content)
     if kind is not None and not isinstance(kind, str):
         raise GraphError(f'{where}: "kind" is not a string')
-    if kind is None and not content.get("directed", True):
-        kind = "undirected"
-    if kind == "undirected" and ("factors" in content or "factors" in about):
-        raise GraphError(
-            f"{where}: an undirected model, which this version cannot read; graphs of that kind, "
-            'without "factors", are read'
-        )
+    plain = "-->" if content.get("directed", "factors" not in content) else "---"
+    edges = [_read_edge(link, plain, where) for link in links]
+    if kind == "undirected" and "factors" in about:
+        raise GraphError(f'{where}: "factors" must not be within "graph", but beside it')
     try:
         return Graph.from_edges(
             names,
@@ -94,6 +100,15 @@ def graph_of(content: dict[str, Any], where: str) -> Graph:
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
+
+
+def kind_in(content: dict[str, Any]) -> Any:
+    """Return what a file says of the kind of its graph; one with factors has no arrows."""
+    about = content.get("graph")
+    kind = about.get("kind") if isinstance(about, dict) else None
+    if kind is None and not content.get("directed", "factors" not in content):
+        return "undirected"
+    return kind
 
 
 def _read_nodes(nodes: list[Any], where: str) -> tuple[list[str], Columns]:

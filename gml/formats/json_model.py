@@ -20,16 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import DataError, GraphError, quote, raising, unknown_name
+from gml.errors import DataError, GraphError, quote, unknown_name
 from gml.formats.assembly import TableRoom
-from gml.formats.baseline import baseline_in, baseline_object
+from gml.formats.baseline import baseline_object, held_baseline
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import graph_of, node_link_text, parse_graph_json
 from gml.formats.json_regression_rows import rows_object, rows_of
 from gml.formats.json_training import training_of
 from gml.formats.text_room import require_graph_text, require_table_text
-from gml.model.baseline import Baseline
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 
 # ---------------------------------------------------------------------- writing
@@ -130,12 +129,12 @@ def has_tables(content: dict[str, Any]) -> bool:
 
 
 def load_json_model(text: str, where: str) -> BayesNet:
-    """Read a model from JSON; a graph without tables is refused."""
+    """Read a Bayesian network from JSON; a graph without tables is refused."""
     return model_of(parse_graph_json(text, where), where)
 
 
 def model_of(content: dict[str, Any], where: str) -> BayesNet:
-    """Return the model in the content of a file."""
+    """Return the Bayesian network in the content of a file."""
     graph = graph_of(content, where)
     if not has_tables(content):
         raise GraphError(f"{where}: a graph without tables; learn them with gml fit-params")
@@ -145,23 +144,12 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
         room = TableRoom(where)
         cpds = tuple(_cpd(name, nodes[name], variables, room) for name in graph.names)
         training = training_of(content.get("graph", {}).get("training"), nodes, graph.names)
-        net = BayesNet(cpds, graph.learning, training, _baseline(content))
+        net = BayesNet(cpds, graph.learning, training, held_baseline(content.get("graph", {})))
     except (GraphError, DataError) as error:
         raise GraphError(f"{where}: {error}") from None
     if not np.array_equal(net.graph.marks, graph.marks):
         raise GraphError(f'{where}: the "edges" do not agree with the "parents" of the nodes')
     return net
-
-
-def _baseline(content: dict[str, Any]) -> Baseline | None:
-    """What was accepted with the model; graph_of has seen that "graph" is an object."""
-    held = content.get("graph", {}).get("baseline")
-    if held is None:
-        return None
-    if not isinstance(held, dict):
-        raise GraphError('the "baseline" is not an object')
-    with raising(GraphError):
-        return baseline_in(held, 'the "baseline"')
 
 
 def _cpd(

@@ -8,15 +8,49 @@ from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
+    from gml.model.markovnet import MarkovNet
 
-TITLES = {"bif": "BIF", "xmlbif": "XMLBIF", "net": "NET", "dot": "DOT", "graphml": "GraphML"}
-TABLES_ONLY = ("bif", "xmlbif", "net")
+TITLES = {
+    "bif": "BIF",
+    "xmlbif": "XMLBIF",
+    "net": "NET",
+    "uai": "UAI",
+    "dot": "DOT",
+    "graphml": "GraphML",
+}
+NAMED_TABLES = ("bif", "xmlbif", "net")
+"""Formats that hold the tables of a directed model, and the names in them."""
+TABLES_ONLY = (*NAMED_TABLES, "uai")
 """Formats that hold the tables of a model and nothing else."""
 
 
-def beside_tables(net: BayesNet) -> list[str]:
+def lost_by(format: str, net: BayesNet | MarkovNet) -> list[str]:
+    """What a format of models cannot hold of a model."""
+    if format not in TABLES_ONLY:
+        return []
+    return ["the names"] * (format == "uai" and not has_own_names(net)) + beside_tables(net)
+
+
+def has_own_names(net: BayesNet | MarkovNet) -> bool:
+    """Whether the nodes and their levels have the names that a reader of UAI gives them."""
+    return all(
+        v.name == f"x{k}" and v.levels == tuple(map(str, range(len(v.levels or ()))))
+        for k, v in enumerate(net.variables)
+    )
+
+
+def beside_tables(net: BayesNet | MarkovNet) -> list[str]:
     """What a model has that only JSON holds."""
-    from gml.model.bayesnet import LinearGaussian
+    from gml.model.bayesnet import BayesNet, LinearGaussian
+
+    if not isinstance(net, BayesNet):
+        return [
+            *["the errors"] * any(term.errors is not None for term in net.potentials),
+            *["the intervals"] * any(term.intervals is not None for term in net.potentials),
+            *["the fit"] * (net.summary is not None),
+            *["how it was learned"] * bool(net.learning),
+            *["the baseline"] * (net.baseline is not None),
+        ]
 
     has = [
         (cpd.n if isinstance(cpd, LinearGaussian) else cpd.counts, cpd.intervals)

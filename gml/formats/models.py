@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from gml.atomic import Leftovers, write_whole
 from gml.data.text_file import read_text
@@ -20,37 +21,85 @@ from gml.errors import (
     require_path,
 )
 from gml.formats.bif import dump_bif, load_bif
+from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.cpt_table import dump_table, dump_text
 from gml.formats.dot import load_dot
 from gml.formats.graphml import load_graphml
 from gml.formats.json_graph import graph_of, parse_graph_json
-from gml.formats.json_model import dump_json_model, has_tables, load_json_model, model_of
+from gml.formats.json_model import dump_json_model, has_tables, model_of
+from gml.formats.json_undirected import dump_json_undirected, has_factors, undirected_of
+from gml.formats.losses import TITLES
 from gml.formats.net import dump_net, load_net
 from gml.formats.recognition import MODEL_FORMATS, recognise
 from gml.formats.suffixes import MODEL_SUFFIXES, format_of
+from gml.formats.uai import dump_uai, load_uai
 from gml.formats.xmlbif import dump_xmlbif, load_xmlbif
 from gml.graph.graph import Graph
 from gml.ledger import path_in
 from gml.model.bayesnet import BayesNet
+from gml.model.markovnet import MarkovNet
+
+AnyModel = BayesNet | MarkovNet
+"""What a model file holds."""
+
+
+def dump_json_of(net: AnyModel, *, inputs: Hashes = NO_INPUTS) -> str:
+    """Return the JSON of a model, with arrows or without."""
+    if isinstance(net, MarkovNet):
+        return dump_json_undirected(net, inputs=inputs)
+    return dump_json_model(net, inputs=inputs)
+
+
+def dump_text_of(net: AnyModel) -> str:
+    """Return the tables or the terms of a model for people."""
+    if isinstance(net, MarkovNet):
+        from gml.formats.reports.undirected import dump_markov_text
+
+        return dump_markov_text(net)
+    return dump_text(net)
+
+
+def _with_arrows(format: str, dump: Callable[..., str]) -> Callable[..., str]:
+    """A writer that refuses a model without arrows."""
+
+    def write(net: AnyModel, **how: Any) -> str:
+        if isinstance(net, MarkovNet):
+            raise GraphError(
+                f"{TITLES[format]} holds a directed model, and this one is undirected; if it is "
+                f"decomposable, gml convert makes {TITLES[format]} of it (in Python, gml.convert)"
+            )
+        return dump(net, **how)
+
+    return write
+
 
 MODEL_WRITERS: dict[str, Callable[..., str]] = {
-    "json": dump_json_model,
-    "bif": dump_bif,
-    "xmlbif": dump_xmlbif,
-    "net": dump_net,
-    "text": dump_text,
+    "json": dump_json_of,
+    "bif": _with_arrows("bif", dump_bif),
+    "xmlbif": _with_arrows("xmlbif", dump_xmlbif),
+    "net": _with_arrows("net", dump_net),
+    "uai": dump_uai,
+    "text": dump_text_of,
 }
-"""From a model to text; that of JSON takes `inputs` too."""
-_READERS: dict[str, Callable[[str, str], BayesNet]] = {
-    "json": load_json_model,
+"""From a model to text; that of JSON takes `inputs` too, and `NAMED_TABLES` `sanitize`."""
+
+
+def _load_json(text: str, where: str) -> AnyModel:
+    content = parse_graph_json(text, where)
+    return (undirected_of if has_factors(content) else model_of)(content, where)
+
+
+_READERS: dict[str, Callable[[str, str], AnyModel]] = {
+    "json": _load_json,
     "bif": load_bif,
     "xmlbif": load_xmlbif,
     "net": load_net,
+    "uai": load_uai,
 }
 
 
-def read_model(path: str | os.PathLike[str]) -> BayesNet:
-    """Read a model from a JSON, BIF, XMLBIF or NET file, or standard input for `-`.
+def read_model(path: str | os.PathLike[str]) -> AnyModel:
+    """Read a model from a JSON, BIF, XMLBIF, NET or UAI file, or standard input for `-`.
 
     The content decides the format and the compression, not the file's name.
 
@@ -72,7 +121,23 @@ def read_model(path: str | os.PathLike[str]) -> BayesNet:
     return parse_model(read_text(path, error=GraphError), place(path))
 
 
-def parse_model(text: str, where: str) -> BayesNet:
+def read_directed_model(path: str | os.PathLike[str]) -> BayesNet:
+    """Read a model with arrows; an undirected one is refused."""
+    net = read_model(path)
+    if isinstance(net, MarkovNet):
+        raise GraphError(f"{place(path)}: an undirected model, which gml.MarkovNet.from_file reads")
+    return net
+
+
+def read_undirected_model(path: str | os.PathLike[str]) -> MarkovNet:
+    """Read a model without arrows; a directed one is refused."""
+    net = read_model(path)
+    if isinstance(net, BayesNet):
+        raise GraphError(f"{place(path)}: a directed model, which gml.BayesNet.from_file reads")
+    return net
+
+
+def parse_model(text: str, where: str) -> AnyModel:
     """Read a model from text whose format is recognised by how it begins."""
     found = recognise(text, where)
     if found not in _READERS:
@@ -83,18 +148,20 @@ def parse_model(text: str, where: str) -> BayesNet:
     return _READERS[found](text, where)
 
 
-def parse_any(text: str, where: str) -> BayesNet | Graph:
+def parse_any(text: str, where: str) -> AnyModel | Graph:
     """Read what a text holds: a model if it has tables, else a graph."""
     found = recognise(text, where)
     if found in MODEL_FORMATS:
         return _READERS[found](text, where)
     if found == "json":
         content = parse_graph_json(text, where)
+        if has_factors(content):
+            return undirected_of(content, where)
         return (model_of if has_tables(content) else graph_of)(content, where)
     return (load_dot if found == "dot" else load_graphml)(text, where)
 
 
-def write_model(net: BayesNet, path: str | os.PathLike[str], format: str | None = None) -> None:
+def write_model(net: AnyModel, path: str | os.PathLike[str], format: str | None = None) -> None:
     """Write a model file, whole or not at all; the suffix picks the format.
 
     Parameters
@@ -115,7 +182,7 @@ def write_model(net: BayesNet, path: str | os.PathLike[str], format: str | None 
     ...     read_model(f"{folder}/model.json").learning.rows
     5000
     """
-    if not isinstance(net, BayesNet):
+    if not isinstance(net, AnyModel):
         raise _not_a_model(net, path)
     require_path(path)
     chosen = format or format_of(path, MODEL_SUFFIXES)
@@ -124,8 +191,8 @@ def write_model(net: BayesNet, path: str | os.PathLike[str], format: str | None 
 
 
 def _not_a_model(given: object, path: object) -> UsageError:
-    hint = "; the model comes first, then the path" if isinstance(path, BayesNet) else ""
-    return UsageError(f"a BayesNet is needed, as gml.fit makes it, not {kind_of(given)}{hint}")
+    hint = "; the model comes first, then the path" if isinstance(path, AnyModel) else ""
+    return UsageError(f"a model is needed, such as gml.fit makes, not {kind_of(given)}{hint}")
 
 
 # ---------------------------------------------------------------------- one file per node

@@ -21,12 +21,12 @@ _PICTURES = {
     b"\xff\xd8\xff": "a JPEG picture",
 }
 
-MODEL_FORMATS = ("bif", "xmlbif", "net")
+MODEL_FORMATS = ("bif", "xmlbif", "net", "uai")
 """Formats that hold only models; JSON holds models and graphs."""
 
 
 def recognise(text: str, where: str) -> str:
-    """Return json, dot, graphml, bif, xmlbif or net.
+    """Return json, dot, graphml, bif, xmlbif, net or uai.
 
     Examples
     --------
@@ -49,7 +49,9 @@ def recognise(text: str, where: str) -> str:
             return name
     if position and re.match(r"\s*(/[/*]|#)", text):
         return "dot"
-    raise GraphError(f"{where}: not a graph file: neither DOT, JSON, GraphML, BIF, XMLBIF nor NET")
+    raise GraphError(
+        f"{where}: not a graph file: neither DOT, JSON, GraphML, BIF, XMLBIF, NET nor UAI"
+    )
 
 
 def graph_kind(path: str | os.PathLike[str]) -> str | None:

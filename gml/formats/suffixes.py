@@ -25,6 +25,7 @@ MODEL_SUFFIXES = {
     ".xml": "xmlbif",
     ".net": "net",
     ".hugin": "net",
+    ".uai": "uai",
     ".txt": "text",
 }
 REPORT_SUFFIXES = {

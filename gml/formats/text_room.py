@@ -14,6 +14,7 @@ import numpy as np
 
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, LinearGaussian
+from gml.model.undirected.potential import Potential
 from gml.resources import FEW_BYTES, require_memory
 
 
@@ -45,6 +46,7 @@ _TABLES = {
     "BIF": _TableBytes(75, 100, 12, 3),
     "XMLBIF": _TableBytes(75, 100),
     "NET": _TableBytes(90, 100),
+    "UAI": _TableBytes(75, 100),
     "text": _TableBytes(110, 150, 40, 4),
     # A line for each cell.
     "CSV": _TableBytes(150, 60, 10, 3),
@@ -96,6 +98,21 @@ def require_table_text(cpds: Iterable[CPT | LinearGaussian], format: str) -> Non
         size += numbers * cpd.table.size * a.cell
         n_cells += cpd.table.size
     _require(size, texts, f"writing {format} of tables of {n_cells} cells")
+
+
+def require_factor_text(potentials: Iterable[Potential], format: str) -> None:
+    """Refuse to write the terms of an undirected model whose text would not fit."""
+    a = _TABLES[format]
+    size = n_cells = 0
+    texts: list[str] = []
+    for potential in potentials:
+        texts += potential.names
+        # Names and brackets of pairs, beside the numbers.
+        numbers = 1 + (potential.errors is not None) + 4 * (potential.intervals is not None)
+        size += a.row + sum(4 * len(name) + 60 for name in potential.names)
+        size += numbers * potential.table.size * a.cell
+        n_cells += potential.table.size
+    _require(size, texts, f"writing {format} of factors of {n_cells} cells")
 
 
 def _label(levels: Sequence[str] | None, format: str) -> int:

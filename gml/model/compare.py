@@ -1,4 +1,4 @@
-"""The Kullback–Leibler divergence of two networks, node by node.
+"""The Kullback–Leibler divergence of two models; of two networks, node by node.
 
 KL(P‖Q) = Σ_x E_P[ln p(x | pa_P) − ln q(x | pa_Q)], in nats: one term per node x, as both
 distributions are products over the nodes. The terms need only the distribution under P of x with
@@ -16,12 +16,13 @@ is the difference of their coefficients, a are the intercepts and σ is P's own 
 for Q's error, the term is ½((m² + r·r)/τ² − 1) − ln(σ/τ). A node that follows exactly from its
 parents in one network has no density to compare: the term is 0 if it does so in both and in the
 same way, otherwise infinite.
+
+With an undirected model on either side there are no terms of nodes: undirected/divergence.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,31 +30,39 @@ from numpy.typing import NDArray
 
 from gml.errors import GraphError, listing, quote
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.clique_marginals import CliqueMarginals
 from gml.model.gaussian import ROUNDING, errors_of
-from gml.model.inference import Inference
+from gml.model.markovnet import MarkovNet
+from gml.model.undirected.divergence import undirected_divergence
 from gml.name_order import NameOrder
-from gml.resources import budget_in_force
-
-# Tables held at one time: those of the elimination, their rows as shares, the cliques.
-_COPIES = 3
 
 Table = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """KL(P‖Q) in nats: the term of each node, in the order of P's nodes; it may be infinite."""
+    """KL(P‖Q) in nats: the term of each node, in the order of P's nodes; it may be infinite.
+
+    Undirected models have no terms of nodes, but only a `whole`.
+    """
 
     nodes: dict[str, float]
+    whole: float | None = None
+    excluded: tuple[str, ...] = ()
+    """Where the whole is infinite, the nodes of a table in which Q excludes what P allows."""
 
     @property
     def total(self) -> float:
-        """The sum over the nodes; a negative sum, which is rounding, is 0."""
+        """The sum over the nodes, or the whole; a negative one, which is rounding, is 0."""
+        if self.whole is not None:
+            return max(0.0, self.whole)
         return max(0.0, math.fsum(self.nodes[name] for name in sorted(self.nodes)))
 
 
-def kl_divergence(p: BayesNet, q: BayesNet, *, max_memory: int | None = None) -> Divergence:
-    """Return KL(P‖Q) of networks over the same nodes, exactly.
+def kl_divergence(
+    p: BayesNet | MarkovNet, q: BayesNet | MarkovNet, *, max_memory: int | None = None
+) -> Divergence:
+    """Return KL(P‖Q) of models over the same nodes, exactly.
 
     The levels of a node may be in a different order. Raises CannotAnswer if the tables do not fit
     into `max_memory` bytes (by default half of what is free).
@@ -68,20 +77,23 @@ def kl_divergence(p: BayesNet, q: BayesNet, *, max_memory: int | None = None) ->
     (0.047014, 0.0)
     """
     require_same_variables(p, q)
+    if isinstance(p, MarkovNet) or isinstance(q, MarkovNet):
+        whole, excluded = undirected_divergence(p, q, max_memory=max_memory)
+        return Divergence({}, whole, excluded)
     if p.is_gaussian:
         return Divergence(_of_numbers(p, q))
-    return Divergence(_of_levels(p, q, budget_in_force(max_memory)))
+    return Divergence(_of_levels(p, q, max_memory))
 
 
-def require_same_variables(p: BayesNet, q: BayesNet) -> None:
-    """Raise an error that names a node, or levels of a node, that the networks do not share."""
+def require_same_variables(p: BayesNet | MarkovNet, q: BayesNet | MarkovNet) -> None:
+    """Raise an error that names a node, or levels of a node, that the models do not share."""
     different = set(p.names) ^ set(q.names)
     if different:
         raise GraphError(f"the networks have different nodes: {listing(sorted(different))}")
     if p.is_gaussian != q.is_gaussian:
         raise GraphError("one network has numbers, the other levels")
     for variable in p.variables:
-        levels, others = variable.levels or (), q.cpd(variable.name).variable.levels or ()
+        levels, others = variable.levels or (), q.variables[q.index(variable.name)].levels or ()
         if set(levels) != set(others):
             raise GraphError(
                 f"node {quote(variable.name)} has the levels {listing(levels)} in one network, but "
@@ -92,8 +104,8 @@ def require_same_variables(p: BayesNet, q: BayesNet) -> None:
 # ---------------------------------------------------------------------- levels
 
 
-def _of_levels(p: BayesNet, q: BayesNet, budget: int) -> dict[str, float]:
-    under_p = _Marginals(p, budget)
+def _of_levels(p: BayesNet, q: BayesNet, max_memory: int | None) -> dict[str, float]:
+    under_p = CliqueMarginals(p, max_memory=max_memory)
     levels = {variable.name: variable.levels or () for variable in p.variables}
     found = {}
     for name in p.names:
@@ -130,48 +142,6 @@ def _expected(weights: Table, above: Table, below: Table) -> float:
     if not b.all():
         return math.inf
     return math.fsum((w * (np.log(a) - np.log(b))).tolist())
-
-
-class _Marginals:
-    """Distributions of sets of nodes, from the cliques of one elimination where possible."""
-
-    def __init__(self, net: BayesNet, budget: int) -> None:
-        self._inference = Inference(net, max_memory=budget // _COPIES)
-        self._sizes = {v.name: len(v.levels or ()) for v in net.variables}
-        self._cliques: dict[str, tuple[list[str], Table]] = {}
-        """By the node that was eliminated: the names of the axes, that node last, and the table."""
-        self._place: dict[str, int] = {}
-        for step in self._inference.posterior_steps({}):
-            name = net.names[step.node]
-            around = [net.names[parent] for parent in step.parents]
-            shares = step.table.reshape([self._sizes[other] for other in (*around, name)])
-            joint = self._within_clique(around)[..., np.newaxis] * shares
-            self._place[name] = len(self._place)
-            self._cliques[name] = ([*around, name], joint)
-
-    def of(self, names: Sequence[str]) -> Table:
-        """The distribution of some nodes, with one axis each."""
-        # Nodes with one level are in no clique but their own.
-        varying = [name for name in names if self._sizes[name] > 1]
-        scope = self._cliques[self._last(varying)][0] if varying else []
-        if set(varying) <= set(scope):
-            table = self._within_clique(varying)
-        else:
-            table, _ = self._inference.joint(varying)
-        return table.reshape([self._sizes[name] for name in names])
-
-    def _last(self, names: Sequence[str]) -> str:
-        """The node that was eliminated first: if any clique has the others, its own does."""
-        return max(names, key=self._place.__getitem__)
-
-    def _within_clique(self, names: Sequence[str]) -> Table:
-        if not names:
-            return np.ones(())
-        scope, table = self._cliques[self._last(names)]
-        left = [name for name in scope if name in names]
-        gone = tuple(k for k, name in enumerate(scope) if name not in names)
-        found: Table = table.sum(axis=gone)
-        return found.transpose([left.index(name) for name in names])
 
 
 # ---------------------------------------------------------------------- numbers

@@ -12,7 +12,7 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -20,10 +20,13 @@ from gml.data.dataset import Variable
 from gml.data.discretize import Intervals, cuts_of_levels
 from gml.errors import UsageError, parameter, quote, unknown_name
 from gml.kernel.number import number_of
+from gml.model.model import AskedModel
 from gml.model.network import CPT, LinearGaussian, Network
 from gml.resources import require_memory
 
 Net = TypeVar("Net", bound=Network)
+Asked = TypeVar("Asked", bound=AskedModel)
+AskedNow = TypeVar("AskedNow", bound=AskedModel, covariant=True)
 
 
 class Meaning:
@@ -160,22 +163,27 @@ def intervene(net: Net, values: Mapping[str, Any]) -> Net:
 
 
 @dataclass(frozen=True)
-class Circumstances:
-    """A network after nodes were set by hand, these, and what is observed then."""
+class Circumstances(Generic[AskedNow]):
+    """A model after nodes were set by hand, these, and what is observed then."""
 
-    net: Network
+    net: AskedNow
     do: dict[str, str | float]
     evidence: dict[str, str | float]
 
 
 def circumstances(
-    net: Network, evidence: Mapping[str, Any] | None = None, do: Mapping[str, Any] | None = None
-) -> Circumstances:
-    """Find what values mean, and set some of them by hand."""
+    net: Asked, evidence: Mapping[str, Any] | None = None, do: Mapping[str, Any] | None = None
+) -> Circumstances[Asked]:
+    """Find what values mean, and set some of them by hand, which needs arrows."""
+    if do and not isinstance(net, Network):
+        raise UsageError(
+            f"{parameter('do')} cuts nodes off from their parents, and an undirected model has none"
+        )
     done, observed = resolved(net.variables, do), resolved(net.variables, evidence)
     both = [name for name in observed if name in done]
     if both:
         raise UsageError(f"{quote(both[0])} cannot be both set by {parameter('do')} and observed")
     if net.is_gaussian:
         require_memory(3 * 8 * len(net.names) ** 2, None, "the errors of all nodes")
-    return Circumstances(intervene(net, done), done, observed)
+    changed = intervene(net, done) if isinstance(net, Network) else net
+    return Circumstances(changed, done, observed)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gml.model.answer import Moments
 from gml.model.inference import Inference
-from gml.model.network import Network
+from gml.model.model import AskedModel
 from gml.model.query import query
 from gml.progress import reporter
 from gml.stopping import check_stopped
@@ -23,7 +23,7 @@ from gml.stopping import check_stopped
 _ROUNDING = 1e-12
 
 
-def implied_information(net: Network) -> NDArray[np.float64]:
+def implied_information(net: AskedModel) -> NDArray[np.float64]:
     """Return the matrix of mutual information, nodes as they are; its diagonal is 0.
 
     Examples
@@ -41,7 +41,7 @@ def implied_information(net: Network) -> NDArray[np.float64]:
     return found
 
 
-def _of_numbers(net: Network, names: list[str]) -> NDArray[np.float64]:
+def _of_numbers(net: AskedModel, names: list[str]) -> NDArray[np.float64]:
     found = np.zeros((len(names), len(names)))
     if len(names) < 2:
         return found
@@ -55,7 +55,7 @@ def _of_numbers(net: Network, names: list[str]) -> NDArray[np.float64]:
     return found
 
 
-def _of_levels(net: Network, names: list[str]) -> NDArray[np.float64]:
+def _of_levels(net: AskedModel, names: list[str]) -> NDArray[np.float64]:
     found = np.zeros((len(names), len(names)))
     inference = Inference(net)
     prior = inference.marginals()

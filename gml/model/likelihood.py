@@ -1,4 +1,4 @@
-"""ln P(data) under a network."""
+"""ln P(data) under a model."""
 
 from __future__ import annotations
 
@@ -15,20 +15,54 @@ from gml.data.options import ReadOptions
 from gml.data.reading import read_dataset
 from gml.data.schema import Schema, with_levels
 from gml.errors import DataError, UsageError, listing, quote
+from gml.model.model import AskedModel, LogLinearModel
 from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.undirected.likelihood import log_linear_likelihood
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def log_likelihood(
-    net: Network, data: str | os.PathLike[str] | pd.DataFrame | Dataset | Counter
+    net: Network | LogLinearModel,
+    data: str | os.PathLike[str] | pd.DataFrame | Dataset | Counter,
+    *,
+    max_memory: int | None = None,
 ) -> float:
-    """Return ln P(data) under a network; −infinity if it gives a row probability 0.
+    """Return ln P(data) under a model; −infinity if it gives a row probability 0.
 
-    The data may have more columns than the network nodes, but no missing values in those of nodes.
-    A path or a DataFrame is read with the levels of the network.
+    The data may have more columns than the model nodes, but no missing values in those of nodes. A
+    path or a DataFrame is read with the levels of the model. ln Z of an undirected model is exact
+    if its tables fit into `max_memory` bytes (by default half of what is free), otherwise that of
+    its fit, with a warning.
     """
+    counter = _checked(net, data)
+    if not isinstance(net, Network):
+        return log_linear_likelihood(net, counter, max_memory=max_memory)
+    position = {variable.name: j for j, variable in enumerate(counter.variables)}
+    families = [tuple(position[p.name] for p in cpd.parents) for cpd in net.cpds]
+    columns = [position[name] for name in net.names]
+    if net.is_gaussian:
+        parts = [
+            _log_density(cpd, counter, columns[k], families[k])
+            for k, cpd in enumerate(net.cpds)
+            if isinstance(cpd, LinearGaussian)
+        ]
+        return math.fsum(parts)
+    tables = counter.family_tables(list(zip(columns, families, strict=True)))
+    total = []
+    for cpd, cells in zip(net.cpds, tables, strict=True):
+        assert isinstance(cpd, CPT)
+        seen = cells > 0
+        with np.errstate(divide="ignore"):
+            total.append(float(np.sum(cells[seen] * np.log(cpd.table[seen]))))
+    return math.fsum(total) * counter.unit
+
+
+def _checked(
+    net: AskedModel, data: str | os.PathLike[str] | pd.DataFrame | Dataset | Counter
+) -> Counter:
+    """Open data for counting, and see that they are what the model is about."""
     if not isinstance(data, Dataset | Counter):
         levels = {v.name: v.levels for v in net.variables if v.levels is not None}
         options = ReadOptions(
@@ -47,23 +81,7 @@ def log_likelihood(
     for variable in net.variables:
         if counter.variables[position[variable.name]] != variable:
             raise DataError(f"the levels of {quote(variable.name)} are different in the data")
-    families = [tuple(position[p.name] for p in cpd.parents) for cpd in net.cpds]
-    columns = [position[name] for name in net.names]
-    if net.is_gaussian:
-        parts = [
-            _log_density(cpd, counter, columns[k], families[k])
-            for k, cpd in enumerate(net.cpds)
-            if isinstance(cpd, LinearGaussian)
-        ]
-        return math.fsum(parts)
-    tables = counter.family_tables(list(zip(columns, families, strict=True)))
-    total = []
-    for cpd, cells in zip(net.cpds, tables, strict=True):
-        assert isinstance(cpd, CPT)
-        seen = cells > 0
-        with np.errstate(divide="ignore"):
-            total.append(float(np.sum(cells[seen] * np.log(cpd.table[seen]))))
-    return math.fsum(total) * counter.unit
+    return counter
 
 
 def _log_density(

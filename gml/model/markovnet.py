@@ -22,6 +22,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import GraphError, counted, listing, quote, unknown_name
@@ -154,7 +155,15 @@ class MarkovNet:
         return self._scaled[1]
 
     @functools.cached_property
-    def _scaled(self) -> tuple[tuple[Factor, ...], float]:
+    def log_tables(self) -> Mapping[tuple[str, ...], NDArray[np.float64]]:
+        """The sum of all terms as tables over the largest scopes, by the names of their axes."""
+        return {
+            tuple(variable.name for variable in scope): table
+            for scope, table in self._summed.items()
+        }
+
+    @functools.cached_property
+    def _summed(self) -> dict[tuple[Variable, ...], NDArray[np.float64]]:
         terms = Terms.of(self.variables, [potential.names for potential in self.potentials])
         rank = {name: k for k, name in enumerate(terms.names)}
         tables = {scope: np.zeros(terms.shape(scope)) for scope in terms.generators}
@@ -164,13 +173,15 @@ class MarkovNet:
             home = terms.generator_of(axes)
             shape = [terms.sizes[k] if k in axes else 1 for k in home]
             tables[home] += potential.table.transpose(order).reshape(shape)
+        return {tuple(terms.variables[k] for k in s): table for s, table in tables.items()}
+
+    @functools.cached_property
+    def _scaled(self) -> tuple[tuple[Factor, ...], float]:
         factors, scales = [], []
-        for scope, table in tables.items():
+        for scope, table in self._summed.items():
             largest = float(table.max(initial=-math.inf))
             scales.append(largest if math.isfinite(largest) else 0.0)
-            factors.append(
-                Factor(tuple(terms.variables[k] for k in scope), np.exp(table - scales[-1]))
-            )
+            factors.append(Factor(scope, np.exp(table - scales[-1])))
         return tuple(factors), math.fsum(scales)
 
     def potential(self, *names: str) -> Potential:

@@ -1,7 +1,7 @@
 """What a model is: variables, a graph over them, and answers to questions.
 
-A directed model is a `BayesNet`. `factors` is for models of tables, whatever their graph, and is
-all that inference on tables needs.
+A directed model is a `BayesNet`, an undirected one a `MarkovNet`. `factors` is for models of
+tables, whatever their graph, and is all that inference on tables needs.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from gml.data.dataset import Dataset, Variable
     from gml.graph.graph import Graph
     from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
     from gml.model.factor import Factor
+    from gml.model.markovnet import MarkovNet
     from gml.model.row_answers import Predictions
+    from gml.model.undirected.summary import FitSummary
 
 
 class TableModel(Protocol):
@@ -30,6 +34,37 @@ class TableModel(Protocol):
     @property
     def factors(self) -> tuple[Factor, ...]:
         """Tables, each over some of the variables."""
+
+
+class AskedModel(TableModel, Protocol):
+    """What questions about nodes by name need, whether the graph has arrows or not."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the nodes, in order."""
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether the nodes are numbers."""
+
+    def index(self, name: str) -> int:
+        """Return the position of a node."""
+
+
+class LogLinearModel(AskedModel, Protocol):
+    """An undirected model: ln P(x) is a sum of tables, less ln Z."""
+
+    @property
+    def log_tables(self) -> Mapping[tuple[str, ...], NDArray[np.float64]]:
+        """Logarithms over sets of nodes, by the names of their axes; −∞ is impossible."""
+
+    @property
+    def log_scale(self) -> float:
+        """ln of what the product of the tables was divided by to give that of the factors."""
+
+    @property
+    def summary(self) -> FitSummary | None:
+        """What is known of the fit."""
 
 
 class Model(TableModel, Protocol):
@@ -56,5 +91,11 @@ class Model(TableModel, Protocol):
 
 if TYPE_CHECKING:
 
-    def _is_a_model(net: BayesNet) -> Model:
+    def _is_a_model(net: BayesNet | MarkovNet) -> Model:
+        return net
+
+    def _is_asked(net: BayesNet | MarkovNet) -> AskedModel:
+        return net
+
+    def _is_log_linear(net: MarkovNet) -> LogLinearModel:
         return net

@@ -32,7 +32,7 @@ from gml.errors import (
     quote,
 )
 from gml.model.evidence import Circumstances, Meaning, circumstances
-from gml.model.network import Network
+from gml.model.model import AskedModel
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
 from gml.model.row_answers import Predictions, RowAnswers, RowInference
 from gml.progress import reporter
@@ -44,7 +44,7 @@ _MISSING = ("unobserved", "level")
 
 
 def predict(
-    net: Network,
+    net: AskedModel,
     data: str | os.PathLike[str] | Dataset | pd.DataFrame,
     target: str,
     *,
@@ -59,7 +59,7 @@ def predict(
     Parameters
     ----------
     net
-        Of levels or of numbers.
+        Of levels or of numbers, with or without arrows.
     data
         Rows: a path, a DataFrame or a Dataset; what is missing (NaN) is not observed.
     target
@@ -148,7 +148,7 @@ def _decimal(data: Dataset | pd.DataFrame) -> str:
     return data.decimal if isinstance(data, Dataset) else "."
 
 
-def _read(path: str | os.PathLike[str], net: Network) -> Dataset:
+def _read(path: str | os.PathLike[str], net: AskedModel) -> Dataset:
     """Read the columns that are nodes; whether their values are levels is seen later."""
     nodes = {variable.name: variable for variable in net.variables}
 
@@ -214,7 +214,7 @@ class RowEvidence:
 
     def __init__(
         self,
-        given: Circumstances,
+        given: Circumstances[AskedModel],
         columns: Sequence[str],
         targets: Sequence[str],
         where: str,

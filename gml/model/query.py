@@ -1,4 +1,4 @@
-"""Questions to a network, of levels or of numbers: distributions, and best assignments."""
+"""Questions to a model, of levels or of numbers: distributions, and best assignments."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from gml.model.answer import (
 from gml.model.evidence import Circumstances, circumstances
 from gml.model.gaussian import gaussian_posterior
 from gml.model.inference import Inference
+from gml.model.model import AskedModel
 from gml.model.network import Network
 
 Names = str | Sequence[str] | None
 
 
 def query(
-    net: Network,
+    net: AskedModel,
     target: Names = None,
     evidence: Mapping[str, Any] | None = None,
     *,
@@ -34,12 +35,12 @@ def query(
     each: bool = False,
     max_memory: int | None = None,
 ) -> Answer:
-    """Return what a network says about the target, given evidence.
+    """Return what a model says about the target, given evidence.
 
     Parameters
     ----------
     net
-        Of levels or of numbers.
+        Of levels or of numbers, with or without arrows.
     target
         A node; or several, for their joint distribution. Without it, every node that is not
         observed has its own distribution in the answer.
@@ -65,8 +66,8 @@ def query(
     """
     given, names = circumstances(net, evidence, do), names_of(target)
     joint = len(names) > 1 and not each
-    if net.is_gaussian:
-        return _moments(given, names, joint=joint)
+    if isinstance(given.net, Network) and given.net.is_gaussian:
+        return _moments(given.net, given, names, joint=joint)
     inference = Inference(given.net, max_memory=max_memory)
     if joint:
         table, log_evidence = inference.joint(names, given.evidence)
@@ -81,7 +82,7 @@ def query(
 
 
 def best(
-    net: Network,
+    net: AskedModel,
     target: Names = None,
     evidence: Mapping[str, Any] | None = None,
     *,
@@ -102,7 +103,7 @@ def best(
     tub   no
     """
     given, names = circumstances(net, evidence, do), names_of(target)
-    if net.is_gaussian:
+    if isinstance(given.net, Network) and given.net.is_gaussian:
         found = gaussian_posterior(given.net, _numbers(given), names or None)
         values = dict(zip(found.names, found.mean.tolist(), strict=True))
         return BestValues(_numbers(given), given.do, found.log_density, values)
@@ -128,13 +129,15 @@ def names_of(target: Names) -> tuple[str, ...]:
     return names
 
 
-def _numbers(given: Circumstances) -> dict[str, float]:
+def _numbers(given: Circumstances[AskedModel]) -> dict[str, float]:
     return {name: float(value) for name, value in given.evidence.items()}
 
 
-def _moments(given: Circumstances, names: tuple[str, ...], *, joint: bool) -> Moments:
+def _moments(
+    net: Network, given: Circumstances[AskedModel], names: tuple[str, ...], *, joint: bool
+) -> Moments:
     """Mean and standard deviation of each node; several targets with their correlations too."""
-    found = gaussian_posterior(given.net, _numbers(given), names or None)
+    found = gaussian_posterior(net, _numbers(given), names or None)
     pairs = None
     if joint:
         pairs = {

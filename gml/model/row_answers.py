@@ -1,4 +1,4 @@
-"""What a network says of each row of evidence: small labelled objects, columns by name.
+"""What a model says of each row of evidence: small labelled objects, columns by name.
 
 Rows of evidence of probability 0 have no answer: None for a level, NaN for a number.
 """
@@ -19,6 +19,8 @@ from gml.model.answer import SHOWN_ROWS, aligned, known
 from gml.model.evidence import Circumstances
 from gml.model.gaussian import means_of_rows
 from gml.model.inference import Inference, most_probable
+from gml.model.model import AskedModel
+from gml.model.network import Network
 from gml.model.notebook_table import NotebookTable
 
 if TYPE_CHECKING:
@@ -202,7 +204,7 @@ class RowInference:
 
     def __init__(
         self,
-        given: Circumstances,
+        given: Circumstances[AskedModel],
         targets: Sequence[str],
         *,
         predict: bool,
@@ -214,9 +216,8 @@ class RowInference:
         self.targets = tuple(targets)
         self.predicts = predict
         self._levels = {v.name: v.levels or () for v in given.net.variables}
-        self._inference = (
-            None if given.net.is_gaussian else Inference(given.net, max_memory=max_memory)
-        )
+        numeric = isinstance(given.net, Network) and given.net.is_gaussian
+        self._inference = None if numeric else Inference(given.net, max_memory=max_memory)
 
     @property
     def columns(self) -> list[str]:
@@ -228,6 +229,7 @@ class RowInference:
         if not len(evidence):
             return self._of_none()
         if self._inference is None:
+            assert isinstance(self.given.net, Network)
             return self._numbers(*means_of_rows(self.given.net, self.targets, names, evidence))
         return self._labels(*self._inference.marginals_of_rows(self.targets, names, evidence))
 
@@ -254,7 +256,7 @@ class RowInference:
         return LevelPredictions(target, predicted, levels[target], tables[target], log_p)
 
 
-def _require_target(given: Circumstances, name: str) -> None:
+def _require_target(given: Circumstances[AskedModel], name: str) -> None:
     """Refuse a target that is not a node, or whose value is known."""
     if name not in given.net.names:
         raise UsageError(unknown_name("node", name, given.net.names))

@@ -12,13 +12,13 @@ from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml.model.answer import Answer
-    from gml.model.network import Network
+    from gml.model.model import AskedModel
 
 Distributions = dict[str, Bars | Bell]
 
 
 def distributions_of(
-    net: Network,
+    net: AskedModel,
     nodes: Sequence[str],
     evidence: Mapping[str, Any],
     max_memory: int | None = None,
@@ -44,13 +44,13 @@ def distributions_of(
     return {name: _beside(found[name], prior[name]) for name in nodes}
 
 
-def marginals_of(net: Network, nodes: Sequence[str], max_memory: int | None) -> Distributions:
+def marginals_of(net: AskedModel, nodes: Sequence[str], max_memory: int | None) -> Distributions:
     """Return the distribution of each node where nothing is known, an error if too costly."""
     return _shown(_answer(net, nodes, {}, max_memory))
 
 
 def _answer(
-    net: Network, nodes: Sequence[str], evidence: Mapping[str, Any], max_memory: int | None
+    net: AskedModel, nodes: Sequence[str], evidence: Mapping[str, Any], max_memory: int | None
 ) -> Answer:
     from gml.model.query import query
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gml.errors import CannotAnswer, GraphError, UsageError, listing, require_one_of
-from gml.formats.reports.comparisons import ComparedPair, as_row
+from gml.formats.reports.comparisons import UNDIRECTED, ComparedPair, as_row
 from gml.graph.comparison import compare_graphs, is_equivalence_class, require_same_nodes
 from gml.model.compare import Divergence, kl_divergence
 from gml.progress import reporter
@@ -68,11 +68,12 @@ def compare(
     Parameters
     ----------
     reference, *graphs
-        Paths, Graphs, models or learners' results. For two models with the same levels, the
-        divergence of the second from the reference is computed too.
+        Paths, Graphs, models or learners' results. For two models with the same levels, with
+        arrows or without, the divergence of the second from the reference is computed too.
     as_
         "cpdag" to compare equivalence classes, "dag" for DAGs (of a class the first by name):
-        what the rates, the differences and `distance` are about.
+        what the rates, the differences and `distance` are about. Two undirected graphs are
+        compared edge by edge, and are said to be.
 
     Examples
     --------
@@ -114,6 +115,8 @@ def _compared(a: GivenGraph, b: GivenGraph, view: str) -> ComparedPair:
         raise GraphError(f"{a.name} and {b.name}: {error}") from None
     if found.sid is not None and not found.sid.exact:
         reporter().note(f"{b.name}: the bounds of the SID hold, but may be wide")
+    if view == "cpdag" and a.graph.kind == b.graph.kind == "undirected":
+        view = UNDIRECTED
     return ComparedPair(a.name, b.name, view, found, _divergence(a, b))
 
 
@@ -127,6 +130,7 @@ def _divergence(a: GivenGraph, b: GivenGraph) -> Divergence | None:
         reporter().warn(f"no KL of {b.name}: {error}")
         return None
     infinite = [name for name, term in found.nodes.items() if term == float("inf")]
+    infinite += found.excluded
     if infinite:
         reporter().warn(
             f"{b.name}: KL is infinite, as it excludes what {a.name} allows at {listing(infinite)}"

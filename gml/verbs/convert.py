@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gml.errors import GraphError, UsageError, parameter, unknown_name
+from gml.errors import GraphError, UsageError, parameter, require_one_of, unknown_name
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.graphs import WRITERS
-from gml.formats.losses import TABLES_ONLY, TITLES, beside_tables, warn_of_loss
+from gml.formats.losses import NAMED_TABLES, TITLES, beside_tables, lost_by, warn_of_loss
 from gml.formats.models import MODEL_WRITERS
 from gml.formats.suffixes import PICTURES, RENDERED, formats_of
+from gml.model.bayesnet import BayesNet
+from gml.model.markovnet import MarkovNet
+from gml.progress import reporter
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
 
+KINDS = ("dag", "undirected")
 FORMATS = tuple(dict.fromkeys([*MODEL_WRITERS, *WRITERS, *PICTURES]))
 
 
@@ -48,24 +52,35 @@ def convert(
     format: str | None = None,
     *,
     path: str | os.PathLike[str] | None = None,
+    to: str | None = None,
     sanitize: bool = False,
+    max_memory: int | None = None,
     inputs: Hashes = NO_INPUTS,
 ) -> Converted:
     """Return a graph or a model in another format, with a warning about what that cannot hold.
 
+    An undirected model becomes a Bayesian network where a format needs one, or `to` asks for it.
+
     Parameters
     ----------
     source
-        A path (JSON, DOT, GraphML, BIF, XMLBIF or NET, recognised by its content), a Graph, a
+        A path (JSON, DOT, GraphML, BIF, XMLBIF, NET or UAI, recognised by its content), a Graph, a
         model or a learner's result.
     format
-        "json", "bif", "xmlbif", "net", "dot", "graphml" or "text"; or "svg", "png", "pdf" or
-        "html" for a picture. Model formats need tables.
+        "json", "bif", "xmlbif", "net", "uai", "dot", "graphml" or "text"; or "svg", "png", "pdf"
+        or "html" for a picture. Model formats need tables.
     path
         A name whose suffix picks the format, where none is given.
+    to
+        "dag" for arrows: a model whose graph has no cycle without a chord becomes a Bayesian
+        network with the same distribution, a graph one of its DAGs. "undirected" for none: a
+        Bayesian network becomes the undirected model of its families, a graph the moral one.
     sanitize
         For BIF, XMLBIF and NET: replace names and levels that the format cannot hold by others,
         with a table in comments by which gml reads the original ones back.
+    max_memory
+        Bytes that tables may take on the way to a Bayesian network; by default half of what is
+        free.
     inputs
         Hashes of what the result is made from, for JSON to hold: {"in": "sha256:..."}.
 
@@ -85,22 +100,54 @@ def convert(
         raise UsageError(f"{parameter('format')}: {unknown_name('format', format, FORMATS)}")
     by_suffix = None if path is None or format is not None else formats_of(path)
     picked = format if by_suffix is None else by_suffix.graph
+    if to is not None:
+        require_one_of("to", to, KINDS)
+        source = _turned(given_graph(source, "the source"), to, max_memory)
     if picked in PICTURES:
         return _drawn(source, picked, sanitize=sanitize)
     given = given_graph(source, "the source")
     if by_suffix is not None:
         format = by_suffix.graph if given.model is None else by_suffix.model
     assert format is not None
-    if sanitize and format not in TABLES_ONLY:
+    if sanitize and format not in NAMED_TABLES:
         raise _not_sanitized(format)
+    if format in NAMED_TABLES and isinstance(given.model, MarkovNet):
+        reporter().note(
+            f"{TITLES[format]} needs arrows: a Bayesian network of the same distribution"
+        )
+        given = _turned(given, "dag", max_memory)
     held: dict[str, Any] = {"inputs": inputs} if format == "json" else {}
-    if format in TABLES_ONLY:
+    if format in NAMED_TABLES:
         held["sanitize"] = sanitize
     if given.model is not None and format in MODEL_WRITERS:
         text = MODEL_WRITERS[format](given.model, **held)
-        warn_of_loss(format, beside_tables(given.model) if format in TABLES_ONLY else [])
+        warn_of_loss(format, lost_by(format, given.model))
         return Converted(text, format)
     return Converted(_as_graph(given, format, held), format)
+
+
+def _turned(given: GivenGraph, to: str, max_memory: int | None) -> GivenGraph:
+    """Return a graph or a model with arrows, or without; what has them already stays as it is."""
+    from gml.graph.chordal import moral_graph
+    from gml.model.undirected.conversion import directed_model, undirected_model
+
+    net = given.model
+    if net is None:
+        if given.graph.kind == ("dag" if to == "dag" else "undirected"):
+            return given
+        dag = given.dag()
+        return GivenGraph(dag if to == "dag" else moral_graph(dag), given.name)
+    if isinstance(net, MarkovNet) == (to == "undirected"):
+        return given
+    try:
+        turned: BayesNet | MarkovNet = (
+            directed_model(net, max_memory=max_memory)
+            if isinstance(net, MarkovNet)
+            else undirected_model(net)
+        )
+    except GraphError as error:
+        raise GraphError(f"{given.name}: {error}") from None
+    return GivenGraph(turned.graph, given.name, turned)
 
 
 def _drawn(source: GraphLike, format: str, *, sanitize: bool) -> Converted:
@@ -124,7 +171,10 @@ def _as_graph(given: GivenGraph, chosen: str, held: Mapping[str, Any]) -> str:
             "learn them with gml fit-params"
         )
     text = WRITERS[chosen](graph, **held)
-    lost = [] if given.model is None else ["the tables", *beside_tables(given.model)]
+    lost = []
+    if given.model is not None:
+        what = "the factors" if isinstance(given.model, MarkovNet) else "the tables"
+        lost = [what, *beside_tables(given.model)]
     how = "how it was learned"
     if chosen == "graphml":
         lost = [item for item in lost if item != how]

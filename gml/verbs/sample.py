@@ -12,7 +12,7 @@ from gml.model.evidence import circumstances
 from gml.model.sample import Rows, csv_chunks, draw_rows, network_rows
 from gml.progress import reporter
 from gml.verbs.shared.keywords import answers_misspelling
-from gml.verbs.shared.model_input import ModelSource, open_model
+from gml.verbs.shared.model_input import ModelSource, open_directed_model
 
 
 @answers_misspelling(reading=())
@@ -95,7 +95,7 @@ def _rows(
     missing_rate: float,
 ) -> Rows:
     check_weighted(weighted, evidence)
-    given = circumstances(open_model(model), evidence, do)
+    given = circumstances(open_directed_model(model, "sample"), evidence, do)
     if given.evidence and not weighted:
         from gml.model.posterior import posterior_rows
 

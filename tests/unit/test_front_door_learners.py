@@ -634,7 +634,7 @@ def test_a_check_reads_as_the_model_was_fitted(tmp_path):
         (lambda: gml.MemoryCounter(pd.DataFrame()), "a Dataset is needed, .*, not a pandas DataFrame"),
         (lambda: gml.write_graph(gml.hc(ASIA), "a.dot"), "a Graph is needed, not a SearchResult"),
         (lambda: gml.write_graph(gml.hc(ASIA).graph, "a", format="x"), "`format` must be one of dot"),
-        (lambda: gml.write_model(gml.read_graph(GRAPH), "a.bif"), "a BayesNet is needed, .* a Graph"),
+        (lambda: gml.write_model(gml.read_graph(GRAPH), "a.bif"), "a model is needed, .* a Graph"),
         (lambda: gml.fit(ASIA, GRAPH).query("lungs"), "node 'lungs' not found; did you mean 'lung'"),
         (lambda: gml.fit(ASIA, GRAPH).query("lung", "xray=yes"), "values of nodes must be a dict by node, as in {'A': 'yes'}"),
         (lambda: gml.fit(ASIA, GRAPH).query("lung", {"xray": "ye"}), "'xray' has no level 'ye'; did you mean"),

@@ -358,21 +358,6 @@ def test_json_that_no_file_could_hold_is_refused():
         parse_model(text.replace('"kind"', '"learning": {"x": NaN}, "kind"'), "t")
 
 
-@pytest.mark.parametrize("read", [parse_graph, parse_model, parse_any])
-@pytest.mark.parametrize("inside", [True, False])
-def test_undirected_models_are_refused_for_what_they_are(read, inside, tmp_path):
-    """Room for what is to come; graphs of that kind are read."""
-    graph = gml.Graph.from_edges(["a", "b"], [("a", "---", "b")], kind="undirected")
-    gml.write_graph(graph, tmp_path / "g.json")
-    content = json.loads((tmp_path / "g.json").read_text())
-    del content["graph"]["hash"]
-    assert parse_graph(json.dumps(content), "x").kind == "undirected"
-    assert parse_any(json.dumps(content), "x").kind == "undirected"
-    (content["graph"] if inside else content)["factors"] = []
-    with pytest.raises(GraphError, match="^x: an undirected model, which this version cannot"):
-        read(json.dumps(content), "x")
-
-
 def test_files_by_suffix_and_methods(tmp_path):
     assert gml.BayesNet
     net = random_network(np.random.default_rng(1), ["a", "b", "c"], ["x", "y", "z"])

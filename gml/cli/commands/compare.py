@@ -52,7 +52,8 @@ def command(
     --as dag, which also decides what the rates, the differences and the exit code are about. sid
     counts the effects that a graph gets wrong if the reference, a DAG, is true; for a graph that
     stands for several DAGs it is a range. For two models with the same levels, kl is the exact
-    divergence of the second from the reference in nats, with one term per node.
+    divergence of the second from the reference in nats, with one term per node if both have arrows.
+    Two undirected graphs are compared edge by edge.
     """
     from gml.verbs.compare import compare
 

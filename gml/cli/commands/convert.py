@@ -12,7 +12,7 @@ from gml.cli.shared.run import claim_input, plan_result, run_ledger
 from gml.errors import UsageError
 from gml.formats.suffixes import PICTURES
 
-_FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text", *PICTURES)
+_FORMATS = ("json", "bif", "xmlbif", "net", "uai", "dot", "graphml", "text", *PICTURES)
 
 
 @click.command(
@@ -23,6 +23,8 @@ _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text", *PICTURES)
     "  gml convert model.json model.xmlbif\n"
     "  gml convert model.json model.bif --sanitize  # for names that BIF cannot hold\n"
     "  gml convert model.json - -f text             # the tables, for people\n"
+    "  gml convert asia.bif asia.uai                # for programs of the UAI competitions\n"
+    "  gml convert alarm.bif alarm.json --to undirected\n"
     "  gml convert asia.net asia.svg                # a picture; gml draw has more to say on it\n"
     "  gml pc survey.csv -f json | gml convert - graph.graphml",
 )
@@ -40,15 +42,26 @@ _FORMATS = ("json", "bif", "xmlbif", "net", "dot", "graphml", "text", *PICTURES)
     is_flag=True,
     help="Replace names that BIF, XMLBIF or NET cannot hold; comments in OUT lead back to them.",
 )
+@click.option(
+    "--to",
+    type=click.Choice(["dag", "undirected"]),
+    help="Make arrows, or drop them: of models with the same distribution.",
+)
 @common_options
-def command(in_path: str, out_path: str, format_: str | None, sanitize: bool) -> None:
+def command(
+    in_path: str, out_path: str, format_: str | None, sanitize: bool, to: str | None
+) -> None:
     """Convert a graph or model file; either can be - (OUT only with --format).
 
-    IN is JSON, DOT, GraphML, BIF, XMLBIF or NET, recognised by its content, compressed or not. The
-    suffix of OUT picks the format: .json .bif .xmlbif .bifxml .net .hugin .dot .gv .graphml .txt,
-    and .xml for XMLBIF (a model) or GraphML (a graph); .svg .png .pdf .html make a picture. JSON
-    holds everything; a warning names what another format cannot hold. Model formats need tables
-    (gml fit-params).
+    IN is JSON, DOT, GraphML, BIF, XMLBIF, NET or UAI, recognised by its content, compressed or not.
+    The suffix of OUT picks the format: .json .bif .xmlbif .bifxml .net .hugin .uai .dot .gv
+    .graphml .txt, and .xml for XMLBIF (a model) or GraphML (a graph); .svg .png .pdf .html make a
+    picture. JSON holds everything; a warning names what another format cannot hold. Model formats
+    need tables (gml fit-params).
+
+    BIF, XMLBIF and NET need arrows, which a decomposable undirected model gets; --to dag and
+    --to undirected ask for them, or for none. The distribution stays the same. A graph with --to
+    undirected becomes the moral one of a DAG.
     """
     from gml.atomic import names_file
     from gml.formats.suffixes import formats_of
@@ -68,6 +81,7 @@ def command(in_path: str, out_path: str, format_: str | None, sanitize: bool) ->
         given,
         format_,
         path=out_path,
+        to=to,
         sanitize=sanitize,
         inputs=run_ledger().input_hashes(),
     )

@@ -120,6 +120,7 @@ def command(
         write_cpt_folder(net, cpt_dir, safe_csv=safe_csv)
     if out.format in TABLES_ONLY:
         asked = ["the intervals"] * ("intervals" in keywords and cpt_dir is None)
+        asked += ["the names"] * (out.format == "uai")
         warn_of_loss(out.format, asked + ["the baseline"] * (net.baseline is not None))
     out.write(content)
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gml.graph.graph import Graph
     from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
+    from gml.model.markovnet import MarkovNet
     from gml.model.prediction_metrics import Metrics
     from gml.pictures.picture import Picture
     from gml.scores.ranking import ScoredGraph
@@ -156,7 +157,7 @@ class ModelOutput(Output):
 
     colours = colours.MODEL
 
-    def content_of(self, net: BayesNet) -> str | bytes:
+    def content_of(self, net: BayesNet | MarkovNet) -> str | bytes:
         """Return the text of a model, or the bytes of a picture of it."""
         from gml.formats.models import MODEL_WRITERS
 
@@ -216,7 +217,7 @@ def _to_terminal(path: str | None) -> bool:
     return (path is None or goes_to_standard_output(path)) and sys.stdout.isatty()
 
 
-def _drawn(source: Graph | BayesNet, format: str) -> bytes:
+def _drawn(source: Graph | BayesNet | MarkovNet, format: str) -> bytes:
     from gml.verbs.draw import draw
 
     return draw(source).encoded(format)

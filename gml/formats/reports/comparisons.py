@@ -14,6 +14,8 @@ from gml.graph.comparison import Comparison, Rates
 from gml.model.compare import Divergence
 from gml.text_table import aligned, column
 
+UNDIRECTED = "undirected"
+"""How two graphs without arrows are compared, in which there are no directions to count."""
 _SHOWN_NODES = 8
 
 
@@ -82,8 +84,11 @@ def _text(pair: ComparedPair) -> str:
         low, high, exact = found.sid
         bounds = str(low) if low == high else f"{low}..{high}"
         facts.append(("sid", bounds + ("" if exact else "  (wide bounds)")))
-    skeleton, arrowheads = _rates(found.skeleton, found.arrowheads)
-    facts += [("skeleton", skeleton), ("arrowheads", arrowheads)]
+    if pair.view == UNDIRECTED:
+        facts.append(("edges", _rates(found.skeleton)[0]))
+    else:
+        skeleton, arrowheads = _rates(found.skeleton, found.arrowheads)
+        facts += [("skeleton", skeleton), ("arrowheads", arrowheads)]
     if pair.kl is not None:
         facts.append(("kl", _kl(pair.kl)))
     lines += aligned(facts)

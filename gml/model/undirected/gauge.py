@@ -36,13 +36,15 @@ def terms_of_tables(terms: Terms, tables: Mapping[Scope, Table]) -> list[Table]:
     """
     found = {scope: np.zeros(terms.shape(scope)) for scope in terms.all}
     for scope, table in tables.items():
-        for size in range(1, len(scope) + 1):
-            for axes in combinations(range(len(scope)), size):
-                part = table
-                for axis in range(len(scope)):
-                    mean = part.mean(axis=axis, keepdims=True)
-                    part = part - mean if axis in axes else mean
-                subset = tuple(scope[axis] for axis in axes)
+        parts: list[tuple[Scope, Table]] = [((), table)]
+        for axis, k in enumerate(scope):
+            split = []
+            for subset, part in parts:
+                mean = part.mean(axis=axis, keepdims=True)
+                split += [(subset, mean), ((*subset, k), part - mean)]
+            parts = split
+        for subset, part in parts:
+            if subset:
                 found[subset] += part.reshape(terms.shape(subset))
     return [found[scope] for scope in terms.all]
 

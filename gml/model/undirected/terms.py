@@ -136,10 +136,19 @@ class Terms:
         """Whether maximum likelihood has a closed form."""
         return self.perfect_sequence is not None
 
+    @functools.cached_property
+    def _containing(self) -> list[list[Scope]]:
+        """The generators that have each variable, in their order."""
+        found: list[list[Scope]] = [[] for _ in self.variables]
+        for generator in self.generators:
+            for k in generator:
+                found[k].append(generator)
+        return found
+
     def generator_of(self, scope: Sequence[int]) -> Scope:
         """Return the first generator that contains a scope."""
         wanted = set(scope)
-        for generator in self.generators:
+        for generator in self._containing[scope[0]] if scope else self.generators:
             if wanted <= set(generator):
                 return generator
         raise GraphError(f"no generator contains {listing(self.names[k] for k in scope)}")

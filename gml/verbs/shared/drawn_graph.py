@@ -34,6 +34,7 @@ from gml.verbs.shared.knowledge_input import Tiers, known_of
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
+    from gml.model.markovnet import MarkovNet
 
 LAYOUTS = ("layered", "dot")
 READABLE_NODES = 200
@@ -136,7 +137,7 @@ def _compared(given: GivenGraph, view: View) -> tuple[Graph, Graph] | None:
     return compared
 
 
-def model_for_evidence(given: GivenGraph) -> BayesNet:
+def model_for_evidence(given: GivenGraph) -> BayesNet | MarkovNet:
     """Return the model in which something is observed."""
     if given.model is None:
         raise UsageError(

@@ -19,6 +19,7 @@ from gml.verbs.shared.graph_input import GivenGraph, declared_columns
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
+    from gml.model.markovnet import MarkovNet
 
 
 def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) -> Picture:
@@ -58,7 +59,7 @@ def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) ->
     )
 
 
-def _draw_implied(net: BayesNet, theme: Theme) -> Picture:
+def _draw_implied(net: BayesNet | MarkovNet, theme: Theme) -> Picture:
     """Draw the mutual information that a model has for each two nodes."""
     from gml.model.implied_information import implied_information
     from gml.pictures.plots.matrix import heat_map
@@ -164,8 +165,10 @@ def draw_cpt(source: Any, node: str | None, theme: Theme) -> Picture:
     if node not in given.model.names:
         raise UsageError(f"{parameter('node')}: {unknown_name('node', node, given.model.names)}")
     from gml.pictures.plots.cpt import cpt_intervals
+    from gml.verbs.shared.model_input import require_directed
 
-    return cpt_intervals(given.model.cpd(node), theme, level=_level_of_intervals(given.model))
+    net = require_directed(given.model, f"draw {parameter('kind', 'cpt')}")
+    return cpt_intervals(net.cpd(node), theme, level=_level_of_intervals(net))
 
 
 def _level_of_intervals(net: BayesNet) -> float | None:

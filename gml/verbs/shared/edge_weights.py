@@ -18,7 +18,7 @@ from gml.verbs.shared.graph_input import GivenGraph
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
     from gml.model.answer import Answer
-    from gml.model.bayesnet import BayesNet
+    from gml.model.model import AskedModel
 
 
 def weighted(given: GivenGraph, weight: str, counter: Counter | None) -> tuple[Graph, str | None]:
@@ -72,9 +72,10 @@ def _with_attribute(graph: Graph, name: str, values: Mapping[tuple[int, int], fl
     return replace(graph, attributes={**graph.attributes, **added})
 
 
-def _with_coefficients(graph: Graph, net: BayesNet) -> Graph:
-    from gml.model.bayesnet import LinearGaussian
+def _with_coefficients(graph: Graph, net: AskedModel) -> Graph:
+    from gml.model.network import LinearGaussian, Network
 
+    assert isinstance(net, Network)
     values = {}
     for cpd in net.cpds:
         assert isinstance(cpd, LinearGaussian)
@@ -85,7 +86,7 @@ def _with_coefficients(graph: Graph, net: BayesNet) -> Graph:
     return _with_attribute(graph, "coefficient", values)
 
 
-def _with_implied_information(graph: Graph, net: BayesNet) -> Graph:
+def _with_implied_information(graph: Graph, net: AskedModel) -> Graph:
     """The graph, each edge with the mutual information that the model has for its nodes."""
     from gml.model.query import query
 

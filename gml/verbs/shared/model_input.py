@@ -1,28 +1,52 @@
-"""Models as verbs take them: a network, or a file of one; and values of their nodes."""
+"""Models as verbs take them, or files of them; and values of their nodes."""
 
 from __future__ import annotations
 
 import os
 
-from gml.errors import UsageError
+from gml.errors import GraphError, UsageError, parameter
 from gml.formats.models import read_model
 from gml.model.bayesnet import BayesNet
 from gml.model.evidence import unknown_value, value_of
+from gml.model.markovnet import MarkovNet
 
-__all__ = ["ModelSource", "open_model", "require_model", "unknown_value", "value_of"]
+__all__ = [
+    "ModelSource",
+    "open_directed_model",
+    "open_model",
+    "require_directed",
+    "require_model",
+    "unknown_value",
+    "value_of",
+]
 
-ModelSource = BayesNet | str | os.PathLike[str]
+ModelSource = BayesNet | MarkovNet | str | os.PathLike[str]
 
 
-def open_model(model: ModelSource) -> BayesNet:
-    """Return a network, read from a file unless it is one."""
+def open_model(model: ModelSource) -> BayesNet | MarkovNet:
+    """Return a model, read from a file unless it is one."""
     require_model(model)
-    return model if isinstance(model, BayesNet) else read_model(model)
+    return model if isinstance(model, BayesNet | MarkovNet) else read_model(model)
+
+
+def open_directed_model(model: ModelSource, verb: str) -> BayesNet:
+    """Return a model with arrows, which is what a verb needs."""
+    return require_directed(open_model(model), verb)
+
+
+def require_directed(net: BayesNet | MarkovNet, verb: str) -> BayesNet:
+    """Refuse an undirected model."""
+    if isinstance(net, MarkovNet):
+        raise GraphError(
+            f"gml {verb} needs a directed model, and this one is undirected; if it is "
+            f"decomposable, gml convert makes one of it ({parameter('to', 'dag')})"
+        )
+    return net
 
 
 def require_model(model: object) -> None:
-    """Refuse what is neither a network nor a path."""
-    if not isinstance(model, BayesNet | str | os.PathLike):
+    """Refuse what is neither a model nor a path."""
+    if not isinstance(model, BayesNet | MarkovNet | str | os.PathLike):
         raise UsageError(
             f"a {type(model).__name__} is not a model; give a path or a BayesNet, which gml.fit "
             "makes"

@@ -1,0 +1,75 @@
+"""The same distribution with and without arrows.
+
+An undirected model whose graph is chordal is a Bayesian network on any DAG that orients its edges
+without making a collider of nodes that are not joined (Koller & Friedman 2009, section 4.5.3): each
+node with its parents is a clique, whose margin gives P(node | parents). A Bayesian network is the
+undirected model of its families, whose graph is the moral one; zeros of its tables stay impossible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gml.errors import GraphError
+from gml.graph.chordal import perfect_sequence
+from gml.graph.extension import consistent_extension
+from gml.model.bayesnet import CPT, BayesNet
+from gml.model.clique_marginals import CliqueMarginals
+from gml.model.markovnet import MarkovNet
+from gml.model.undirected.from_tables import LogTable, markov_of_tables
+from gml.model.undirected.terms import Terms
+
+
+def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet:
+    """Return a Bayesian network with the distribution of an undirected model.
+
+    The arrows are those of the first DAG by name. Raises GraphError if the graph has a cycle of
+    four or more nodes without a chord: no DAG has the same independences then.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit("sample_data/asia.csv", gml.chow_liu("sample_data/asia.csv"))
+    >>> again = directed_model(undirected_model(net))
+    >>> gml.kl_divergence(net, again).total < 1e-12
+    True
+    """
+    # What is impossible may tie nodes that no term has together.
+    scopes = [potential.names for potential in net.potentials]
+    graph = Terms.of(net.variables, scopes).graph
+    if perfect_sequence(graph) is None:
+        raise GraphError(
+            "the model is not decomposable: its graph has a cycle of four or more nodes without a "
+            "chord, and no DAG says the same"
+        )
+    dag = consistent_extension(graph)
+    margins = CliqueMarginals(net, max_memory=max_memory)
+    cpds = []
+    for variable in net.variables:
+        names = [dag.names[j] for j in dag.parents(dag.index(variable.name))]
+        parents = tuple(net.variables[net.index(name)] for name in names)
+        joint = margins.of([*names, variable.name]).reshape(-1, len(variable.levels or ()))
+        totals = joint.sum(axis=1, keepdims=True)
+        # A row that cannot occur says nothing.
+        possible = totals > 0
+        table = np.where(possible, joint / np.where(possible, totals, 1.0), 1 / joint.shape[1])
+        cpds.append(CPT(variable, parents, table))
+    return BayesNet(tuple(cpds), net.learning, net.training)
+
+
+def undirected_model(net: BayesNet) -> MarkovNet:
+    """Return the undirected model with the distribution of a Bayesian network of labels.
+
+    Examples
+    --------
+    >>> import gml
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> undirected_model(net)
+    MarkovNet(8 nodes, 10 edges: 'asia', 'tub', 'smoke', 'lung', 'bronc', 'either', 'xray', 'dysp')
+    """
+    if net.is_gaussian:
+        raise GraphError("an undirected model is over labels, and this one has numbers")
+    with np.errstate(divide="ignore"):
+        tables = [LogTable(factor.scope, np.log(factor.table)) for factor in net.factors]
+    training = net.training
+    return markov_of_tables(net.variables, tables, learning=net.learning, training=training)
