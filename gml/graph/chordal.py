@@ -9,6 +9,7 @@ models are products of the margins of cliques over those of separators: it is de
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -69,29 +70,30 @@ def perfect_sequence(graph: Graph) -> PerfectSequence | None:
     PerfectSequence(cliques=((0, 1), (1, 2)), separators=((), (1,)))
     """
     neighbours = neighbour_bits(graph)
-    positions = NameOrder(graph.names).positions.tolist()
+    rank = {j: k for k, j in enumerate(NameOrder(graph.names).positions.tolist())}
     visited, weight = 0, [0] * len(neighbours)
     cliques: list[int] = []
     separators: list[int] = []
-    last = 0
-    for _ in positions:
-        node = max(
-            (j for j in positions if not visited >> j & 1),
-            key=lambda j: weight[j],
-        )
+    # Nodes by how many of their neighbours were visited, then by name; old entries stay behind.
+    waiting = [(0, k, j) for j, k in rank.items()]
+    heapq.heapify(waiting)
+    while waiting:
+        less, _, node = heapq.heappop(waiting)
+        if visited >> node & 1 or -less != weight[node]:
+            continue
         before = neighbours[node] & visited
         if any(before & ~neighbours[i] & ~(1 << i) for i in members(before)):
             return None
-        # The search goes on within a clique as long as each node has one more neighbour.
-        if cliques and before.bit_count() == last + 1 and before == cliques[-1]:
+        # The search goes on within a clique as long as each node is joined to all of it.
+        if cliques and before == cliques[-1]:
             cliques[-1] |= 1 << node
         else:
             cliques.append(before | 1 << node)
             separators.append(before)
-        last = before.bit_count()
         visited |= 1 << node
         for i in members(neighbours[node] & ~visited):
             weight[i] += 1
+            heapq.heappush(waiting, (-weight[i], rank[i], i))
     return PerfectSequence(
         tuple(tuple(members(clique)) for clique in cliques),
         tuple(tuple(members(separator)) for separator in separators),
