@@ -17,6 +17,7 @@ from gml.verbs.shared.declared_columns import DeclaredColumns
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
+    from gml.model.markovnet import MarkovNet
 
 
 @runtime_checkable
@@ -34,7 +35,7 @@ class GivenGraph:
 
     graph: Graph
     name: str
-    model: BayesNet | None = None
+    model: BayesNet | MarkovNet | None = None
 
     def dag(self) -> Graph:
         """Return a DAG for the graph; an error names a graph that stands for none."""
@@ -124,8 +125,10 @@ def given_graph(graph: GraphLike, name: str = "the graph") -> GivenGraph:
         return GivenGraph(found, name)
     if isinstance(found, HasGraph) and isinstance(found.graph, Graph):
         from gml.model.bayesnet import BayesNet
+        from gml.model.markovnet import MarkovNet
 
-        return GivenGraph(found.graph, name, found if isinstance(found, BayesNet) else None)
+        model = found if isinstance(found, BayesNet | MarkovNet) else None
+        return GivenGraph(found.graph, name, model)
     raise UsageError(
         "a graph must be a Graph, a path, a model or the result of a learner, not "
         f"{type(graph).__name__}"
