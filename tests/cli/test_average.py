@@ -341,6 +341,7 @@ def test_strengths_are_shares_of_the_graphs_of_samples(web):
     from gml.learners.bootstrap import bootstrap_samples, half_samples
     from gml.learners.chowliu import chow_liu
     from gml.learners.decomposable import forward_decomposable
+    from gml.learners.neighbourhoods import neighbourhood_graph
 
     def forward(counter):
         return forward_decomposable(gml_library.SCORES["bic"](counter)).graph
@@ -349,9 +350,14 @@ def test_strengths_are_shares_of_the_graphs_of_samples(web):
         return chow_liu(counter, directed=False, prune="g").graph
 
     data = gml_library.read(web)
+
+    def neighbours(counter):
+        return neighbourhood_graph(counter, gamma=0.0, rule="or", seed=5).graph
+
     for learn, samples, asked in (
         (forward, bootstrap_samples, {}),
         (forest, half_samples, {"structure": "tree", "prune": "g"}),
+        (neighbours, half_samples, {"structure": "l1", "gamma": 0.0, "rule": "or"}),
     ):
         averaged = gml_library.average(web, "mrf", bootstrap=6, seed=5, **asked)
         graphs = [learn(gml_library.MemoryCounter(one)) for one in samples(data, 6, seed=5)]
@@ -367,6 +373,37 @@ def test_missing_values_are_for_tests_alone(gml, web, tmp_path):
     assert gml(*base, "--by", "pc").returncode == 0
     for by in ("hc", "mrf"):
         assert "--missing available is for tests" in error_line(gml(*base, "--by", by), 2)
+
+
+def test_a_learner_that_gives_up_in_the_end_leaves_what_was_ready(web):
+    from gml.errors import CannotAnswer
+    from gml.progress import Deadline
+    from gml.verbs.shared.over_samples import Limits, over_samples
+    from gml.verbs.shared.undirected_structures import Learned
+
+    data = gml_library.read(web)
+    chain = gml_library.Graph.from_edges(data.names, [("x0", "---", "x1")], kind="undirected")
+
+    class GivesUp:
+        calls = 0
+
+        def samples(self, rows, replicates, seed):
+            return [rows] * replicates
+
+        def learn(self, counter, limits):
+            self.calls += 1
+            while self.calls > 2 and not limits.deadline.passed:
+                pass
+            if self.calls > 2:
+                raise CannotAnswer("no graph without all regressions")
+            return Learned(chain)
+
+    limits = Limits(None, gml_library.Knowledge(), Deadline(0.2), 1)
+    counter = gml_library.MemoryCounter(data)
+    with pytest.warns(gml_library.GmlWarning, match="2 of 9 replicates are averaged"):
+        averaged, found = over_samples(counter, GivesUp(), 9, 0, limits, "it")
+    assert (averaged.replicates, averaged.complete, found["complete"]) == (2, False, False)
+    assert averaged.graph.n_edges == 1
 
 
 def test_out_of_time(web, tmp_path, monkeypatch, capsys):

@@ -155,7 +155,13 @@ def over_samples(
     """Average the graphs of samples; returns the average, and what the provenance says of it."""
 
     def learn(sample: Dataset) -> Graph | None:
-        result = learner.learn(MemoryCounter(sample, threads=1), limits)
+        try:
+            result = learner.learn(MemoryCounter(sample, threads=1), limits)
+        except CannotAnswer:
+            # A learner without a graph until it is done; those before are averaged.
+            if limits.deadline.passed:
+                return None
+            raise
         return result.graph if result.complete else None
 
     graphs = learn_replicates(

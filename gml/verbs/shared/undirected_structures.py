@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -209,12 +209,17 @@ def l1(
     deadline: Deadline | None = None,
     **settings: Any,
 ) -> Learned:
-    """Select the neighbours of each column by penalised regressions on all others."""
+    """Select the neighbours of each column by penalised regressions on all others.
+
+    Without time for all of them there is no graph, and the learner says so.
+    """
     from gml.learners.neighbourhoods import neighbourhood_graph
 
-    learn: Callable[..., Any] = neighbourhood_graph
-    result = learn(counter, seed=seed, threads=threads, deadline=deadline, **settings)
-    return Learned(result.graph, getattr(result, "complete", True))
+    return Learned(
+        neighbourhood_graph(
+            counter, seed=seed, threads=threads, deadline=deadline, **settings
+        ).graph
+    )
 
 
 def complete(counter: Counter) -> Learned:
