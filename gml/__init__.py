@@ -195,6 +195,7 @@ _PARTS = {
     "compare_graphs": "gml.graph.comparison",
     "count_sets": "gml.counts.countfile",
     "edge_posteriors": "gml.learners.order_posterior",
+    "forward_decomposable": "gml.learners.decomposable",
     "greedy_imap": "gml.learners.imap",
     "half_samples": "gml.learners.bootstrap",
     "implied_independences": "gml.independence.implied",

@@ -181,3 +181,14 @@ def is_cpdag(graph):
             dag[u, v] = True
         left.remove(v)
     return bool(np.array_equal(cpdag_by_labelling(dag), directed))
+
+
+def random_undirected(rng, n, p):
+    """An undirected graph, each edge with probability p, its nodes not in the order of names."""
+    names = [f"v{k:02d}" for k in rng.permutation(n)]
+    edges = [
+        (names[i], "---", names[j])
+        for i, j in itertools.combinations(range(n), 2)
+        if rng.random() < p
+    ]
+    return Graph.from_edges(names, edges, kind="undirected")

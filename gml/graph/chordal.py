@@ -9,6 +9,7 @@ models are products of the margins of cliques over those of separators: it is de
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -68,34 +69,76 @@ def perfect_sequence(graph: Graph) -> PerfectSequence | None:
     >>> perfect_sequence(chain)
     PerfectSequence(cliques=((0, 1), (1, 2)), separators=((), (1,)))
     """
-    neighbours = neighbour_bits(graph)
-    positions = NameOrder(graph.names).positions.tolist()
-    visited, weight = 0, [0] * len(neighbours)
+    visits = _visits(graph)
+    if visits is None:
+        return None
     cliques: list[int] = []
     separators: list[int] = []
-    last = 0
-    for _ in positions:
-        node = max(
-            (j for j in positions if not visited >> j & 1),
-            key=lambda j: weight[j],
-        )
-        before = neighbours[node] & visited
-        if any(before & ~neighbours[i] & ~(1 << i) for i in members(before)):
-            return None
-        # The search goes on within a clique as long as each node has one more neighbour.
-        if cliques and before.bit_count() == last + 1 and before == cliques[-1]:
+    for node, before in visits:
+        # The search goes on within a clique as long as each node is joined to all of it.
+        if cliques and before == cliques[-1]:
             cliques[-1] |= 1 << node
         else:
             cliques.append(before | 1 << node)
             separators.append(before)
-        last = before.bit_count()
-        visited |= 1 << node
-        for i in members(neighbours[node] & ~visited):
-            weight[i] += 1
     return PerfectSequence(
         tuple(tuple(members(clique)) for clique in cliques),
         tuple(tuple(members(separator)) for separator in separators),
     )
+
+
+def perfect_parents(graph: Graph) -> list[int] | None:
+    """Return parents, as bits, that make a chordal graph a DAG without colliders; else None.
+
+    A node's parents are the neighbours that a maximum cardinality search visits before it. They are
+    joined to one another, so that the DAG has the same models as the graph.
+
+    Examples
+    --------
+    >>> chain = Graph.from_edges("ABC", [("A", "---", "B"), ("B", "---", "C")], kind="undirected")
+    >>> perfect_parents(chain)
+    [0, 1, 2]
+    """
+    visits = _visits(graph)
+    return None if visits is None else [before for _, before in sorted(visits)]
+
+
+def _visits(graph: Graph) -> list[tuple[int, int]] | None:
+    """The nodes as a maximum cardinality search visits them, with the neighbours before each.
+
+    None if some of these are not joined to one another.
+    """
+    neighbours = neighbour_bits(graph)
+    rank = {j: k for k, j in enumerate(NameOrder(graph.names).positions.tolist())}
+    visited, weight = 0, [0] * len(neighbours)
+    visits = []
+    # Nodes by how many of their neighbours were visited, then by name; old entries stay behind.
+    waiting = [(0, k, j) for j, k in rank.items()]
+    heapq.heapify(waiting)
+    while waiting:
+        less, _, node = heapq.heappop(waiting)
+        if visited >> node & 1 or -less != weight[node]:
+            continue
+        before = neighbours[node] & visited
+        if not are_joined(neighbours, before):
+            return None
+        visits.append((node, before))
+        visited |= 1 << node
+        for i in members(neighbours[node] & ~visited):
+            weight[i] += 1
+            heapq.heappush(waiting, (-weight[i], rank[i], i))
+    return visits
+
+
+def are_joined(neighbours: Sequence[int], nodes: int) -> bool:
+    """Whether each of some nodes is a neighbour of all others.
+
+    Examples
+    --------
+    >>> are_joined([0b110, 0b001, 0b001], 0b011), are_joined([0b110, 0b001, 0b001], 0b111)
+    (True, False)
+    """
+    return not any(nodes & ~neighbours[i] & ~(1 << i) for i in members(nodes))
 
 
 def maximal_cliques(graph: Graph) -> list[tuple[int, ...]]:

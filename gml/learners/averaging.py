@@ -20,6 +20,9 @@ The default threshold for graphs is that of Scutari & Nagarajan (2013, Artif. In
 have strength 0 or 1; the share t of the former that minimises the L1 distance is the median of the
 distribution function's values over [0, 1]; pairs above the t-quantile of the strengths are edges.
 For probabilities it is ½: the graph with the most probable answer for each pair.
+
+Undirected graphs are averaged to one: the edges whose strength reaches the threshold, and nothing
+to orient.
 """
 
 from __future__ import annotations
@@ -94,27 +97,37 @@ class Shares:
                 )
 
     def described(self, graph: Graph) -> Graph:
-        """The graph, its edges with strength, direction and undirected."""
+        """The graph, its edges with strength, direction and undirected.
+
+        Those of an undirected graph have a strength alone.
+        """
         rank = {name: k for k, name in enumerate(self.names)}
         strength = self.strength
         attributes = {}
         for edge in graph.edges():
             i, j = rank[graph.names[edge.source]], rank[graph.names[edge.target]]
+            ends = min(edge.source, edge.target), max(edge.source, edge.target)
+            if graph.kind == "undirected":
+                attributes[ends] = {"strength": float(strength[i, j])}
+                continue
             direction = self.directed[i, j] / self.adjacent[i, j]
             shares = {"strength": float(strength[i, j]), "direction": float(direction)}
             if self.undirected is not None:
                 line = self.undirected[i, j] / self.adjacent[i, j]
                 shares |= {"direction": float(direction + line / 2), "undirected": float(line)}
-            attributes[min(edge.source, edge.target), max(edge.source, edge.target)] = shares
+            attributes[ends] = shares
         return replace(graph, attributes=attributes)
 
 
 @dataclass(frozen=True)
 class Averaged:
-    """The averaged graph, a consistent extension of it, and what it was made from."""
+    """The averaged graph, a consistent extension of it, and what it was made from.
+
+    An undirected graph has no extension.
+    """
 
     graph: Graph
-    dag: Graph = field(repr=False)
+    dag: Graph | None = field(repr=False)
     threshold: float
     triples: tuple[WeighedTriple, ...] = field(repr=False)
     shares: Shares = field(repr=False)
@@ -147,7 +160,10 @@ class Averaged:
 def average_graphs(
     graphs: Sequence[Graph], *, threshold: float | None = None, knowledge: Knowledge | None = None
 ) -> Averaged:
-    """Average graphs over the same nodes; edges get strength, direction and undirected."""
+    """Average graphs over the same nodes; edges get strength, direction and undirected.
+
+    The average of undirected graphs is undirected, and knowledge has no bearing on it.
+    """
     names = graphs[0].names
     order = NameOrder(names)
     require_memory(
@@ -167,6 +183,10 @@ def average_graphs(
     if threshold is None:
         threshold = data_driven_threshold(shares.strength[np.triu_indices(len(names), 1)])
     chosen = (shares.strength >= threshold) & (shares.adjacent > 0)
+    if all(graph.kind == "undirected" for graph in graphs):
+        marks = np.where(chosen, np.uint8(Mark.TAIL), np.uint8(Mark.NONE))
+        found = Graph(names, order.restored(marks), "undirected")
+        return Averaged(shares.described(found), None, threshold, (), shares, proven=True)
     weights = {
         (x, k, y): _log_odds(adjacent, arrows, (x, k, y)) for x, k, y in unshielded_triples(chosen)
     }

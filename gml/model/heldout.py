@@ -3,13 +3,14 @@
 And, if asked for, how well it predicts one column of them from the others.
 
 Tables are fitted on some rows, under the Jeffreys prior (½ per cell) unless said otherwise, and the
-others are predicted. Levels are those of all rows, so that no row has probability 0.
+others are predicted. Levels are those of all rows, so that no row has probability 0. For undirected
+models that no DAG stands for, priors are those of gml.model.undirected.scoring.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,12 +21,14 @@ from gml.data.alignment import common_levels
 from gml.data.dataset import Dataset
 from gml.errors import parameter
 from gml.graph.graph import Graph
+from gml.model.bayesnet import BayesNet
 from gml.model.evidence import circumstances
 from gml.model.fit import fit
 from gml.model.likelihood import log_likelihood
-from gml.model.network import Network
+from gml.model.markovnet import MarkovNet
 from gml.model.prediction_metrics import Metrics, Tally
 from gml.model.row_answers import Predictions, RowInference
+from gml.model.undirected.terms import Terms
 from gml.progress import reporter
 
 
@@ -41,6 +44,7 @@ def held_out(
     graph: Graph,
     splits: Iterable[tuple[Dataset | Counter, Dataset | Counter]],
     *,
+    factors: Sequence[Sequence[str]] | None = None,
     n_splits: int | None = None,
     predict: str | None = None,
     prior: str = "jeffreys",
@@ -48,7 +52,10 @@ def held_out(
     threads: int | None = None,
     max_memory: int | None = None,
 ) -> HeldOut:
-    """Judge a graph by all (fitted on, predicted) splits; `n_splits` says how many, if known."""
+    """Judge a graph by all (fitted on, predicted) splits; `n_splits` says how many, if known.
+
+    Given `factors`, the undirected model with these largest terms is judged instead.
+    """
     total: list[float] = []
     rows: list[float] = []
     tally: Tally | None = None
@@ -59,15 +66,8 @@ def held_out(
             else part
             for part in (train, test)
         )
-        numeric = any(variable.is_continuous for variable in counter.variables)
-        net = fit(
-            graph,
-            counter,
-            method="mle" if numeric else "bayes",
-            prior=prior,
-            ess=ess,
-            max_memory=max_memory,
-        )
+        how = _Prior(prior, ess, max_memory)
+        net = how.fitted(graph, counter) if factors is None else how.undirected(factors, counter)
         total.append(log_likelihood(net, predicted))
         if predict is not None:
             tally = tally or Tally(predict, net.variables[net.index(predict)].levels)
@@ -81,8 +81,28 @@ def held_out(
     )
 
 
+class _Prior(NamedTuple):
+    """How models are fitted to predict by."""
+
+    prior: str
+    ess: float
+    max_memory: int | None
+
+    def fitted(self, dag: Graph, counter: Counter) -> BayesNet:
+        """Fit a DAG."""
+        numeric = any(variable.is_continuous for variable in counter.variables)
+        method = "mle" if numeric else "bayes"
+        return fit(dag, counter, method=method, **self._asdict())
+
+    def undirected(self, factors: Sequence[Sequence[str]], counter: Counter) -> MarkovNet:
+        """Fit an undirected model."""
+        from gml.model.undirected.scoring import fit_smoothed
+
+        return fit_smoothed(counter, Terms.of(counter.variables, factors), **self._asdict())
+
+
 def _predict(
-    net: Network, target: str, predicted: Counter, tally: Tally, max_memory: int | None
+    net: BayesNet | MarkovNet, target: str, predicted: Counter, tally: Tally, max_memory: int | None
 ) -> None:
     """Predict the column from the others; both sides have the same levels."""
     rows = predicted.require_rows(parameter("predict"))

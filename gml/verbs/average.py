@@ -13,7 +13,14 @@ from gml.learners.averaging import Averaged
 from gml.parameters import options_of, owners_of
 from gml.progress import Deadline
 from gml.scores.registry import SCORES
-from gml.verbs.shared.averaged_learners import BY, BY_ORDERS, BY_SAMPLES, BY_SCORE, MOST_PARENTS
+from gml.verbs.shared.averaged_learners import (
+    BY,
+    BY_ORDERS,
+    BY_SAMPLES,
+    BY_SCORE,
+    MOST_PARENTS,
+    STRUCTURES_AVERAGED,
+)
 from gml.verbs.shared.chosen_methods import (
     DEFAULT_SCORE,
     choose_scores,
@@ -26,17 +33,28 @@ from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.over_orders import Posterior
-from gml.verbs.shared.over_samples import Limits, PcOnSamples, SearchOnSamples, over_samples
+from gml.verbs.shared.over_samples import (
+    Limits,
+    OnSamples,
+    PcOnSamples,
+    SearchOnSamples,
+    UndirectedOnSamples,
+    over_samples,
+)
 from gml.verbs.shared.pc_settings import ALPHA, PcSettings, require_average, takes_seed
 from gml.verbs.shared.recording import described, learned_by, records_keywords
+from gml.verbs.shared.undirected_structures import choose_structure
 
 BOOTSTRAP = 200
 _CHAIN = ("candidates", "iterations", "burn_in", "thin", "chains")
 _OF_PC = ("test", "alpha", "max_cond", "colliders", "on_insufficient")
+_OF_MRF = ("structure", "max_clique", "prune", "gamma", "rule")
 _LEARNERS_OF = {
     "bootstrap": BY_SAMPLES,
     "seed": (*BY_SAMPLES, "order-mcmc"),
-    **dict.fromkeys(("score", "edge_penalty", "max_parents"), BY_SCORE),
+    **dict.fromkeys(("score", "edge_penalty"), (*BY_SCORE, "mrf")),
+    "max_parents": BY_SCORE,
+    **dict.fromkeys(_OF_MRF, ("mrf",)),
     **dict.fromkeys(_CHAIN, ("order-mcmc",)),
     "tabu": ("hc",),
     **dict.fromkeys(("restarts", "perturb"), ("hc", "ges")),
@@ -69,6 +87,11 @@ def average(
     max_cond: int | None = None,
     colliders: str | None = None,
     on_insufficient: str | None = None,
+    structure: str | None = None,
+    max_clique: int | None = None,
+    prune: str | None = None,
+    gamma: float | None = None,
+    rule: str | None = None,
     knowledge: Knowledge | str | os.PathLike[str] | None = None,
     require: Arcs = (),
     forbid: Arcs = (),
@@ -85,11 +108,12 @@ def average(
     data
         A path, a DataFrame, a Dataset or a Counter.
     by
-        What to average: the graphs that `hc`, `ges` or `pc` learn from samples of the rows, or all
-        DAGs by their posterior probability: `exact`, or `order-mcmc` for many columns.
+        What to average: the graphs that `hc`, `ges` or `pc`, or the undirected ones that `mrf`
+        learn from samples of the rows, or all DAGs by their posterior probability: `exact`, or
+        `order-mcmc` for many columns.
     bootstrap, seed
-        Number of samples, 200 by default: for hc and ges of as many rows as there are, with
-        replacement; for pc of half of the rows.
+        Number of samples, 200 by default: for learners by a score of as many rows as there are,
+        with replacement; for pc and for `structure="l1"` or `prune="g"` of half of the rows.
     threshold
         Least strength of an edge; by default found from the data, 0.5 for a posterior.
     score, edge_penalty, max_parents, tabu, restarts, perturb
@@ -99,9 +123,13 @@ def average(
         these, steps from one sample to the next, and the number of chains.
     test, alpha, max_cond, colliders, on_insufficient
         For `by="pc"`; see `gml.pc`.
+    structure, max_clique, prune, gamma, rule
+        For `by="mrf"`: `forward` (the default, by `score`, with cliques of so many columns at
+        most), `tree` (`prune`: `bic` or `g` for a forest) or `l1` (`gamma` of its eBIC, and `and`
+        or `or`); see `gml.mrf`.
     knowledge, require, forbid, tiers
         What is known beforehand: a `Knowledge` or a file, pairs of names, groups of names from
-        causes to effects.
+        causes to effects; not for undirected graphs.
     max_seconds
         Stop after this time with what is ready; the result says so.
     threads
@@ -138,8 +166,15 @@ def average(
         max_cond=max_cond,
         colliders=colliders,
         on_insufficient=on_insufficient,
+        structure=structure,
+        max_clique=max_clique,
+        prune=prune,
+        gamma=gamma,
+        rule=rule,
     )
     _require_fitting(by, given, options)
+    if by == "mrf":
+        _require_no_directions(knowledge=knowledge, require=require, forbid=forbid, tiers=tiers)
     require_average(bootstrap, threshold)
     if seed is not None and takes_seed(test):
         options["seed"] = seed
@@ -147,8 +182,8 @@ def average(
     counter = open_data(
         data,
         undeclared=learner.undeclared,
-        offer_available=by not in BY_SCORE,
-        takes_numbers=score_of_numbers() if by in BY_SCORE else test_of_numbers(),
+        offer_available=by == "pc",
+        takes_numbers=_takers_of_numbers(by),
         threads=threads,
         **reading,
     )
@@ -183,7 +218,7 @@ def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, An
             fitting.setdefault(name, ("pc",))
     for name in options_of(SCORES):
         if not owners_of(TESTS, name):
-            fitting[name] = BY_SCORE
+            fitting[name] = (*BY_SCORE, "mrf")
     for name in (*given, *options):
         learners = fitting.get(name)
         if learners is not None and by not in learners:
@@ -193,10 +228,33 @@ def _require_fitting(by: str, given: Mapping[str, Any], options: Mapping[str, An
             )
 
 
+def _require_no_directions(**known: Any) -> None:
+    """Refuse knowledge of directions about graphs that have none."""
+    for name, value in known.items():
+        if value is not None and value != ():
+            raise UsageError(
+                f"{parameter(name)} does not go with {parameter('by', 'mrf')}: undirected graphs "
+                "have no causes and effects"
+            )
+
+
+def _takers_of_numbers(by: str) -> str | None:
+    """What to advise for columns of numbers, if anything is."""
+    if by == "mrf":
+        return None
+    return score_of_numbers() if by in BY_SCORE else test_of_numbers()
+
+
 def _learner(
     by: str, given: Mapping[str, Any], options: Mapping[str, Any], seed: int
-) -> tuple[PcOnSamples | SearchOnSamples | Posterior, dict[str, Any]]:
+) -> tuple[OnSamples | Posterior, dict[str, Any]]:
     """Check the options of what learns; returns it, and how to read the data."""
+    if by == "mrf":
+        name = given.get("structure", STRUCTURES_AVERAGED[0])
+        require_one_of("structure", name, STRUCTURES_AVERAGED)
+        about = {key: given[key] for key in ("score", "edge_penalty", *_OF_MRF[1:]) if key in given}
+        structure, reading = choose_structure(name, {**options, **about})
+        return UndirectedOnSamples(structure, seed), reading
     if by == "pc":
         test, reading = choose_test(
             given.get("test"),

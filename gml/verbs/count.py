@@ -29,6 +29,7 @@ from gml.data.missing import apply_missing_policy
 from gml.data.options import ReadingKeywords, ReadOptions
 from gml.errors import DataError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
+from gml.graph.chordal import maximal_cliques
 from gml.independence.implied import implied_independences
 from gml.progress import reporter
 from gml.resources import require_memory
@@ -123,6 +124,15 @@ def count(
     return counts
 
 
+def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
+    """The columns of each table that fitting a graph takes: families, or undirected cliques."""
+    graph, names = given.graph, given.graph.names
+    if graph.kind == "undirected":
+        return [tuple(names[k] for k in clique) for clique in maximal_cliques(graph)]
+    dag = given.dag()
+    return [(name, *(names[i] for i in dag.parents(j))) for j, name in enumerate(names)]
+
+
 def _several(given: Any) -> tuple[Any, ...]:
     return tuple(given) if isinstance(given, list | tuple) else (given,)
 
@@ -182,13 +192,12 @@ class _Wanted:
         read: list[GivenGraph] = []
         for number, source in enumerate(_each_once([*graphs, *implied])):
             given = given_graph(source, f"graph {number + 1}")
-            graph, names = given.graph, given.graph.names
+            graph = given.graph
             read.append(given)
-            dag = given.dag()
-            families = [(name, *(names[i] for i in dag.parents(j))) for j, name in enumerate(names)]
+            families = _tables_of(given)
             if any(source is other or source == other for other in implied):
                 # For the graph itself, as indtest does: a CPDAG is refused both there and here.
-                families += [(u, v, *parents) for u, v, parents in implied_independences(graph)]
+                families += [(u, v, *others) for u, v, others in implied_independences(graph)]
             named += [ColumnSet(family, given.name) for family in families]
         named += listed if in_file is None else read_column_sets(in_file)
         return cls(pairs, triples, read, named)

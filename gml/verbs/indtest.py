@@ -140,8 +140,8 @@ def indtest(
     all_pairs
         Test every pair of columns instead.
     implied
-        Test what this DAG implies instead, pair by pair; numbers lie in the intervals that it
-        declares.
+        Test what this DAG or undirected graph (or a model) implies instead, pair by pair; numbers
+        lie in the intervals that it declares.
     test, alpha
         One of `gml.TESTS` (`auto` by default) and its level, 0.05 by default.
     adjust

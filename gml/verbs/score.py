@@ -26,6 +26,12 @@ from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 from gml.verbs.shared.swapped import answers_swapped
+from gml.verbs.shared.undirected_scores import (
+    Factors,
+    factors_to_fit,
+    fitted_scores,
+    require_by_likelihood,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +138,15 @@ def score(
     several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
     if not several:
         raise UsageError("give at least one graph to score")
-    given = _given_graphs([*several, *([] if compare_to is None else [compare_to])], chosen)
+    given, factors = _given_graphs(
+        [*several, *([] if compare_to is None else [compare_to])], chosen
+    )
+    if (per_node or explain) and any(fitted is not None for fitted in factors):
+        undirected = next(some for some, fitted in zip(given, factors, strict=True) if fitted)
+        raise UsageError(
+            f"{parameter('per_node' if per_node else 'explain')}: {undirected.name} is undirected "
+            "and not decomposable, so that its score is no sum over nodes"
+        )
     if predict is not None and predict not in given[0].graph.names:
         raise UsageError(unknown_name("node", predict, given[0].graph.names))
     # A score of numbers looks at the edges alone, whatever levels the graphs were learned with.
@@ -155,10 +169,12 @@ def score(
     scores = [some.make(counter) for some in chosen]
     likelihood = chosen[0].likelihood(counter)
     found = [
-        scored_graph(
+        fitted_scores(some, fitted, counter, chosen)
+        if (fitted := factors[k]) is not None
+        else scored_graph(
             some.name, some.graph, scores, likelihood, per_node=per_node or explain, explain=explain
         )
-        for some in given
+        for k, some in enumerate(given)
     ]
     if holdout is not None or folds is not None:
         splits = _splits(
@@ -167,8 +183,8 @@ def score(
         how = {"prior": prior or "jeffreys", "ess": options.get("ess", 1.0), "threads": threads}
         how["n_splits"] = folds
         found = [
-            _with_held_out(one, some, splits, predict, how)
-            for one, some in zip(found, given, strict=True)
+            _with_held_out(one, some, fitted, splits, predict, how)
+            for one, some, fitted in zip(found, given, factors, strict=True)
         ]
     return _report(found, chosen, fail_under, compare_to is not None, rows_counted(counter))
 
@@ -176,13 +192,14 @@ def score(
 def _with_held_out(
     scored: ScoredGraph,
     given: GivenGraph,
+    factors: Factors | None,
     splits: Splits,
     predict: str | None,
     how: Mapping[str, Any],
 ) -> ScoredGraph:
     from gml.model.heldout import held_out
 
-    found = held_out(given.graph, splits(), predict=predict, **how)
+    found = held_out(given.graph, splits(), factors=factors, predict=predict, **how)
     return replace(
         scored,
         heldout=found.loss,
@@ -251,9 +268,12 @@ def _require_fitting(
         )
 
 
-def _given_graphs(graphs: Sequence[GraphLike], scores: Sequence[ChosenScore]) -> list[GivenGraph]:
-    """Graphs over the same nodes, each as a DAG."""
+def _given_graphs(
+    graphs: Sequence[GraphLike], scores: Sequence[ChosenScore]
+) -> tuple[list[GivenGraph], list[Factors | None]]:
+    """Graphs over the same nodes, each as a DAG or, if there is none, with what is to be fitted."""
     found: list[GivenGraph] = []
+    factors: list[Factors | None] = []
     for number, graph in enumerate(graphs, start=1):
         given = given_graph(graph, f"graph {number}")
         bad = [some.name for some in scores if not some.is_equivalent]
@@ -267,8 +287,12 @@ def _given_graphs(graphs: Sequence[GraphLike], scores: Sequence[ChosenScore]) ->
             raise GraphError(
                 f"{given.name} and {found[0].name} have different nodes: {listing(sorted(other))}"
             )
-        found.append(GivenGraph(given.dag(), given.name))
-    return found
+        fitted = factors_to_fit(given)
+        if fitted is not None:
+            require_by_likelihood(given, scores)
+        found.append(given if fitted is not None else GivenGraph(given.dag(), given.name))
+        factors.append(fitted)
+    return found, factors
 
 
 def _splits(

@@ -34,14 +34,15 @@ def described(content):
     """Edges whatever the order of the nodes: names and attributes by the pair."""
     found = {}
     for edge in content["edges"]:
-        ends, direction = (edge["source"], edge["target"]), edge["direction"]
+        # Undirected graphs have edges without a direction.
+        ends, direction = (edge["source"], edge["target"]), edge.get("direction", 0.5)
         if edge["type"] == "---" and ends[0] > ends[1]:
             ends, direction = ends[::-1], 1 - direction
-        found[ends] = (edge["type"], edge["strength"], round(direction, 9), edge["undirected"])
+        found[ends] = (edge["type"], edge["strength"], round(direction, 9), edge.get("undirected"))
     return found
 
 
-@pytest.mark.parametrize("by", ["hc", "ges", "pc"])
+@pytest.mark.parametrize("by", ["hc", "ges", "pc", "mrf"])
 def test_same_bytes_for_hash_seeds_and_threads(gml, web, tmp_path, by):
     found = set()
     for seed, threads in itertools.product("01", "13"):
@@ -57,7 +58,7 @@ def test_same_bytes_for_hash_seeds_and_threads(gml, web, tmp_path, by):
     assert other.stdout != done.stdout
 
 
-@pytest.mark.parametrize("by", ["hc", "ges", "pc"])
+@pytest.mark.parametrize("by", ["hc", "ges", "pc", "mrf"])
 def test_the_order_of_rows_and_columns_changes_nothing(gml, web, tmp_path, by):
     rows = list(csv.DictReader(web.read_text().splitlines()))
     random.Random(0).shuffle(rows)
@@ -278,6 +279,28 @@ def test_knowledge_is_certain_in_the_posterior(gml, web, tmp_path):
         (["--by", "hc", "--probabilities", "p.xyz"], 2, "p.xyz"),
         (["--by", "hc", "--probabilities", "g.json", "-o", "g.json"], 2, "same file"),
         (["--by", "hc", "--max-seconds", "0"], 4, "before the first replicate"),
+        (["--by", "mrf", "--max-seconds", "0"], 4, "before the first replicate"),
+        (["--by", "mrf", "--structure", "complete"], 2, "'complete' is not one of"),
+        (["--by", "mrf", "--score", "k2"], 2, "scores differently"),
+        (["--by", "mrf", "--score", "bic-g"], 2, "--score bic-g is for numbers"),
+        (["--by", "mrf", "--max-parents", "2"], 2, "--max-parents does not go with --by mrf"),
+        (["--by", "mrf", "--alpha", "0.1"], 2, "--alpha does not go with --by mrf"),
+        (["--by", "hc", "--structure", "tree"], 2, "--structure does not go with --by hc"),
+        (["--by", "mrf", "--prune", "bic"], 2, "--prune does not go with --structure forward"),
+        (
+            ["--by", "mrf", "--structure", "tree", "--score", "aic"],
+            2,
+            "--score does not go with --structure tree (only with forward)",
+        ),
+        (
+            ["--by", "mrf", "--structure", "l1", "--max-clique", "3"],
+            2,
+            "--max-clique does not go with --structure l1 (only with forward)",
+        ),
+        (["--by", "mrf", "--gamma", "1"], 2, "--gamma does not go with --structure forward"),
+        (["--by", "mrf", "--tiers", "x0 < x1"], 2, "--tiers does not go with --by mrf"),
+        (["--by", "mrf", "--require", "x0->x1"], 2, "--require does not go with --by mrf"),
+        (["--by", "mrf", "--dag"], 2, "--dag does not go with --by mrf"),
     ],
 )
 def test_errors(gml, web, tmp_path, args, code, message):
@@ -285,11 +308,102 @@ def test_errors(gml, web, tmp_path, args, code, message):
     assert not list(tmp_path.iterdir())
 
 
+def test_undirected_graphs_are_averaged_without_directions(gml, web, tmp_path):
+    done = gml(
+        "average", web, "--by", "mrf", "--bootstrap", "40", "--seed", "1", "-f", "json",
+        "--probabilities", "p.csv", "--score", "bdeu", "--ess", "2", "--max-clique", "3",
+    )  # fmt: skip
+    content = json.loads(done.stdout)
+    learning = content["graph"]["learning"]
+    assert content["graph"]["kind"] == "undirected"
+    assert learning["settings"] == {
+        "by": "mrf", "bootstrap": 40, "seed": 1, "structure": "forward", "score": "bdeu",
+        "max_clique": 3,
+    }  # fmt: skip
+    assert learning["replicates"] == 40
+    shares = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
+    assert len(shares) == 21
+    strengths = {}
+    for row in shares:
+        assert (row["forward"], row["backward"]) == ("0.0", "0.0")
+        assert row["adjacent"] == row["undirected"]
+        strengths[row["x"], row["y"]] = float(row["adjacent"])
+    kept = {pair for pair, strength in strengths.items() if strength >= learning["threshold"]}
+    assert {tuple(sorted((e["source"], e["target"]))) for e in content["edges"]} == kept
+    for edge in content["edges"]:
+        assert edge["type"] == "---"
+        assert edge["strength"] == strengths[tuple(sorted((edge["source"], edge["target"])))]
+        assert set(edge) == {"source", "target", "type", "strength"}
+
+
+def test_strengths_are_shares_of_the_graphs_of_samples(web):
+    """Bootstrap samples for a score, complementary halves for tests."""
+    from gml.learners.bootstrap import bootstrap_samples, half_samples
+    from gml.learners.chowliu import chow_liu
+    from gml.learners.decomposable import forward_decomposable
+    from gml.learners.neighbourhoods import neighbourhood_graph
+
+    def forward(counter):
+        return forward_decomposable(gml_library.SCORES["bic"](counter)).graph
+
+    def forest(counter):
+        return chow_liu(counter, directed=False, prune="g").graph
+
+    data = gml_library.read(web)
+
+    def neighbours(counter):
+        return neighbourhood_graph(counter, gamma=0.0, rule="or", seed=5).graph
+
+    for learn, samples, asked in (
+        (forward, bootstrap_samples, {}),
+        (forest, half_samples, {"structure": "tree", "prune": "g"}),
+        (neighbours, half_samples, {"structure": "l1", "gamma": 0.0, "rule": "or"}),
+    ):
+        averaged = gml_library.average(web, "mrf", bootstrap=6, seed=5, **asked)
+        graphs = [learn(gml_library.MemoryCounter(one)) for one in samples(data, 6, seed=5)]
+        wanted = sum((graph.marks != 0).astype(float) for graph in graphs) / 6
+        # The columns are in the order of their names.
+        assert np.array_equal(averaged.shares.strength, wanted)
+        assert averaged.dag is None
+
+
 def test_missing_values_are_for_tests_alone(gml, web, tmp_path):
     (tmp_path / "gaps.csv").write_text(web.read_text() + "0,0,0,,0,0,0\n")
     base = ("average", "gaps.csv", "--missing", "available", "--bootstrap", "4", "-q")
     assert gml(*base, "--by", "pc").returncode == 0
-    assert "--missing available is for tests" in error_line(gml(*base, "--by", "hc"), 2)
+    for by in ("hc", "mrf"):
+        assert "--missing available is for tests" in error_line(gml(*base, "--by", by), 2)
+
+
+def test_a_learner_that_gives_up_in_the_end_leaves_what_was_ready(web):
+    from gml.errors import CannotAnswer
+    from gml.progress import Deadline
+    from gml.verbs.shared.over_samples import Limits, over_samples
+    from gml.verbs.shared.undirected_structures import Learned
+
+    data = gml_library.read(web)
+    chain = gml_library.Graph.from_edges(data.names, [("x0", "---", "x1")], kind="undirected")
+
+    class GivesUp:
+        calls = 0
+
+        def samples(self, rows, replicates, seed):
+            return [rows] * replicates
+
+        def learn(self, counter, limits):
+            self.calls += 1
+            while self.calls > 2 and not limits.deadline.passed:
+                pass
+            if self.calls > 2:
+                raise CannotAnswer("no graph without all regressions")
+            return Learned(chain)
+
+    limits = Limits(None, gml_library.Knowledge(), Deadline(0.2), 1)
+    counter = gml_library.MemoryCounter(data)
+    with pytest.warns(gml_library.GmlWarning, match="2 of 9 replicates are averaged"):
+        averaged, found = over_samples(counter, GivesUp(), 9, 0, limits, "it")
+    assert (averaged.replicates, averaged.complete, found["complete"]) == (2, False, False)
+    assert averaged.graph.n_edges == 1
 
 
 def test_out_of_time(web, tmp_path, monkeypatch, capsys):

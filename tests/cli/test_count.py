@@ -473,3 +473,19 @@ def test_without_pyarrow(tmp_path, asia, sample_data):
         )
         assert "pip install 'gml[parquet]'" in error_line(done, code)
     assert not (tmp_path / "x.parquet").exists()
+
+
+def test_the_cliques_of_an_undirected_graph_are_counted(gml, sample_data, tmp_path):
+    """Of one that no DAG stands for, too; and what its separations need."""
+    (tmp_path / "g.dot").write_text("graph { asia -- tub -- lung -- smoke -- asia; lung -- bronc }")
+    data = sample_data / "asia.csv"
+    assert gml("count", data, "--graph", "g.dot", "-o", "cliques.parquet").returncode == 0
+    counted = library.read_counts(tmp_path / "cliques.parquet")
+    assert sorted("-".join(counted.names[k] for k in some) for some in counted.sets) == [
+        "asia-smoke", "asia-tub", "bronc-lung", "lung-smoke", "lung-tub",
+    ]  # fmt: skip
+    assert gml("count", data, "--implied", "g.dot", "-o", "implied.parquet").returncode == 0
+    asked = ("--implied", "g.dot", "-f", "csv", "-q")
+    from_counts = gml("indtest", "implied.parquet", *asked)
+    assert from_counts.returncode == 0
+    assert from_counts.stdout == gml("indtest", data, *asked).stdout

@@ -366,6 +366,19 @@ def test_expect(gml, sample_data, args, code):
     assert done.stderr == b""
 
 
+def test_implied_by_an_undirected_graph(gml, sample_data, tmp_path):
+    (tmp_path / "g.dot").write_text("graph { smoke -- lung; lung -- either; either -- xray }")
+    asked = ("--implied", "g.dot", "-f", "jsonl", "-q")
+    done = gml("indtest", sample_data / "asia.csv", *asked)
+    assert [
+        (row["x"], row["y"], row["given"]) for row in map(json.loads, done.stdout.splitlines())
+    ] == [
+        ("either", "smoke", ["lung"]),
+        ("lung", "xray", ["either"]),
+        ("smoke", "xray", ["lung"]),
+    ]
+
+
 def test_implied(gml, sample_data, tmp_path):
     done = gml(
         "indtest", sample_data / "asia.csv", "--implied", sample_data / "asia.dot", "-f", "jsonl"

@@ -40,7 +40,7 @@ _TABLE = (
     "imap @ --order a,b,c -f json", "count @ --pairs -o out.parquet", "count @ --graph graph.dot -o out.parquet",
     "score @ graph.dot -f json", "score @ graph.dot --folds 3", "fit-params @ graph.dot -o out.json",
     "fit-params @ graph.dot --cpt-dir out_tables -o out.bif", "check @ model.json -f json", "check @ model.json -f github",
-    "average @ --by hc --bootstrap 3 -f json", "average @ --by exact", "draw --kind matrix @ -o out.svg",
+    "average @ --by hc --bootstrap 3 -f json", "average @ --by exact", "average @ --by mrf --bootstrap 3 -f text", "draw --kind matrix @ -o out.svg",
     "draw --kind losses @ graph.dot --folds 3", "draw --kind trace @", "chowliu @ -f html",
     "draw graph.dot --weight mi --data @",
     "report @ model.json -o out.html",
@@ -203,6 +203,8 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("profile data.csv --levels={}", ("schema.json", "data.csv")),
     ("pc data.csv --knowledge={}", ("knowledge.json", "data.csv")),
     ("average data.csv --by order-mcmc --iterations 20 --threshold={}", ("0.5", "1")),
+    ("average data.csv --by mrf --bootstrap 2 --max-clique={}", ("1", "3")),
+    ("average data.csv --by mrf --structure tree --bootstrap 2 --prune={}", ("bic", "g")),
     ("help {}", ("tests", "pc", "nonsense")),
     (
         "completion bash --line={}",

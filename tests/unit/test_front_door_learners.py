@@ -611,7 +611,7 @@ def test_a_check_reads_as_the_model_was_fitted(tmp_path):
         (lambda: gml.chowliu(ASIA, estimator="x"), "`estimator` must be one of ml, miller-madow"),
         (lambda: gml.chowliu(ASIA, class_="lungs"), "column 'lungs' not found"),
         (lambda: gml.chowliu(ASIA, alpha=0.1), "`alpha` belongs to `prune='g'`"),
-        (lambda: gml.average(ASIA, "tree"), "`by` must be one of hc, ges, pc, exact, order-mcmc"),
+        (lambda: gml.average(ASIA, "tree"), "`by` must be one of hc, ges, pc, mrf, exact, order-mcmc"),
         (lambda: gml.average(ASIA, "hc", bootstrap=0), "`bootstrap` must be at least 2, not 0"),
         (lambda: gml.average(ASIA, "hc", threshold=2), "`threshold` must be above 0 and at most 1"),
         (lambda: gml.average(ASIA, "pc", tabu=3), r"`tabu` does not go with `by='pc'` \(only with hc\)"),

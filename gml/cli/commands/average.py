@@ -28,7 +28,46 @@ from gml.cli.shared.pc_options import pc_options
 from gml.cli.shared.score_options import score_options
 from gml.cli.shared.search_options import restart_options, tabu_option
 from gml.errors import UsageError
-from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS
+from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS, STRUCTURES_AVERAGED
+
+_structure_options = keyword_options(
+    click.option(
+        "--structure",
+        type=click.Choice(STRUCTURES_AVERAGED),
+        default=STRUCTURES_AVERAGED[0],
+        show_default=True,
+        help="What --by mrf learns: decomposable graphs by --score, the Chow–Liu tree, or "
+        "neighbourhoods by penalised regressions.",
+    ),
+    click.option(
+        "--max-clique",
+        type=WholeRange(min=1),
+        metavar="K",
+        help="Most columns of a clique of --structure forward.",
+    ),
+    click.option(
+        "--prune",
+        type=click.Choice(["none", "bic", "g"]),
+        default="none",
+        show_default=True,
+        help="Leave edges of --structure tree out that do not raise BIC, or that the G test calls "
+        "none.",
+    ),
+    click.option(
+        "--gamma",
+        type=RealRange(min=0),
+        default=0.25,
+        show_default=True,
+        help="How much the eBIC of --structure l1 dislikes many neighbours.",
+    ),
+    click.option(
+        "--rule",
+        type=click.Choice(["and", "or"]),
+        default="and",
+        show_default=True,
+        help="An edge of --structure l1 needs the regressions of both its ends, or of one.",
+    ),
+)
 
 
 @click.command(
@@ -40,6 +79,7 @@ from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS
     "  gml average survey.csv --by hc --score bdeu --ess 5 --threshold 0.85 -o graph.json\n"
     "  gml average survey.csv --by exact --max-parents 3 -f text  # up to about 20 columns\n"
     "  gml average genes.csv --by order-mcmc --candidates 10 --chains 8 -o graph.json\n"
+    "  gml average survey.csv --by mrf --structure l1 -f text     # undirected graphs\n"
     "  gml average survey.csv --by pc --alpha 0.001 --probabilities pairs.csv -o graph.dot\n"
     "\n\b\n"
     "Exit code 5: stopped by --max-seconds; what was ready is averaged (4: nothing was).",
@@ -49,8 +89,8 @@ from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS
     "--by",
     type=click.Choice(BY),
     required=True,
-    help="What to average: the graphs that hc, ges or pc learn from samples of the rows, or all "
-    "DAGs by their posterior probability: exact, or order-mcmc for many columns.",
+    help="What to average: the graphs that hc, ges, pc or, undirected, mrf learn from samples of "
+    "the rows, or all DAGs by their posterior probability: exact, or order-mcmc for many columns.",
 )
 @keyword_options(
     click.option(
@@ -59,8 +99,8 @@ from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS
         default=200,
         show_default=True,
         metavar="N",
-        help="Number of samples: for hc and ges as many rows as there are, with replacement; for "
-        "pc half of the rows.",
+        help="Number of samples: for learners by a score as many rows as there are, with "
+        "replacement; for pc, --structure l1 and --prune g half of the rows.",
     ),
     click.option(
         "--threshold",
@@ -81,6 +121,7 @@ from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS
         help=f"Most parents of a node; {MOST_PARENTS} by default for order-mcmc.",
     )
 )
+@_structure_options
 @tabu_option
 @restart_options
 @chain_options
@@ -115,7 +156,8 @@ def command(
     `strength` is then the posterior probability of an edge in either direction, under a prior that
     is uniform over orders and sets of parents. The averaged graph has the edges whose strength
     reaches the threshold, and is always a valid CPDAG or, with knowledge, a maximally oriented
-    PDAG: arrows follow from its colliders, so one may point against a weak majority.
+    PDAG: arrows follow from its colliders, so one may point against a weak majority. With mrf it
+    is undirected: `strength` is the stability of an edge.
     """
     from gml.formats.reports.rows import MadeAnew
     from gml.formats.suffixes import REPORT_SUFFIXES, format_of
@@ -127,11 +169,13 @@ def command(
     if probabilities is not None:
         format_ = format_of(probabilities, REPORT_SUFFIXES, or_option="")
         pairs = ReportOutput(probabilities, format_, safe_csv)
+    if dag and by == "mrf":
+        raise UsageError("--dag does not go with --by mrf, whose graphs have no directions")
     averaged = average(
         data.path, by, threads=data.threads, asked=chosen_options(), **keywords, **data.reading
     )
     # First: a format may refuse the names, and then the shares do not appear either.
-    out.write(averaged.dag if dag else averaged.graph)
+    out.write(averaged.dag if dag and averaged.dag is not None else averaged.graph)
     if pairs is not None:
         shares = averaged.shares
         number = len(shares.names) * (len(shares.names) - 1) // 2

@@ -37,7 +37,11 @@ from gml.cli.shared.test_options import test_options
     click.argument("y", required=False),
     name_list_option("-z", "--given", help_="Condition on these: A,B."),
     click.option("--all-pairs", is_flag=True, help="Test every pair of columns."),
-    click.option("--implied", metavar="GRAPH", help="Test what a DAG implies, pair by pair."),
+    click.option(
+        "--implied",
+        metavar="GRAPH",
+        help="Test what a DAG or an undirected graph implies, pair by pair.",
+    ),
 )
 @test_options("auto", alpha=0.05, df="full")
 @keyword_options(

@@ -97,7 +97,7 @@ def command(
         averaged = pc(
             data.path, bootstrap=bootstrap, threshold=threshold, test_log=test_log, **keywords
         )
-        out.write(averaged.dag if dag else averaged.graph)
+        out.write(averaged.dag if dag and averaged.dag is not None else averaged.graph)
         return exit_code(averaged)
     with opened_log(test_log) as log:
         result = pc(data.path, threshold=threshold, test_log=log, **keywords)

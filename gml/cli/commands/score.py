@@ -79,12 +79,13 @@ def command(
 ) -> int:
     """Score graphs on DATA (higher is better); several are ranked by the first score.
 
-    A graph that stands for several DAGs (a CPDAG) is scored through one of them, by scores that
-    give equivalent DAGs the same value. Differences are from the best graph by that score;
-    log10_bf is the decimal logarithm of the Bayes factor against it (approximate for bic; not with
-    --edge-penalty). With --holdout or --folds, heldout is the mean −ln p per row that was not
-    fitted, in nats (lower is better), and ranks the graphs; with --predict, the log loss of the
-    column does.
+    A graph that stands for several DAGs (a CPDAG, a decomposable undirected graph) is scored
+    through one of them, by scores that give equivalent DAGs the same value. Other undirected graphs
+    and models are fitted by maximum likelihood, and have loglik, aic and bic. Differences are from
+    the best graph by that score; log10_bf is the decimal logarithm of the Bayes factor against it
+    (approximate for bic; not with --edge-penalty). With --holdout or --folds, heldout is the mean
+    −ln p per row that was not fitted, in nats (lower is better), and ranks the graphs; with
+    --predict, the log loss of the column does.
     """
     from gml.verbs.score import score
 

@@ -23,6 +23,7 @@ from gml.learners.search import SearchResult
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.chosen_methods import ChosenScore
 from gml.verbs.shared.pc_settings import PcSettings
+from gml.verbs.shared.undirected_structures import ChosenStructure, Learned
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,41 @@ class SearchOnSamples:
         return replace(result, graph=equivalence_class(result.dag, limits.knowledge))
 
 
+@dataclass(frozen=True)
+class UndirectedOnSamples:
+    """Undirected graphs: by a score on bootstrap samples, by tests or penalties on half-samples.
+
+    Half-samples are those of stability selection (Meinshausen & Bühlmann 2010, J. R. Stat. Soc. B
+    72:417), in complementary pairs.
+    """
+
+    structure: ChosenStructure
+    seed: int
+
+    undeclared: Undeclared = "labels"
+    """What columns hold that nobody declared."""
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What the provenance says of it."""
+        return self.structure.shown
+
+    def samples(self, rows: Dataset, replicates: int, seed: int) -> Iterable[Dataset]:
+        """The samples to learn from."""
+        draw = half_samples if self.structure.tests else bootstrap_samples
+        return draw(rows, replicates, seed=seed)
+
+    def learn(self, counter: Counter, limits: Limits) -> Learned:
+        """Learn a graph from one sample."""
+        return self.structure.learn(counter, deadline=limits.deadline, threads=1, seed=self.seed)
+
+
+OnSamples = PcOnSamples | SearchOnSamples | UndirectedOnSamples
+
+
 def over_samples(
     counter: Counter,
-    learner: PcOnSamples | SearchOnSamples,
+    learner: OnSamples,
     replicates: int,
     seed: int,
     limits: Limits,
@@ -122,7 +155,13 @@ def over_samples(
     """Average the graphs of samples; returns the average, and what the provenance says of it."""
 
     def learn(sample: Dataset) -> Graph | None:
-        result = learner.learn(MemoryCounter(sample, threads=1), limits)
+        try:
+            result = learner.learn(MemoryCounter(sample, threads=1), limits)
+        except CannotAnswer:
+            # A learner without a graph until it is done; those before are averaged.
+            if limits.deadline.passed:
+                return None
+            raise
         return result.graph if result.complete else None
 
     graphs = learn_replicates(
