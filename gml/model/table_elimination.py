@@ -170,6 +170,8 @@ class TableElimination:
         operation_of = {node: operation for operation, nodes in stages for node in nodes}
         self.cliques = self._tree.cliques
         """The axes of the table of each step."""
+        self.parents = self._tree.parents
+        """For each step, the later one that takes its message; -1 for roots."""
         self._operations = [operation_of.get(clique[-1], STEP_KEEP) for clique in self.cliques]
         self._table_starts: list[int] = []
         self._support: NDArray[np.float64] | None = None

@@ -68,6 +68,31 @@ class CliqueMargins:
         """The cliques of the junction tree; variables of one level are in none."""
         return self._elimination.cliques
 
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """For each clique the later one that it is joined to, by all its axes but the last."""
+        return self._elimination.parents
+
+    @property
+    def placements(self) -> list[tuple[int, tuple[int, ...]]]:
+        """For each scope, a clique that contains it, and the axes there of what varies.
+
+        The clique is −1 where no variable of the scope has two levels.
+        """
+        return [
+            (at.step, tuple(self.cliques[at.step].index(k) for k in scope if self._varies(k)))
+            if at.step >= 0
+            else (-1, ())
+            for at, scope in zip(self._places, self.scopes, strict=True)
+        ]
+
+    def clique_table(self, step: int) -> Table:
+        """Return the distribution of a clique, after `of`; the next call of it overwrites it."""
+        return self._elimination.table(step)
+
+    def _varies(self, k: int) -> bool:
+        return self.terms.sizes[k] > 1
+
     def of(self, log_tables: Sequence[Table]) -> Moments:
         """Return ln Z and the margins of the scopes for their log-potentials; −∞ is allowed."""
         largest = [float(table.max(initial=-math.inf)) for table in log_tables]
@@ -80,7 +105,7 @@ class CliqueMargins:
         return Moments(log_sum + math.fsum(largest), [self._margin(at) for at in self._places])
 
     def _place(self, scope: Scope) -> _Place:
-        varying = [k for k in scope if self.terms.sizes[k] > 1]
+        varying = [k for k in scope if self._varies(k)]
         shape = self.terms.shape(scope)
         for step, clique in enumerate(self.cliques):
             if varying and set(varying) <= set(clique):

@@ -1,0 +1,200 @@
+"""Maximum likelihood of log-linear models by exact inference on a junction tree.
+
+A decomposable model has a closed form: the margins of its cliques over those of the separators
+(Haberman 1974; Lauritzen 1996, section 4.4). Any other is fitted by Newton's method (descent.py),
+which has converged when no fitted margin of a generator differs from the observed one by more than
+1e-9; with more than 2 000 parameters by L-BFGS, and by iterative proportional fitting on request.
+With penalties, what must vanish to 1e-9 instead is the gradient of the penalised objective per row,
+or its shortest subgradient: its entries are moments, which are at most 1.
+
+Maxima at infinity: every table that the model could approach has probability 0 outside of a face of
+the polytope of moments (Fienberg & Rinaldo 2012, Ann. Statist. 40:996). For a decomposable model
+that is where no clique's margin is 0; for others a linear programme finds it (facial_set.py), if a
+clique of the junction tree has a cell without rows at all: otherwise the model over those cliques
+has a finite maximum with the same margins. Penalties keep all but the terms of one variable finite,
+so that only levels without rows are left; smoothing leaves nothing. Among tables that give the same
+distribution on the face, those with the least sum of squares over the cells of all terms are
+returned; penalised terms are already determined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Counter
+from gml.errors import UsageError, parameter, require_one_of
+from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.descent import TOLERANCE, l_bfgs, newton
+from gml.model.undirected.fitting import Fitted, Penalty, Support
+from gml.model.undirected.gauge import terms_of_tables
+from gml.model.undirected.group_lasso import proximal_newton
+from gml.model.undirected.moment_matching import MomentMatching, Point
+from gml.model.undirected.observed import Observed, observed_margins, tables_over
+from gml.model.undirected.proportional_fitting import proportional_fitting
+from gml.model.undirected.terms import Scope, Terms
+from gml.progress import Deadline
+
+CLOSED_FORM, IPF, L_BFGS, NEWTON = "closed-form", "ipf", "l-bfgs", "newton"
+ALGORITHMS = ("auto", CLOSED_FORM, IPF, L_BFGS, NEWTON)
+
+_MOST_FOR_NEWTON = 2000
+
+Table = NDArray[np.float64]
+
+
+def fit_exact(
+    counter: Counter,
+    terms: Terms,
+    *,
+    penalty: Penalty = Penalty(),  # noqa: B008
+    algorithm: str = "auto",
+    max_memory: int | None = None,
+    deadline: Deadline | None = None,
+) -> Fitted:
+    """Fit the terms of a model by maximum likelihood, penalised or not.
+
+    Parameters
+    ----------
+    counter
+        The data; every variable of the terms is a column.
+    terms
+        The generators of the model.
+    penalty
+        Penalties of terms of several variables, and smoothing.
+    algorithm
+        auto, closed-form, ipf, l-bfgs or newton. With an l1 penalty it is a proximal Newton method,
+        and only auto and newton can be asked for.
+    max_memory
+        What the tables of the junction tree may take, in bytes.
+    deadline
+        When to stop, converged or not.
+
+    Examples
+    --------
+    >>> import gml
+    >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    >>> terms = Terms.of(counter.variables, [["lung", "smoke"], ["bronc", "smoke"]])
+    >>> fitted = fit_exact(counter, terms)
+    >>> fitted.algorithm, fitted.converged, fitted.gap < 1e-9
+    ('closed-form', True, True)
+    >>> [round(float(table[1, 1]), 6) for table in fitted.tables[-2:]]
+    [0.325193, 0.567916]
+    """
+    require_one_of("algorithm", algorithm, ALGORITHMS)
+    algorithm = _chosen(terms, penalty, algorithm)
+    observed = observed_margins(counter, terms, smoothing=penalty.smoothing)
+    supports = _supports(counter, observed, penalty, max_memory)
+    problem = MomentMatching(observed, penalty=penalty, supports=supports, max_memory=max_memory)
+    deadline = deadline or Deadline()
+    if algorithm in (CLOSED_FORM, IPF):
+        if algorithm == CLOSED_FORM:
+            tables, iterations, converged = _closed_form(observed), 0, True
+        else:
+            tables, iterations, converged = proportional_fitting(problem, deadline)
+        by_scope = dict(zip(terms.generators, tables, strict=True))
+        w = problem.contrasts.coordinates(terms_of_tables(terms, by_scope))
+        point = problem.at(problem.shortest(w))
+        converged = converged and point.gap <= TOLERANCE
+    else:
+        start = np.zeros(problem.contrasts.dimension)
+        minimise = proximal_newton if penalty.l1 > 0 else newton if algorithm == NEWTON else l_bfgs
+        point, iterations, converged = minimise(problem, start, deadline)
+    return _fitted(problem, point, algorithm, iterations, converged)
+
+
+def _fitted(
+    problem: MomentMatching, point: Point, algorithm: str, iterations: int, converged: bool
+) -> Fitted:
+    return Fitted(
+        problem.contrasts.terms_of(point.w),
+        "exact",
+        algorithm,
+        converged,
+        iterations,
+        point.gap,
+        point.log_z,
+        problem.supports,
+    )
+
+
+def _chosen(terms: Terms, penalty: Penalty, algorithm: str) -> str:
+    """The algorithm, of those that can do what is asked for."""
+    is_penalised = penalty.l1 > 0 or penalty.l2 > 0
+    if algorithm in (CLOSED_FORM, IPF) and is_penalised:
+        name = "l1" if penalty.l1 > 0 else "l2"
+        raise UsageError(
+            f"{parameter('algorithm', algorithm)} maximises the likelihood alone; with "
+            f"{parameter(name)}, use {NEWTON}"
+        )
+    if algorithm == L_BFGS and penalty.l1 > 0:
+        raise UsageError(
+            f"{parameter('algorithm', algorithm)} needs a smooth penalty; with {parameter('l1')}, "
+            f"use {NEWTON}"
+        )
+    if algorithm == CLOSED_FORM and not terms.is_decomposable:
+        raise UsageError(
+            f"{parameter('algorithm', algorithm)} needs a decomposable model, which this is not; "
+            f"use {NEWTON} or {IPF}"
+        )
+    if algorithm != "auto":
+        return algorithm
+    if terms.is_decomposable and not is_penalised:
+        return CLOSED_FORM
+    return NEWTON if penalty.l1 > 0 or terms.dimension <= _MOST_FOR_NEWTON else L_BFGS
+
+
+def _supports(
+    counter: Counter, observed: Observed, penalty: Penalty, max_memory: int | None
+) -> tuple[Support, ...]:
+    """What is possible where the maximum lies at infinity; empty if it is finite."""
+    terms = observed.terms
+    if penalty.smoothing > 0:
+        return ()
+    if penalty.l1 > 0 or penalty.l2 > 0:
+        levels: tuple[Scope, ...] = tuple((k,) for k in range(len(terms.variables)))
+        return _seen(levels, tables_over(counter, terms, levels))
+    if terms.is_decomposable:
+        return _seen(terms.generators, observed.counts)
+    cliques = _largest(CliqueMargins(terms, terms.generators, max_memory=max_memory).cliques)
+    if not _seen(cliques, tables_over(counter, terms, cliques)):
+        return ()
+    from gml.model.undirected.facial_set import facial_set
+
+    return facial_set(counter, terms, cliques, max_memory=max_memory)
+
+
+def _seen(scopes: Sequence[Scope], counts: Sequence[Table]) -> tuple[Support, ...]:
+    """The cells with rows, of the scopes that have cells without."""
+    return tuple(
+        Support(scope, table > 0)
+        for scope, table in zip(scopes, counts, strict=True)
+        if (table <= 0).any()
+    )
+
+
+def _largest(cliques: Sequence[Scope]) -> tuple[Scope, ...]:
+    """The cliques that are not part of another, members in order."""
+    found: list[set[int]] = []
+    # A clique may be part of one that was eliminated before it, never of a later one.
+    for clique in cliques:
+        if not any({*clique} <= other for other in found):
+            found.append({*clique})
+    return tuple(sorted(tuple(sorted(clique)) for clique in found))
+
+
+def _closed_form(observed: Observed) -> list[Table]:
+    """Log-potentials: ln of each clique's margin, less that of its separator; 0 where it is 0."""
+    sequence = observed.terms.perfect_sequence
+    assert sequence is not None
+    margins = dict(zip(observed.terms.generators, observed.margins, strict=True))
+    tables = {}
+    for clique, separator in zip(sequence.cliques, sequence.separators, strict=True):
+        margin = margins[clique]
+        others = tuple(axis for axis, k in enumerate(clique) if k not in separator)
+        shared = margin.sum(axis=others, keepdims=True)
+        ratio = np.divide(margin, shared, out=np.ones_like(margin), where=margin > 0)
+        tables[clique] = np.log(ratio)
+    return [tables[scope] for scope in observed.terms.generators]

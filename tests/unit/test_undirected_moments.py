@@ -1,0 +1,183 @@
+"""Moments of undirected models, their derivatives, and the coordinates that they are taken by."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+from gml.data.dataset import Variable
+from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.contrasts import Contrasts
+from gml.model.undirected.fitting import Support
+from gml.model.undirected.gauge import tables_of_terms
+from gml.model.undirected.moment_matching import MomentMatching
+from gml.model.undirected.observed import Observed
+from gml.model.undirected.terms import Terms
+from tests.contingency_tables import spread_over_all
+
+BATCHES, PER_BATCH = 20, 100
+
+
+def random_terms(rng):
+    """A model of up to 5 variables with 2 to 4 levels, and now and then one with 1."""
+    n = int(rng.integers(1, 6))
+    sizes = rng.integers(2, 5, n)
+    if rng.random() < 0.1:
+        sizes[int(rng.integers(n))] = 1
+    variables = [
+        Variable(f"v{k}", tuple(f"l{i}" for i in range(size))) for k, size in enumerate(sizes)
+    ]
+    scopes = [
+        [f"v{k}" for k in rng.permutation(n)[: int(rng.integers(1, min(n, 3) + 1))]]
+        for _ in range(int(rng.integers(1, 6)))
+    ]
+    return Terms.of(variables, scopes)
+
+
+def random_supports(rng, terms):
+    """Two models in three exclude nothing; the first cell is always possible."""
+    if rng.random() < 0.67:
+        return ()
+    scope = terms.generators[int(rng.integers(len(terms.generators)))]
+    possible = rng.random(terms.shape(scope)) < 0.7
+    possible.flat[0] = True
+    return (Support(scope, possible),)
+
+
+@functools.cache
+def contrasts_of_one(size):
+    """The contrasts of one variable with so many levels, as columns."""
+    contrasts = Contrasts(Terms.of([Variable("v", tuple(map(str, range(size))))], []))
+    columns = [contrasts.terms_of(unit)[0] for unit in np.eye(size - 1)]
+    return np.array(columns).reshape(size - 1, size).T
+
+
+def features(terms):
+    """What each coordinate adds to the logarithm of each cell of the joint table."""
+    blocks = [np.empty((math.prod(terms.sizes), 0))]
+    for scope in terms.all:
+        cells = functools.reduce(np.kron, [contrasts_of_one(terms.sizes[k]) for k in scope])
+        shape = [terms.sizes[k] if k in scope else 1 for k in range(len(terms.sizes))]
+        table = cells.reshape(*shape, cells.shape[1])
+        table = np.broadcast_to(table, (*terms.sizes, cells.shape[1]))
+        blocks.append(table.reshape(math.prod(terms.sizes), cells.shape[1]))
+    return np.hstack(blocks)
+
+
+def margin_over(joint, scope):
+    return joint.sum(axis=tuple(k for k in range(joint.ndim) if k not in scope))
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_log_z_margins_gradient_and_hessian_are_those_of_the_joint(batch):
+    rng = np.random.default_rng(batch)
+    for _ in range(PER_BATCH):
+        terms = random_terms(rng)
+        data = rng.dirichlet(np.ones(math.prod(terms.sizes))).reshape(terms.sizes)
+        counts = tuple(margin_over(data, scope) for scope in terms.generators)
+        supports = random_supports(rng, terms)
+        problem = MomentMatching(Observed(terms, 1.0, 0.0, counts), supports=supports)
+        design = features(terms)
+        w = rng.normal(size=problem.contrasts.dimension)
+        weights = np.exp(design @ w)
+        for support in supports:
+            weights *= np.broadcast_to(
+                spread_over_all(terms, support.scope, support.possible), terms.sizes
+            ).reshape(-1)
+        joint = weights / weights.sum()
+        point = problem.at(w)
+        assert point.log_z == pytest.approx(math.log(weights.sum()), abs=1e-12)
+        moments = problem.engine.of(
+            [
+                *problem.contrasts.generators_of(w),
+                *(np.where(s.possible, 0.0, -np.inf) for s in supports),
+            ]
+        )
+        for scope, found in zip(problem.engine.scopes, moments.margins, strict=True):
+            expected = margin_over(joint.reshape(terms.sizes), scope)
+            np.testing.assert_allclose(found, expected, atol=1e-14)
+        difference = design.T @ (joint - data.reshape(-1))
+        np.testing.assert_allclose(point.gradient, difference, atol=1e-13)
+        assert point.value == pytest.approx(
+            math.log(weights.sum()) - float(data.reshape(-1) @ design @ w), abs=1e-11
+        )
+        centred = design - joint @ design
+        np.testing.assert_allclose(
+            problem.hessian(), centred.T @ (joint[:, None] * centred), atol=1e-13
+        )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_coordinates_are_as_long_as_the_terms_and_give_them_back(seed):
+    rng = np.random.default_rng(seed)
+    terms = random_terms(rng)
+    contrasts = Contrasts(terms)
+    assert contrasts.dimension == terms.dimension
+    w = rng.normal(size=contrasts.dimension)
+    tables = contrasts.terms_of(w)
+    assert sum(float((table**2).sum()) for table in tables) == pytest.approx(float(w @ w))
+    for table in tables:
+        for axis in range(table.ndim):
+            np.testing.assert_allclose(table.sum(axis=axis), 0.0, atol=1e-13)
+    np.testing.assert_allclose(contrasts.coordinates(tables), w, atol=1e-13)
+    for found, expected in zip(
+        contrasts.generators_of(w), tables_of_terms(terms, tables), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_dual_of_the_ising_problem_falls_at_every_step_of_gradient_descent(seed):
+    rng = np.random.default_rng(seed)
+    names = "ABCDE"
+    terms = Terms.of(
+        [Variable(name, ("-1", "1")) for name in names],
+        [names[i : i + 2] for i in range(4)] + [["A", "E"], ["B", "D"]],
+    )
+    data = rng.dirichlet(np.full(32, 0.3)).reshape(terms.sizes)
+    counts = tuple(margin_over(data, scope) for scope in terms.generators)
+    problem = MomentMatching(Observed(terms, 1.0, 0.0, counts))
+    # θ counts features of ±1, of length √cells each: the Hessian is the covariance of features of
+    # variance at most 1, and so its largest eigenvalue is at most the number of them.
+    lengths = np.sqrt(
+        [math.prod(terms.shape(scope)) for scope in terms.all if math.prod(terms.shape(scope)) > 1]
+    )
+    largest = float(len(lengths))
+    theta = np.zeros(len(lengths))
+    point = problem.at(theta)
+    hessian = problem.hessian() * np.outer(lengths, lengths)
+    assert np.linalg.eigvalsh(hessian).max() <= largest
+    for _ in range(200):
+        theta = theta - point.gradient * lengths / largest
+        following = problem.at(theta * lengths)
+        assert following.value < point.value
+        point = following
+
+
+def test_the_hessian_is_the_same_in_parts(monkeypatch):
+    terms = random_terms(np.random.default_rng(3))
+    counts = tuple(np.full(terms.shape(scope), 1.0) for scope in terms.generators)
+    observed = Observed(terms, 1.0, 0.0, counts)
+    w = np.random.default_rng(4).normal(size=terms.dimension)
+    whole, parts = MomentMatching(observed), MomentMatching(observed)
+    whole.at(w)
+    parts.at(w)
+    monkeypatch.setattr("gml.model.undirected.moment_matching._LARGEST_BATCH", 2)
+    np.testing.assert_allclose(parts.hessian(), whole.hessian(), atol=1e-16)
+
+
+def test_the_reference_kernel_leaves_the_same_margins(monkeypatch):
+    from gml import kernel
+    from gml.kernel import reference
+
+    terms = random_terms(np.random.default_rng(11))
+    logs = [np.random.default_rng(1).normal(size=terms.shape(c)) for c in terms.generators]
+    compiled = CliqueMargins(terms, terms.generators).of(logs)
+    monkeypatch.setattr(kernel, "_loaded", reference)
+    plain = CliqueMargins(terms, terms.generators).of(logs)
+    assert compiled.log_z == pytest.approx(plain.log_z, abs=1e-13)
+    for a, b in zip(compiled.margins, plain.margins, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-15)
