@@ -11,28 +11,14 @@ from scipy.optimize import linprog
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
-from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.cliques_of_cells import excluded_cells
 from gml.model.undirected.facial_set import facial_set
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.terms import Terms
-from tests.undirected_models import counter_of_table
+from tests.undirected_models import counter_of_table, possible_cells, supports_of
 
 BOUNDARY = [0, 5, 7, 3, 4, 6, 8, 0]
 """All pair margins are positive, and yet the first and the last cell are fitted by 0."""
-
-
-def supports_of(counter, terms):
-    return facial_set(counter, terms, CliqueMargins(terms, terms.generators).cliques)
-
-
-def possible_cells(terms, supports):
-    """The cells of the joint table that the supports leave."""
-    left = np.ones(terms.sizes, dtype=bool)
-    for support in supports:
-        shape = [size if k in support.scope else 1 for k, size in enumerate(terms.sizes)]
-        left &= support.possible.reshape(shape)
-    return left
 
 
 def by_definition(table, terms):
