@@ -85,7 +85,7 @@ def sampling_plan(
     fixed = coded(net.variables, observed or {})
     if steps is None:
         steps = [step for step in steps_of(net) if step.target not in fixed]
-    keys = _keys(net.names, seed, "value")
+    keys = keys_of_names(net.names, seed, "value")
     if net.is_gaussian:
         regressions = tuple(step for step in steps if isinstance(step, GaussianStep))
         return GaussianPlan(len(net.cpds), regressions, keys, fixed)
@@ -94,7 +94,7 @@ def sampling_plan(
     return TablePlan(n_levels, tables, keys, {j: int(code) for j, code in fixed.items()})
 
 
-def _keys(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
+def keys_of_names(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
     """Two random numbers per node, from the seed and its name."""
     keys = np.empty((len(names), 2), dtype=np.uint64)
     for j, name in enumerate(names):
@@ -149,7 +149,7 @@ class Rows:
         else:
             sampler = active.GaussianSampler(self.plan)
         limit = threshold(self.missing_rate)
-        keys = _keys([v.name for v in self.variables], self.seed, "missing")
+        keys = keys_of_names([v.name for v in self.variables], self.seed, "missing")
 
         def draw(first_row: int, columns: Columns) -> NDArray[np.float64] | None:
             sampler.draw(first_row, columns)
