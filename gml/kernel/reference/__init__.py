@@ -57,7 +57,7 @@ __all__ = [
     "read_csv",
     "recode",
     "row_log_probabilities",
-    "sum_states",
     "sum_orders",
+    "sum_states",
     "table_statistics_of",
 ]

@@ -59,7 +59,7 @@ class GibbsSampler:
                 places += states[step.blanket[member]].astype(np.int64) * stride
             logs += self._numbers[places + levels * factor.stride]
         ends = np.cumsum(_exp_below(logs - logs.max(axis=0)), axis=0)
-        shares = ends[:-1] / ends[-1]
+        shares: NDArray[np.float64] = ends[:-1] / ends[-1]
         return np.rint(shares * 2.0**BITS).astype(np.uint64)
 
 
