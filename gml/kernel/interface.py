@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.kernel.gibbs_plan import GibbsPlan, ScopeLayout
 from gml.kernel.layout import (
     ColumnSpec,
     CsvDialect,
@@ -109,6 +110,16 @@ class Sampler(Protocol):
 
     def draw(self, first_row: int, columns: list[NDArray[Any]]) -> None:
         """Fill the columns with the rows from first_row on."""
+
+
+class GibbsSampler(Protocol):
+    """Draws chains after a plan."""
+
+    def set_tables(self, numbers: Numbers) -> None:
+        """Draw from these tables of logarithms from now on, all finite."""
+
+    def sweep(self, states: Codes, first: int, last: int, first_sweep: int, n_sweeps: int) -> None:
+        """Draw the chains from `first` to `last` (multiples of 64) in so many sweeps."""
 
 
 class OrderChain(Protocol):
@@ -296,5 +307,13 @@ class Kernel(Protocol):
     def blank_cells(
         self, columns: list[NDArray[Any]], keys: Bits, limit: int, first_row: int
     ) -> None: ...
+
+    def GibbsSampler(self, plan: GibbsPlan) -> GibbsSampler: ...
+
+    def count_states(self, layout: ScopeLayout, states: Codes, n: int) -> Integers: ...
+
+    def sum_states(
+        self, layout: ScopeLayout, states: Codes, n: int, numbers: Numbers
+    ) -> Numbers: ...
 
     def normal_quantile(self, p: Numbers) -> Numbers: ...

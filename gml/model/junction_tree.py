@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gml.errors import CannotAnswer, listing, parameter
+from gml.errors import NoRoom, listing, parameter
 from gml.graph.bits import members
 from gml.graph.triangulation import eliminate_by_min_fill
 from gml.resources import format_size
@@ -67,7 +67,7 @@ class JunctionTree:
         if n_bytes <= budget and self.treewidth < _MOST_AXES:
             return
         largest = max(self.cliques, key=self.cells)
-        raise CannotAnswer(
+        raise NoRoom(
             f"exact inference would take {format_size(n_bytes)}, more than "
             f"{parameter('max_memory')} allows ({format_size(budget)}): the treewidth is "
             f"{self.treewidth} by min-fill, the largest table is over "

@@ -17,6 +17,7 @@ from gml.kernel.plan import GaussianStep, TableStep
 from gml.model.evidence import coded
 from gml.model.gaussian import ROUNDING, condition
 from gml.model.inference import Inference
+from gml.model.model import TableModel
 from gml.model.network import Network
 from gml.model.sample import Rows, Step, sampling_plan
 
@@ -34,11 +35,17 @@ def posterior_rows(
     if net.is_gaussian:
         steps = _gaussian_steps(net, coded(net.variables, evidence))
     else:
-        inference = Inference(net, max_memory=max_memory)
-        found = inference.posterior_steps(evidence)
-        steps = [TableStep(step.node, step.parents, step.table) for step in found]
+        steps = [*table_steps(net, evidence, max_memory=max_memory)]
     plan = sampling_plan(net, seed=seed, steps=steps, observed=evidence)
     return Rows(net.variables, plan, seed, missing_rate)
+
+
+def table_steps(
+    model: TableModel, evidence: Mapping[str, str | float], *, max_memory: int | None = None
+) -> list[TableStep]:
+    """Return what draws the nodes of a model of tables that were not observed, one by one."""
+    found = Inference(model, max_memory=max_memory).posterior_steps(evidence)
+    return [TableStep(step.node, step.parents, step.table) for step in found]
 
 
 def _gaussian_steps(net: Network, evidence: Mapping[int, float]) -> list[Step]:

@@ -13,7 +13,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,17 @@ from gml.model.network import CPT, LinearGaussian, Network
 from gml.model.row_text import RowWriter, row_writer
 from gml.progress import reporter
 from gml.resources import available_threads
+
+if TYPE_CHECKING:
+    from gml.kernel.interface import Sampler
+
+
+class Stream(Protocol):
+    """Rows that come one after the other, each from what led to those before it."""
+
+    def start(self) -> Sampler:
+        """Begin at the first row; rows are to be drawn in order."""
+
 
 Plan = TablePlan | GaussianPlan
 Step = TableStep | GaussianStep
@@ -85,16 +96,29 @@ def sampling_plan(
     fixed = coded(net.variables, observed or {})
     if steps is None:
         steps = [step for step in steps_of(net) if step.target not in fixed]
-    keys = _keys(net.names, seed, "value")
     if net.is_gaussian:
+        keys = keys_of_names(net.names, seed, "value")
         regressions = tuple(step for step in steps if isinstance(step, GaussianStep))
         return GaussianPlan(len(net.cpds), regressions, keys, fixed)
-    tables = tuple(step for step in steps if isinstance(step, TableStep))
-    n_levels = tuple(len(variable.levels or ()) for variable in net.variables)
-    return TablePlan(n_levels, tables, keys, {j: int(code) for j, code in fixed.items()})
+    tables = [step for step in steps if isinstance(step, TableStep)]
+    return table_plan(net.variables, tables, seed=seed, observed=observed)
 
 
-def _keys(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
+def table_plan(
+    variables: Sequence[Variable],
+    steps: Sequence[TableStep],
+    *,
+    seed: int = 0,
+    observed: Mapping[str, str | float] | None = None,
+) -> TablePlan:
+    """Return a plan of steps over variables with levels, those aside that are observed."""
+    fixed = {j: int(code) for j, code in coded(variables, observed or {}).items()}
+    keys = keys_of_names([variable.name for variable in variables], seed, "value")
+    n_levels = tuple(len(variable.levels or ()) for variable in variables)
+    return TablePlan(n_levels, tuple(steps), keys, fixed)
+
+
+def keys_of_names(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
     """Two random numbers per node, from the seed and its name."""
     keys = np.empty((len(names), 2), dtype=np.uint64)
     for j, name in enumerate(names):
@@ -105,14 +129,14 @@ def _keys(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to draw: from a network, or from any plan over its nodes.
+    """Rows to draw: from a network, from any plan over its nodes, or from a stream.
 
     `weigh`, if given, turns the columns of some rows into their weights; `missing_rate` is the
     probability with which each cell is missing, whatever it holds.
     """
 
     variables: tuple[Variable, ...]
-    plan: Plan
+    plan: Plan | Stream
     seed: int = 0
     missing_rate: float = 0.0
     weigh: Callable[[Columns], NDArray[np.float64]] | None = None
@@ -134,6 +158,12 @@ class Rows:
                 "the same"
             )
 
+    def threads(self, wanted: int | None) -> int:
+        """How many threads can draw at the same time."""
+        if not isinstance(self.plan, TablePlan | GaussianPlan):
+            return 1
+        return wanted or available_threads()
+
     def new_columns(self, n_rows: int) -> Columns:
         """Room for some rows."""
         return [
@@ -146,10 +176,12 @@ class Rows:
         active = kernel.active()
         if isinstance(self.plan, TablePlan):
             sampler = active.TableSampler(self.plan)
-        else:
+        elif isinstance(self.plan, GaussianPlan):
             sampler = active.GaussianSampler(self.plan)
+        else:
+            sampler = self.plan.start()
         limit = threshold(self.missing_rate)
-        keys = _keys([v.name for v in self.variables], self.seed, "missing")
+        keys = keys_of_names([v.name for v in self.variables], self.seed, "missing")
 
         def draw(first_row: int, columns: Columns) -> NDArray[np.float64] | None:
             sampler.draw(first_row, columns)
@@ -261,7 +293,7 @@ def draw_rows(rows: Rows, n: int, *, threads: int | None = None, first_row: int 
         if found is not None:
             drawn[part] = found
 
-    for _ in in_order(fill, range(0, n, _CHUNK_ROWS), threads or available_threads()):
+    for _ in in_order(fill, range(0, n, _CHUNK_ROWS), rows.threads(threads)):
         pass
     if rows.weigh is None:
         return Dataset(rows.variables, tuple(columns))
@@ -287,7 +319,7 @@ def csv_chunks(
     weights = None if rows.weigh is None else WEIGHT
     writer = row_writer(rows.variables, weights, safe_csv=safe_csv)
     yield memoryview(writer.header)
-    threads = threads or available_threads()
+    threads = rows.threads(threads)
     step = max(1, min(_CHUNK_ROWS, _CHUNK_BYTES // writer.row_bytes))
     draw = rows.drawer()
     slots = [_Slot(rows.new_columns(step), writer) for _ in range(threads + 1)]

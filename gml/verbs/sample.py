@@ -9,15 +9,16 @@ from gml.data.dataset import Dataset
 from gml.data.options import DEFAULT_NA
 from gml.errors import UsageError, listing, parameter
 from gml.model.evidence import circumstances
+from gml.model.markovnet import MarkovNet
 from gml.model.sample import Rows, csv_chunks, draw_rows, network_rows
 from gml.progress import reporter
 from gml.verbs.shared.keywords import answers_misspelling
-from gml.verbs.shared.model_input import ModelSource, open_directed_model
+from gml.verbs.shared.model_input import ModelSource
 
 
 @answers_misspelling(reading=())
 def sample(
-    model: ModelSource,
+    model: ModelSource | MarkovNet,
     n: int,
     *,
     evidence: Mapping[str, Any] | None = None,
@@ -25,6 +26,9 @@ def sample(
     seed: int = 0,
     weighted: bool = False,
     missing_rate: float = 0.0,
+    burn_in: int | None = None,
+    thin: int | None = None,
+    chains: int | None = None,
     threads: int | None = None,
 ) -> Dataset:
     """Draw rows from a model, exact ones if there is evidence.
@@ -32,10 +36,14 @@ def sample(
     The same seed gives the same rows, whatever the number of threads; more rows with the same seed
     begin with the same ones.
 
+    Rows of an undirected model are exact where the junction tree fits into memory, and otherwise
+    drawn by Gibbs sampling: CannotAnswer if the chains do not converge (split R̂ above 1.01, or an
+    effective sample size below 400, of a level or of a pair that a term joins).
+
     Parameters
     ----------
     model
-        A network, or a file of one.
+        A network or an undirected model, or a file of one.
     n
         Number of rows.
     evidence
@@ -48,6 +56,13 @@ def sample(
         Whether to draw weighted rows, not exact ones; a weight is the likelihood of the evidence.
     missing_rate
         The probability with which each cell is missing.
+    burn_in
+        For Gibbs sampling, which this asks for: sweeps that are left out; by default as many as the
+        chains need to converge, but no more than 32 768.
+    thin
+        The same: sweeps from one row of a chain to the next; by default two autocorrelation times.
+    chains
+        The same: number of chains, 256 by default.
     threads
         By default all cores.
 
@@ -60,12 +75,13 @@ def sample(
     >>> set(rows.to_frame()["smoke"])
     {'no'}
     """
-    rows = _rows(model, evidence, do, seed, weighted, missing_rate)
+    gibbs = {"burn_in": burn_in, "thin": thin, "chains": chains}
+    rows = _rows(model, evidence, do, seed, weighted, missing_rate, gibbs, threads)
     return draw_rows(rows, n, threads=threads)
 
 
 def sample_csv(
-    model: ModelSource,
+    model: ModelSource | MarkovNet,
     n: int,
     *,
     evidence: Mapping[str, Any] | None = None,
@@ -73,6 +89,9 @@ def sample_csv(
     seed: int = 0,
     weighted: bool = False,
     missing_rate: float = 0.0,
+    burn_in: int | None = None,
+    thin: int | None = None,
+    chains: int | None = None,
     threads: int | None = None,
     safe_csv: bool = False,
 ) -> Iterator[memoryview]:
@@ -81,21 +100,50 @@ def sample_csv(
     A piece is to be used before the next one is asked for. Weights are a last column, "weight".
     With `safe_csv`, texts that a spreadsheet would run as formulas have an apostrophe before them.
     """
-    rows = _rows(model, evidence, do, seed, weighted, missing_rate)
+    gibbs = {"burn_in": burn_in, "thin": thin, "chains": chains}
+    rows = _rows(model, evidence, do, seed, weighted, missing_rate, gibbs, threads)
     _warn_of_missing_tokens(rows)
     return csv_chunks(rows, n, threads=threads, safe_csv=safe_csv)
 
 
 def _rows(
-    model: ModelSource,
+    model: ModelSource | MarkovNet,
     evidence: Mapping[str, Any] | None,
     do: Mapping[str, Any] | None,
     seed: int,
     weighted: bool,
     missing_rate: float,
+    gibbs: Mapping[str, int | None],
+    threads: int | None,
 ) -> Rows:
     check_weighted(weighted, evidence)
-    given = circumstances(open_directed_model(model, "sample"), evidence, do)
+    net = open_model(model)
+    asked = {name: value for name, value in gibbs.items() if value is not None}
+    if isinstance(net, MarkovNet):
+        if do:
+            raise UsageError(
+                f"{parameter('do')} is for directed models: an undirected one has no arrows to cut"
+            )
+        if weighted:
+            raise UsageError(
+                f"{parameter('weighted')} is for directed models: rows of an undirected one given "
+                "evidence need no weights"
+            )
+        from gml.model.undirected.sampling import GibbsSettings, markov_rows
+
+        return markov_rows(
+            net,
+            evidence,
+            seed=seed,
+            missing_rate=missing_rate,
+            gibbs=GibbsSettings(**asked) if asked else None,
+            threads=threads,
+        )
+    for name in asked:
+        raise UsageError(
+            f"{parameter(name)} is for undirected models: rows of a directed one are exact"
+        )
+    given = circumstances(net, evidence, do)
     if given.evidence and not weighted:
         from gml.model.posterior import posterior_rows
 

@@ -47,6 +47,26 @@ _MOST_ROWS = 1 << 62
     metavar="P",
     help="Leave each cell empty with this probability.",
 )
+@click.option(
+    "--burn-in",
+    type=WholeRange(min=1, max=_MOST_ROWS),
+    metavar="N",
+    help="Undirected models: draw rows by Gibbs sampling, and leave out this many sweeps "
+    "[default: exact rows where they fit into memory, or else as many sweeps as the chains need].",
+)
+@click.option(
+    "--thin",
+    type=WholeRange(min=1, max=_MOST_ROWS),
+    metavar="N",
+    help="Gibbs sampling: sweeps from one row of a chain to the next [default: two "
+    "autocorrelation times].",
+)
+@click.option(
+    "--chains",
+    type=WholeRange(min=4, max=1 << 20),
+    metavar="N",
+    help="Gibbs sampling: number of chains [default: 256].",
+)
 @seed_option
 @threads_option
 @row_output
@@ -56,6 +76,9 @@ def command(
     n: int,
     weighted: bool,
     missing_rate: float,
+    burn_in: int | None,
+    thin: int | None,
+    chains: int | None,
     seed: int,
     threads: int | None,
     out: TableOutput,
@@ -64,6 +87,10 @@ def command(
 
     The same seed gives the same rows, whatever the number of threads; more rows with the same seed
     begin with the same ones.
+
+    Rows of an undirected model are exact where the junction tree fits into memory (--max-memory),
+    and otherwise drawn by Gibbs sampling, until the chains have converged (exit code 4 if they do
+    not): a note says which, with the worst R-hat and effective sample size.
     """
     from gml.verbs.sample import check_weighted, sample_csv
 
@@ -74,6 +101,9 @@ def command(
         seed=seed,
         weighted=weighted,
         missing_rate=missing_rate,
+        burn_in=burn_in,
+        thin=thin,
+        chains=chains,
         threads=threads,
         safe_csv=out.safe_csv,
     )

@@ -6,6 +6,7 @@ from gml.kernel.reference.csv_reader import read_csv
 from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
+from gml.kernel.reference.gibbs import GibbsSampler, count_states, sum_states
 from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.permutation import information_loss_draws, permutation_draws
@@ -31,11 +32,13 @@ __all__ = [
     "CsvWriter",
     "Elimination",
     "GaussianSampler",
+    "GibbsSampler",
     "OrderChain",
     "OrderSearch",
     "TableSampler",
     "best_sinks",
     "blank_cells",
+    "count_states",
     "exact_dot",
     "family_ceiling",
     "family_value",
@@ -55,5 +58,6 @@ __all__ = [
     "recode",
     "row_log_probabilities",
     "sum_orders",
+    "sum_states",
     "table_statistics_of",
 ]

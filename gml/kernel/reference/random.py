@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def random_mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix the bits of each number."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -21,8 +22,8 @@ def random_bits(
     key: Sequence[int] | NDArray[np.uint64], counters: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
     """64 bits per counter."""
-    z = _mix(counters * np.uint64(0x9E3779B97F4A7C15) + np.uint64(key[0]))
-    return _mix(z ^ np.uint64(key[1]))
+    z = random_mix(counters * np.uint64(0x9E3779B97F4A7C15) + np.uint64(key[0]))
+    return random_mix(z ^ np.uint64(key[1]))
 
 
 def random_uniform(key: Sequence[int], counters: NDArray[np.uint64]) -> NDArray[np.float64]:
