@@ -68,14 +68,6 @@ class CliqueMargins:
         """The cliques of the junction tree; variables of one level are in none."""
         return self._elimination.cliques
 
-    def clique_tables(self) -> list[Table]:
-        """The distribution of each clique, after `of`; the last axis is what its step eliminates.
-
-        The steps backwards, each table divided by its sums over that axis, are a network of the
-        same distribution.
-        """
-        return [self._elimination.table(step).copy() for step in range(len(self.cliques))]
-
     def of(self, log_tables: Sequence[Table]) -> Moments:
         """Return ln Z and the margins of the scopes for their log-potentials; −∞ is allowed."""
         largest = [float(table.max(initial=-math.inf)) for table in log_tables]

@@ -48,8 +48,9 @@ def directed(net: MarkovNet, *, max_memory: int | None = None) -> Directed:
     with np.errstate(divide="ignore"):
         log_z = margins.of([np.log(factor.table) for factor in net.factors]).log_z
     found = {variable.name: CPT(variable, (), np.ones((1, 1))) for variable in _certain(terms)}
-    for clique, table in zip(margins.cliques, margins.clique_tables(), strict=True):
+    for step, clique in enumerate(margins.cliques):
         *parents, child = (terms.variables[k] for k in clique)
+        table = margins.clique_table(step)
         rows = conditional(table.reshape(-1, table.shape[-1]))
         found[child.name] = CPT(child, tuple(parents), rows)
     return Directed(BayesNet(tuple(found[name] for name in net.names)), log_z + net.log_scale)
