@@ -29,9 +29,7 @@ from gml.data.missing import apply_missing_policy
 from gml.data.options import ReadingKeywords, ReadOptions
 from gml.errors import DataError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
-from gml.graph.chordal import maximal_cliques
 from gml.independence.implied import implied_independences
-from gml.model.markovnet import MarkovNet
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.shared.data_input import Data, declaring, is_path, name_of, options_for, rows_of
@@ -151,17 +149,6 @@ def _source(name: str, levels: Sequence[str], options: ReadOptions) -> str:
     return CUT if options.bins is not None and cuts_of_levels(levels) is not None else FROM_DATA
 
 
-def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
-    """The sets that fitting the graph takes: families, or cliques where it has no arrows."""
-    graph, names, model = given.graph, given.graph.names, given.model
-    if isinstance(model, MarkovNet):
-        return [tuple(model.terms.names[k] for k in scope) for scope in model.terms.generators]
-    if graph.kind == "undirected":
-        return [tuple(names[j] for j in clique) for clique in maximal_cliques(graph)]
-    dag = given.dag()
-    return [(name, *(names[i] for i in dag.parents(j))) for j, name in enumerate(names)]
-
-
 @dataclass(frozen=True)
 class _Wanted:
     """The sets to count, before the columns are known."""
@@ -195,9 +182,10 @@ class _Wanted:
         read: list[GivenGraph] = []
         for number, source in enumerate(_each_once([*graphs, *implied])):
             given = given_graph(source, f"graph {number + 1}")
-            graph = given.graph
+            graph, names = given.graph, given.graph.names
             read.append(given)
-            families = _tables_of(given)
+            dag = given.dag()
+            families = [(name, *(names[i] for i in dag.parents(j))) for j, name in enumerate(names)]
             if any(source is other or source == other for other in implied):
                 # For the graph itself, as indtest does: a CPDAG is refused both there and here.
                 families += [(u, v, *parents) for u, v, parents in implied_independences(graph)]
