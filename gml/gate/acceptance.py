@@ -7,6 +7,7 @@ missing, rows of tables without data. Such checks are accepted as well as any.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import product
 
 from gml.gate.check import (
     COLUMNS,
@@ -27,19 +28,23 @@ from gml.gate.check_ids import (
     column_id,
     edge_id,
     independence_id,
+    link_id,
     regression_part_id,
     row_id,
     table_id,
     unseen_id,
 )
+from gml.gate.clique_tables import parts_of
+from gml.gate.families import CheckedModel
 from gml.independence.implied import each_implied
 from gml.model.bayesnet import BayesNet
+from gml.model.markovnet import MarkovNet
 from gml.model.network import CPT
 
 _OF_COLUMN = (COLUMNS, MISSING, RANGE, SENTINEL, DRIFT, UNIQUE)
 
 
-def unknown_ids(net: BayesNet, asked: Collection[str], accepted: Iterable[str]) -> list[str]:
+def unknown_ids(net: CheckedModel, asked: Collection[str], accepted: Iterable[str]) -> list[str]:
     """The accepted names that are neither asked nor any other check of the model, in order.
 
     Examples
@@ -56,15 +61,32 @@ def unknown_ids(net: BayesNet, asked: Collection[str], accepted: Iterable[str]) 
         for node in net.names
         for kind in (*_OF_COLUMN, NUMBERS if net.is_gaussian else LEVELS)
     }
-    left -= _of_tables(net, left)
+    left -= _of_tables(net, left) if isinstance(net, BayesNet) else _of_cliques(net, left)
     if any(name.startswith("structure:") for name in left):
         left -= _of_structure(net)
     return sorted(left)
 
 
-def _of_structure(net: BayesNet) -> set[str]:
-    edges = (edge_id(p.name, cpd.variable.name) for cpd in net.cpds for p in cpd.parents)
+def _of_structure(net: CheckedModel) -> set[str]:
+    name_of = link_id if isinstance(net, MarkovNet) else edge_id
+    names = net.names
+    edges = (name_of(names[edge.source], names[edge.target]) for edge in net.graph.edges())
     return {independence_id(*implied) for implied in each_implied(net.graph)}.union(edges)
+
+
+def _of_cliques(net: MarkovNet, wanted: Collection[str]) -> set[str]:
+    """The checks of the parts of the cliques' margins; rows only where one may be wanted."""
+    found, variables = set(), net.terms.variables
+    for part in parts_of(net.terms):
+        name, parents = variables[part.child].name, [variables[k] for k in part.parents]
+        given = [parent.name for parent in parents]
+        found |= {table_id(name, given), unseen_id(name, given)}
+        if any(other.startswith(f"{table_id(name)}|") for other in wanted):
+            found |= {
+                row_id(name, list(zip(given, levels, strict=True)))
+                for levels in product(*(parent.levels or () for parent in parents))
+            }
+    return found
 
 
 def _of_tables(net: BayesNet, wanted: Collection[str]) -> set[str]:

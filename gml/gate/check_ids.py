@@ -25,9 +25,17 @@ def column_id(kind: str, name: str) -> str:
     return f"schema:{'column' if kind == COLUMNS else kind}:{label(name)}"
 
 
-def table_id(name: str) -> str:
-    """The name of the check of a whole table, or regression; others begin with it."""
-    return f"tables:{label(name)}"
+def table_id(name: str, given: Sequence[str] = ()) -> str:
+    """The name of the check of a whole table, or regression; others begin with it.
+
+    `given` tells the tables of one variable apart, in an undirected model.
+
+    Examples
+    --------
+    >>> table_id("A"), table_id("A", ["B", "C"])
+    ('tables:A', 'tables:A|B,C')
+    """
+    return f"tables:{label(name)}{f'|{_names(given)}' if given else ''}"
 
 
 def row_id(name: str, given: Sequence[tuple[str, str]]) -> str:
@@ -41,9 +49,9 @@ def row_id(name: str, given: Sequence[tuple[str, str]]) -> str:
     return f"{table_id(name)}|{listed(given)}"
 
 
-def unseen_id(name: str) -> str:
+def unseen_id(name: str, given: Sequence[str] = ()) -> str:
     """The name of the check of all rows of a table that have no data."""
-    return f"{table_id(name)}|{UNSEEN}"
+    return f"{table_id(name, given)}|{UNSEEN}"
 
 
 def regression_part_id(name: str, kind: str) -> str:
@@ -60,10 +68,25 @@ def independence_id(u: str, v: str, given: Sequence[str]) -> str:
     'structure:A independent of B|C'
     """
     first, second = sorted((u, v))
-    where = f"|{listed([(name, None) for name in given])}" if given else ""
+    where = f"|{_names(given)}" if given else ""
     return f"structure:{label(first)} independent of {label(second)}{where}"
 
 
 def edge_id(source: str, target: str) -> str:
     """The name of the check of an edge."""
     return f"structure:{label(source)}->{label(target)}"
+
+
+def link_id(u: str, v: str) -> str:
+    """The name of the check of an edge without a direction, whichever of the two comes first.
+
+    Examples
+    --------
+    >>> link_id("B", "A")
+    'structure:A---B'
+    """
+    return f"structure:{'---'.join(label(name, ['-']) for name in sorted((u, v)))}"
+
+
+def _names(given: Sequence[str]) -> str:
+    return listed([(name, None) for name in given])

@@ -37,10 +37,9 @@ from gml.errors import (
     share_of,
     unknown_name,
 )
-from gml.gate.families import rows_behind
+from gml.gate.families import CheckedModel, rows_behind
 from gml.gate.in_intervals import in_intervals, numbers_before, repeats_before
 from gml.gate.settings import Context, MissingCells
-from gml.model.bayesnet import BayesNet
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 
@@ -48,6 +47,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Place = tuple[int, int | None]
+
+# Commands that fit tables to rows, and by default refuse missing values.
+_FITTING = ("fit-params", "mrf")
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class CheckedReading:
     unless they are in `given`, the names of the options that were asked for.
     """
 
-    net: BayesNet
+    net: CheckedModel
     model: str
     data: str
     asked: ReadOptions = field(default_factory=ReadOptions)
@@ -256,7 +258,7 @@ class CheckedReading:
         )
 
 
-def _is_of_fit(digest: str | None, net: BayesNet) -> bool | None:
+def _is_of_fit(digest: str | None, net: CheckedModel) -> bool | None:
     """Whether rows with this hash are those that a model was fitted on, if that is known."""
     fitted_on = net.learning.data
     if fitted_on is None or digest is None:
@@ -279,19 +281,19 @@ def _require_rows(rows: int, path: str) -> None:
         raise CannotAnswer(f"{place(path)}: no rows are left to check")
 
 
-def _left_out(options: ReadOptions, net: BayesNet) -> tuple[str, ...]:
+def _left_out(options: ReadOptions, net: CheckedModel) -> tuple[str, ...]:
     """The columns of the model that the options leave out."""
     chosen = net.names if options.columns is None else options.columns
     return tuple(name for name in net.names if name not in chosen or name in options.exclude)
 
 
-def _policy_of_fit(net: BayesNet) -> str:
+def _policy_of_fit(net: CheckedModel) -> str:
     """How missing values were treated; if that is not known, there were none."""
     recorded = net.learning.missing
     return "available" if recorded is None else recorded.policy or "available"
 
 
-def _declared(schema: Schema, net: BayesNet) -> dict[str, tuple[str, ...]]:
+def _declared(schema: Schema, net: CheckedModel) -> dict[str, tuple[str, ...]]:
     """The levels declared by hand, intervals included; a profile has none for missing."""
     cut = {name: interval_levels(cuts) for name, cuts in schema.cuts.items()}
     declared = {**schema.levels, **schema.intervals, **cut}
@@ -302,7 +304,7 @@ def _declared(schema: Schema, net: BayesNet) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _lenient(schema: Schema, net: BayesNet) -> Schema:
+def _lenient(schema: Schema, net: CheckedModel) -> Schema:
     """A schema that expects levels but refuses none; intervals stay intervals."""
     levels = {v.name: v.levels for v in net.variables if v.levels is not None}
     cuts = {
@@ -316,12 +318,12 @@ def _lenient(schema: Schema, net: BayesNet) -> Schema:
     return replace(known, levels={}, expected={**known.levels, **known.intervals}, kinds=kinds)
 
 
-def _cells_of(net: BayesNet, rows: int, missing: Mapping[str, int]) -> dict[str, MissingCells]:
+def _cells_of(net: CheckedModel, rows: int, missing: Mapping[str, int]) -> dict[str, MissingCells]:
     """The missing cells of all columns of a model; a name that is not listed has none."""
     return {name: MissingCells(missing.get(name, 0), rows) for name in net.names}
 
 
-def _missing_before(schema: Schema, net: BayesNet) -> dict[str, MissingCells]:
+def _missing_before(schema: Schema, net: CheckedModel) -> dict[str, MissingCells]:
     """How often values were missing, from the profile, or from how the model was fitted."""
     found = _missing_in_fitting(net)
     if schema.rows is not None:
@@ -330,7 +332,7 @@ def _missing_before(schema: Schema, net: BayesNet) -> dict[str, MissingCells]:
     return found
 
 
-def _missing_in_fitting(net: BayesNet) -> dict[str, MissingCells]:
+def _missing_in_fitting(net: CheckedModel) -> dict[str, MissingCells]:
     recorded = net.learning.missing
     if recorded is not None:
         # Fractions of rows cannot be compared by an exact test.
@@ -340,13 +342,13 @@ def _missing_in_fitting(net: BayesNet) -> dict[str, MissingCells]:
         return _cells_of(net, recorded.rows, whole)
     rows = rows_behind(net)
     # Fitted with the default, under which a missing value is an error.
-    if net.learning.command == "fit-params" and rows is not None:
+    if net.learning.command in _FITTING and rows is not None:
         return _cells_of(net, rows, {})
     return {}
 
 
 def _treat_missing(
-    dataset: Dataset, policy: str, where: str, net: BayesNet
+    dataset: Dataset, policy: str, where: str, net: CheckedModel
 ) -> tuple[Dataset, NDArray[np.int64]]:
     """Apply the policy, and return the remaining rows and their numbers in the file, from 0."""
     numbers = np.arange(dataset.n_rows)

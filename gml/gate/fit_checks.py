@@ -63,13 +63,15 @@ _ROWS_PER_THREAD = 1 << 16
 # Rows drawn from the model for the variance of ln p.
 _DRAWN_ROWS = 1 << 15
 # Share of the mean ln p: a loss as large as this may be due to the choice of the graph.
-_LARGEST_ALLOWANCE = 0.1
+LARGEST_ALLOWANCE = 0.1
 # λ for levels so rare that a few rows determine ln p.
 _TILTS = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
-class _Moments:
+class RowMoments:
+    """How many rows are complete, and the variance and third moment of their ln p."""
+
     n: int
     variance: float
     third: float
@@ -130,14 +132,14 @@ def fit_check(
     variables = tuple(family.variable.name for family in families)
     if found is None or rows is None or not families:
         reason = "no rows to look at" if families else "no table to compare"
-        return Question(_insufficient(variables, reason))
+        return Question(cannot_tell(variables, reason))
     if len({None if f.old is None else int(f.old.sum()) for f in families}) > 1:
         return Question(
-            _insufficient(variables, "the tables of the model were fitted on different rows")
+            cannot_tell(variables, "the tables of the model were fitted on different rows")
         )
-    moments = _moments(found.log_p, rows.weights)
+    moments = row_moments(found.log_p, rows.weights)
     if not enough_rows(moments.n):
-        return Question(_insufficient(variables, f"{moments.n} complete rows are too few"))
+        return Question(cannot_tell(variables, f"{moments.n} complete rows are too few"))
     rows_old = None if families[0].old is None else int(families[0].old.sum())
     impossible = int(np.count_nonzero(np.isneginf(found.log_p)))
     check = Check(
@@ -168,24 +170,24 @@ def fit_check(
     before = math.fsum(old for old, _ in terms.values())
     after = math.fsum(new for _, new in terms.values())
     if np.isnan(found.log_p).any():
-        after = _mean(found.log_p, rows.weights)
+        after = mean_of_rows(found.log_p, rows.weights)
     allowance = 0.0
     settle: Settle
     if rows_old is None:
         spread = replace(_conditional_moments(families), n=moments.n)
-        log_p = _log_p_of_loss(before - after, spread, None, 0)
+        log_p = log_p_of_loss(before - after, spread, None, 0)
 
         def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
             return _log_chernoff(families, spread, monte_carlo.level), CHERNOFF
 
     else:
         allowance = selection.allowance(families)
-        excess, dimension = before - after - allowance, _dimension(families)
-        log_p = _log_p_of_loss(excess, moments, rows_old, dimension)
+        excess, dimension = before - after - allowance, dimension_of(families)
+        log_p = log_p_of_loss(excess, moments, rows_old, dimension)
 
         def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
-            drawn = replace(_moments_of_draws(net, families, monte_carlo.seed), n=moments.n)
-            return max(log_p, _log_p_of_loss(excess, drawn, rows_old, dimension)), LIKELIHOOD
+            drawn = replace(moments_of_draws(net, families, monte_carlo.seed), n=moments.n)
+            return max(log_p, log_p_of_loss(excess, drawn, rows_old, dimension)), LIKELIHOOD
 
     left_out = rows.n - moments.n
     aside = f" ({counted(left_out, 'row')} with missing or unknown values left out)"
@@ -206,24 +208,25 @@ def fit_check(
             effect=max(0.0, before - after - allowance),
             old=old,
             new=new,
-            status=INSUFFICIENT if allowance > _LARGEST_ALLOWANCE * abs(before) else PASS,
+            status=INSUFFICIENT if allowance > LARGEST_ALLOWANCE * abs(before) else PASS,
         ),
         settle,
     )
 
 
-def _insufficient(variables: tuple[str, ...], message: str) -> Check:
+def cannot_tell(variables: tuple[str, ...], message: str) -> Check:
+    """The check of the fit without an answer."""
     return Check(FIT_ID, "fit", LIKELIHOOD, variables, message=message, status=INSUFFICIENT)
 
 
-def _mean(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> float:
+def mean_of_rows(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> float:
     """Mean over the complete rows, whatever their order."""
     finite = np.isfinite(log_p)
     times = np.ones(len(log_p), dtype=np.int64) if weights is None else weights
     return math.fsum((log_p[finite] * times[finite]).tolist()) / int(times[finite].sum())
 
 
-def _conditional_moments(families: Sequence[FamilyCounts]) -> _Moments:
+def _conditional_moments(families: Sequence[FamilyCounts]) -> RowMoments:
     """Sums of the variances and third moments of ln p of each node given its parents."""
     variance, third = [], []
     for family in families:
@@ -233,10 +236,10 @@ def _conditional_moments(families: Sequence[FamilyCounts]) -> _Moments:
         centred = logs - (p * logs).sum(axis=1, keepdims=True)
         variance.append(float(np.sum(weights * (p * centred**2).sum(axis=1))))
         third.append(float(np.sum(weights * (p * centred**3).sum(axis=1))))
-    return _Moments(0, math.fsum(variance), math.fsum(third))
+    return RowMoments(0, math.fsum(variance), math.fsum(third))
 
 
-def _log_chernoff(families: Sequence[FamilyCounts], spread: _Moments, level: float) -> float:
+def _log_chernoff(families: Sequence[FamilyCounts], spread: RowMoments, level: float) -> float:
     """ln of a bound on P(the rows are this unlikely), whatever their levels."""
     # The best λ if ln p were normal and the p-value exactly at the level.
     usual = math.sqrt(2 * -math.log(level) / max(spread.n * spread.variance, 1e-300))
@@ -256,12 +259,12 @@ def _log_chernoff(families: Sequence[FamilyCounts], spread: _Moments, level: flo
     return min(0.0, min(bounds) + math.log(len(tilts)))
 
 
-def _moments_of_draws(net: BayesNet, families: Sequence[FamilyCounts], seed: int) -> _Moments:
+def moments_of_draws(net: BayesNet, families: Sequence[FamilyCounts], seed: int) -> RowMoments:
     """The moments of ln p over rows drawn from the model itself."""
     from gml.model.sample import sample
 
     drawn = sample(net, _DRAWN_ROWS, seed=seed, threads=1)
-    return _moments(row_probabilities(families, drawn, 1).log_p, None)
+    return row_moments(row_probabilities(families, drawn, 1).log_p, None)
 
 
 def mean_terms(family: FamilyCounts, logs: NDArray[np.float64]) -> tuple[float, float]:
@@ -281,7 +284,7 @@ def mean_terms(family: FamilyCounts, logs: NDArray[np.float64]) -> tuple[float, 
     return float(np.sum(old[seen] * without[seen])) / max(1, int(old.sum())), after
 
 
-def _dimension(families: Sequence[FamilyCounts]) -> int:
+def dimension_of(families: Sequence[FamilyCounts]) -> int:
     """The number of free parameters that the old rows say something about."""
     return sum(
         int(np.maximum(np.count_nonzero(family.old, axis=1) - 1, 0).sum())
@@ -290,7 +293,8 @@ def _dimension(families: Sequence[FamilyCounts]) -> int:
     )
 
 
-def _log_p_of_loss(loss: float, moments: _Moments, rows_old: int | None, dimension: int) -> float:
+def log_p_of_loss(loss: float, moments: RowMoments, rows_old: int | None, dimension: int) -> float:
+    """ln P(a loss as large); a model without rows is exact."""
     one_old = 0.0 if not rows_old else 1 / rows_old
     one_new = 1 / moments.n
     variance = moments.variance * (one_new + one_old) + 2 * dimension * one_old**2
@@ -302,11 +306,11 @@ def _log_p_of_loss(loss: float, moments: _Moments, rows_old: int | None, dimensi
     return log_skewed_tail(loss / deviation, skewness)
 
 
-def _moments(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> _Moments:
+def row_moments(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> RowMoments:
     """The moments of ln p over the complete rows; by a histogram, so row order has no effect."""
     low, high = _finite_range(log_p)
     if low > high:
-        return _Moments(0, 0.0, 0.0)
+        return RowMoments(0, 0.0, 0.0)
     a_step = _BINS / (high - low) if high > low else 0.0
     counts = np.zeros(_BINS)
     # In blocks, which stay in the cache.
@@ -322,7 +326,7 @@ def _moments(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> _
     mean = float(np.sum(counts * centres)) / n
     variance = float(np.sum(counts * (centres - mean) ** 2)) / n
     third = float(np.sum(counts * (centres - mean) ** 3)) / n
-    return _Moments(n, variance if high > low else 0.0, third)
+    return RowMoments(n, variance if high > low else 0.0, third)
 
 
 def _finite_range(values: NDArray[np.float64]) -> tuple[float, float]:

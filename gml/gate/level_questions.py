@@ -1,4 +1,4 @@
-"""The questions that a model of tables is asked.
+"""The questions that a model of tables is asked, directed or not.
 
 Families come in the order schema, tables, structure, fit; in each, columns in that of the model.
 """
@@ -11,29 +11,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, TableSet
-from gml.data.dataset import Dataset
+from gml.errors import CannotAnswer
 from gml.gate.asked import Asked
 from gml.gate.check import UnlikelyRow
-from gml.gate.families import FamilyCounts, family_counts, table_of
+from gml.gate.clique_tables import clique_tables
+from gml.gate.families import (
+    CheckedModel,
+    FamilyCounts,
+    counts_beside,
+    family_counts,
+    has_counts,
+)
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
 from gml.gate.margins import column_margins
 from gml.gate.number_questions import questions_about_numbers
 from gml.gate.question import Question
 from gml.gate.range_checks import drift_checks
 from gml.gate.rarefaction import OtherReasons
-from gml.gate.repeat_checks import RowRepeats, other_reasons
+from gml.gate.repeat_checks import RowRepeats, all_are_copies, other_reasons
 from gml.gate.schema_checks import ColumnCounts, schema_checks
 from gml.gate.selection import Selection, weak_parents
 from gml.gate.settings import CheckSettings, Context
 from gml.gate.structure_checks import structure_checks
 from gml.gate.table_checks import table_checks
+from gml.gate.undirected_fit import undirected_fit
 from gml.model.baseline import Reference
-from gml.model.bayesnet import BayesNet
+from gml.model.markovnet import MarkovNet
 from gml.model.training import Repeats
+from gml.model.undirected.directed import directed
 
 
 def level_questions(
-    net: BayesNet,
+    net: CheckedModel,
     counter: Counter,
     settings: CheckSettings,
     context: Context,
@@ -44,10 +53,10 @@ def level_questions(
     """Ask what the families are about."""
     rows = counter.rows()
     # The schema needs single columns only, and a count file may have no more.
-    families = family_counts(net, counter) if set(settings.families) - {"schema"} else []
+    families = _families(net, counter) if set(settings.families) - {"schema"} else []
     selection = weak_parents(families, len(net.names), settings.alpha)
     notes = []
-    if any(table_of(cpd).counts is None for cpd in net.cpds):
+    if not has_counts(net):
         notes.append("the model has no counts, and so its tables are taken as exact")
     if rows is None and "fit" in settings.families:
         notes.append("a count file has no rows, so the fit was not looked at")
@@ -72,22 +81,38 @@ def level_questions(
             references=references,
         )
     if "fit" in settings.families:
-        fit, unlikely = _fit(net, families, selection, rows, settings)
+        fit, unlikely = _fit(net, counter, families, selection, settings)
         questions.append(fit)
     return Asked(questions, unlikely, notes, column_margins(net, columns, families))
 
 
+def _families(net: CheckedModel, counter: Counter) -> list[FamilyCounts]:
+    if isinstance(net, MarkovNet):
+        return counts_beside(clique_tables(net), counter, of_cliques=True)
+    return family_counts(net, counter)
+
+
 def _reasons(
-    net: BayesNet, counter: Counter, families: Sequence[FamilyCounts], settings: CheckSettings
+    net: CheckedModel,
+    counter: Counter,
+    families: Sequence[FamilyCounts],
+    settings: CheckSettings,
 ) -> Callable[[Repeats, int], OtherReasons]:
     def found(old: Repeats, size: int) -> OtherReasons:
-        counts = families or family_counts(net, counter)
-        return other_reasons(net, counts, old, size, settings.seed)
+        if isinstance(net, MarkovNet):
+            try:
+                network = directed(net).net
+            except CannotAnswer:
+                return all_are_copies(old, size)
+            counts: Sequence[FamilyCounts] = family_counts(network, counter)
+        else:
+            network, counts = net, families or family_counts(net, counter)
+        return other_reasons(network, counts, old, size, settings.seed)
 
     return found
 
 
-def _columns(net: BayesNet, counter: Counter) -> dict[str, ColumnCounts]:
+def _columns(net: CheckedModel, counter: Counter) -> dict[str, ColumnCounts]:
     wanted = [j for j, v in enumerate(counter.variables) if v.name in net.names]
     found = {}
     for j, counts in zip(wanted, counter.tables([TableSet((j,)) for j in wanted]), strict=True):
@@ -99,12 +124,15 @@ def _columns(net: BayesNet, counter: Counter) -> dict[str, ColumnCounts]:
 
 
 def _fit(
-    net: BayesNet,
+    net: CheckedModel,
+    counter: Counter,
     families: Sequence[FamilyCounts],
     selection: Selection,
-    rows: Dataset | None,
     settings: CheckSettings,
 ) -> tuple[Question, tuple[UnlikelyRow, ...]]:
+    if isinstance(net, MarkovNet):
+        return undirected_fit(net, counter, families, selection, settings)
+    rows = counter.rows()
     if rows is None or not families:
         return fit_check(net, families, selection, None, None), ()
     found = row_probabilities(families, rows, settings.threads)

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gml.gate.families import FamilyCounts, table_of, whole_counts
+from gml.gate.families import CheckedModel, FamilyCounts, level_counts
 from gml.gate.schema_checks import ColumnCounts
 from gml.gate.two_sample import compare_rows, total_variation
-from gml.model.bayesnet import BayesNet
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,9 @@ class Margin:
 
 
 def column_margins(
-    net: BayesNet, columns: Mapping[str, ColumnCounts], families: list[FamilyCounts]
+    net: CheckedModel,
+    columns: Mapping[str, ColumnCounts],
+    families: list[FamilyCounts],
 ) -> dict[str, Margin]:
     """Compare the columns that the model has counts for and the new rows have values of.
 
@@ -41,16 +42,16 @@ def column_margins(
         for family in families
     } | dict(columns)
     found = {}
-    for cpt in map(table_of, net.cpds):
-        column = counted.get(cpt.variable.name)
-        if column is None or cpt.counts is None or not column.counts.any():
+    for name in net.names:
+        column = counted.get(name)
+        if column is None or not column.counts.any():
             continue
-        old = whole_counts(cpt).sum(axis=0)
-        if not old.any():
+        old = level_counts(net, name)
+        if old is None or not old.any():
             continue
         old = np.pad(old, (0, len(column.levels) - len(old)))
         before, after = old / old.sum(), column.counts / column.counts.sum()
-        found[cpt.variable.name] = Margin(
+        found[name] = Margin(
             column.levels,
             tuple(before.tolist()),
             tuple(after.tolist()),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gml.gate.check import EDGE, INDEPENDENCE, INSUFFICIENT, Check
-from gml.gate.check_ids import edge_id, independence_id
+from gml.gate.check_ids import edge_id, independence_id, link_id
 from gml.model.baseline import Reference
 
 
@@ -31,15 +31,15 @@ def independence_check(
     return replace(check, old=old, rows_old=reference.n)
 
 
-def edge_check(source: str, target: str, others: Sequence[str]) -> Check:
+def edge_check(source: str, target: str, others: Sequence[str], *, directed: bool = True) -> Check:
     """The check of an edge, beside other parents of its target, that the rows cannot answer."""
     return Check(
-        id=edge_id(source, target),
+        id=edge_id(source, target) if directed else link_id(source, target),
         family="structure",
         kind=EDGE,
         variables=(source, target),
         given=tuple((name, None) for name in others),
-        message=f"{source} -> {target}: not enough rows to compare",
+        message=f"{edge_text(source, target, directed=directed)}: not enough rows to compare",
         status=INSUFFICIENT,
     )
 
@@ -49,7 +49,12 @@ def given_text(given: Sequence[str]) -> str:
     return f" given {', '.join(given)}" if given else ""
 
 
-def too_weak(check: Check) -> str:
+def edge_text(source: str, target: str, *, directed: bool = True) -> str:
+    """An edge as messages have it."""
+    return f"{source} {'->' if directed else '---'} {target}"
+
+
+def too_weak(check: Check, *, directed: bool = True) -> str:
     """Say that an edge cannot be lost, as the model's own rows hardly show it."""
-    source, target = check.variables
-    return f"{source} -> {target}: too weak in the model's own rows to be missed"
+    edge = edge_text(*check.variables, directed=directed)
+    return f"{edge}: too weak in the model's own rows to be missed"

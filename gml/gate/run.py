@@ -19,8 +19,9 @@ from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, Note, counted, parameter
 from gml.gate.check import LEVELS, PASS, Check
+from gml.gate.clique_tables import moved_with
 from gml.gate.decision import decide_together, is_small_enough
-from gml.gate.families import rows_behind
+from gml.gate.families import CheckedModel, rows_behind
 from gml.gate.gaussian_questions import gaussian_questions
 from gml.gate.level_questions import level_questions
 from gml.gate.question import Question
@@ -30,6 +31,7 @@ from gml.gate.result import CheckReport
 from gml.gate.settings import CheckSettings, Context, MissingCells
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
+from gml.model.markovnet import MarkovNet
 
 # The share of rows up to which values are rare.
 _RARE = 0.05
@@ -48,7 +50,7 @@ class Examined:
 
 
 def check_model(
-    net: BayesNet,
+    net: CheckedModel,
     data: Dataset | Counter,
     settings: CheckSettings | None = None,
     *,
@@ -76,7 +78,7 @@ def check_model(
 
 
 def examine(
-    net: BayesNet,
+    net: CheckedModel,
     data: Dataset | Counter,
     settings: CheckSettings,
     *,
@@ -92,7 +94,7 @@ def examine(
         rows = repeats.once(rows)
         counter = MemoryCounter(rows, threads=settings.threads)
         context = _once(context, repeats)
-    if net.is_gaussian:
+    if isinstance(net, BayesNet) and net.is_gaussian:
         if rows is None:
             raise CannotAnswer(
                 "a count file has no rows, and a model of numbers is checked on rows"
@@ -127,7 +129,7 @@ def examine(
         notes=(*context.notes, *notes_on_training(net.training), *asked.notes),
         baseline=baseline,
         margins=asked.margins,
-        parents={cpd.variable.name: tuple(p.name for p in cpd.parents) for cpd in net.cpds},
+        parents=_parents(net),
     )
     return Examined(asked.questions, rows, repeats, report)
 
@@ -207,7 +209,14 @@ def _notes(
     return notes
 
 
-def _counter(net: BayesNet, data: Dataset | Counter, settings: CheckSettings) -> Counter:
+def _parents(net: CheckedModel) -> dict[str, tuple[str, ...]]:
+    """What selecting rows by a column changes beside it, and by what that changes, in turn."""
+    if isinstance(net, MarkovNet):
+        return moved_with(net)
+    return {cpd.variable.name: tuple(p.name for p in cpd.parents) for cpd in net.cpds}
+
+
+def _counter(net: CheckedModel, data: Dataset | Counter, settings: CheckSettings) -> Counter:
     if not isinstance(data, Dataset):
         return data
     levels = {v.name: v.levels for v in net.variables if v.levels is not None}

@@ -22,12 +22,11 @@ from gml.data.levels import NA_LEVEL
 from gml.errors import nearest_name
 from gml.gate.check import COLUMNS, LEVELS, MISSING, PASS, SHARE_OF_ROWS, Check
 from gml.gate.check_ids import column_id
-from gml.gate.families import table_of, whole_counts
+from gml.gate.families import CheckedModel, level_counts
 from gml.gate.question import Question
 from gml.gate.settings import Context, MissingCells
 from gml.gate.tails import log_sum
 from gml.gate.two_sample import EXACT, compare_shares
-from gml.model.bayesnet import BayesNet
 
 # Without an unknown level, one that is all new with a probability below this could not exist.
 _NEVER = 1e-15
@@ -44,7 +43,7 @@ class ColumnCounts:
 
 
 def schema_checks(
-    net: BayesNet, columns: Mapping[str, ColumnCounts], context: Context
+    net: CheckedModel, columns: Mapping[str, ColumnCounts], context: Context
 ) -> list[Question]:
     """Ask for every node: is there a column, are its levels known, is it missing more often?"""
     questions = []
@@ -79,14 +78,14 @@ def column_check(name: str, present: bool, others: Collection[str]) -> Question:
 
 
 def _levels(
-    net: BayesNet,
+    net: CheckedModel,
     name: str,
     column: ColumnCounts,
     declared: Sequence[str] | None,
     beside: Collection[str],
 ) -> Question:
-    cpt = table_of(net.cpd(name))
-    known = set(cpt.variable.levels or ()) if declared is None else set(declared)
+    of_model = net.variables[net.index(name)].levels
+    known = set(of_model or ()) if declared is None else set(declared)
     rows = int(column.counts.sum())
     new = {
         level: int(count)
@@ -99,10 +98,9 @@ def _levels(
         f"{level!r} ({new[level]}{_but_for(level, known)})" for level in most[:_SHOWN_LEVELS]
     )
     more = f" and {len(most) - _SHOWN_LEVELS} more" if len(most) > _SHOWN_LEVELS else ""
-    before = None
+    before = level_counts(net, name) if declared is None else None
     log_p: float | None
-    if cpt.counts is not None and declared is None:
-        before = whole_counts(cpt).sum(axis=0)
+    if before is not None:
         log_p = log_p_of_unseen(before, column.counts, unseen)
     else:
         log_p = -math.inf if unseen else None

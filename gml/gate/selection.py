@@ -58,14 +58,15 @@ def gain_of_choice(n_nodes: int, n_parents: int, variance: float, n: int) -> flo
 
 @dataclass(frozen=True)
 class Selection:
-    """Which parents of each node are weak, by position, and the number of nodes."""
+    """Which parents of each table are weak, by position, and the number of nodes."""
 
-    weak: Mapping[str, tuple[int, ...]]
+    weak: Mapping[tuple[str, ...], tuple[int, ...]]
+    """By the key of the table."""
     n_nodes: int
 
     def of(self, family: FamilyCounts) -> tuple[int, ...]:
         """The weak parents of a node."""
-        return self.weak[family.variable.name]
+        return self.weak[family.key]
 
     def log_choices(self, family: FamilyCounts) -> float:
         """ln of the number of sets of nodes that might take the place of the weak parents."""
@@ -103,7 +104,7 @@ def weak_parents(families: Sequence[FamilyCounts], n_nodes: int, alpha: float) -
     """
     level = level_beyond_doubt(alpha, n_nodes)
     weak = {
-        family.variable.name: tuple(
+        family.key: tuple(
             k
             for k in range(len(family.parents))
             if family.old is not None and log_chi2_tail(*_g_of_parents(family, [k])) > level

@@ -42,7 +42,7 @@ from gml.gate.check_ids import independence_id
 from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
-from gml.gate.relations import edge_check, given_text, independence_check, too_weak
+from gml.gate.relations import edge_check, edge_text, given_text, independence_check, too_weak
 from gml.gate.selection import Selection
 from gml.gate.tails import (
     chi2_quantile,
@@ -93,7 +93,7 @@ def structure_checks(
         for u, v, given in implied_independences(graph)
         if all(name in position for name in (u, v, *given))
     ]
-    edges = [(family, k) for family in families if family.old is not None for k in _parents(family)]
+    edges = _edges(families)
     triples: list[Triple] = [
         (position[u], position[v], tuple(position[name] for name in given))
         for u, v, given in implied
@@ -115,8 +115,14 @@ def structure_checks(
     return questions
 
 
-def _parents(family: FamilyCounts) -> range:
-    return range(len(family.parents))
+def _edges(families: Sequence[FamilyCounts]) -> list[tuple[FamilyCounts, int]]:
+    """Each edge once, as a family and the position of a parent; cliques may share one."""
+    found: dict[frozenset[str], tuple[FamilyCounts, int]] = {}
+    for family in families:
+        if family.old is not None:
+            for k, parent in enumerate(family.parents):
+                found.setdefault(frozenset([parent.name, family.variable.name]), (family, k))
+    return list(found.values())
 
 
 # ---------------------------------------------------------------------- independences
@@ -275,12 +281,13 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question
     rows = comparable_rows(family, k)
     repeated = np.bincount(rows.groups) if len(rows.groups) else np.zeros(0)
     answered = bool((repeated > 1).any()) and rows.table.shape[2] > 1
-    check = edge_check(source, target, others)
+    directed = not family.of_clique
+    check = edge_check(source, target, others, directed=directed)
     if not known:
         return Question(
             replace(
                 check,
-                message=too_weak(check),
+                message=too_weak(check, directed=directed),
                 status=PASS if shown else INSUFFICIENT,
             )
         )
@@ -291,8 +298,8 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question
     counts = rows.table.sum(axis=(0, 2))
     check = replace(
         check,
-        message=f"{source} -> {target}: {source} told {before:.3g} nats about "
-        f"{target}{given_text(others)}, now {after:.3g}",
+        message=f"{edge_text(source, target, directed=directed)}: {source} told {before:.3g} nats "
+        f"about {target}{given_text(others)}, now {after:.3g}",
         test=INFORMATION,
         statistic=figures.loss,
         log_p=log_normal_tail(figures.z),

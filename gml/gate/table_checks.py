@@ -53,7 +53,7 @@ def _of_table(family: FamilyCounts, shift: Shift, choices: float) -> Question:
     most = int(np.argmax(np.abs(shift.after - shift.before)))
     seen = (shift.before > 0) | (shift.after > 0)
     check = Check(
-        id=table_id(name),
+        id=table_id(*_told_apart(family)),
         family="tables",
         kind=TABLE,
         variables=(name,),
@@ -106,7 +106,7 @@ def _unseen(family: FamilyCounts, how_many: int) -> Check:
     """The configurations of the parents without data, together."""
     name, total = family.variable.name, len(family.new)
     return Check(
-        id=unseen_id(name),
+        id=unseen_id(*_told_apart(family)),
         family="tables",
         kind=ROW,
         variables=(name,),
@@ -116,6 +116,11 @@ def _unseen(family: FamilyCounts, how_many: int) -> Check:
         rows_new=0,
         status=INSUFFICIENT,
     )
+
+
+def _told_apart(family: FamilyCounts) -> tuple[str, tuple[str, ...]]:
+    name, *given = family.key
+    return name, tuple(given)
 
 
 def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -22,10 +22,10 @@ from gml.gate.check import FAMILIES as FAMILIES
 from gml.gate.check import SEVERITIES, WARN
 from gml.gate.deliveries import ALPHA_PER, RUN
 from gml.gate.deliveries import CheckReports as CheckReports
+from gml.gate.families import CheckedModel
 from gml.gate.result import CheckReport as CheckReport
 from gml.gate.settings import CheckSettings
 from gml.model.baseline import Baseline
-from gml.model.bayesnet import BayesNet
 from gml.verbs.shared.check_run import CheckRun
 from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
 from gml.verbs.shared.deliveries import deliveries_in, tables_in
@@ -88,7 +88,7 @@ def check(
         A list or tuple has several deliveries; in it, a folder stands for its files, by name,
         unless all of them are Parquet, which is one table.
     model
-        A path or a BayesNet.
+        A path, a BayesNet or a MarkovNet.
     alpha
         Chance of a false alarm in the whole run.
     alpha_per
@@ -184,7 +184,7 @@ def _too_large(effect: float) -> str:
     return f"{effect:g} is too large: total variation and shares of rows are at most 1"
 
 
-def _require_reachable(effects: Mapping[str, float], net: BayesNet) -> None:
+def _require_reachable(effects: Mapping[str, float], net: CheckedModel) -> None:
     """Refuse an effect that no table of a model of levels can have."""
     effect = effects.get("tables", 0.0)
     if effect > 1 and not net.is_gaussian:

@@ -15,6 +15,7 @@ from gml.gate.result import CheckReport
 from gml.gate.settings import CheckSettings
 from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.baseline import Baseline
+from gml.model.markovnet import MarkovNet
 from gml.pictures.page.content import InputFile, ReportContent
 from gml.pictures.page.page import ReportPage as ReportPage
 from gml.pictures.page.page import report_page
@@ -113,6 +114,8 @@ def report(
     )
     run.require_agreement(options, reading)
     net = run.net
+    if isinstance(net, MarkovNet):
+        raise UsageError("a report is about a directed model; gml check takes undirected ones too")
     # Files that are wrong are said to be before the data are read.
     tests = None
     if test_log is not None:

@@ -13,7 +13,7 @@ from gml.model.markovnet import MarkovNet
 from gml.model.sample import Rows, csv_chunks, draw_rows, network_rows
 from gml.progress import reporter
 from gml.verbs.shared.keywords import answers_misspelling
-from gml.verbs.shared.model_input import ModelSource
+from gml.verbs.shared.model_input import ModelSource, open_model
 
 
 @answers_misspelling(reading=())

@@ -201,7 +201,7 @@ def test_the_allowance_for_a_choice_is_half_the_expected_maximum():
     family = FamilyCounts(v, (u,), ("0", "1"), counts, counts, counts / 500)
     nats = np.log(np.array([0.8, 0.2]) / 0.5)
     variance = float(np.average((nats - np.average(nats, weights=[8, 2])) ** 2, weights=[8, 2]))
-    selection = Selection({"v": ()}, 11)
+    selection = Selection({("v",): ()}, 11)
     expected = 0.5 * math.sqrt(2 * math.log(10) * variance / 1000)
     assert selection.allowance([family]) == pytest.approx(expected, rel=1e-12)
 

@@ -134,7 +134,7 @@ def test_the_p_value_of_a_row_is_that_of_the_best_of_all_sets_of_weak_parents(we
     # Enough rows for χ² wherever; a p-value that is not to be settled; and few rows, twice.
     old = [[1000, 1000], [50, 50], [1, 21], [1, 1]]
     new = [[1100, 900], [60, 40], [8, 14], [1, 1]]
-    selection = Selection({"child": weak}, 7)
+    selection = Selection({("child",): weak}, 7)
     settings = gml.CheckSettings(threads=1, alpha=0.01)
     questions = table_checks([family(old, new, (2, 2))], selection)
     *checks, whole = decide(questions, settings, accepted=())
@@ -180,8 +180,8 @@ def test_a_parent_is_weak_unless_far_beyond_the_level_of_all_pairs():
     for n_nodes in (2, 12):
         bound = scipy.stats.chi2.isf(0.01 * math.exp(-7) / math.comb(n_nodes, 2), 1)
         below, above = with_g_about(bound)
-        assert weak_parents([family(below, below, (2,))], n_nodes, 0.01).weak == {"child": (0,)}
-        assert weak_parents([family(above, above, (2,))], n_nodes, 0.01).weak == {"child": ()}
+        assert weak_parents([family(below, below, (2,))], n_nodes, 0.01).weak == {("child",): (0,)}
+        assert weak_parents([family(above, above, (2,))], n_nodes, 0.01).weak == {("child",): ()}
 
 
 def test_a_weak_edge_cannot_be_lost():
@@ -214,13 +214,13 @@ def test_the_allowance_is_what_g_of_the_weak_parents_together_exceeds_its_mean_b
         expected += g - df
     assert expected > 0
     # Of four nodes three parents can be chosen in one way only, which takes nothing.
-    found = Selection({"child": (1, 2)}, 4).allowance([counted])
+    found = Selection({("child",): (1, 2)}, 4).allowance([counted])
     assert found == pytest.approx(expected / old.sum(), rel=1e-9)
     # Of each node there is one, and never less than nothing.
     even = family([[50, 50], [50, 50]], [[1, 1], [1, 1]], (2,), "even")
-    both = Selection({"child": (1, 2), "even": (0,)}, 4)
+    both = Selection({("child",): (1, 2), ("even",): (0,)}, 4)
     assert both.allowance([counted, even]) == pytest.approx(found)
-    assert Selection({"child": ()}, 4).allowance([counted]) == 0.0
+    assert Selection({("child",): ()}, 4).allowance([counted]) == 0.0
 
 
 # ---------------------------------------------------------------------- fit

@@ -29,6 +29,8 @@ from gml.formats.baseline import read_baseline
 from gml.formats.models import read_model
 from gml.gate.acceptance import unknown_ids
 from gml.gate.checked_data import CheckedData, CheckedReading
+from gml.gate.clique_tables import members_of_tables
+from gml.gate.families import CheckedModel
 from gml.gate.result import WITHOUT_BASELINE, CheckReport, Rejection
 from gml.gate.run import Examined, conclude, examine
 from gml.gate.settings import CheckSettings
@@ -40,14 +42,14 @@ from gml.progress import reporter
 from gml.verbs.shared.data_input import Data, name_of, require_whole_rows
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.deliveries import rejected, rejection
-from gml.verbs.shared.model_input import ModelSource, require_directed, require_model
+from gml.verbs.shared.model_input import ModelSource, require_model
 
 
 @dataclass(frozen=True)
 class CheckRun:
     """A model, and how deliveries are held against it."""
 
-    net: BayesNet
+    net: CheckedModel
     model: str
     settings: CheckSettings
     known: Baseline
@@ -157,15 +159,15 @@ class Delivery:
     problem: Rejection | None = None
 
 
-def _read_model(model: ModelSource) -> tuple[BayesNet, str | None]:
+def _read_model(model: ModelSource) -> tuple[CheckedModel, str | None]:
     """Return the model, and the hash of its file, which tells whether a baseline is for it."""
     require_model(model)
     if isinstance(model, BayesNet | MarkovNet):
-        return require_directed(model, "check"), None
+        return model, None
     # Its hash costs nothing; that of the data is asked for only where an output holds it.
     own = Ledger(wants_digests=True)
     path = RunPath(os.fspath(model), own)
-    net = require_directed(read_model(path), "check")
+    net = read_model(path)
     digest = own.digests.get(path)
     note_digest(model, digest)
     return net, digest
@@ -190,11 +192,10 @@ def _found(data: Data, reader: CheckedReading) -> CheckedData:
 
 
 def _way_to_tables(
-    lacking: frozenset[str], net: BayesNet, settings: CheckSettings, model: str
+    lacking: frozenset[str], net: CheckedModel, settings: CheckSettings, model: str
 ) -> str:
     """Say how to count what a check needs, and what can be checked without it."""
-    families = ({cpd.variable, *cpd.parents} for cpd in net.cpds)
-    of_family = any(lacking == {variable.name for variable in members} for members in families)
+    of_family = lacking in map(frozenset, members_of_tables(net))
     without = {"schema"} if of_family else {"schema", "tables"}
     rest = [name for name in settings.families if name in without]
     wanted = parameter("implied" if "structure" in settings.families else "graph")
