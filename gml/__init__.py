@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from gml.verbs.imap import imap
     from gml.verbs.indtest import indtest
     from gml.verbs.merge import merge
+    from gml.verbs.mrf import mrf
     from gml.verbs.pc import pc
     from gml.verbs.profile import profile
     from gml.verbs.query import query
@@ -143,6 +144,7 @@ _HOMES = {
     "imap": "gml.verbs.imap",
     "indtest": "gml.verbs.indtest",
     "merge": "gml.verbs.merge",
+    "mrf": "gml.verbs.mrf",
     "pc": "gml.verbs.pc",
     "profile": "gml.verbs.profile",
     "query": "gml.verbs.query",
@@ -254,6 +256,7 @@ __all__ = [
     "imap",
     "indtest",
     "merge",
+    "mrf",
     "pc",
     "profile",
     "query",

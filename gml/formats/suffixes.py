@@ -28,6 +28,15 @@ MODEL_SUFFIXES = {
     ".uai": "uai",
     ".txt": "text",
 }
+MARKOV_SUFFIXES = {
+    ".json": "json",
+    ".uai": "uai",
+    ".txt": "text",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".graphml": "graphml",
+}
+"""Of an undirected model, and of its graph alone."""
 REPORT_SUFFIXES = {
     ".txt": "text",
     ".json": "json",

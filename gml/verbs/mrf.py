@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from gml.counts.counter import Counter
 from gml.data.options import names_of
 from gml.errors import UsageError, counted, parameter, require_one_of
 from gml.graph.chordal import moral_graph
@@ -217,7 +216,9 @@ def _require_one_source(
     if structure is not None:
         named.append(parameter("structure"))
     if len(named) > 1:
-        raise UsageError(f"{named[0]} and {named[1]} exclude one another: each says what the factors are")
+        raise UsageError(
+            f"{named[0]} and {named[1]} exclude one another: each says what the factors are"
+        )
     if named and structure is None and options:
         raise UsageError(
             f"{parameter(options[0])} is about learning a structure, and {named[0]} gives one"

@@ -158,9 +158,7 @@ _chain_options = keyword_options(
     click.option(
         "--iterations", type=WholeRange(min=1), metavar="N", help="Steps of the estimate."
     ),
-    click.option(
-        "--rate", type=RealRange(min=0, min_open=True), help="Size of the first steps."
-    ),
+    click.option("--rate", type=RealRange(min=0, min_open=True), help="Size of the first steps."),
     heading=CHAINS,
 )
 
@@ -227,5 +225,5 @@ def command(
         **keywords,
         **data.reading,
     )
-    out.write(net)
+    out.write(out.content_of(net))
     return 0 if net.learning.get("complete", True) else _OUT_OF_TIME

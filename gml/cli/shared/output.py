@@ -170,6 +170,23 @@ class ModelOutput(Output):
         self._send(content)
 
 
+class MarkovOutput(ModelOutput):
+    """Takes an undirected model, of which some formats hold only the graph."""
+
+    def content_of(self, net: BayesNet | MarkovNet) -> str | bytes:
+        """Return the text of the model or of its graph, or the bytes of a picture."""
+        from gml.formats.graphs import WRITERS
+        from gml.formats.losses import lost_by, warn_of_loss
+        from gml.formats.models import MODEL_WRITERS
+
+        if self.format in MODEL_WRITERS or self.format in PICTURES:
+            content = super().content_of(net)
+            if self.format in MODEL_WRITERS:
+                warn_of_loss(self.format, lost_by(self.format, net))
+            return content
+        return WRITERS[self.format](net.graph, **self._how())
+
+
 class PictureOutput(Output):
     """Takes a picture."""
 

@@ -18,6 +18,7 @@ from gml.cli.shared.output import (
     CountFileOutput,
     GraphOrReport,
     GraphOutput,
+    MarkovOutput,
     ModelOutput,
     Output,
     PictureOutput,
@@ -87,6 +88,13 @@ def model_output(function: Function) -> Function:
     from gml.formats.suffixes import MODEL_SUFFIXES, PICTURE_SUFFIXES
 
     return _output(function, ModelOutput, {**MODEL_SUFFIXES, **PICTURE_SUFFIXES})
+
+
+def markov_output(function: Function) -> Function:
+    """-o and -f for undirected models, their graphs and pictures of them, injected as `out`."""
+    from gml.formats.suffixes import MARKOV_SUFFIXES, PICTURE_SUFFIXES
+
+    return _output(function, MarkovOutput, {**MARKOV_SUFFIXES, **PICTURE_SUFFIXES})
 
 
 def picture_output(function: Function) -> Function:

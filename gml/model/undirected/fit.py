@@ -6,7 +6,7 @@ the pseudo-likelihood starts persistent contrastive divergence, which approaches
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,17 +102,21 @@ def fit_markov(
     )
     for note in fitted.notes:
         reporter().warn(note)
-    from gml.model.undirected.goodness import summarise
+    from gml.model.undirected.goodness import summarise, zeros_in_words
 
     summary = summarise(
         counter, terms, fitted, penalty, max_memory=max_memory, seed=seed, threads=threads
     )
-    found = None
+    if summary.n_zeros:
+        reporter().warn(zeros_in_words(summary))
+    potentials = _potentials(counter, terms, fitted, coding)
     if errors or intervals is not None:
         from gml.model.undirected.errors_of_terms import standard_errors
 
-        found = standard_errors(counter, terms, fitted, penalty, max_memory=max_memory)
-    potentials = _potentials(counter, terms, fitted, coding, found, intervals)
+        found = standard_errors(
+            counter, terms, fitted, penalty, coding=coding, max_memory=max_memory, seed=seed
+        )
+        potentials = _with_errors(potentials, found, intervals)
     in_order = {variable.name: variable for variable in terms.variables}
     variables = tuple(in_order[v.name] for v in counter.variables if v.name in in_order)
     return MarkovNet(variables, potentials, coding, summary)
@@ -130,17 +134,15 @@ def _fitted(
     max_memory: int | None,
     deadline: Deadline,
 ) -> Fitted:
-    from gml.model.undirected.pseudo_likelihood import fit_pseudo
-
     if method == "auto":
         method = _affordable(terms, max_memory)
     if method == "exact":
         from gml.model.undirected.exact import fit_exact
 
-        return fit_exact(
-            counter, terms, penalty=penalty, max_memory=max_memory, deadline=deadline
-        )
+        return fit_exact(counter, terms, penalty=penalty, max_memory=max_memory, deadline=deadline)
     if method == "pl":
+        from gml.model.undirected.pseudo_likelihood import fit_pseudo
+
         return fit_pseudo(
             counter,
             terms,
@@ -181,28 +183,35 @@ def _affordable(terms: Terms, max_memory: int | None) -> str:
 
 
 def _potentials(
-    counter: Counter,
-    terms: Terms,
-    fitted: Fitted,
-    coding: str,
-    errors: list[NDArray[np.float64]] | None,
-    level: float | None,
+    counter: Counter, terms: Terms, fitted: Fitted, coding: str
 ) -> tuple[Potential, ...]:
     tables = list(fitted.tables)
     if coding != SUM_TO_ZERO:
         tables = zero_one(terms, tables)
-    counts = dict(
-        zip(terms.generators, tables_over(counter, terms, terms.generators), strict=True)
-    )
-    found = []
-    for k, scope in enumerate(terms.all):
-        potential = Potential(
-            tuple(terms.variables[i] for i in scope), tables[k], counts=counts.get(scope)
-        )
-        if errors is not None:
-            potential = replace(potential, errors=errors[k])
-        found.append(potential)
+    counts = tables_over(counter, terms, terms.generators)
+    of_generator = dict(zip(terms.generators, counts, strict=True))
+    found = [
+        Potential(tuple(terms.variables[i] for i in scope), table, counts=of_generator.get(scope))
+        for scope, table in zip(terms.all, tables, strict=True)
+    ]
     return (*found, *(_boundary(terms, support) for support in fitted.supports))
+
+
+def _with_errors(
+    potentials: Sequence[Potential], errors: Sequence[NDArray[np.float64]], level: float | None
+) -> tuple[Potential, ...]:
+    """Give the terms, which come first, their standard errors and bounds."""
+    from gml.model.undirected.errors_of_terms import intervals
+
+    found = [
+        replace(
+            potential,
+            errors=own,
+            intervals=None if level is None else intervals(potential.table, own, level),
+        )
+        for potential, own in zip(potentials, errors, strict=False)
+    ]
+    return (*found, *potentials[len(errors) :])
 
 
 def _boundary(terms: Terms, support: Support) -> Potential:
