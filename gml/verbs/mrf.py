@@ -84,7 +84,7 @@ def mrf(
         `cliques` of the graph, or `pairs`, its edges: the default where the structure is `l1` or
         `complete`.
     clique
-        Factors as sets of columns, such as ["A,B", "A,C"]; other columns are independent.
+        Factors as sets of columns, such as [["A", "B"], ["A", "C"]]; other columns are independent.
     structure
         `forward` (the default): greedy search over decomposable graphs; `tree`: that of Chow & Liu;
         `l1`: neighbourhoods by penalised regressions; `complete`: all pairs.
@@ -125,9 +125,9 @@ def mrf(
     Examples
     --------
     >>> import gml
-    >>> net = gml.mrf("sample_data/asia.csv", clique=["smoke,lung", "smoke,bronc"])
-    >>> net.graph.n_edges, net.summary.converged
-    (7, True)
+    >>> net = gml.mrf("sample_data/asia.csv", clique=[["smoke", "lung"], ["smoke", "bronc"]])
+    >>> net.graph.n_edges, net.summary.algorithm
+    (2, 'closed-form')
     """
     deadline, is_complete = Deadline(max_seconds), True
     penalty = Penalty(l1, l2, smoothing)

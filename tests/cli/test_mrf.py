@@ -1,0 +1,192 @@
+"""gml mrf as users run it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+
+import numpy as np
+import pytest
+
+import gml as library
+from tests.command_line import error_line
+
+PAIRS = (
+    *("--clique", "alcohol,cigarettes", "--clique", "alcohol,marijuana"),
+    *("--clique", "cigarettes,marijuana"),
+)
+LATTICE = 8
+
+
+@pytest.fixture
+def students(sample_data):
+    return sample_data / "students.csv"
+
+
+@pytest.fixture(scope="module")
+def lattice(tmp_path_factory):
+    """Rows of a lattice whose junction tree takes some memory, and its graph."""
+    folder = tmp_path_factory.mktemp("lattice")
+    rng = np.random.default_rng(1)
+    names = [f"x{i}{j}" for i in range(LATTICE) for j in range(LATTICE)]
+    values = rng.integers(0, 2, (300, len(names)))
+    lines = [",".join(names), *(",".join(map(str, row)) for row in values)]
+    (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+    edges = [
+        f"  x{i}{j} -- x{k}{m};"
+        for i in range(LATTICE)
+        for j in range(LATTICE)
+        for k, m in ((i + 1, j), (i, j + 1))
+        if k < LATTICE and m < LATTICE
+    ]
+    (folder / "graph.dot").write_text("graph {\n" + "\n".join(edges) + "\n}\n")
+    return folder
+
+
+def model_of(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_all_pairs_of_the_student_survey(gml, students):
+    found = model_of(gml("mrf", students, "--weights", "Freq", *PAIRS))
+    fit = found["graph"]["fit"]
+    assert fit["g2"] == pytest.approx(0.37398587, abs=5e-9)
+    assert fit["x2"] == pytest.approx(0.40110052, abs=5e-9)
+    assert (fit["df"], fit["dimension"], fit["converged"]) == (1, 6, True)
+    assert fit["gap"] <= 1e-9
+    couplings = [edge["coupling"] for edge in found["edges"]]
+    assert couplings == pytest.approx([0.513633523548, 0.746503610476, 0.7119722985], abs=5e-13)
+
+
+def test_the_coding_01_has_log_odds_ratios(gml, students):
+    found = model_of(gml("mrf", students, "--weights", "Freq", *PAIRS, "--coding", "01"))
+    assert found["graph"]["coding"] == "01"
+    tables = {tuple(factor["scope"]): factor["table"] for factor in found["factors"]}
+    assert tables["alcohol", "cigarettes"][:3] == [0, 0, 0]
+    assert tables["alcohol", "cigarettes"][3] == pytest.approx(4 * 0.513633523548, abs=5e-12)
+
+
+def test_the_coding_01_needs_two_levels(gml, sample_data):
+    done = gml("mrf", sample_data / "admissions.csv", "--weights", "Freq", "--coding", "01")
+    assert "--coding 01 is for two levels each, which 'Dept' does not have" in error_line(done, 2)
+
+
+def test_a_dag_is_moralised_and_that_is_said(gml, asia, sample_data):
+    done = gml("mrf", asia, sample_data / "asia.dot", "--method", "exact")
+    found = model_of(done)
+    pairs = {(edge["source"], edge["target"]) for edge in found["edges"]}
+    assert len(pairs) == 10
+    assert {("tub", "lung"), ("bronc", "either")} <= pairs
+    assert b"a dag: its moral graph is fitted, with 2 more edges between parents" in done.stderr
+    assert max(len(factor["scope"]) for factor in found["factors"]) == 3
+
+
+def test_pairs_instead_of_cliques(gml, asia, sample_data):
+    done = gml("mrf", asia, sample_data / "asia.dot", "--factors", "pairs", "--method", "exact")
+    terms = [f["scope"] for f in model_of(done)["factors"] if not f.get("boundary")]
+    assert max(map(len, terms)) == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["{graph}", "--clique", "smoke,lung"], 2, "a graph and --clique exclude one another"),
+        (["{graph}", "--structure", "tree"], 2, "a graph and --structure exclude one another"),
+        (["{graph}", "--gamma", "0.5"], 2, "--gamma"),
+        (["--structure", "tree", "--rule", "or"], 2, "--rule does not go with --structure tree"),
+        (["--clique", "smoke,lungs"], 2, "column 'lungs' not found; did you mean 'lung'?"),
+        (["--method", "pl", "--chains", "9"], 2, "--chains belongs to --method pcd"),
+        (["--missing", "available"], 2, "--missing available"),
+        (["--l2", "-1"], 2, "--l2"),
+        (["--intervals", "1"], 2, "--intervals"),
+        (["--trace", "-", "--method", "pcd"], 2, "--trace needs a file"),
+        (["{other}"], 3, "column 'nobody' not found"),
+        (["{pag}"], 3, "pag"),
+        (["--numeric", "smoke"], 3, "smoke"),
+    ],
+)
+def test_refusals(gml, asia, sample_data, tmp_path, args, code, words):
+    (tmp_path / "other.dot").write_text("graph { smoke -- nobody }")
+    pag = library.Graph.from_edges(["smoke", "lung"], [("smoke", "o->", "lung")])
+    library.write_graph(pag, tmp_path / "pag.json")
+    places = {
+        "graph": sample_data / "asia.dot",
+        "other": tmp_path / "other.dot",
+        "pag": tmp_path / "pag.json",
+    }
+    done = gml("mrf", asia, *(arg.format(**places) for arg in args), "-o", tmp_path / "m.json")
+    assert words in error_line(done, code)
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_a_treewidth_beyond_the_budget(gml, lattice):
+    rows, graph = lattice / "rows.csv", lattice / "graph.dot"
+    done = gml("mrf", rows, graph, "--method", "exact", "--max-memory", "100k")
+    assert "treewidth" in error_line(done, 4)
+
+
+def test_one_level_columns_and_missing_values(gml, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,c\nx,1,k\ny,2,k\nx,,k\ny,1,k\nx,2,k\n")
+    assert "missing" in error_line(gml("mrf", tmp_path / "t.csv"), 3)
+    done = gml("mrf", tmp_path / "t.csv", "--missing", "drop")
+    found = model_of(done)
+    assert b"only one value" in done.stderr
+    assert found["graph"]["learning"]["missing"]["policy"] == "drop"
+    assert found["nodes"][2] == {"id": "c", "levels": ["k"]}
+
+
+def test_an_empty_table(gml, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n")
+    assert "no rows" in error_line(gml("mrf", tmp_path / "t.csv"), 4)
+
+
+def test_no_order_of_rows_or_columns_shows(gml, asia, tmp_path):
+    rows = list(csv.reader(asia.read_text().splitlines()))
+    header, body = rows[0], rows[1:]
+    columns = list(range(len(header)))
+    random.Random(3).shuffle(columns)
+    random.Random(4).shuffle(body)
+    text = io.StringIO()
+    csv.writer(text).writerows([[row[k] for k in columns] for row in [header, *body]])
+    (tmp_path / "t.csv").write_text(text.getvalue())
+    for how in (["--structure", "forward"], ["--structure", "complete", "--l2", "2"]):
+        one, other = (model_of(gml("mrf", path, *how)) for path in (asia, tmp_path / "t.csv"))
+        assert one["factors"] == other["factors"]
+        assert one["graph"]["fit"] == other["graph"]["fit"]
+
+
+@pytest.mark.parametrize("suffix", ["json", "uai", "txt", "dot", "graphml", "svg"])
+def test_formats(gml, students, tmp_path, suffix):
+    path = tmp_path / f"m.{suffix}"
+    done = gml("mrf", students, "--weights", "Freq", *PAIRS, "-o", path)
+    assert done.returncode == 0, done.stderr
+    assert path.stat().st_size > 100
+    if suffix in ("dot", "graphml"):
+        graph = library.read_graph(path)
+        assert [round(edge.attributes["coupling"], 4) for edge in graph.edges()] == [
+            *(0.5136, 0.7465, 0.712)
+        ]
+
+
+def test_python_gives_what_the_command_writes(gml, students):
+    found = model_of(gml("mrf", students, "--weights", "Freq", *PAIRS))
+    net = library.mrf(
+        students,
+        weights="Freq",
+        clique=[["alcohol", "cigarettes"], ("alcohol", "marijuana"), ("cigarettes", "marijuana")],
+    )
+    assert [p.table.reshape(-1).tolist() for p in net.potentials] == [
+        factor["table"] for factor in found["factors"]
+    ]
+    assert net.summary.g2 == found["graph"]["fit"]["g2"]
+
+
+def test_accepted_failures_are_kept(gml, asia, tmp_path):
+    done = gml("mrf", asia, "--accept", "-o", tmp_path / "m.json")
+    assert done.returncode == 0, done.stderr
+    checked = gml("check", asia, tmp_path / "m.json")
+    assert checked.returncode == 0, checked.stdout
+    assert library.read_model(tmp_path / "m.json").baseline.accepted
