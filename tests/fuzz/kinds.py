@@ -69,6 +69,15 @@ _MODELS = (
     "check data.csv @ -f sarif", "fit-params data.csv @ -f text", "score data.csv @ --per-node", "verify @",
     "draw @ -o out.svg", "draw @ --evidence a=yes -f html", "draw @ --kind cpt --node c",
 )  # fmt: skip
+_UNDIRECTED = (
+    "convert @ out.json", "convert @ out.uai", "convert @ out.bif", "convert @ out.json --to dag", "convert @ out.dot", "query @",
+    "query @ --mpe -f json", "query @ --target c --evidence a=yes -f json", "query @ --batch data.csv --target c", "query @ --do a=yes",
+    "compare @ model.json -f json", "compare @ @", "check data.csv @ -f json", "verify @", "draw @ -o out.svg",
+)  # fmt: skip
+_UAI = (
+    "convert @ out.json", "convert @ out.uai", "convert @ out.net", "convert @ out.json --to undirected", "convert @ out.json --to dag",
+    "query @ -f json", "query @ --mpe", "query @ --target x1 --evidence x0=1", "compare @ @ -f json", "draw @ -f text",
+)  # fmt: skip
 _GAUSSIAN = (
     "convert @ out.json", "convert @ out.txt", "convert @ out.dot", "query @ -f json", "query @ --target q --evidence p=1.5 -f json",
     "query @ --batch numbers.csv --target r", "sample @ -n 20 --evidence r=0.5", "sample @ -n 5 --do p=1", "check numbers.csv @ -f json",
@@ -82,7 +91,7 @@ _CSV_TOKENS = (
 )  # fmt: skip
 _JSON_TOKENS = (
     b"{", b"}", b"[", b"]", b":", b",", b"null", b"true", b"NaN", b"Infinity", b"1e999", b'"\\ud800"', b'"\\u0000"', b'"levels"',
-    b'"id"', b'"nodes"', b'"edges"', b'"cpt"', b'"counts"', b'"parents"', b'"hash"', b'"learning"', b'"kind"', b"[[", b"{}",
+    b'"id"', b'"nodes"', b'"edges"', b'"cpt"', b'"counts"', b'"factors"', b'"scope"', b'"table"', b'"coding"', b'"parents"', b'"hash"', b'"learning"', b'"kind"', b"[[", b"{}",
 )  # fmt: skip
 _DOT_TOKENS = (
     b"graph", b"digraph", b"strict", b"subgraph", b"node", b"edge", b"->", b"--", b"{", b"}", b"[", b"]", b";", b"=", b"a", b"b",
@@ -96,6 +105,10 @@ _BIF_TOKENS = (
 _NET_TOKENS = (
     b"net", b"class", b"node", b"potential", b"states", b"data", b"continuous", b"decision", b"(", b")", b"((", b"))", b"{", b"}", b"|",
     b"=", b";", b"%", b'"', b"/*", b"*/", b"0.5", b"( a | b )", b'("x" "y")', b"model_data", b"utility",
+)  # fmt: skip
+_UAI_TOKENS = (
+    b"MARKOV", b"BAYES", b"0", b"1", b"2", b"3", b"4", b"-1", b"62", b"63", b"65535", b"65536", b"1e308", b"1e-320", b"inf", b"nan",
+    b"0.5", b"\n", b" ", b"99999999999999999999", b"1_0", b"+1",
 )  # fmt: skip
 _XML_TOKENS = (
     b"<DEFINITION>", b"</DEFINITION>", b"<FOR>a</FOR>", b"<GIVEN>c</GIVEN>", b"<TABLE>", b"<OUTCOME>x</OUTCOME>", b"<!--", b"-->",
@@ -309,6 +322,14 @@ KINDS: dict[str, Kind] = {
         Kind("xmlbif", "in.xml", lambda: [seeds.made("model.xmlbif")], _XML, (*_MODELS, *_GRAPHS), _XML_TOKENS, piped=True),
         Kind("net", "in.net", lambda: [seeds.NET, seeds.made("model.net")], m.TEXT, (*_MODELS, *_GRAPHS), _NET_TOKENS, piped=True),
         Kind("model-json", "in.json", lambda: [seeds.made("model.json")], _JSON, (*_MODELS, *_GRAPHS), _JSON_TOKENS, piped=True),
+        Kind(
+            "undirected-json", "in.json", lambda: [seeds.UNDIRECTED, seeds.made("undirected.json")], _JSON, (*_UNDIRECTED, *_GRAPHS), _JSON_TOKENS,
+            piped=True,
+        ),
+        Kind(
+            "uai", "in.uai", lambda: [seeds.UAI, seeds.made("model.uai"), seeds.made("undirected.uai")], m.TEXT, (*_UAI, *_GRAPHS), _UAI_TOKENS,
+            piped=True,
+        ),
         Kind("gaussian-json", "in.json", lambda: [seeds.made("gaussian.json")], _JSON, _GAUSSIAN, _JSON_TOKENS, piped=True),
         Kind(
             "schema", "in.json", lambda: [seeds.SCHEMA, seeds.made("profile.json")], _JSON,

@@ -97,6 +97,12 @@ NET = (
     b'net { }\nnode a { states = ("no" "yes"); label = "x"; }\nnode b { states = ("0" "1"); }\n'
     b"potential ( a ) { data = (0.5 0.5); }\npotential ( b | a ) { data = ((0.9 0.1) (0.2 0.8)); }\n"
 )
+UNDIRECTED = (
+    b'{"nodes": [{"id": "a", "levels": ["no", "yes"]}, {"id": "b", "levels": ["no", "yes"]}, {"id": "c", "levels": '
+    b'["no", "yes"]}], "factors": [{"scope": ["a", "b"], "table": [0.5, -0.5, null, 0.5], "errors": [0, 1, 2, 3]}, '
+    b'{"scope": ["c"], "table": [1, 0], "boundary": false}]}'
+)
+UAI = b"MARKOV\n3\n2 2 3\n2\n2 0 1\n2 1 2\n\n4\n 1.0 0.5\n 0.25 4\n\n6\n 1 2 3\n 4 0 1e-3\n"
 BIF = (
     b"network n { property p; }\nvariable a { type discrete [ 2 ] { no, yes }; }\n"
     b"variable b { type discrete [ 2 ] { 0, 1 }; }\nprobability ( a ) { table 0.5, 0.5; }\n"
@@ -114,6 +120,9 @@ _RECIPES = {
     "model.bif": "fit-params data.csv graph.dot -o model.bif",
     "model.xmlbif": "fit-params data.csv graph.dot -f xmlbif -o model.xmlbif",
     "model.net": "fit-params data.csv graph.dot -o model.net",
+    "model.uai": "fit-params data.csv graph.dot -o model.uai",
+    "undirected.json": "convert model.json undirected.json --to undirected",
+    "undirected.uai": "convert undirected.json undirected.uai",
     "gaussian.json": "fit-params numbers.csv ngraph.dot --gaussian -o gaussian.json",
     "profile.json": "profile mixed.csv --bins 4 -o profile.json",
     "log.jsonl": "pc data.csv --tiers a<b,c --test-log log.jsonl -o out.dot",

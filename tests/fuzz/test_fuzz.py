@@ -29,6 +29,7 @@ GROUPS = {
     "tables": ("csv", "delimited", "compressed", "parquet", "parquet-folder", "counts"),
     "graphs": ("dot", "graph-json", "graphml", "column-sets", "test-log", "report-json"),
     "models": ("bif", "xmlbif", "net", "model-json", "gaussian-json", "names"),
+    "undirected": ("undirected-json", "uai"),
     "settings": (
         "schema",
         "knowledge",

@@ -6,6 +6,7 @@ import json
 import math
 import random
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from tests.model_files import (
 )
 from tests.unit.test_model_formats import LABELS, NAMES, SEEDS
 
+ROOT = Path(__file__).resolve().parents[2]
 NODES = [{"id": "A", "levels": ["n", "y"]}, {"id": "B", "levels": ["0", "1", "2"]}]
 PAIR = {"scope": ["A", "B"], "table": [0.5, 0, -0.5, -0.5, 0, 0.5]}
 FIT = {"method": "exact", "algorithm": "ipf", "rows": 10, "dimension": 2, "converged": True}
@@ -172,6 +174,18 @@ def test_terms_that_would_not_fit_are_refused():
     net = parse_model(text, "t")
     with limited_to(1 << 20), pytest.raises(CannotAnswer, match="writing JSON of factors of"):
         MODEL_WRITERS["json"](net)
+
+
+def test_the_examples_of_the_docs_are_read():
+    page = (ROOT / "docs/files.md").read_text().partition("## Undirected models")[2]
+    whole, bare = (block.partition("```")[0] for block in page.split("```json\n")[1:3])
+    net = parse_model(whole, "t")
+    assert net.query("A", {"B": "yes"})["A"]["yes"] == 1
+    assert net.potential("A").intervals.tolist() == [[0.05, 0.45], [-0.45, -0.05]]
+    assert [edge.attributes for edge in net.graph.edges()] == [{"coupling": 0.5}]
+    assert net.summary.log_z == 1.72
+    expected = math.exp(2.5) / (3 + math.exp(2.5))
+    assert joint_of(parse_model(bare, "t"))[1, 1] == pytest.approx(expected, rel=1e-14)
 
 
 # ---------------------------------------------------------------------- UAI
