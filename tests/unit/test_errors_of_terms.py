@@ -265,3 +265,22 @@ def test_a_margin_of_one_level_has_no_parameters():
     assert found[2,].tolist() == [0.0]
     assert CliqueMargins(terms, terms.generators).cliques
     assert found[0, 1][0, 0] == pytest.approx(math.sqrt((1 / table).sum()) / 4, rel=1e-9)
+
+
+def test_a_pseudo_likelihood_on_a_face_has_errors_of_what_the_rows_tell():
+    """A level that no row has, and terms without it, which have the errors they had before."""
+    rng = np.random.default_rng(11)
+    table = rng.integers(5, 50, (2, 3, 2))
+    table[:, 1] = 0
+    counter = counter_of_table(table)
+    terms = Terms.of(counter.variables, ["AC", "B"])
+    supports = supports_of(counter, terms)
+    fit = NewtonFit(table, terms, possible_cells(terms, supports))
+    found = standard_errors(counter, terms, fit.fitted(supports, "pl"), Penalty())
+    smaller, fewer, other = newton(table[:, [0, 2]], ["AC", "B"])
+    expected = standard_errors(smaller, fewer, other.fitted(method="pl"), Penalty())
+    for scope, errors, known in zip(terms.all, found, expected, strict=True):
+        if scope == (1,):
+            assert np.isnan(errors).all()
+        else:
+            np.testing.assert_allclose(errors, known, rtol=1e-7)

@@ -183,7 +183,7 @@ def test_an_engine_without_rows_counts_the_joint_table():
 
 @pytest.mark.parametrize(("samples", "known"), [(500.0, True), (3.0, False)])
 def test_annealing_where_the_tree_is_too_large(monkeypatch, samples, known):
-    def annealed_log_z(terms, scopes, tables, *, seed):
+    def annealed_log_z(terms, scopes, tables, *, seed, threads):
         return SimpleNamespace(log_z=7.5, error=0.25, samples=samples)
 
     module = SimpleNamespace(annealed_log_z=annealed_log_z)

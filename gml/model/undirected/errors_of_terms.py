@@ -120,10 +120,8 @@ def _covariance(
     max_memory: int | None,
     seed: int,
 ) -> _Covariance:
-    directions = np.eye(terms.dimension)
-    if fitted.supports:
-        directions = face_directions(terms, fitted.supports, max_memory=max_memory)
     scopes, tables = log_tables(terms, fitted)
+    directions = np.eye(terms.dimension)
     if fitted.method == "pl":
         rows = cells_seen(counter, terms)
         if rows is None:
@@ -136,6 +134,8 @@ def _covariance(
     n = float(counter.n * counter.unit)
     try:
         covariance = feature_covariance(terms, scopes, tables, max_memory=max_memory)
+        if fitted.supports:
+            directions = face_directions(terms, fitted.supports, max_memory=max_memory)
     except CannotAnswer:
         if fitted.method == "exact":
             raise

@@ -69,7 +69,7 @@ def summarise(
     (-4380.3671, 3, 0)
     """
     scopes, tables = log_tables(terms, fitted)
-    normal = _normaliser(terms, scopes, tables, fitted.log_z, max_memory, seed)
+    normal = _normaliser(terms, scopes, tables, fitted.log_z, max_memory, seed, threads)
     observed = observed_margins(counter, terms)
     likelihood = None
     if normal.log_z is not None:
@@ -160,13 +160,14 @@ def _normaliser(
     known: float | None,
     max_memory: int | None,
     seed: int,
+    threads: int | None,
 ) -> _Normaliser:
     try:
         margins = CliqueMargins(terms, scopes, max_memory=max_memory)
     except CannotAnswer:
         if known is not None:
             return _Normaliser(known)
-        return _annealed(terms, scopes, tables, seed)
+        return _annealed(terms, scopes, tables, seed, threads)
     log_z, found = margins.of(tables)
     expected = math.fsum(
         float(np.sum(share[share > 0] * table[share > 0]))
@@ -177,11 +178,15 @@ def _normaliser(
 
 
 def _annealed(
-    terms: Terms, scopes: tuple[Scope, ...], tables: list[Table], seed: int
+    terms: Terms,
+    scopes: tuple[Scope, ...],
+    tables: list[Table],
+    seed: int,
+    threads: int | None,
 ) -> _Normaliser:
     from gml.model.undirected.annealing import annealed_log_z
 
-    found = annealed_log_z(terms, scopes, tables, seed=seed)
+    found = annealed_log_z(terms, scopes, tables, seed=seed, threads=threads)
     if found.samples < _LEAST_SAMPLES:
         return _Normaliser(None, samples=found.samples)
     return _Normaliser(found.log_z, error=found.error, samples=found.samples)
