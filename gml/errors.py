@@ -77,10 +77,6 @@ class CannotAnswer(GmlError):
     exit_code = 4
 
 
-class NoRoom(CannotAnswer):
-    """Exact inference would take more memory than is allowed."""
-
-
 class MissingTable(CannotAnswer):
     """A count file lacks the table of some columns; `lacking` says so without a way out."""
 

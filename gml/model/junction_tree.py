@@ -16,13 +16,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gml.errors import NoRoom, listing, parameter
+from gml.errors import CannotAnswer, listing, parameter
 from gml.graph.bits import members
 from gml.graph.triangulation import eliminate_by_min_fill
 from gml.resources import format_size
 
 # The kernel's limit; with two levels each, this many axes have more cells than any machine.
 _MOST_AXES = 62
+
+
+class NoRoom(CannotAnswer):
+    """Exact inference would take more memory than is allowed."""
 
 
 @dataclass(frozen=True)

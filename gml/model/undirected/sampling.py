@@ -16,15 +16,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable
-from gml.errors import CannotAnswer, NoRoom, counted, parameter, require_whole
+from gml.errors import CannotAnswer, counted, parameter, require_whole
 from gml.model.evidence import coded, resolved
-from gml.model.markovnet import MarkovNet
+from gml.model.junction_tree import NoRoom
 from gml.model.posterior import table_steps
 from gml.model.sample import Columns, Rows, draw_rows, table_plan
 from gml.model.undirected.convergence import Convergence, convergence
@@ -32,6 +32,9 @@ from gml.model.undirected.gibbs import GibbsChains
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import reporter
 from gml.resources import require_memory
+
+if TYPE_CHECKING:
+    from gml.model.markovnet import MarkovNet
 
 MOST_R_HAT = 1.01
 FEWEST_SAMPLES = 400
@@ -108,6 +111,7 @@ def sample(
 
     Examples
     --------
+    >>> from gml.model.markovnet import MarkovNet
     >>> from gml.model.undirected.potential import Potential
     >>> a, b = Variable("A", ("n", "y")), Variable("B", ("n", "y"))
     >>> alike = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
@@ -217,7 +221,7 @@ def gibbs_stream(
         if not lost and _is_good(found.convergence):
             break
         if 4 * burn_in > most:
-            raise CannotAnswer(_refusal(chains, found.convergence, int(lost)))
+            raise CannotAnswer(_refusal(chains, found.convergence, 2 * burn_in, int(lost)))
         burn_in *= 2
     time = found.convergence.autocorrelation_time * found.interval
     thin = settings.thin or max(1, math.ceil(2 * time))
@@ -247,19 +251,19 @@ def _is_good(found: Convergence) -> bool:
 
 def _figures(found: Convergence) -> str:
     return (
-        f"R̂ at most {found.r_hat:.4f}, effective sample size at least {found.samples:,.0f} "
-        f"of {found.draws:,} draws"
+        f"the worst R̂ is {found.r_hat:.4f}, the smallest effective sample size "
+        f"{found.samples:.0f} of {found.draws} draws"
     )
 
 
-def _refusal(chains: GibbsChains, found: Convergence, lost: int) -> str:
-    after = f"after {counted(chains.n_sweeps, 'sweep')} of {counted(chains.n_chains, 'chain')}"
+def _refusal(chains: GibbsChains, found: Convergence, n_sweeps: int, lost: int) -> str:
+    after = f"after {counted(n_sweeps, 'sweep')} of {counted(chains.n_chains, 'chain')}"
     if lost:
         what = f"{lost} of {counted(chains.n_chains, 'chain')} have found no possible state"
         return f"Gibbs sampling has not converged {after}: {what}"
     return (
-        f"Gibbs sampling has not converged {after}: {_figures(found)}, and R̂ at most {MOST_R_HAT} "
-        f"and {FEWEST_SAMPLES} are asked for; a larger {parameter('burn_in')} may help, or more "
+        f"Gibbs sampling has not converged {after}: {_figures(found)}, where at most {MOST_R_HAT} "
+        f"and at least {FEWEST_SAMPLES} are wanted; a larger {parameter('burn_in')} may help, or more "
         f"{parameter('max_memory')} for exact rows"
     )
 
