@@ -44,6 +44,9 @@ class Penalty:
         return self.l1 == 0 and self.l2 == 0 and self.smoothing == 0
 
 
+NO_PENALTY = Penalty()
+
+
 @dataclass(frozen=True)
 class Support:
     """The cells of some variables that are possible; all others have probability 0."""
@@ -69,5 +72,7 @@ class Fitted:
     supports: tuple[Support, ...] = ()
     """What else is impossible, where the maximum lies at infinity."""
     pseudo_log_likelihood: float | None = None
+    gradient: float | None = None
+    """The largest derivative per row where the fit ended, of what pseudo-likelihood maximises."""
     notes: tuple[str, ...] = field(default=())
     """What the user should be told, one sentence each."""

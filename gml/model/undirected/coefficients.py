@@ -1,0 +1,142 @@
+"""The free parameters of sum-to-zero terms, as one vector.
+
+A table that adds up to 0 over every axis is a combination of products of contrasts, one per axis.
+The contrasts of r levels are r − 1 columns that add up to 0 and are orthogonal, with squares that
+add up to r (Helmert's, scaled): for two levels −1 and 1, so that the coefficient of a term of two
+levels each is its J. By this scale the length of a term's coefficients is the root mean square of
+its cells, which is the strength that penalties are on.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.model.undirected.terms import Scope, Terms
+
+Table = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+
+@functools.cache
+def level_contrasts(n_levels: int) -> Table:
+    """Return the contrasts of so many levels, one per column.
+
+    Examples
+    --------
+    >>> level_contrasts(2).tolist()
+    [[-1.0], [1.0]]
+    >>> (level_contrasts(3).T @ level_contrasts(3)).round(12).tolist()
+    [[3.0, 0.0], [0.0, 3.0]]
+    """
+    found = np.zeros((n_levels, n_levels - 1))
+    for column in range(n_levels - 1):
+        found[: column + 1, column] = -1.0
+        found[column + 1, column] = column + 1.0
+        found[:, column] *= math.sqrt(n_levels / ((column + 1.0) * (column + 2.0)))
+    found.flags.writeable = False
+    return found
+
+
+def contrasts_of(sizes: Sequence[int]) -> Table:
+    """Return the products of contrasts of a table: cells × coefficients."""
+    found: Table = np.ones((1, 1))
+    for size in sizes:
+        found = np.kron(found, level_contrasts(size)).astype(np.float64)
+    return found
+
+
+class _Alike(NamedTuple):
+    """Terms of the same shape: which of all they are, and where their coefficients are."""
+
+    shape: tuple[int, ...]
+    members: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+
+class Coefficients:
+    """Where the coefficients of each term are in the vector of all of them.
+
+    Examples
+    --------
+    >>> from gml.data.dataset import Variable
+    >>> terms = Terms.of([Variable(name, ("n", "y")) for name in "AB"], [["A", "B"]])
+    >>> found = Coefficients(terms).tables(np.array([0.1, 0.2, 0.5]))
+    >>> [table.tolist() for table in found]
+    [[-0.1, 0.1], [-0.2, 0.2], [[0.5, -0.5], [-0.5, 0.5]]]
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        lengths = [math.prod(terms.sizes[k] - 1 for k in scope) for scope in terms.all]
+        self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        """Where each term begins, and the length of the vector."""
+        self.group = np.repeat(np.arange(len(lengths)), lengths)
+        """The term of each coefficient."""
+        self.is_joint = np.repeat([len(scope) > 1 for scope in terms.all], lengths)
+        """Which coefficients belong to terms of two or more variables."""
+        self.containing: list[list[int]] = [[] for _ in terms.variables]
+        """The terms that each variable is in."""
+        members: dict[tuple[int, ...], list[int]] = {}
+        for t, scope in enumerate(terms.all):
+            members.setdefault(terms.shape(scope), []).append(t)
+            for k in scope:
+                self.containing[k].append(t)
+        self._alike = [
+            _Alike(shape, np.array(at), self._places(at)) for shape, at in members.items()
+        ]
+
+    def _places(self, members: Sequence[int]) -> NDArray[np.int64]:
+        length = int(self.starts[members[0] + 1] - self.starts[members[0]])
+        return self.starts[list(members)][:, None] + np.arange(length)
+
+    @property
+    def size(self) -> int:
+        """The number of coefficients, which is the dimension of the model."""
+        return int(self.starts[-1])
+
+    def of(self, t: int) -> NDArray[np.int64]:
+        """Return the places of a term's coefficients, with one axis per variable."""
+        scope: Scope = self.terms.all[t]
+        shape = [self.terms.sizes[k] - 1 for k in scope]
+        return np.arange(self.starts[t], self.starts[t + 1]).reshape(shape)
+
+    def tables(self, vector: Vector) -> list[Table]:
+        """Return the terms of a vector, in the order of `terms.all`."""
+        found: list[Table] = [np.empty(0)] * len(self.terms.all)
+        for shape, members, places in self._alike:
+            values = vector[places] @ contrasts_of(shape).T
+            for t, table in zip(members, values.reshape(-1, *shape), strict=True):
+                found[t] = table
+        return found
+
+    def vector(self, tables: Sequence[Table]) -> Vector:
+        """Return the coefficients of sum-to-zero terms."""
+        return self._against_contrasts(tables, mean=True)
+
+    def moments(self, margins: Sequence[Table]) -> Vector:
+        """Return the expected products of contrasts, given the margin of each term."""
+        return self._against_contrasts(margins, mean=False)
+
+    def _against_contrasts(self, tables: Sequence[Table], *, mean: bool) -> Vector:
+        found = np.zeros(self.size)
+        for shape, members, places in self._alike:
+            stacked = np.stack([tables[t].reshape(-1) for t in members])
+            found[places] = stacked @ contrasts_of(shape) / (math.prod(shape) if mean else 1)
+        return found
+
+    def strengths(self, vector: Vector) -> Vector:
+        """Return the length of each term's coefficients: the root mean square of its cells."""
+        squares = np.bincount(self.group, weights=vector**2, minlength=len(self.terms.all))
+        lengths: Vector = np.sqrt(squares)
+        return lengths
+
+    def summed_strengths(self, vector: Vector) -> Vector:
+        """Return, per variable, the sum of the strengths of its terms: a scale of its log-odds."""
+        strengths = self.strengths(vector)
+        return np.array([strengths[at].sum() for at in self.containing])
