@@ -94,11 +94,16 @@ def require_splittable(counts: NDArray[np.int64], parts: int) -> int:
 def folds(dataset: Dataset, k: int, *, seed: int = 0) -> Iterator[tuple[Dataset, Dataset]]:
     """Yield the rest and the fold for each of k folds, whose sizes differ by at most one row."""
     rows, counts = distinct_rows(dataset)
+    for chosen in fold_counts(counts, k, seed=seed):
+        yield resampled(dataset, rows, counts - chosen), resampled(dataset, rows, chosen)
+
+
+def fold_counts(counts: NDArray[np.int64], k: int, *, seed: int = 0) -> Iterator[NDArray[np.int64]]:
+    """Yield for each of k folds how often each distinct row is in it."""
     n = require_splittable(counts, k)
     rng = np.random.default_rng(seed)
     left = counts.copy()
     for fold in range(k):
-        size = n // k + (fold < n % k)
-        chosen = rng.multivariate_hypergeometric(left, size)
+        chosen = rng.multivariate_hypergeometric(left, n // k + (fold < n % k))
         left -= chosen
-        yield resampled(dataset, rows, counts - chosen), resampled(dataset, rows, chosen)
+        yield chosen

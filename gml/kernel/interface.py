@@ -24,6 +24,7 @@ from gml.kernel.layout import (
     Source,
     TableStatistics,
 )
+from gml.kernel.penalty_paths import GroupedColumns, PathRule, PenaltyPath, Response
 from gml.kernel.plan import GaussianPlan, TablePlan
 
 Codes = NDArray[Any]
@@ -283,6 +284,12 @@ class Kernel(Protocol):
         order: Sequence[int],
         key: Sequence[int],
     ) -> OrderChain: ...
+
+    # ------------------------------------------------------------------ regressions
+
+    def penalty_path(
+        self, columns: GroupedColumns, response: Response, rule: PathRule
+    ) -> PenaltyPath: ...
 
     # ------------------------------------------------------------------ models
 

@@ -7,6 +7,7 @@ from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
 from gml.kernel.reference.gibbs import GibbsSampler, count_states, sum_states
+from gml.kernel.reference.neighbourhoods import penalty_path
 from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.permutation import information_loss_draws, permutation_draws
@@ -53,6 +54,7 @@ __all__ = [
     "losses_to_go",
     "normal_quantile",
     "obey",
+    "penalty_path",
     "permutation_draws",
     "read_csv",
     "recode",
