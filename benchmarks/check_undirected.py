@@ -39,7 +39,7 @@ from gml.model.undirected.potential import Potential
 from gml.model.undirected.terms import Terms
 
 ROWS, RATIOS = (500, 5_000), (0.2, 1.0, 5.0)
-REPETITIONS, FORWARD_REPETITIONS, BREAKS_REPETITIONS = 120, 40, 100
+REPETITIONS, FORWARD_REPETITIONS, BREAKS_REPETITIONS = 90, 40, 50
 POWER_ROWS = ((2_000, 1_000), (10_000, 5_000))
 MODELS = ("cycle", "lattice", "pairs", "decomposable")
 

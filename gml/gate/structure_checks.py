@@ -22,7 +22,9 @@ the rows of a configuration can be divided between both sides again: exact by dr
 the normal tail by the delta method must agree, as rows may have changed without such a loss. An
 edge that is weak in the model's own rows (`selection`) cannot be lost. An edge that is not lost
 passes if the new rows show it; otherwise they cannot tell. The effect
-is the difference in nats, less the bias (r−1)(1−w_u)w/2n of either side.
+is the difference in nats, less the bias (r−1)(1−w_u)w/2n of either side. An undirected graph that
+was learned holds the pairs that told most in the model's rows, and so more than they will tell:
+its edges have the p-values of the best of all pairs, times pairs over edges.
 """
 
 from __future__ import annotations
@@ -111,7 +113,8 @@ def structure_checks(
         result = results[at]
         shown = result.log_p is not None and result.log_p <= math.log(alpha)
         known = k not in selection.of(family)
-        questions.append(_edge(family, k, shown=shown, known=known))
+        choices = math.log(n_pairs / len(edges)) if family.of_clique else 0.0
+        questions.append(_edge(family, k, choices, shown=shown, known=known))
     return questions
 
 
@@ -275,7 +278,7 @@ def comparable_rows(family: FamilyCounts, k: int) -> Comparable:
     return Comparable(np.ascontiguousarray(table), weights, groups[both])
 
 
-def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question:
+def _edge(family: FamilyCounts, k: int, choices: float, *, shown: bool, known: bool) -> Question:
     source, target = family.parents[k].name, family.variable.name
     others = tuple(parent.name for parent in (*family.parents[:k], *family.parents[k + 1 :]))
     rows = comparable_rows(family, k)
@@ -302,7 +305,7 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question
         f"about {target}{given_text(others)}, now {after:.3g}",
         test=INFORMATION,
         statistic=figures.loss,
-        log_p=log_normal_tail(figures.z),
+        log_p=min(0.0, log_normal_tail(figures.z) + choices),
         effect=max(0.0, figures.corrected_loss),
         effect_unit=NATS,
         old={"nats": before},
@@ -325,7 +328,7 @@ def _edge(family: FamilyCounts, k: int, *, shown: bool, known: bool) -> Question
         # that says little about the spread of a loss; each side's own rows do.
         return max(log_p, log_normal_tail(figures.z)), how
 
-    return Question(check, settle)
+    return Question(check, settle, log_choices=choices)
 
 
 @dataclass(frozen=True)

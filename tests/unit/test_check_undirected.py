@@ -156,7 +156,11 @@ def test_a_decomposable_model_gets_the_answers_of_its_network():
     assert len(asked) > 35
     for name in asked:
         one, other = network[name], undirected[renamed.get(name, name)]
-        assert one.log_p == same(other.log_p)
+        log_p = one.log_p
+        if one.kind == "edge" and log_p is not None:
+            # That of the best of ten pairs, of which six are edges.
+            log_p = min(0.0, log_p + math.log(10 / 6))
+        assert log_p == same(other.log_p)
         assert one.effect == same(other.effect)
         assert (one.status, one.rows_old, one.rows_new) == (
             other.status,
