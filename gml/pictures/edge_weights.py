@@ -23,7 +23,7 @@ from gml.pictures.shares import share_in_words
 from gml.pictures.themes import Theme
 
 UNITS = {"mi": "nats"}
-_KNOWN = ("strength", "direction", "undirected", "coefficient", "mi")
+_KNOWN = ("strength", "direction", "undirected", "coefficient", "coupling", "mi")
 _WORDS = {"mi": "mutual information"}
 _SHARES = ("strength", "direction", "undirected")
 _SIGNED = ("coefficient",)
@@ -44,7 +44,7 @@ def weight_of(graph: Graph) -> str | None:
     >>> weight_of(Graph.from_edges("ab", [("a", "-->", "b", {"mi": 0.1, "strength": 0.9})]))
     'strength'
     """
-    for attribute in ("strength", "coefficient", "mi"):
+    for attribute in ("strength", "coefficient", "coupling", "mi"):
         if any(number_in(edge.attributes, attribute) is not None for edge in graph.edges()):
             return attribute
     return None
