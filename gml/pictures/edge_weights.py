@@ -27,6 +27,7 @@ _KNOWN = ("strength", "direction", "undirected", "coefficient", "coupling", "mi"
 _WORDS = {"mi": "mutual information"}
 _SHARES = ("strength", "direction", "undirected")
 _SIGNED = ("coefficient",)
+_NEVER_NEGATIVE = (*_SHARES, "mi")
 # How much of the range of widths and colours finite numbers have beside an infinite one.
 _FINITE = 0.75
 _NARROWEST = 1.0
@@ -118,7 +119,7 @@ class EdgeScale:
     def signed(self) -> bool:
         """Whether zero is in the middle."""
         # A mutual information of 0 may be computed as a little less.
-        return self.name in _SIGNED or (self.low < 0 and self.name not in _KNOWN)
+        return self.name in _SIGNED or (self.low < 0 and self.name not in _NEVER_NEGATIVE)
 
     @property
     def start(self) -> float:
