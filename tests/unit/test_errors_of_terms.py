@@ -284,3 +284,19 @@ def test_a_pseudo_likelihood_on_a_face_has_errors_of_what_the_rows_tell():
             assert np.isnan(errors).all()
         else:
             np.testing.assert_allclose(errors, known, rtol=1e-7)
+
+
+def test_persistent_contrastive_divergence_samples_what_it_cannot_compute(monkeypatch):
+    """40 000 draws tell a standard deviation, and so an error, to about half a percent."""
+    counter, terms, fit = drawn(7)
+    exact = standard_errors(counter, terms, fit.fitted(), Penalty())
+
+    def refuse(*_args, **_options):
+        raise CannotAnswer("the tree would take more than there is")
+
+    monkeypatch.setattr("gml.model.undirected.errors_of_terms.feature_covariance", refuse)
+    with pytest.raises(CannotAnswer, match="the tree would take"):
+        standard_errors(counter, terms, fit.fitted(), Penalty())
+    sampled = standard_errors(counter, terms, fit.fitted(method="pcd"), Penalty())
+    for one, other in zip(sampled, exact, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0.05)
