@@ -13,7 +13,7 @@ from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.goodness import summarise
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.terms import Terms
-from tests.undirected_models import NewtonFit
+from tests.log_linear_fits import NewtonFit
 
 
 def newton(path, scopes=None):

@@ -22,7 +22,7 @@ from gml.model.undirected.information import (
 )
 from gml.model.undirected.pseudo_information import pseudo_information
 from gml.model.undirected.terms import Terms
-from tests.undirected_models import NewtonFit, counter_of_table, possible_cells, supports_of
+from tests.log_linear_fits import NewtonFit, counter_of_table, possible_cells, supports_of
 
 STUDENTS = np.array([911, 3, 44, 2, 538, 43, 456, 279]).reshape(2, 2, 2).transpose(2, 1, 0)
 BOUNDARY = np.array([0, 5, 7, 3, 4, 6, 8, 0]).reshape(2, 2, 2)

@@ -15,7 +15,7 @@ from gml.model.undirected.cliques_of_cells import excluded_cells
 from gml.model.undirected.facial_set import facial_set
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.terms import Terms
-from tests.undirected_models import counter_of_table, possible_cells, supports_of
+from tests.log_linear_fits import counter_of_table, possible_cells, supports_of
 
 BOUNDARY = [0, 5, 7, 3, 4, 6, 8, 0]
 """All pair margins are positive, and yet the first and the last cell are fitted by 0."""

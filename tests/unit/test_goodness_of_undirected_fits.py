@@ -17,7 +17,7 @@ from gml.errors import GmlWarning
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.goodness import summarise, zeros_in_words
 from gml.model.undirected.terms import Terms
-from tests.undirected_models import NewtonFit, counter_of_table, possible_cells, supports_of
+from tests.log_linear_fits import NewtonFit, counter_of_table, possible_cells, supports_of
 
 STUDENTS = np.array([911, 3, 44, 2, 538, 43, 456, 279]).reshape(2, 2, 2).transpose(2, 1, 0)
 """Alcohol, cigarettes, marijuana: yes, no of each (Agresti 2013, table 9.3)."""
