@@ -175,8 +175,11 @@ class Tables(Counter):
         return self.inner.tables(sets)
 
 
-def test_an_engine_without_rows_counts_the_joint_table():
-    counter, terms, fit = random_fit(0)
+@pytest.mark.parametrize(
+    ("shape", "scopes"), [((2, 3, 2, 2), ("AB", "BC", "CD", "AD")), ((4,), ("A",))]
+)
+def test_an_engine_without_rows_counts_the_joint_table(shape, scopes):
+    counter, terms, fit = random_fit(0, shape, scopes)
     expected = summarise(counter, terms, fit.fitted(), LIKELIHOOD)
     assert summarise(Tables(counter), terms, fit.fitted(), LIKELIHOOD) == expected
 

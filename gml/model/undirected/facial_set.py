@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer
+from gml.kernel.pool import in_order
 from gml.model.undirected.cliques_of_cells import (
     Cells,
     CliqueTree,
@@ -38,7 +39,6 @@ from gml.model.undirected.fitting import Support
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.terms import Scope, Terms
 from gml.resources import require_memory
-from gml.stopping import check_stopped
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -137,18 +137,23 @@ class _Programme:
         blocks = [self._rows(place) for place in self._asked]
         rows: csr_array = vstack(blocks, format="csr")
         seen = np.concatenate([self._seen[place] for place in self._asked])
-        n_parts, labels = connected_components(block_array([[None, rows], [rows.T, None]]))
+        labels = connected_components(block_array([[None, rows], [rows.T, None]]))[1]
         part = labels[: len(seen)]
         outside = np.zeros(len(seen), dtype=bool)
-        for label in range(n_parts):
-            check_stopped()
-            mine = np.flatnonzero(part == label)
-            if not seen[mine].all():
-                outside[mine] = _largest_support(rows[mine], seen[mine])
+        members = [np.flatnonzero(part == label) for label in np.unique(part[~seen])]
+
+        def solved(mine: NDArray[np.intp]) -> NDArray[np.bool_]:
+            return _largest_support(rows[mine], seen[mine]) if len(mine) else seen[:0]
+
+        # One more, with nothing to do, so that even a single programme has a thread of its own:
+        # an interrupt need not wait for it.
+        found = in_order(solved, [*members, np.arange(0)], 2)
+        for mine, support in zip(members, found, strict=False):
+            outside[mine] = support
         ends = np.cumsum([block.shape[0] for block in blocks])
-        for place, found in zip(self._asked, np.split(outside, ends[:-1]), strict=True):
+        for place, gone in zip(self._asked, np.split(outside, ends[:-1]), strict=True):
             left = self._possible[place]
-            left[left] = ~found
+            left[left] = ~gone
         self._tree.propagate(self._possible)
 
     def _rows(self, place: int) -> csr_array:

@@ -243,7 +243,7 @@ def cells_seen(counter: Counter, terms: Terms) -> tuple[NDArray[np.intp], Table]
     except CannotAnswer:
         return None
     at, level = np.nonzero(found.table)
-    codes = np.concatenate([found.configs[at].T.reshape(len(given), -1), level[None]]).astype(
+    codes = np.concatenate([found.configs[at].T.reshape(len(given), len(at)), level[None]]).astype(
         np.intp
     )
     return codes, found.table[at, level].astype(np.float64) * counter.unit

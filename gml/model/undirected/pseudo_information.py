@@ -21,6 +21,7 @@ from gml.stopping import check_stopped
 Table = NDArray[np.float64]
 
 _BLOCK_NUMBERS = 1 << 22
+_MOST_GROUPS = 1 << 40
 
 
 def pseudo_information(
@@ -64,9 +65,18 @@ def _add_node(
     scores: Table,
     curvature: Table,
 ) -> None:
-    """Add what one variable given all others has to say."""
+    """Add what one variable given all others has to say.
+
+    That depends only on the variables that share a table with it, so rows that agree in these are
+    taken together.
+    """
     terms = free.terms
-    n_rows, size = codes.shape[1], terms.sizes[k]
+    touching = sorted({j for scope in (*terms.all, *scopes) if k in scope for j in scope})
+    groups = _groups(codes, touching, terms.sizes)
+    firsts, of_row = np.unique(groups, return_index=True, return_inverse=True)[1:]
+    weights = np.bincount(of_row, weights=weights, minlength=len(firsts)).astype(np.float64)
+    codes = codes[:, firsts]
+    n_rows, size = len(firsts), terms.sizes[k]
     own = [(c, part) for c, part in zip(terms.all, free.slices, strict=True) if k in c]
     columns = np.concatenate([np.arange(part.start, part.stop) for _, part in own])
     logs = np.zeros((size, n_rows))
@@ -86,6 +96,20 @@ def _add_node(
     shares = np.exp(logs - logs.max(axis=0))
     shares /= shares.sum(axis=0)
     features -= np.einsum("lr,lrf->rf", shares, features)
-    scores[:, columns] += features[codes[k], np.arange(n_rows)]
+    scores[:, columns] += features[codes[k], np.arange(n_rows)][of_row]
     flat = features.reshape(-1, len(columns))
     curvature[np.ix_(columns, columns)] += ((weights * shares).reshape(-1, 1) * flat).T @ flat
+
+
+def _groups(
+    codes: NDArray[np.intp], columns: Sequence[int], sizes: Sequence[int]
+) -> NDArray[np.int64]:
+    """Return a number for each row, the same for rows that agree in some columns."""
+    found, bound = np.zeros(codes.shape[1], dtype=np.int64), 1
+    for k in columns:
+        if bound * sizes[k] > _MOST_GROUPS:
+            found = np.unique(found, return_inverse=True)[1].astype(np.int64)
+            bound = codes.shape[1]
+        found = found * sizes[k] + codes[k]
+        bound *= sizes[k]
+    return found
