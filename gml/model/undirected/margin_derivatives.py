@@ -9,6 +9,7 @@ margin of C is p(x_C) · (E[δ | x_C] − E[δ]). Any number of directions go th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_letters
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,9 +92,10 @@ def _spread(table: Table, scope: Sequence[int], axes: Sequence[int], n_axes: int
 
 def _given_part(table: Table, values: Table, clique: Sequence[int], part: Sequence[int]) -> Table:
     """Expectations of values over a clique given each cell of a part of it."""
-    others = tuple(i for i, k in enumerate(clique) if k not in part)
-    weighted = (table[..., None] * values).sum(axis=others)
-    weights = table.sum(axis=others)[..., None]
+    letters = ascii_letters[: len(clique)]
+    kept = "".join(letters[i] for i, k in enumerate(clique) if k in part)
+    weighted = np.einsum(f"{letters},{letters}...->{kept}...", table, values)
+    weights = np.einsum(f"{letters}->{kept}", table)[..., None]
     found: Table = np.divide(weighted, weights, out=np.zeros_like(weighted), where=weights > 0)
     left = [k for k in clique if k in part]
     return found.transpose(*(left.index(k) for k in part), len(part))

@@ -25,7 +25,8 @@ from gml.resources import budget_in_force, require_memory
 
 Table = NDArray[np.float64]
 
-_LARGEST_BATCH = 512
+# Directions whose tables stay in the cache.
+_LARGEST_BATCH = 128
 
 
 class Point(NamedTuple):
