@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage sessions sanitize clean
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -127,6 +127,10 @@ bench-undirected-structure: $(STAMP)
 ## How often intervals of terms of undirected models contain the truth: some minutes.
 bench-coverage: $(STAMP)
 	$(BIN)/python -m benchmarks.undirected_coverage
+
+## Time fits of undirected models of the benchmark networks: minutes.
+bench-undirected: $(STAMP)
+	$(BIN)/python -m benchmarks.undirected_exact
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)

@@ -165,7 +165,7 @@ def test_the_hessian_is_the_same_in_parts(monkeypatch):
     whole, parts = MomentMatching(observed), MomentMatching(observed)
     whole.at(w)
     parts.at(w)
-    monkeypatch.setattr("gml.model.undirected.moment_matching._LARGEST_BATCH", 2)
+    monkeypatch.setattr("gml.model.undirected.margin_derivatives._LARGEST_BATCH", 2)
     np.testing.assert_allclose(parts.hessian(), whole.hessian(), atol=1e-16)
 
 

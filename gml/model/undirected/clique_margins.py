@@ -74,6 +74,11 @@ class CliqueMargins:
         return self._elimination.parents
 
     @property
+    def cells(self) -> int:
+        """The cells of all cliques and scopes together."""
+        return sum(math.prod(self.terms.shape(c)) for c in (*self.cliques, *self.scopes))
+
+    @property
     def placements(self) -> list[tuple[int, tuple[int, ...]]]:
         """For each scope, a clique that contains it, and the axes there of what varies.
 

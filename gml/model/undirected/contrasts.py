@@ -129,6 +129,6 @@ def _orthonormal(size: int) -> Table:
     found = np.zeros((size, size))
     found[:, 0] = 1 / math.sqrt(size)
     for j in range(1, size):
-        found[:j, j] = 1 / math.sqrt(j * (j + 1))
-        found[j, j] = -j / math.sqrt(j * (j + 1))
+        found[:j, j] = -1 / math.sqrt(j * (j + 1))
+        found[j, j] = j / math.sqrt(j * (j + 1))
     return found

@@ -31,7 +31,7 @@ _MEMORY = 30
 # A quadratic model says nothing about odds that change more than e^8-fold at once.
 _FARTHEST = 8.0
 _ROUNDING = 1e-12
-_NOTHING_VARIES = 1e-13
+_NOTHING_VARIES = 1e-10
 
 
 class Descent(NamedTuple):
@@ -104,9 +104,13 @@ def curvature_of_nothing(problem: MomentMatching) -> Table:
     problem.at(np.zeros(d))
     hessian = problem.hessian()
     hessian[np.diag_indices(d)] += problem.is_penalised
-    values, vectors = np.linalg.eigh(hessian)
-    null = vectors[:, values <= _NOTHING_VARIES * values.max(initial=0.0)]
-    return np.asarray(null @ null.T)
+    # Features that are rare vary little: what counts is whether others determine them.
+    scale = np.sqrt(np.diag(hessian))
+    scale = np.where(scale > _NOTHING_VARIES, scale, 1.0)
+    values, vectors = np.linalg.eigh(hessian / np.outer(scale, scale))
+    null = vectors[:, values <= _NOTHING_VARIES * values.max(initial=0.0)] / scale[:, None]
+    basis = np.linalg.qr(null)[0]
+    return np.asarray(basis @ basis.T)
 
 
 def _descend(

@@ -3,7 +3,8 @@
 A decomposable model has a closed form: the margins of its cliques over those of the separators
 (Haberman 1974; Lauritzen 1996, section 4.4). Any other is fitted by Newton's method (descent.py),
 which has converged when no fitted margin of a generator differs from the observed one by more than
-1e-9; with more than 2 000 parameters by L-BFGS, and by iterative proportional fitting on request.
+1e-9; by L-BFGS where its Hessians would take too long (more than 2 000 parameters, or 2e8 products
+of parameters and cells of cliques), and by iterative proportional fitting on request.
 With penalties, what must vanish to 1e-9 instead is the gradient of the penalised objective per row,
 or its shortest subgradient: its entries are moments, which are at most 1.
 
@@ -40,7 +41,8 @@ from gml.progress import Deadline
 CLOSED_FORM, IPF, L_BFGS, NEWTON = "closed-form", "ipf", "l-bfgs", "newton"
 ALGORITHMS = ("auto", CLOSED_FORM, IPF, L_BFGS, NEWTON)
 
-_MOST_FOR_NEWTON = 2000
+_MOST_PARAMETERS = 2000
+_MOST_PRODUCTS = 200_000_000
 
 Table = NDArray[np.float64]
 
@@ -84,11 +86,13 @@ def fit_exact(
     [0.325193, 0.567916]
     """
     require_one_of("algorithm", algorithm, ALGORITHMS)
-    algorithm = _chosen(terms, penalty, algorithm)
+    is_free, algorithm = algorithm == "auto", _chosen(terms, penalty, algorithm)
     observed = observed_margins(counter, terms, smoothing=penalty.smoothing)
     supports = _supports(counter, observed, penalty, max_memory)
     problem = MomentMatching(observed, penalty=penalty, supports=supports, max_memory=max_memory)
     deadline = deadline or Deadline()
+    if is_free and algorithm == NEWTON and penalty.l1 == 0 and _is_large(problem):
+        algorithm = L_BFGS
     if algorithm in (CLOSED_FORM, IPF):
         if algorithm == CLOSED_FORM:
             tables, iterations, converged = _closed_form(observed), 0, True
@@ -143,7 +147,13 @@ def _chosen(terms: Terms, penalty: Penalty, algorithm: str) -> str:
         return algorithm
     if terms.is_decomposable and not is_penalised:
         return CLOSED_FORM
-    return NEWTON if penalty.l1 > 0 or terms.dimension <= _MOST_FOR_NEWTON else L_BFGS
+    return NEWTON
+
+
+def _is_large(problem: MomentMatching) -> bool:
+    """Whether a thousand gradients are cheaper than two dozen Hessians."""
+    parameters = problem.contrasts.dimension
+    return parameters > _MOST_PARAMETERS or parameters * problem.engine.cells > _MOST_PRODUCTS
 
 
 def _supports(

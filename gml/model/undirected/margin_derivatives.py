@@ -9,14 +9,61 @@ margin of C is p(x_C) · (E[δ | x_C] − E[δ]). Any number of directions go th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_letters
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.contrasts import Contrasts
+from gml.resources import budget_in_force, require_memory
 from gml.stopping import check_stopped
 
 Table = NDArray[np.float64]
+
+# Directions whose tables stay in the cache.
+_LARGEST_BATCH = 128
+
+
+def covariance_times(engine: CliqueMargins, contrasts: Contrasts, v: Table) -> Table:
+    """Return the covariance of the features of coordinates, after `engine.of`, times columns.
+
+    The generators are the first of the engine's scopes.
+    """
+    directions = contrasts.generators_of(v)
+    derivatives = margin_derivatives(engine, directions)
+    return contrasts.gradient(derivatives[: len(directions)])
+
+
+def feature_covariances(
+    engine: CliqueMargins, contrasts: Contrasts, *, max_memory: int | None = None
+) -> Table:
+    """Return the covariance of the features of coordinates where `engine.of` was last asked.
+
+    Examples
+    --------
+    >>> from gml.data.dataset import Variable
+    >>> from gml.model.undirected.terms import Terms
+    >>> terms = Terms.of([Variable("A", ("n", "y"))], [["A"]])
+    >>> engine = CliqueMargins(terms, terms.generators)
+    >>> _ = engine.of([np.log([0.25, 0.75])])
+    >>> feature_covariances(engine, Contrasts(terms)).round(12).tolist()
+    [[0.375]]
+    """
+    d = contrasts.dimension
+    require_memory(8 * 2 * d * d, max_memory, "the covariance of the model's terms")
+    per_direction = 32 * (engine.cells + d)
+    width = min(d, _LARGEST_BATCH, budget_in_force(max_memory) // (2 * per_direction))
+    width = max(1, width)
+    found = np.empty((d, d))
+    for start in range(0, d, width):
+        stop = min(d, start + width)
+        units = np.zeros((d, stop - start))
+        units[np.arange(start, stop), np.arange(stop - start)] = 1.0
+        found[:, start:stop] = covariance_times(engine, contrasts, units)
+    found += found.T.copy()
+    found *= 0.5
+    return found
 
 
 def margin_derivatives(engine: CliqueMargins, directions: Sequence[Table]) -> list[Table]:
@@ -91,9 +138,10 @@ def _spread(table: Table, scope: Sequence[int], axes: Sequence[int], n_axes: int
 
 def _given_part(table: Table, values: Table, clique: Sequence[int], part: Sequence[int]) -> Table:
     """Expectations of values over a clique given each cell of a part of it."""
-    others = tuple(i for i, k in enumerate(clique) if k not in part)
-    weighted = (table[..., None] * values).sum(axis=others)
-    weights = table.sum(axis=others)[..., None]
+    letters = ascii_letters[: len(clique)]
+    kept = "".join(letters[i] for i, k in enumerate(clique) if k in part)
+    weighted = np.einsum(f"{letters},{letters}...->{kept}...", table, values)
+    weights = np.einsum(f"{letters}->{kept}", table)[..., None]
     found: Table = np.divide(weighted, weights, out=np.zeros_like(weighted), where=weights > 0)
     left = [k for k in clique if k in part]
     return found.transpose(*(left.index(k) for k in part), len(part))

@@ -19,13 +19,10 @@ from numpy.typing import NDArray
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.contrasts import Contrasts
 from gml.model.undirected.fitting import Penalty, Support
-from gml.model.undirected.margin_derivatives import margin_derivatives
+from gml.model.undirected.margin_derivatives import covariance_times, feature_covariances
 from gml.model.undirected.observed import Observed
-from gml.resources import budget_in_force, require_memory
 
 Table = NDArray[np.float64]
-
-_LARGEST_BATCH = 512
 
 
 class Point(NamedTuple):
@@ -111,30 +108,10 @@ class MomentMatching:
             max((float(np.abs(d).max(initial=0.0)) for d in differences), default=0.0),
         )
 
-    def covariance_times(self, v: Table) -> Table:
-        """Return the covariance of the features, where `at` was last asked, times v."""
-        directions = self.contrasts.generators_of(v)
-        n = len(directions)
-        return self.contrasts.gradient(margin_derivatives(self.engine, directions)[:n])
-
     def hessian(self) -> Table:
         """Return the second derivatives per row where `at` was last asked, ridge included."""
-        d = self.contrasts.dimension
-        cells = sum(math.prod(self.contrasts.terms.shape(c)) for c in self.engine.cliques)
-        cells += sum(table.size for table in self.observed.margins)
-        require_memory(8 * d * d, self._max_memory, "the Hessian of the likelihood")
-        per_direction = 32 * (cells + d)
-        width = min(d, _LARGEST_BATCH, budget_in_force(self._max_memory) // (2 * per_direction))
-        width = max(1, width)
-        found = np.empty((d, d))
-        for start in range(0, d, width):
-            stop = min(d, start + width)
-            units = np.zeros((d, stop - start))
-            units[np.arange(start, stop), np.arange(stop - start)] = 1.0
-            found[:, start:stop] = self.covariance_times(units)
-        found += found.T
-        found *= 0.5
-        found[np.diag_indices(d)] += self.ridge
+        found = feature_covariances(self.engine, self.contrasts, max_memory=self._max_memory)
+        found[np.diag_indices(len(found))] += self.ridge
         return found
 
     def shortest(self, w: Table) -> Table:
@@ -163,4 +140,4 @@ class MomentMatching:
         return found
 
     def _covariance_of(self, v: Table) -> Table:
-        return self.covariance_times(v[:, None])[:, 0]
+        return covariance_times(self.engine, self.contrasts, v[:, None])[:, 0]
