@@ -91,6 +91,20 @@ def test_listed_thresholds_or_sums_make_no_difference(compiled, n_levels):
     assert np.array_equal(found[0], found[2])
 
 
+@pytest.mark.parametrize("n_levels", [2, 3, 8, 9])
+@pytest.mark.parametrize("n_neighbours", range(11))
+def test_a_spin_with_any_number_of_neighbours(compiled, n_neighbours, n_levels):
+    """Up to eight neighbours of two levels are looked up in bytes, more in another way."""
+    rng = np.random.default_rng(n_neighbours)
+    sizes = [n_levels] + [2] * n_neighbours
+    scopes = [(0,), *((0, k) for k in range(1, n_neighbours + 1))]
+    numbers = rng.normal(0, 1, ScopeLayout.of(scopes, sizes).n_cells)
+    states = np.stack([rng.integers(0, r, N_CHAINS) for r in sizes]).astype(np.uint8)
+    plan = plan_of(rng, scopes, sizes, most_cells=1 << 20)
+    wanted = drawn_by(reference, plan, numbers, states)
+    assert np.array_equal(drawn_by(compiled, plan, numbers, states), wanted)
+
+
 def test_ties_of_the_highest_byte_are_settled_by_the_other_bits(compiled):
     """Without neighbours and with a threshold in the middle of a byte, 1 of 256 chains is a tie."""
     plan = plan_of(np.random.default_rng(3), [(0,)], [2])

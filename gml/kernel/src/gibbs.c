@@ -77,8 +77,8 @@ INLINE void add_places(const gibbs_step *step, size_t member, uint64_t stride, c
     if (from.states == NULL) {
         unsigned shift = 0;
         for (size_t m = member + 1; m < step->n_blanket; m++)
-            shift += gibbs_code_bits(step->sizes[m]);
-        uint32_t mask = (UINT32_C(1) << gibbs_code_bits(step->sizes[member])) - 1;
+            shift += step->bits[m];
+        uint32_t mask = (UINT32_C(1) << step->bits[member]) - 1;
         for (size_t i = 0; i < n; i++) {
             uint32_t code = (uint32_t)(from.first + i) >> shift & mask;
             /* Bits that no code has stand for the first level, and are never looked at. */
@@ -127,14 +127,6 @@ INLINE void find_thresholds(const gibbs_step *step, const double *numbers, code_
         for (size_t i = 0; i < n; i++)
             room->thresholds[level * n + i] =
                 (uint64_t)(int64_t)nearbyint(logs[level * n + i] / room->totals[i] * 0x1p40);
-}
-
-unsigned gibbs_code_bits(uint32_t n_levels)
-{
-    unsigned bits = 0;
-    while (UINT32_C(1) << bits < n_levels)
-        bits++;
-    return bits;
 }
 
 int gibbs_has_bytes(const gibbs_step *step)
@@ -207,7 +199,7 @@ INLINE void find_configurations(const gibbs_step *step, const void *states, int 
 {
     memset(to, 0, n * sizeof *to);
     for (size_t m = 0; m < step->n_blanket; m++) {
-        unsigned bits = gibbs_code_bits(step->sizes[m]);
+        unsigned bits = step->bits[m];
         size_t at = step->blanket[m] * n_chains + first;
         if (width == 1)
             for (size_t i = 0; i < n; i++)

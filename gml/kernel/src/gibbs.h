@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes that may be read beyond those of a step. */
+#define GIBBS_SLACK 64
+
 /* Chains are drawn in groups of so many; there is room for a multiple of it. */
 #define GIBBS_GROUP 64
 
@@ -26,7 +29,9 @@ typedef struct {
     uint32_t n_levels;
     const uint32_t *blanket;
     const uint32_t *sizes; /* levels of the neighbours */
+    const uint32_t *bits;  /* of their codes in a configuration */
     size_t n_blanket;
+    int is_binary; /* two levels each, the variable's own included */
     const gibbs_factor *factors;
     size_t n_factors;
     uint64_t key[2];
@@ -37,9 +42,6 @@ typedef struct {
     uint64_t *thresholds;
     uint8_t *bytes;
 } gibbs_step;
-
-/* The bits that codes of a variable need in a configuration. */
-unsigned gibbs_code_bits(uint32_t n_levels);
 
 /* Whether the steps' thresholds are compared by bytes first: few configurations and few levels. */
 int gibbs_has_bytes(const gibbs_step *step);

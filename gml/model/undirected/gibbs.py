@@ -28,8 +28,8 @@ from gml.resources import available_threads, require_memory
 Table = NDArray[np.float64]
 
 _IMPOSSIBLE = -1e9
-# Cells of the lists of thresholds of a variable; they pay off if there are not fewer draws.
-_FEWEST_CELLS = 512
+# Cells of the lists of thresholds of a variable; they pay off if there are not far fewer draws.
+_FEWEST_CELLS = 1024
 _MOST_CELLS = 8192
 # Draws below which threads take longer to start than to work.
 _DRAWS_PER_THREAD = 1 << 20
@@ -90,7 +90,7 @@ class GibbsChains:
         room = -(-n_chains // GROUP) * GROUP
         fixed = dict(fixed or {})
         drawn = [k for k, size in enumerate(sizes) if size > 1 and k not in fixed]
-        most_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, n_chains))
+        most_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, 4 * n_chains))
         codes = len(sizes) * room * np.dtype(width).itemsize
         require_memory(codes + 8 * most_cells * len(drawn), None, "the chains of the sampler")
         self._states = np.zeros((len(sizes), room), dtype=width)
