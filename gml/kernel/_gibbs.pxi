@@ -35,8 +35,8 @@ cdef extern from "gibbs.h":
     int gibbs_prepare(gibbs_step *, size_t, const double *) nogil
     int gibbs_sweep(const gibbs_step *, size_t, const double *, void *, int, size_t, size_t, size_t,
                     uint64_t, uint64_t) nogil
-    int gibbs_count(const gibbs_scopes *, const void *, int, size_t, size_t, int64_t *) nogil
-    int gibbs_sum(const gibbs_scopes *, const void *, int, size_t, size_t, const double *, double *) nogil
+    void gibbs_count(const gibbs_scopes *, const void *, int, size_t, size_t, int64_t *) nogil
+    void gibbs_sum(const gibbs_scopes *, const void *, int, size_t, size_t, const double *, double *) nogil
 
 
 cdef void *_state_codes(states, int *width, size_t *n_chains) except? NULL:
@@ -179,7 +179,7 @@ cdef gibbs_scopes _scopes(layout):
 
 def count_states(layout, states, size_t n):
     """How many of the first n chains are in each cell of each table."""
-    cdef int width, done
+    cdef int width
     cdef size_t n_chains
     cdef gibbs_scopes scopes = _scopes(layout)
     cdef const void *codes = _state_codes(states, &width, &n_chains)
@@ -187,16 +187,14 @@ def count_states(layout, states, size_t n):
     cdef int64_t[::1] counts = found
     if codes != NULL and counts.shape[0]:
         with nogil:
-            done = gibbs_count(&scopes, codes, width, n_chains, n, &counts[0])
+            gibbs_count(&scopes, codes, width, n_chains, n, &counts[0])
         check_stopped()
-        if not done:
-            raise MemoryError
     return found
 
 
 def sum_states(layout, states, size_t n, const double[::1] numbers):
     """Sum, for each of the first n chains, the numbers of the cells that it is in."""
-    cdef int width, done
+    cdef int width
     cdef size_t n_chains
     cdef gibbs_scopes scopes = _scopes(layout)
     cdef const void *codes = _state_codes(states, &width, &n_chains)
@@ -204,8 +202,6 @@ def sum_states(layout, states, size_t n, const double[::1] numbers):
     cdef double[::1] sums = found
     if codes != NULL and n and numbers.shape[0]:
         with nogil:
-            done = gibbs_sum(&scopes, codes, width, n_chains, n, &numbers[0], &sums[0])
+            gibbs_sum(&scopes, codes, width, n_chains, n, &numbers[0], &sums[0])
         check_stopped()
-        if not done:
-            raise MemoryError
     return found

@@ -143,13 +143,10 @@ class GibbsChains:
     def margins(self, scopes: Sequence[Scope]) -> list[Table]:
         """Return the shares of chains in the cells of each scope."""
         layout = self._layout(scopes)
-        counts = kernel.active().count_states(layout, self._states, self.n_chains)
-        shares = counts / self.n_chains
-        ends = [*layout.tables[1 : len(scopes)].tolist(), layout.n_cells]
-        parts = np.split(shares, ends[:-1]) if scopes else []
-        return [
-            part.reshape(self.terms.shape(scope)) for scope, part in zip(scopes, parts, strict=True)
-        ]
+        shares = kernel.active().count_states(layout, self._states, self.n_chains) / self.n_chains
+        ends = layout.tables.tolist()
+        shape = self.terms.shape
+        return [shares[ends[k] : ends[k + 1]].reshape(shape(s)) for k, s in enumerate(scopes)]
 
     def log_weights(self, scopes: Sequence[Scope], tables: Sequence[Table]) -> Table:
         """Return, for each chain, the sum of what the tables have where it is."""
