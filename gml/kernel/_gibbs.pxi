@@ -5,6 +5,7 @@ from gml.kernel.gibbs_plan import code_bits
 cdef extern from "gibbs.h":
     enum:
         GIBBS_GROUP
+        GIBBS_SLACK
     ctypedef struct gibbs_factor:
         size_t start, stride
         const uint32_t *members
@@ -15,7 +16,9 @@ cdef extern from "gibbs.h":
         uint32_t n_levels
         const uint32_t *blanket
         const uint32_t *sizes
+        const uint32_t *bits
         size_t n_blanket
+        int is_binary
         const gibbs_factor *factors
         size_t n_factors
         uint64_t key[2]
@@ -32,8 +35,8 @@ cdef extern from "gibbs.h":
     int gibbs_prepare(gibbs_step *, size_t, const double *) nogil
     int gibbs_sweep(const gibbs_step *, size_t, const double *, void *, int, size_t, size_t, size_t,
                     uint64_t, uint64_t) nogil
-    int gibbs_count(const gibbs_scopes *, const void *, int, size_t, size_t, int64_t *) nogil
-    int gibbs_sum(const gibbs_scopes *, const void *, int, size_t, size_t, const double *, double *) nogil
+    void gibbs_count(const gibbs_scopes *, const void *, int, size_t, size_t, int64_t *) nogil
+    void gibbs_sum(const gibbs_scopes *, const void *, int, size_t, size_t, const double *, double *) nogil
 
 
 cdef void *_state_codes(states, int *width, size_t *n_chains) except? NULL:
@@ -54,7 +57,7 @@ cdef class GibbsSampler:
 
     cdef gibbs_step *steps
     cdef gibbs_factor *factors
-    cdef size_t n_steps
+    cdef size_t n_steps, n_cells
     cdef double[::1] numbers
     cdef list keep
 
@@ -66,6 +69,7 @@ cdef class GibbsSampler:
         cdef gibbs_factor *factor
         cdef size_t used = 0
         self.keep = []
+        self.n_cells = plan.n_cells
         self.numbers = np.zeros(max(1, plan.n_cells))
         self.n_steps = len(plan.steps)
         total = sum(len(source.factors) for source in plan.steps)
@@ -79,8 +83,12 @@ cdef class GibbsSampler:
             step.n_levels = plan.n_levels[source.target]
             members = self._kept(source.blanket, np.uint32)
             step.blanket = &members[0]
-            members = self._kept([plan.n_levels[v] for v in source.blanket], np.uint32)
+            sizes = [plan.n_levels[v] for v in source.blanket]
+            members = self._kept(sizes, np.uint32)
             step.sizes = &members[0]
+            members = self._kept([code_bits(size) for size in sizes], np.uint32)
+            step.bits = &members[0]
+            step.is_binary = step.n_levels == 2 and all(size == 2 for size in sizes)
             step.n_blanket = len(source.blanket)
             step.key[0] = keys[step.target, 0]
             step.key[1] = keys[step.target, 1]
@@ -97,7 +105,7 @@ cdef class GibbsSampler:
                 factor.strides = &strides[0]
                 factor.n_members = len(part.members)
             if source.has_table:
-                step.n_bits = sum(code_bits(plan.n_levels[v]) for v in source.blanket)
+                step.n_bits = sum(code_bits(size) for size in sizes)
                 self._add_table(step)
         if not gibbs_prepare(self.steps, self.n_steps, &self.numbers[0]):
             raise MemoryError
@@ -114,7 +122,7 @@ cdef class GibbsSampler:
         if step.thresholds == NULL:
             raise MemoryError
         if gibbs_has_bytes(step):
-            step.bytes = <uint8_t *>calloc(max(1, max(16, size) * ends), 1)
+            step.bytes = <uint8_t *>calloc(max(16, size) * ends + GIBBS_SLACK, 1)
             if step.bytes == NULL:
                 raise MemoryError
         return 0
@@ -131,6 +139,8 @@ cdef class GibbsSampler:
     def set_tables(self, const double[::1] numbers):
         """Draw from these tables of logarithms from now on, all finite."""
         cdef int done
+        if <size_t>numbers.shape[0] != self.n_cells:
+            raise ValueError("these are not the tables of the plan")
         self.numbers[: numbers.shape[0]] = numbers
         with nogil:
             done = gibbs_prepare(self.steps, self.n_steps, &self.numbers[0])
@@ -169,7 +179,7 @@ cdef gibbs_scopes _scopes(layout):
 
 def count_states(layout, states, size_t n):
     """How many of the first n chains are in each cell of each table."""
-    cdef int width, done
+    cdef int width
     cdef size_t n_chains
     cdef gibbs_scopes scopes = _scopes(layout)
     cdef const void *codes = _state_codes(states, &width, &n_chains)
@@ -177,16 +187,14 @@ def count_states(layout, states, size_t n):
     cdef int64_t[::1] counts = found
     if codes != NULL and counts.shape[0]:
         with nogil:
-            done = gibbs_count(&scopes, codes, width, n_chains, n, &counts[0])
+            gibbs_count(&scopes, codes, width, n_chains, n, &counts[0])
         check_stopped()
-        if not done:
-            raise MemoryError
     return found
 
 
 def sum_states(layout, states, size_t n, const double[::1] numbers):
     """Sum, for each of the first n chains, the numbers of the cells that it is in."""
-    cdef int width, done
+    cdef int width
     cdef size_t n_chains
     cdef gibbs_scopes scopes = _scopes(layout)
     cdef const void *codes = _state_codes(states, &width, &n_chains)
@@ -194,8 +202,6 @@ def sum_states(layout, states, size_t n, const double[::1] numbers):
     cdef double[::1] sums = found
     if codes != NULL and n and numbers.shape[0]:
         with nogil:
-            done = gibbs_sum(&scopes, codes, width, n_chains, n, &numbers[0], &sums[0])
+            gibbs_sum(&scopes, codes, width, n_chains, n, &numbers[0], &sums[0])
         check_stopped()
-        if not done:
-            raise MemoryError
     return found

@@ -29,8 +29,7 @@ class ScopeLayout:
     strides: NDArray[np.uint64]
     starts: NDArray[np.uint64]
     tables: NDArray[np.uint64]
-    """Where each table begins."""
-    n_cells: int
+    """Where each table begins, and in the end all cells."""
 
     @classmethod
     def of(cls, scopes: Sequence[tuple[int, ...]], n_levels: Sequence[int]) -> ScopeLayout:
@@ -48,9 +47,13 @@ class ScopeLayout:
             np.array([*members, 0], dtype=np.uint32),
             np.array([*strides, 0], dtype=np.uint64),
             np.array(starts, dtype=np.uint64),
-            np.array(tables[:-1] or [0], dtype=np.uint64),
-            tables[-1],
+            np.array(tables, dtype=np.uint64),
         )
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of all tables."""
+        return int(self.tables[-1])
 
     @property
     def n_scopes(self) -> int:

@@ -91,6 +91,20 @@ def test_listed_thresholds_or_sums_make_no_difference(compiled, n_levels):
     assert np.array_equal(found[0], found[2])
 
 
+@pytest.mark.parametrize("n_levels", [2, 3, 8, 9])
+@pytest.mark.parametrize("n_neighbours", range(11))
+def test_a_spin_with_any_number_of_neighbours(compiled, n_neighbours, n_levels):
+    """Up to eight neighbours of two levels are looked up in bytes, more in another way."""
+    rng = np.random.default_rng(n_neighbours)
+    sizes = [n_levels] + [2] * n_neighbours
+    scopes = [(0,), *((0, k) for k in range(1, n_neighbours + 1))]
+    numbers = rng.normal(0, 1, ScopeLayout.of(scopes, sizes).n_cells)
+    states = np.stack([rng.integers(0, r, N_CHAINS) for r in sizes]).astype(np.uint8)
+    plan = plan_of(rng, scopes, sizes, most_cells=1 << 20)
+    wanted = drawn_by(reference, plan, numbers, states)
+    assert np.array_equal(drawn_by(compiled, plan, numbers, states), wanted)
+
+
 def test_ties_of_the_highest_byte_are_settled_by_the_other_bits(compiled):
     """Without neighbours and with a threshold in the middle of a byte, 1 of 256 chains is a tie."""
     plan = plan_of(np.random.default_rng(3), [(0,)], [2])
@@ -121,18 +135,18 @@ def test_only_whole_groups_are_drawn(compiled):
         sampler.sweep(np.zeros((1, 64), dtype=np.uint8), 0, 32, 0, 1)
 
 
-@pytest.mark.parametrize("n_levels", [[2, 3, 4, 2], [300, 2, 3, 2]])
+@pytest.mark.parametrize("n_levels", [[2, 3, 4, 2], [17, 16, 2, 5], [300, 2, 3, 2]])
 def test_cells_are_counted_and_summed_as_in_the_reference(compiled, n_levels):
     rng = np.random.default_rng(2)
-    scopes, layout, numbers = random_model(rng, n_levels, 6, 3)
+    scopes, layout, numbers = random_model(rng, n_levels, 12, 3)
     numbers[::7] = -np.inf
     kind = np.uint16 if max(n_levels) > 256 else np.uint8
-    states = np.stack([rng.integers(0, r, 128) for r in n_levels]).astype(kind)
-    counts = compiled.count_states(layout, states, 100)
-    assert np.array_equal(counts, reference.count_states(layout, states, 100))
-    assert counts.sum() == 100 * len(scopes)
-    sums = compiled.sum_states(layout, states, 100, numbers)
-    assert np.array_equal(sums, reference.sum_states(layout, states, 100, numbers))
+    states = np.stack([rng.integers(0, r, 2112) for r in n_levels]).astype(kind)
+    counts = compiled.count_states(layout, states, 2099)
+    assert np.array_equal(counts, reference.count_states(layout, states, 2099))
+    assert counts.sum() == 2099 * len(scopes)
+    sums = compiled.sum_states(layout, states, 2099, numbers)
+    assert np.array_equal(sums, reference.sum_states(layout, states, 2099, numbers))
 
 
 def test_random_bits_are_even_and_unrelated():

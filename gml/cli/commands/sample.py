@@ -12,6 +12,8 @@ from gml.cli.shared.output import TableOutput
 from gml.cli.shared.output_options import row_output
 
 _MOST_ROWS = 1 << 62
+_MOST_SWEEPS = 1 << 40
+_MOST_CHAINS = 1 << 20
 
 
 @click.command(
@@ -49,21 +51,21 @@ _MOST_ROWS = 1 << 62
 )
 @click.option(
     "--burn-in",
-    type=WholeRange(min=1, max=_MOST_ROWS),
+    type=WholeRange(min=1, max=_MOST_SWEEPS),
     metavar="N",
     help="Undirected models: draw rows by Gibbs sampling, and leave out this many sweeps "
     "[default: exact rows where they fit into memory, or else as many sweeps as the chains need].",
 )
 @click.option(
     "--thin",
-    type=WholeRange(min=1, max=_MOST_ROWS),
+    type=WholeRange(min=1, max=_MOST_SWEEPS),
     metavar="N",
     help="Gibbs sampling: sweeps from one row of a chain to the next [default: two "
     "autocorrelation times].",
 )
 @click.option(
     "--chains",
-    type=WholeRange(min=4, max=1 << 20),
+    type=WholeRange(min=4, max=_MOST_CHAINS),
     metavar="N",
     help="Gibbs sampling: number of chains [default: 256].",
 )

@@ -33,6 +33,8 @@ class GibbsSampler:
 
     def set_tables(self, numbers: NDArray[np.float64]) -> None:
         """Draw from these tables of logarithms from now on, all finite."""
+        if len(numbers) != self._plan.n_cells:
+            raise ValueError("these are not the tables of the plan")
         self._numbers = numbers.copy()
 
     def sweep(

@@ -77,8 +77,8 @@ INLINE void add_places(const gibbs_step *step, size_t member, uint64_t stride, c
     if (from.states == NULL) {
         unsigned shift = 0;
         for (size_t m = member + 1; m < step->n_blanket; m++)
-            shift += gibbs_code_bits(step->sizes[m]);
-        uint32_t mask = (UINT32_C(1) << gibbs_code_bits(step->sizes[member])) - 1;
+            shift += step->bits[m];
+        uint32_t mask = (UINT32_C(1) << step->bits[member]) - 1;
         for (size_t i = 0; i < n; i++) {
             uint32_t code = (uint32_t)(from.first + i) >> shift & mask;
             /* Bits that no code has stand for the first level, and are never looked at. */
@@ -127,14 +127,6 @@ INLINE void find_thresholds(const gibbs_step *step, const double *numbers, code_
         for (size_t i = 0; i < n; i++)
             room->thresholds[level * n + i] =
                 (uint64_t)(int64_t)nearbyint(logs[level * n + i] / room->totals[i] * 0x1p40);
-}
-
-unsigned gibbs_code_bits(uint32_t n_levels)
-{
-    unsigned bits = 0;
-    while (UINT32_C(1) << bits < n_levels)
-        bits++;
-    return bits;
 }
 
 int gibbs_has_bytes(const gibbs_step *step)
@@ -207,7 +199,7 @@ INLINE void find_configurations(const gibbs_step *step, const void *states, int 
 {
     memset(to, 0, n * sizeof *to);
     for (size_t m = 0; m < step->n_blanket; m++) {
-        unsigned bits = gibbs_code_bits(step->sizes[m]);
+        unsigned bits = step->bits[m];
         size_t at = step->blanket[m] * n_chains + first;
         if (width == 1)
             for (size_t i = 0; i < n; i++)
@@ -338,11 +330,36 @@ int gibbs_sweep(const gibbs_step *steps, size_t n_steps, const double *numbers, 
 
 /* ------------------------------------------------------------------ cells of tables */
 
-static void find_cells(const gibbs_scopes *scopes, size_t scope, const void *states, int width,
+/* Tables of few cells are counted a cell at a time, which vectors of bytes are good at. */
+#define MOST_BYTE_CELLS 256
+#define MOST_COMPARED_CELLS 16
+
+typedef struct {
+    uint64_t cells[BLOCK_CHAINS];
+    uint8_t narrow[BLOCK_CHAINS];
+} cell_room;
+
+INLINE int is_narrow(const gibbs_scopes *scopes, size_t scope, int width)
+{
+    return width == 1 && scopes->tables[scope + 1] - scopes->tables[scope] <= MOST_BYTE_CELLS;
+}
+
+INLINE void find_narrow_cells(const gibbs_scopes *scopes, size_t scope, const uint8_t *states,
+                              size_t n_chains, size_t n, uint8_t *restrict cells)
+{
+    memset(cells, 0, n);
+    for (uint64_t m = scopes->starts[scope]; m < scopes->starts[scope + 1]; m++) {
+        uint8_t stride = (uint8_t)scopes->strides[m];
+        const uint8_t *codes = states + scopes->members[m] * n_chains;
+        for (size_t i = 0; i < n; i++)
+            cells[i] = (uint8_t)(cells[i] + codes[i] * stride);
+    }
+}
+
+INLINE void find_cells(const gibbs_scopes *scopes, size_t scope, const void *states, int width,
                        size_t n_chains, size_t n, uint64_t *restrict cells)
 {
-    for (size_t i = 0; i < n; i++)
-        cells[i] = scopes->tables[scope];
+    memset(cells, 0, n * sizeof *cells);
     for (uint64_t m = scopes->starts[scope]; m < scopes->starts[scope + 1]; m++) {
         uint64_t stride = scopes->strides[m];
         size_t at = scopes->members[m] * n_chains;
@@ -355,32 +372,83 @@ static void find_cells(const gibbs_scopes *scopes, size_t scope, const void *sta
     }
 }
 
-int gibbs_count(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains, size_t n,
-                int64_t *counts)
+INLINE void count_narrow(const uint8_t *cells, size_t n, size_t n_cells, int64_t *counts)
 {
-    uint64_t work = 0, *cells = malloc((n + 1) * sizeof *cells);
-    if (cells == NULL)
-        return 0;
-    for (size_t scope = 0; scope < scopes->n_scopes && !stop_after(&work, n); scope++) {
-        find_cells(scopes, scope, states, width, n_chains, n, cells);
+    if (n_cells > MOST_COMPARED_CELLS) {
         for (size_t i = 0; i < n; i++)
             counts[cells[i]]++;
+        return;
     }
-    free(cells);
-    return 1;
+    int64_t left = (int64_t)n;
+    for (size_t cell = 0; cell + 1 < n_cells; cell++) {
+        uint32_t here = 0;
+        for (size_t i = 0; i < n; i++)
+            here += cells[i] == cell;
+        counts[cell] += here;
+        left -= here;
+    }
+    counts[n_cells - 1] += left;
 }
 
-int gibbs_sum(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains, size_t n,
-              const double *numbers, double *sums)
+/* Counts of chains, or if `sums` is given the sums of numbers. */
+INLINE void visit_cells(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains, size_t n,
+                        int64_t *counts, const double *numbers, double *sums)
 {
-    uint64_t work = 0, *cells = malloc((n + 1) * sizeof *cells);
-    if (cells == NULL)
-        return 0;
-    for (size_t scope = 0; scope < scopes->n_scopes && !stop_after(&work, n); scope++) {
-        find_cells(scopes, scope, states, width, n_chains, n, cells);
-        for (size_t i = 0; i < n; i++)
-            sums[i] += numbers[cells[i]];
+    cell_room room;
+    uint64_t work = 0;
+    for (size_t first = 0; first < n; first += BLOCK_CHAINS) {
+        size_t some = n - first < BLOCK_CHAINS ? n - first : BLOCK_CHAINS;
+        const void *here = (const char *)states + first * (size_t)width;
+        for (size_t scope = 0; scope < scopes->n_scopes && !stop_after(&work, some); scope++) {
+            uint64_t table = scopes->tables[scope];
+            int narrow = is_narrow(scopes, scope, width);
+            if (narrow)
+                find_narrow_cells(scopes, scope, here, n_chains, some, room.narrow);
+            else
+                find_cells(scopes, scope, here, width, n_chains, some, room.cells);
+            if (sums != NULL) {
+                for (size_t i = 0; i < some; i++)
+                    sums[first + i] += numbers[table + (narrow ? room.narrow[i] : room.cells[i])];
+            } else if (narrow) {
+                count_narrow(room.narrow, some, scopes->tables[scope + 1] - table, counts + table);
+            } else {
+                for (size_t i = 0; i < some; i++)
+                    counts[table + room.cells[i]]++;
+            }
+        }
     }
-    free(cells);
-    return 1;
+}
+
+#if GML_X86
+__attribute__((target("avx2"))) static void visit_cells_avx2(const gibbs_scopes *scopes, const void *states,
+                                                             int width, size_t n_chains, size_t n,
+                                                             int64_t *counts, const double *numbers,
+                                                             double *sums)
+{
+    visit_cells(scopes, states, width, n_chains, n, counts, numbers, sums);
+}
+#endif
+
+static void visit_cells_best(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains,
+                             size_t n, int64_t *counts, const double *numbers, double *sums)
+{
+#if GML_X86
+    if (cpu_level() >= CPU_AVX2) {
+        visit_cells_avx2(scopes, states, width, n_chains, n, counts, numbers, sums);
+        return;
+    }
+#endif
+    visit_cells(scopes, states, width, n_chains, n, counts, numbers, sums);
+}
+
+void gibbs_count(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains, size_t n,
+                 int64_t *counts)
+{
+    visit_cells_best(scopes, states, width, n_chains, n, counts, NULL, NULL);
+}
+
+void gibbs_sum(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains, size_t n,
+               const double *numbers, double *sums)
+{
+    visit_cells_best(scopes, states, width, n_chains, n, NULL, numbers, sums);
 }

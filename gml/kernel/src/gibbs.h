@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes that may be read beyond those of a step. */
+#define GIBBS_SLACK 64
+
 /* Chains are drawn in groups of so many; there is room for a multiple of it. */
 #define GIBBS_GROUP 64
 
@@ -26,7 +29,9 @@ typedef struct {
     uint32_t n_levels;
     const uint32_t *blanket;
     const uint32_t *sizes; /* levels of the neighbours */
+    const uint32_t *bits;  /* of their codes in a configuration */
     size_t n_blanket;
+    int is_binary; /* two levels each, the variable's own included */
     const gibbs_factor *factors;
     size_t n_factors;
     uint64_t key[2];
@@ -37,9 +42,6 @@ typedef struct {
     uint64_t *thresholds;
     uint8_t *bytes;
 } gibbs_step;
-
-/* The bits that codes of a variable need in a configuration. */
-unsigned gibbs_code_bits(uint32_t n_levels);
 
 /* Whether the steps' thresholds are compared by bytes first: few configurations and few levels. */
 int gibbs_has_bytes(const gibbs_step *step);
@@ -52,8 +54,8 @@ int gibbs_prepare(gibbs_step *steps, size_t n_steps, const double *numbers);
 int gibbs_sweep(const gibbs_step *steps, size_t n_steps, const double *numbers, void *states, int width,
                 size_t n_chains, size_t first, size_t last, uint64_t first_sweep, uint64_t n_sweeps);
 
-/* Scopes of tables: variables members[starts[k]] to members[starts[k + 1] - 1] with their strides, and
-   where the table begins. */
+/* Scopes of tables: variables members[starts[k]] to members[starts[k + 1] - 1] with their strides; the table
+   has the cells from tables[k] to tables[k + 1] - 1. */
 typedef struct {
     const uint32_t *members;
     const uint64_t *strides;
@@ -62,12 +64,12 @@ typedef struct {
     size_t n_scopes;
 } gibbs_scopes;
 
-/* Add to counts how many of the first `n` chains are in each cell of each table; 0 without memory. */
-int gibbs_count(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains, size_t n,
-                int64_t *counts);
+/* Add to counts how many of the first `n` chains are in each cell of each table. */
+void gibbs_count(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains, size_t n,
+                 int64_t *counts);
 
-/* Add to sums, of each of the first `n` chains, the numbers of the cells that it is in; 0 without memory. */
-int gibbs_sum(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains, size_t n,
-              const double *numbers, double *sums);
+/* Add to sums, of each of the first `n` chains, the numbers of the cells that it is in. */
+void gibbs_sum(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains, size_t n,
+               const double *numbers, double *sums);
 
 #endif

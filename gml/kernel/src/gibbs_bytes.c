@@ -30,7 +30,7 @@ INLINE blanket_codes codes_of(const gibbs_step *step, uint8_t *states, size_t n_
                            .n_ends = step->n_levels - 1};
     for (size_t m = 0; m < step->n_blanket && m < GIBBS_BYTE_BITS; m++) {
         found.codes[m] = states + step->blanket[m] * n_chains;
-        found.bits[m] = gibbs_code_bits(step->sizes[m]);
+        found.bits[m] = step->bits[m];
     }
     return found;
 }
@@ -52,9 +52,9 @@ static void draw_ties(const gibbs_step *step, const gibbs_keys *keys, const tie_
     }
 }
 
-/* Two levels given up to six neighbours of two levels are compiled for their number; 0 stands for others. */
+/* Two levels given neighbours of two levels are compiled for their number; 0 stands for others. */
 #define DRAW_WITH(draw)                                        \
-    switch (uniform) {                                         \
+    switch (step->is_binary ? step->n_blanket : 0) {           \
     case 1:                                                    \
         draw(&from, keys, step->bytes, first, n, 1, &ties);    \
         break;                                                 \
@@ -73,18 +73,15 @@ static void draw_ties(const gibbs_step *step, const gibbs_keys *keys, const tie_
     case 6:                                                    \
         draw(&from, keys, step->bytes, first, n, 6, &ties);    \
         break;                                                 \
+    case 7:                                                    \
+        draw(&from, keys, step->bytes, first, n, 7, &ties);    \
+        break;                                                 \
+    case 8:                                                    \
+        draw(&from, keys, step->bytes, first, n, 8, &ties);    \
+        break;                                                 \
     default:                                                   \
         draw_any(&from, keys, step, first, n, &ties);          \
     }
-
-/* The number of neighbours if all have two levels, like the variable itself. */
-static size_t uniform_blanket(const gibbs_step *step)
-{
-    for (size_t m = 0; m < step->n_blanket; m++)
-        if (step->sizes[m] != 2)
-            return 0;
-    return step->n_levels == 2 ? step->n_blanket : 0;
-}
 
 /* ------------------------------------------------------------------ 32 chains at once */
 
@@ -161,7 +158,6 @@ AVX2 static void draw_bytes_avx2(const gibbs_step *step, const gibbs_keys *keys,
                                  size_t n_chains, size_t start, size_t total)
 {
     blanket_codes from = codes_of(step, states, n_chains);
-    size_t uniform = uniform_blanket(step);
     for (size_t first = start; first < start + total; first += PIECE_CHAINS) {
         size_t n = start + total - first < PIECE_CHAINS ? start + total - first : PIECE_CHAINS;
         tie_list ties;
@@ -178,7 +174,8 @@ AVX2 static void draw_bytes_avx2(const gibbs_step *step, const gibbs_keys *keys,
 
 /* ------------------------------------------------------------------ 64 chains at once */
 
-#define AVX512 __attribute__((target("avx512f,avx512bw")))
+/* With the bytes of four pages in a register. */
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 
 AVX512 INLINE __m512i hash_avx512(__m512i x, __m512i key1)
 {
@@ -191,24 +188,18 @@ AVX512 INLINE __m512i hash_avx512(__m512i x, __m512i key1)
     return _mm512_xor_si512(x, _mm512_srli_epi32(x, 14));
 }
 
-AVX512 INLINE __m512i page_avx512(const uint8_t *bytes)
-{
-    return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)bytes));
-}
-
 AVX512 INLINE __m512i look_up_avx512(const uint8_t *bytes, size_t n_pages, __m512i at)
 {
-    if (n_pages == 1)
-        return _mm512_shuffle_epi8(page_avx512(bytes), at);
-    const __m512i nibble = _mm512_set1_epi8(15);
-    __m512i low = _mm512_and_si512(at, nibble);
-    __m512i number = _mm512_and_si512(_mm512_srli_epi16(at, 4), nibble);
-    __m512i found = _mm512_shuffle_epi8(page_avx512(bytes), low);
-    for (size_t p = 1; p < n_pages; p++) {
-        __mmask64 here = _mm512_cmpeq_epi8_mask(number, _mm512_set1_epi8((char)p));
-        found = _mm512_mask_shuffle_epi8(found, here, page_avx512(bytes + p * GIBBS_PAGE), low);
-    }
-    return found;
+    /* What lies beyond the last page is read, and never looked up. */
+    __m512i first = _mm512_loadu_si512(bytes);
+    if (n_pages <= 4)
+        return _mm512_permutexvar_epi8(at, first);
+    __m512i found = _mm512_permutex2var_epi8(first, at, _mm512_loadu_si512(bytes + 64));
+    if (n_pages <= 8)
+        return found;
+    __m512i other = _mm512_permutex2var_epi8(_mm512_loadu_si512(bytes + 128), at,
+                                             _mm512_loadu_si512(bytes + 192));
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(at), found, other);
 }
 
 AVX512 INLINE void draw_avx512(const blanket_codes *from, const gibbs_keys *keys, const uint8_t *bytes,
@@ -248,7 +239,6 @@ AVX512 static void draw_bytes_avx512(const gibbs_step *step, const gibbs_keys *k
                                      size_t n_chains, size_t start, size_t total)
 {
     blanket_codes from = codes_of(step, states, n_chains);
-    size_t uniform = uniform_blanket(step);
     for (size_t first = start; first < start + total; first += PIECE_CHAINS) {
         size_t n = start + total - first < PIECE_CHAINS ? start + total - first : PIECE_CHAINS;
         tie_list ties;
@@ -267,7 +257,7 @@ AVX512 static void draw_bytes_avx512(const gibbs_step *step, const gibbs_keys *k
 gibbs_byte_drawer gibbs_best_drawer(void)
 {
 #if GML_X86
-    if (cpu_level() >= CPU_AVX512)
+    if (cpu_level() >= CPU_AVX512 && __builtin_cpu_supports("avx512vbmi"))
         return draw_bytes_avx512;
     if (cpu_level() >= CPU_AVX2)
         return draw_bytes_avx2;

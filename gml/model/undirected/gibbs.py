@@ -28,8 +28,8 @@ from gml.resources import available_threads, require_memory
 Table = NDArray[np.float64]
 
 _IMPOSSIBLE = -1e9
-# Cells of the lists of thresholds of a variable; they pay off if there are not fewer draws.
-_FEWEST_CELLS = 512
+# Cells of the lists of thresholds of a variable; they pay off if there are not far fewer draws.
+_FEWEST_CELLS = 1024
 _MOST_CELLS = 8192
 # Draws below which threads take longer to start than to work.
 _DRAWS_PER_THREAD = 1 << 20
@@ -90,7 +90,7 @@ class GibbsChains:
         room = -(-n_chains // GROUP) * GROUP
         fixed = dict(fixed or {})
         drawn = [k for k, size in enumerate(sizes) if size > 1 and k not in fixed]
-        most_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, n_chains))
+        most_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, 4 * n_chains))
         codes = len(sizes) * room * np.dtype(width).itemsize
         require_memory(codes + 8 * most_cells * len(drawn), None, "the chains of the sampler")
         self._states = np.zeros((len(sizes), room), dtype=width)
@@ -143,13 +143,10 @@ class GibbsChains:
     def margins(self, scopes: Sequence[Scope]) -> list[Table]:
         """Return the shares of chains in the cells of each scope."""
         layout = self._layout(scopes)
-        counts = kernel.active().count_states(layout, self._states, self.n_chains)
-        shares = counts / self.n_chains
-        ends = [*layout.tables[1 : len(scopes)].tolist(), layout.n_cells]
-        parts = np.split(shares, ends[:-1]) if scopes else []
-        return [
-            part.reshape(self.terms.shape(scope)) for scope, part in zip(scopes, parts, strict=True)
-        ]
+        shares = kernel.active().count_states(layout, self._states, self.n_chains) / self.n_chains
+        ends = layout.tables.tolist()
+        shape = self.terms.shape
+        return [shares[ends[k] : ends[k + 1]].reshape(shape(s)) for k, s in enumerate(scopes)]
 
     def log_weights(self, scopes: Sequence[Scope], tables: Sequence[Table]) -> Table:
         """Return, for each chain, the sum of what the tables have where it is."""

@@ -263,8 +263,8 @@ def _refusal(chains: GibbsChains, found: Convergence, n_sweeps: int, lost: int) 
         return f"Gibbs sampling has not converged {after}: {what}"
     return (
         f"Gibbs sampling has not converged {after}: {_figures(found)}, where at most {MOST_R_HAT} "
-        f"and at least {FEWEST_SAMPLES} are wanted; a larger {parameter('burn_in')} may help, or more "
-        f"{parameter('max_memory')} for exact rows"
+        f"and at least {FEWEST_SAMPLES} are wanted; a larger {parameter('burn_in')} may "
+        f"help, or more {parameter('max_memory')} for exact rows"
     )
 
 
