@@ -28,6 +28,7 @@ so that the order of columns has no effect.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import combinations
 
 import numpy as np
 
@@ -154,14 +155,14 @@ class _State:
         self._max_clique = max_clique
         self._everything = (1 << self.n) - 1
         self._gain = np.full((self.n, self.n), _NEVER, dtype=np.int64)
-        # Pairs x < y whose change may keep the graph chordal: not yet found to break it.
-        self._open = np.triu(np.ones((self.n, self.n), dtype=bool), 1)
         self._barred = np.zeros(self.n, dtype=bool)
         self._barred[alone] = True
         self._weigh_alone()
         linked = [(x, y) for x in range(self.n) for y in range(x + 1, self.n) if self._common(x, y)]
         edges = [(x, y) for x in range(self.n) for y in members(self.neighbours[x]) if x < y]
         self._weigh({*linked, *edges})
+        # The gains, but for pairs whose change was found to break the graph.
+        self._possible = self._gain.copy()
 
     def parents(self) -> list[int]:
         """Return the parents of a DAG with the same models."""
@@ -172,14 +173,13 @@ class _State:
     def best_move(self) -> tuple[int, int, int] | None:
         """Return the pair whose change gains most, and its gain; None if no change gains."""
         while self.n:
-            gains = np.where(self._open, self._gain, _NEVER)
-            at = int(np.argmax(gains))
-            x, y = divmod(at, self.n)
-            if gains.flat[at] <= 0:
+            x, y = divmod(int(np.argmax(self._possible)), self.n)
+            gain = int(self._possible[x, y])
+            if gain <= 0:
                 return None
             self._settle(x, y)
-            if self._open[x, y]:
-                return x, y, int(gains.flat[at])
+            if self._possible[x, y] == gain:
+                return x, y, gain
         return None
 
     def make(self, x: int, y: int) -> tuple[str, int]:
@@ -191,15 +191,12 @@ class _State:
         touched = {_pair(x, y)}
         touched.update(_pair(x, w) for w in members(self.neighbours[y] & ~(1 << x)))
         touched.update(_pair(y, w) for w in members(self.neighbours[x] & ~(1 << y)))
-        if kind == "delete":
-            self._open = np.triu(np.ones((self.n, self.n), dtype=bool), 1)
-        else:
-            within = positions(common, self.n)
-            self._open[np.ix_(within, within)] = True
-            self._open = np.triu(self._open, 1)
-            for a, b in touched:
-                self._open[a, b] = True
         self._weigh(touched)
+        if kind == "delete":
+            self._possible = self._gain.copy()
+        else:
+            for a, b in (*touched, *combinations(members(common), 2)):
+                self._possible[a, b] = self._gain[a, b]
         return kind, common
 
     def _common(self, x: int, y: int) -> int:
@@ -244,13 +241,12 @@ class _State:
     def _settle(self, x: int, y: int) -> None:
         """Find out whether changing a pair keeps the graph chordal, with others on the way."""
         if self.neighbours[x] >> y & 1:
-            self._open[x, y] = are_joined(self.neighbours, self._common(x, y))
+            if not are_joined(self.neighbours, self._common(x, y)):
+                self._possible[x, y] = _NEVER
             return
-        legal = self._may_be_added(x)
-        others = positions(self._everything & ~self.neighbours[x] & ~(1 << x), self.n)
-        allowed = np.array([bool(legal >> other & 1) for other in others.tolist()], dtype=bool)
-        low, high = np.minimum(others, x), np.maximum(others, x)
-        self._open[low, high] = allowed
+        apart = self._everything & ~self.neighbours[x] & ~(1 << x)
+        illegal = positions(apart & ~self._may_be_added(x), self.n)
+        self._possible[np.minimum(illegal, x), np.maximum(illegal, x)] = _NEVER
 
     def _may_be_added(self, x: int) -> int:
         """The nodes that x may be joined to: common neighbours separate them from it."""

@@ -9,6 +9,8 @@ import math
 
 import pytest
 
+from tests.command_line import error_line
+
 ROWS = "a,b,c\n" + "x,u,0\nx,u,1\nx,v,0\ny,v,1\ny,v,0\ny,v,1\nx,u,0\ny,u,1\n"
 
 
@@ -354,3 +356,28 @@ def test_a_holdout_is_read_as_the_score_takes_columns(gml, tmp_path):
     options = ("--score", "bic-g", "--holdout", "new.csv", "-f", "json")
     found = result(gml("score", "fit.csv", "g.dot", *options))
     assert found["graphs"][0]["heldout"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_undirected_graphs(gml, sample_data, tmp_path):
+    """A decomposable one scores as the DAG of its edges, another by its likelihood alone."""
+    data = sample_data / "asia.csv"
+    edges = "smoke -- lung; lung -- either; either -- xray; smoke -- bronc; asia; tub; dysp"
+    (tmp_path / "tree.dot").write_text(f"graph {{ {edges} }}")
+    (tmp_path / "dag.dot").write_text(f"digraph {{ {edges.replace('--', '->')} }}")
+    (tmp_path / "ring.dot").write_text(f"graph {{ {edges}; bronc -- xray }}")
+    done = gml("score", data, "tree.dot", "dag.dot", "--score", "bic,bdeu", "-f", "csv")
+    tree, dag = list(csv.DictReader(done.stdout.decode().splitlines()))
+    assert tree["dim"] == dag["dim"]
+    for name in ("bic", "bdeu"):
+        assert float(tree[name]) == pytest.approx(float(dag[name]), abs=1e-8)
+    both = gml("score", data, "ring.dot", "tree.dot", "--score", "loglik", "-f", "csv")
+    ring, tree = list(csv.DictReader(both.stdout.decode().splitlines()))
+    assert [ring["graph"], tree["graph"]] == ["ring.dot", "tree.dot"]
+    assert float(ring["loglik"]) > float(tree["loglik"])
+    assert int(ring["dim"]) == int(tree["dim"]) + 1
+    for option, message in (
+        (("--score", "bdeu"), "ring.dot: an undirected graph that is not decomposable"),
+        (("--per-node",), "--per-node: ring.dot is undirected and not decomposable"),
+        (("--score", "k2"), "tells equivalent DAGs apart"),
+    ):
+        assert message in error_line(gml("score", data, "ring.dot", *option), 2)

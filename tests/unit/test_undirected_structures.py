@@ -8,7 +8,7 @@ import gml
 from gml.errors import UsageError
 from gml.learners.chowliu import chow_liu
 from gml.learners.decomposable import forward_decomposable
-from gml.verbs.shared.undirected_structures import choose_structure, learn_structure
+from gml.verbs.shared.undirected_structures import choose_structure
 from tests.graphs import named_edges
 
 
@@ -17,14 +17,18 @@ def counter(sample_data):
     return gml.MemoryCounter(gml.read(sample_data / "asia.csv"))
 
 
+def learned(counter, name, options):
+    return choose_structure(name, options)[0].learn(counter)
+
+
 def test_each_name_learns_its_graph(counter):
-    complete = learn_structure(counter, "complete", {})
+    complete = learned(counter, "complete", {})
     assert (complete.graph.kind, complete.graph.n_edges) == ("undirected", 28)
-    tree = learn_structure(counter, "tree", {"prune": "bic"})
+    tree = learned(counter, "tree", {"prune": "bic"})
     assert tree.graph == chow_liu(counter, directed=False, prune="bic").graph
     assert tree.found["pairs"] == 28
     result = forward_decomposable(gml.SCORES["bdeu"](counter, ess=5), max_clique=2)
-    forward = learn_structure(counter, None, {"score": "bdeu", "ess": 5, "max_clique": 2})
+    forward = learned(counter, None, {"score": "bdeu", "ess": 5, "max_clique": 2})
     assert named_edges(forward.graph) == named_edges(result.graph)
     assert forward.found == {
         "score": result.score,

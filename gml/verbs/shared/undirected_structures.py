@@ -117,21 +117,6 @@ def choose_structure(
     return ChosenStructure(name, settings), rest
 
 
-def learn_structure(
-    counter: Counter,
-    name: str | None,
-    options: Mapping[str, Any],
-    *,
-    seed: int = 0,
-    threads: int | None = None,
-    deadline: Deadline | None = None,
-    trace: Trace | None = None,
-) -> Learned:
-    """Learn an undirected graph with these options of its structure, and no others."""
-    chosen, _ = choose_structure(name, options)
-    return chosen.learn(counter, seed=seed, threads=threads, deadline=deadline, trace=trace)
-
-
 def _chosen_forward(
     score: str = DEFAULT_SCORE,
     edge_penalty: float = 0.0,
