@@ -53,11 +53,11 @@ def penalty_path(columns: GroupedColumns, response: Response, rule: PathRule) ->
         best = min(best, criterion)
         if state.loss < _EXPLAINED * empty:
             break
-    found = [np.array(part, dtype=np.float64) for part in zip(*rows, strict=True)]
-    if not found:
-        found = [np.zeros(0)] * 5
+    found = np.array(rows, dtype=np.float64).reshape(len(rows), 5).T
     table = np.array(norms).reshape(len(rows), len(columns.ranks))
-    return PenaltyPath(*found[:4], found[4].astype(np.int64), table, needed)
+    return PenaltyPath(
+        found[0], found[1], found[2], found[3], found[4].astype(np.int64), table, needed
+    )
 
 
 @dataclass
