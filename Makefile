@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings sessions sanitize clean
+  bench-check bench-crossings bench-l1 sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -119,6 +119,10 @@ bench-check: $(STAMP)
 ## Count crossings in drawings of the benchmark networks, ours and those of Graphviz: a minute.
 bench-crossings: $(STAMP)
 	$(BIN)/python -m benchmarks.crossings
+
+## Compare how random Ising graphs are recovered, and how fast, with R's glmnet: hours.
+bench-l1: $(STAMP)
+	$(BIN)/python -m benchmarks.undirected_l1
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)

@@ -31,6 +31,9 @@
 enum { LANES = 8, MOST_STEPS = 200, MOST_SWEEPS = 1000, MOST_HALVINGS = 40,
        MOST_ROTATIONS = 30 };
 
+/* The share of a parameter's cost that is not worth going on for. */
+#define NEGLIGIBLE 0.01
+
 typedef double lanes __attribute__((vector_size(64), aligned(64)));
 typedef int64_t lane_bits __attribute__((vector_size(64), aligned(64)));
 
@@ -546,7 +549,7 @@ static void decompose(path *p, size_t from, size_t size, double *values, double 
             for (size_t c = 0; c < r; c++) {
                 const double off = block[r * size + c];
                 rest += fabs(off);
-                if (fabs(off) <= 1e-18 * total)
+                if (fabs(off) <= 1e-16 * total)
                     continue;
                 const double half = (block[c * size + c] - block[r * size + r]) / (2 * off);
                 const double t = (half >= 0 ? 1 : -1) / (fabs(half) + sqrt(half * half + 1));
@@ -567,7 +570,7 @@ static void decompose(path *p, size_t from, size_t size, double *values, double 
                     vectors[c * size + k] = sine * x + cosine * y;
                 }
             }
-        if (rest <= 1e-15 * total || stop_after(&p->work, size * size * size))
+        if (rest <= 1e-11 * total || stop_after(&p->work, size * size * size))
             break;
     }
     for (size_t k = 0; k < size; k++)
@@ -842,12 +845,13 @@ static double left_to_gain(path *p)
 }
 
 /* Whether no smaller penalty is worth a look: the groups found, fitted without a penalty, would be worse
-   than the best so far, and the slope of no other group reaches what its parameters cost. */
+   than the best so far or hardly better than here, and the slope of no other group reaches what its
+   parameters cost. */
 static int is_over(path *p, const path_rule *rule, double penalty, double criterion, double best)
 {
     const size_t q = p->n_scores;
     double spread = 0;
-    if (criterion <= best || !p->is_current)
+    if (!p->is_current)
         return 0;
     for (size_t a = 0; a < q; a++)
         spread += p->hessian[a * p->dimension + a];
@@ -855,7 +859,8 @@ static int is_over(path *p, const path_rule *rule, double penalty, double criter
         spread /= 2 * ((double)q - 1);
     if (2 * penalty * penalty > rule->cost * spread)
         return 0;
-    return criterion - left_to_gain(p) > best;
+    const double gain = left_to_gain(p);
+    return criterion - gain > best || gain < NEGLIGIBLE * rule->cost;
 }
 
 static int64_t record(path *p, double *norms)
