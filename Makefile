@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs sessions sanitize clean
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -135,6 +135,10 @@ bench-undirected: $(STAMP)
 ## Time sweeps of Gibbs sampling against NumPy: half a minute.
 bench-gibbs: $(STAMP)
 	$(BIN)/python -m benchmarks.undirected_gibbs
+
+## Compare how random Ising graphs are recovered, and how fast, with R's glmnet: hours.
+bench-l1: $(STAMP)
+	$(BIN)/python -m benchmarks.undirected_l1
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)

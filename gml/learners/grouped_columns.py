@@ -74,7 +74,7 @@ class PredictorTable:
         """Find the basis of each column for rows that weigh so much, 1 together."""
         means, bases = [], []
         for code, seen in zip(self.codes, self.n_levels, strict=True):
-            shares = np.bincount(code, weights=weights, minlength=seen)
+            shares = np.bincount(code, weights=weights, minlength=seen).astype(np.float64)
             means.append(shares[1:])
             bases.append(_orthonormal(shares))
         sizes = [0, *(basis.size for basis in bases)]

@@ -15,9 +15,10 @@ and the lasso for two; `grouped_columns` has the standardisation and the weights
 the parameters of the blocks that are not 0, p the columns with two or more levels, of which only
 those that occur count. Of equal values the larger λ wins. The path ends early where (a) the blocks
 found, fitted without a penalty, would by the quadratic model of the likelihood still have a larger
-value than the best so far, and (b) at the slopes left, bounded by λ, no block gains half of what it
-costs; or where the loss is a thousandth of that without neighbours. (a) and (b) are no proof, as
-blocks may leave the path again; that the choice is that of the whole path is tested.
+value than the best so far, or one less than a hundredth of a parameter's cost below that here, and
+(b) at the slopes left, bounded by λ, no block gains half of what it costs; or where the loss is a
+thousandth of that without neighbours. (a) and (b) are no proof, as blocks may leave the path again;
+that the choice is that of the whole path is tested.
 
 `folds` takes the largest λ whose held-out loss is within one standard error of the smallest
 (Breiman et al. 1984, section 3.4.3): the smallest itself chooses far too many neighbours. Rows with
@@ -262,7 +263,7 @@ class _Search:
         name, seen = self.table.names[column], self.table.n_levels
         if seen[column] < 2 or sum(levels > 1 for levels in seen) < 2:
             shares = np.bincount(self.table.codes[column], weights=self.predictors.weights)
-            loss = -float(np.sum(shares * np.log(shares)))
+            loss = max(0.0, -float(np.sum(shares * np.log(shares))))
             return Neighbourhood(name, math.nan, loss, 0, 0.0, {})
         path = self._path(self.predictors, column, rule, threads)
         best = self._best_fold(path, column, rule, threads) if self.splits else self._best(path)

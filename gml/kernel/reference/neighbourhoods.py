@@ -17,9 +17,10 @@ from gml.stopping import check_stopped
 Numbers = NDArray[np.float64]
 
 _MOST_STEPS = 200
-_MOST_SWEEPS = 2000
+_MOST_SWEEPS = 1000
 _MOST_HALVINGS = 40
 _EXPLAINED = 1e-3
+_NEGLIGIBLE = 0.01
 
 
 def penalty_path(columns: GroupedColumns, response: Response, rule: PathRule) -> PenaltyPath:
@@ -53,11 +54,11 @@ def penalty_path(columns: GroupedColumns, response: Response, rule: PathRule) ->
         best = min(best, criterion)
         if state.loss < _EXPLAINED * empty:
             break
-    found = [np.array(part, dtype=np.float64) for part in zip(*rows, strict=True)]
-    if not found:
-        found = [np.zeros(0)] * 5
+    found = np.array(rows, dtype=np.float64).reshape(len(rows), 5).T
     table = np.array(norms).reshape(len(rows), len(columns.ranks))
-    return PenaltyPath(*found[:4], found[4].astype(np.int64), table, needed)
+    return PenaltyPath(
+        found[0], found[1], found[2], found[3], found[4].astype(np.int64), table, needed
+    )
 
 
 @dataclass
@@ -171,17 +172,18 @@ class _Regression:
         for own, weight in zip(self.slices, self.columns.group_weights.tolist(), strict=True):
             if own.stop > own.start:
                 groups.append((slice(own.start * q, own.stop * q), penalty * weight))
-        bounds = [max(1e-300, np.abs(hessian[g, g]).sum(axis=1).max()) for g, _ in groups]
+        eigen = [np.linalg.eigh(hessian[own, own]) for own, _ in groups]
         for _ in range(_MOST_SWEEPS):
             most = 0.0
-            for (own, cost), bound in zip(groups, bounds, strict=True):
-                to = start[own] + moved[own] - slope[own] / bound
-                norm = float(np.linalg.norm(to))
-                shrink = 1.0 if cost == 0 else max(0.0, 1 - cost / (norm * bound)) if norm else 0.0
-                change = shrink * to - start[own] - moved[own]
-                moved[own] = shrink * to - start[own]
+            for (own, cost), (values, vectors) in zip(groups, eigen, strict=True):
+                here = start[own] + moved[own]
+                pull = hessian[own, own] @ here - slope[own]
+                to = vectors @ _block_minimum(vectors.T @ pull, values, cost)
+                change = to - here
+                moved[own] = to - start[own]
                 slope += hessian[:, own] @ change
-                most = max(most, float(np.linalg.norm(change)) * bound / (cost or penalty))
+                step = float(np.abs(change) @ np.diag(hessian[own, own]))
+                most = max(most, step / (cost or penalty))
             if most <= tolerance:
                 break
         return moved.reshape(self.coefficients.shape)
@@ -217,8 +219,6 @@ class _Regression:
 
     def is_over(self, cost: float, penalty: float, criterion: float, best: float) -> bool:
         """Whether no smaller penalty is worth a look."""
-        if criterion <= best:
-            return False
         q = self.coefficients.shape[1]
         hessian = self._hessian()
         spread = float(np.trace(hessian[:q, :q])) / (1 if q == 1 else 2 * (q - 1))
@@ -231,4 +231,25 @@ class _Regression:
         at = np.flatnonzero(kept.reshape(-1))
         slope = self.gradient.reshape(-1)[at]
         part = hessian[np.ix_(at, at)] + np.diag(1e-9 * np.diag(hessian)[at])
-        return criterion - float(slope @ np.linalg.solve(part, slope)) > best
+        gain = float(slope @ np.linalg.solve(part, slope))
+        return criterion - gain > best or gain < _NEGLIGIBLE * cost
+
+
+def _block_minimum(pull: Numbers, values: Numbers, penalty: float) -> Numbers:
+    """Where pull · z − Σ values · z² / 2 − penalty · |z| is largest."""
+    values = np.where(values > 1e-14 * np.abs(values).sum(), values, 0.0)
+    if penalty == 0:
+        return np.divide(pull, values, out=np.zeros_like(pull), where=values > 0)
+    if np.linalg.norm(pull) <= penalty:
+        return np.zeros_like(pull)
+    norm = 0.0
+    for _ in range(_MOST_STEPS):
+        below = values * norm + penalty
+        squares = (pull / below) ** 2
+        slope = float((squares * values / below).sum())
+        more = (math.sqrt(squares.sum()) - 1) * squares.sum() / slope if slope > 0 else 0.0
+        norm += max(0.0, more)
+        if more <= 1e-15 * norm:
+            break
+    found: Numbers = pull * norm / (values * norm + penalty)
+    return found

@@ -4,8 +4,7 @@
 
    L the mean loss of a (multinomial) logistic regression. A Newton step replaces L by its quadratic
    model on the groups that may matter (Friedman, Hastie & Tibshirani 2010), which is minimised group
-   by group, each step bounding the group's Hessian by a multiple of the identity (Simon & Tibshirani
-   2012); a line search makes it descend. Groups are left out by the sequential strong rule (Tibshirani
+   by group, each exactly, by the eigenvalues of its Hessian; a line search makes it descend. Groups are left out by the sequential strong rule (Tibshirani
    et al. 2012, section 7) and come back where the conditions of a minimum fail.
 
    Columns are bits. All that rows are needed for are sums of numbers over the rows with a bit, which
@@ -29,7 +28,11 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define ALWAYS_INLINE __attribute__((always_inline)) static inline
 
-enum { LANES = 8, MOST_STEPS = 200, MOST_SWEEPS = 2000, MOST_HALVINGS = 40 };
+enum { LANES = 8, MOST_STEPS = 200, MOST_SWEEPS = 1000, MOST_HALVINGS = 40,
+       MOST_ROTATIONS = 30 };
+
+/* The share of a parameter's cost that is not worth going on for. */
+#define NEGLIGIBLE 0.01
 
 typedef double lanes __attribute__((vector_size(64), aligned(64)));
 typedef int64_t lane_bits __attribute__((vector_size(64), aligned(64)));
@@ -55,7 +58,10 @@ typedef struct {
     size_t dimension;           /* of the model */
     double *hessian, *factor;
     size_t hessian_room;
-    double *moved, *slope, *bound;
+    double *moved, *slope;
+    double *values;             /* eigenvalues of the blocks on the diagonal of the Hessian */
+    double *pull;
+    uint8_t *is_decomposed;
     double *column_sums;        /* one per indicator column */
     double *scratch;
     int is_current;             /* whether the Hessian is that of the set */
@@ -94,7 +100,9 @@ static void path_free(path *p)
     free(p->factor);
     free(p->moved);
     free(p->slope);
-    free(p->bound);
+    free(p->values);
+    free(p->pull);
+    free(p->is_decomposed);
     free(p->column_sums);
     free(p->scratch);
 }
@@ -138,20 +146,24 @@ static int path_new(path *p, const path_problem *problem)
         p->held_out[i] = problem->held_out ? problem->held_out[i] : 0;
         p->targets[i] = problem->classes[i] == 1;
     }
-    size_t total = p->n_scores, widest = 1;
+    size_t total = p->n_scores, widest = 1, largest = p->n_scores;
     for (size_t g = 0; g < groups; g++) {
         const size_t width = (size_t)(problem->starts[g + 1] - problem->starts[g]);
         p->at[g] = total;
         total += group_size(p, g);
         widest = width > widest ? width : widest;
+        largest = group_size(p, g) > largest ? group_size(p, g) : largest;
     }
     p->coefficients = aligned(total, sizeof(double));
     p->gradient = aligned(total, sizeof(double));
     p->moved = aligned(total, sizeof(double));
     p->slope = aligned(total, sizeof(double));
-    p->bound = aligned(groups + 1, sizeof(double));
-    p->scratch = aligned(3 * widest * widest + total, sizeof(double));
-    if (!p->coefficients || !p->gradient || !p->moved || !p->slope || !p->bound || !p->scratch)
+    p->values = aligned(total, sizeof(double));
+    p->pull = aligned(2 * largest, sizeof(double));
+    p->is_decomposed = aligned(groups + 1, 1);
+    p->scratch = aligned(2 * widest * widest + largest * largest, sizeof(double));
+    if (!p->coefficients || !p->gradient || !p->moved || !p->slope || !p->values || !p->pull
+        || !p->is_decomposed || !p->scratch)
         return 0;
     for (int byte = 0; byte < 256; byte++)
         for (int k = 0; k < LANES; k++)
@@ -521,44 +533,125 @@ static void find_hessian(path *p)
     p->is_current = 1;
 }
 
-/* A bound on the largest eigenvalue of a block on the diagonal: its largest sum of a row. */
-static double block_bound(const path *p, size_t from, size_t size)
+/* The eigenvalues and, as rows, the eigenvectors of a block on the diagonal, by Jacobi's rotations. */
+static void decompose(path *p, size_t from, size_t size, double *values, double *vectors)
 {
-    double most = 1e-300;
-    for (size_t r = from; r < from + size; r++) {
-        double sum = 0;
-        for (size_t c = from; c < from + size; c++)
-            sum += fabs(p->hessian[r * p->dimension + c]);
-        most = sum > most ? sum : most;
+    double *block = p->scratch, total = 0;
+    for (size_t r = 0; r < size; r++)
+        for (size_t c = 0; c < size; c++) {
+            block[r * size + c] = p->hessian[(from + r) * p->dimension + from + c];
+            vectors[r * size + c] = r == c;
+            total += fabs(block[r * size + c]);
+        }
+    for (int sweep = 0; sweep < MOST_ROTATIONS; sweep++) {
+        double rest = 0;
+        for (size_t r = 0; r < size; r++)
+            for (size_t c = 0; c < r; c++) {
+                const double off = block[r * size + c];
+                rest += fabs(off);
+                if (fabs(off) <= 1e-16 * total)
+                    continue;
+                const double half = (block[c * size + c] - block[r * size + r]) / (2 * off);
+                const double t = (half >= 0 ? 1 : -1) / (fabs(half) + sqrt(half * half + 1));
+                const double cosine = 1 / sqrt(t * t + 1), sine = t * cosine;
+                for (size_t k = 0; k < size; k++) {
+                    const double x = block[r * size + k], y = block[c * size + k];
+                    block[r * size + k] = cosine * x - sine * y;
+                    block[c * size + k] = sine * x + cosine * y;
+                }
+                for (size_t k = 0; k < size; k++) {
+                    const double x = block[k * size + r], y = block[k * size + c];
+                    block[k * size + r] = cosine * x - sine * y;
+                    block[k * size + c] = sine * x + cosine * y;
+                }
+                for (size_t k = 0; k < size; k++) {
+                    const double x = vectors[r * size + k], y = vectors[c * size + k];
+                    vectors[r * size + k] = cosine * x - sine * y;
+                    vectors[c * size + k] = sine * x + cosine * y;
+                }
+            }
+        if (rest <= 1e-11 * total || stop_after(&p->work, size * size * size))
+            break;
     }
-    return most;
+    for (size_t k = 0; k < size; k++)
+        values[k] = block[k * size + k] > 1e-14 * total ? block[k * size + k] : 0;
 }
 
-/* Move one block of the quadratic model; returns the change of its slope. */
-static double move_block(path *p, size_t from, size_t size, const double *start, double bound,
-                         double penalty)
+/* Where pull' z - z' H z / 2 - penalty · |z| is largest, with the pull along the eigenvectors of H: the
+   norm t of z solves sum (pull / (eigenvalue · t + penalty))² = 1. The inverse root of this sum is concave
+   in t, so that Newton's iteration comes up to the solution from below. */
+static void solve_block(double *pull, const double *values, size_t size, double penalty)
 {
-    double *moved = p->moved + from, *change = p->scratch, norm = 0, shrink = 1;
+    double t = 0;
+    if (penalty == 0) {
+        for (size_t k = 0; k < size; k++)
+            pull[k] = values[k] > 0 ? pull[k] / values[k] : 0;
+        return;
+    }
+    for (int step = 0; step < MOST_STEPS; step++) {
+        double sum = 0, slope = 0;
+        for (size_t k = 0; k < size; k++) {
+            const double below = values[k] * t + penalty, share = pull[k] / below;
+            sum += share * share;
+            slope += share * share * values[k] / below;
+        }
+        const double more = slope > 0 ? (sqrt(sum) - 1) * sum / slope : 0;
+        t += more > 0 ? more : 0;
+        if (!(more > 1e-15 * t))
+            break;
+    }
     for (size_t k = 0; k < size; k++)
-        change[k] = start[k] + moved[k] - p->slope[from + k] / bound;
-    if (penalty > 0) {
-        norm = norm_of(change, size);
-        shrink = norm * bound > penalty ? 1 - penalty / (norm * bound) : 0;
+        pull[k] *= t / (values[k] * t + penalty);
+}
+
+/* Move one block of the quadratic model to its minimum; returns the change of its slope. The block is
+   decomposed when it has more than one dimension and is first found to be in. */
+static double move_block(path *p, size_t from, size_t size, const double *start, double penalty,
+                         uint8_t *is_decomposed, double *vectors)
+{
+    const size_t d = p->dimension;
+    double *moved = p->moved + from, *slope = p->slope + from, *values = p->values + from;
+    double *pull = p->pull, *to = p->pull + size, norm = 0;
+    for (size_t r = 0; r < size; r++) {
+        double sum = -slope[r];
+        for (size_t c = 0; c < size; c++)
+            sum += p->hessian[(from + r) * d + from + c] * (start[c] + moved[c]);
+        pull[r] = sum;
+    }
+    const double length = norm_of(pull, size);
+    if (penalty > 0 && length <= penalty)
+        memset(to, 0, size * sizeof(double));
+    else if (size == 1) {
+        const double curve = p->hessian[from * d + from];
+        to[0] = (length - penalty) / (curve > 1e-300 ? curve : 1e-300) * (pull[0] < 0 ? -1 : 1);
+    } else {
+        if (!*is_decomposed)
+            decompose(p, from, size, values, vectors);
+        *is_decomposed = 1;
+        double *along = p->scratch;
+        for (size_t k = 0; k < size; k++) {
+            along[k] = 0;
+            for (size_t c = 0; c < size; c++)
+                along[k] += vectors[k * size + c] * pull[c];
+        }
+        solve_block(along, values, size, penalty);
+        memset(to, 0, size * sizeof(double));
+        for (size_t k = 0; k < size; k++)
+            for (size_t c = 0; c < size; c++)
+                to[c] += vectors[k * size + c] * along[k];
     }
     for (size_t k = 0; k < size; k++) {
+        const double change = to[k] - start[k] - moved[k];
+        const double *row = p->hessian + (from + k) * d;
         /* Exactly 0, and not nearly so, where the group is out. */
-        const double to = shrink == 0 ? -start[k] : shrink * change[k] - start[k];
-        change[k] = to - moved[k];
-        moved[k] = to;
+        moved[k] = to[k] - start[k];
+        if (change == 0)
+            continue;
+        norm += fabs(change) * row[from + k];
+        for (size_t c = 0; c < d; c++)
+            p->slope[c] += row[c] * change;
     }
-    norm = norm_of(change, size);
-    if (norm > 0)
-        for (size_t k = 0; k < size; k++) {
-            const double *row = p->hessian + (from + k) * p->dimension;
-            for (size_t c = 0; c < p->dimension; c++)
-                p->slope[c] += row[c] * change[k];
-        }
-    return norm * bound;
+    return norm;
 }
 
 /* Minimise the quadratic model; `moved` says by how much the coefficients change. */
@@ -567,21 +660,22 @@ static void minimise_model(path *p, double penalty, double tolerance)
     const path_problem *problem = p->problem;
     const size_t q = p->n_scores;
     memset(p->moved, 0, p->dimension * sizeof(double));
+    memset(p->is_decomposed, 0, p->set_size + 1);
     memcpy(p->slope, p->gradient, q * sizeof(double));
-    p->bound[0] = block_bound(p, 0, q);
     for (size_t k = 0; k < p->set_size; k++) {
-        const size_t g = p->set[k], size = group_size(p, g);
-        memcpy(p->slope + p->local[k], p->gradient + p->at[g], size * sizeof(double));
-        p->bound[k + 1] = block_bound(p, p->local[k], size);
+        const size_t g = p->set[k];
+        memcpy(p->slope + p->local[k], p->gradient + p->at[g], group_size(p, g) * sizeof(double));
     }
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
-        double most = move_block(p, 0, q, p->coefficients, p->bound[0], 0) / penalty;
+        double most = move_block(p, 0, q, p->coefficients, 0, p->is_decomposed, p->factor) / penalty;
+        double *vectors = p->factor + q * q;
         for (size_t k = 0; k < p->set_size; k++) {
-            const size_t g = p->set[k];
+            const size_t g = p->set[k], size = group_size(p, g);
             const double own = penalty * problem->group_weights[g];
-            const double change = move_block(p, p->local[k], group_size(p, g),
-                                             p->coefficients + p->at[g], p->bound[k + 1], own);
+            const double change = move_block(p, p->local[k], size, p->coefficients + p->at[g], own,
+                                             p->is_decomposed + k + 1, vectors);
             most = change / own > most ? change / own : most;
+            vectors += size * size;
         }
         if (most <= tolerance || stop_after(&p->work, p->dimension * p->dimension))
             return;
@@ -751,12 +845,13 @@ static double left_to_gain(path *p)
 }
 
 /* Whether no smaller penalty is worth a look: the groups found, fitted without a penalty, would be worse
-   than the best so far, and the slope of no other group reaches what its parameters cost. */
+   than the best so far or hardly better than here, and the slope of no other group reaches what its
+   parameters cost. */
 static int is_over(path *p, const path_rule *rule, double penalty, double criterion, double best)
 {
     const size_t q = p->n_scores;
     double spread = 0;
-    if (criterion <= best || !p->is_current)
+    if (!p->is_current)
         return 0;
     for (size_t a = 0; a < q; a++)
         spread += p->hessian[a * p->dimension + a];
@@ -764,7 +859,8 @@ static int is_over(path *p, const path_rule *rule, double penalty, double criter
         spread /= 2 * ((double)q - 1);
     if (2 * penalty * penalty > rule->cost * spread)
         return 0;
-    return criterion - left_to_gain(p) > best;
+    const double gain = left_to_gain(p);
+    return criterion - gain > best || gain < NEGLIGIBLE * rule->cost;
 }
 
 static int64_t record(path *p, double *norms)

@@ -1,0 +1,131 @@
+"""Recovery of random Ising graphs by neighbourhood selection: ours against R's glmnet.
+
+Graphs are random with degree 3, couplings of random sign between 0.2 and 0.5, fields between -0.2
+and 0.2 (±1); rows come from as many chains of a Gibbs sampler as there are rows, 200 sweeps each.
+The peer runs glmnet's default path for every column and chooses its penalty by the same extended
+BIC (gamma 0.25), as IsingFit does; both then keep the edges that both regressions chose. Times are
+CPU seconds of one thread for all regressions of a table, reading it not included.
+
+    python -m benchmarks.undirected_l1 [--nodes 30 100 200] [--rows 500 2000 10000] [--seeds 20]
+
+Needs Rscript with glmnet (Debian: r-base-core r-cran-glmnet).
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import gml
+from gml.data.dataset import Dataset, Variable
+from gml.learners.neighbourhoods import neighbourhood_graph
+
+SWEEPS = 200
+DEGREE = 3
+
+PEER = """
+suppressMessages(library(glmnet))
+paths <- commandArgs(trailingOnly = TRUE)
+x <- as.matrix(read.csv(paths[1], header = FALSE))
+n <- nrow(x); p <- ncol(x); chosen <- matrix(0, p, p)
+start <- proc.time()
+for (j in 1:p) {
+  found <- glmnet(x[, -j], x[, j], family = "binomial")
+  odds <- predict(found, x[, -j])
+  loss <- colSums(log1p(exp(-abs(odds))) + pmax(odds, 0) - x[, j] * odds)
+  k <- colSums(as.matrix(found$beta) != 0)
+  value <- 2 * loss + k * log(n) + 2 * 0.25 * k * log(p - 1)
+  chosen[j, -j] <- as.numeric(found$beta[, which.min(value)] != 0)
+}
+used <- proc.time() - start
+cat(used[["user.self"]] + used[["sys.self"]], "\\n")
+write.table(chosen, paths[2], row.names = FALSE, col.names = FALSE)
+"""
+
+
+def random_graph(rng: np.random.Generator, nodes: int) -> np.ndarray:
+    """Couplings of a graph in which every node has DEGREE neighbours, but for a few at most."""
+    couplings = np.zeros((nodes, nodes))
+    pairs = np.array([(i, j) for i in range(nodes) for j in range(i)])
+    for i, j in rng.permutation(pairs):
+        if max(np.count_nonzero(couplings[i]), np.count_nonzero(couplings[j])) < DEGREE:
+            couplings[i, j] = couplings[j, i] = rng.uniform(0.2, 0.5) * rng.choice([-1, 1])
+    return couplings
+
+
+def sampled(rng: np.random.Generator, couplings: np.ndarray, rows: int) -> np.ndarray:
+    """Rows of 0 and 1, each the end of a chain of its own."""
+    nodes = len(couplings)
+    fields = rng.uniform(-0.2, 0.2, nodes)
+    states = rng.choice([-1.0, 1.0], (nodes, rows))
+    near = [np.flatnonzero(couplings[k]) for k in range(nodes)]
+    for _ in range(SWEEPS):
+        for k in range(nodes):
+            pull = fields[k] + couplings[k, near[k]] @ states[near[k]]
+            states[k] = np.where(rng.random(rows) * (1 + np.exp(-2 * pull)) < 1, 1.0, -1.0)
+    return ((states.T + 1) / 2).astype(np.uint8)
+
+
+def ours(table: np.ndarray) -> tuple[np.ndarray, float]:
+    nodes = table.shape[1]
+    names = [f"v{k:04}" for k in range(nodes)]
+    data = Dataset(
+        tuple(Variable(name, ("0", "1")) for name in names),
+        tuple(np.ascontiguousarray(table[:, k]) for k in range(nodes)),
+    )
+    start = time.process_time()
+    graph = neighbourhood_graph(gml.MemoryCounter(data), threads=1).graph
+    return graph.marks > 0, time.process_time() - start
+
+
+def glmnets(table: np.ndarray) -> tuple[np.ndarray, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        source, script, answer = (Path(folder) / name for name in ("x.csv", "peer.R", "edges"))
+        np.savetxt(source, table, fmt="%d", delimiter=",")
+        script.write_text(PEER)
+        command = ["Rscript", "--vanilla", script, source, answer]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        chosen = np.loadtxt(answer) > 0
+    return chosen & chosen.T, float(said.split()[-1])
+
+
+def f1(found: np.ndarray, truth: np.ndarray) -> float:
+    return 2 * np.sum(found & truth) / max(1, np.sum(found) + np.sum(truth))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--nodes", type=int, nargs="+", default=[30, 100, 200])
+    parser.add_argument("--rows", type=int, nargs="+", default=[500, 2000, 10000])
+    parser.add_argument("--seeds", type=int, default=20)
+    chosen = parser.parse_args()
+    heads = ["nodes", "rows", "seeds", "F1", "F1, glmnet", "same graph"]
+    heads += ["CPU seconds", "glmnet's", "ratio"]
+    print("| " + " | ".join(heads) + " |")
+    print("|" + "---:|" * len(heads))
+    for nodes in chosen.nodes:
+        for rows in chosen.rows:
+            found = []
+            for seed in range(chosen.seeds):
+                rng = np.random.default_rng([seed, nodes, rows])
+                truth = random_graph(rng, nodes)
+                table = sampled(rng, truth, rows)
+                (here, seconds), (there, theirs) = ours(table), glmnets(table)
+                same = np.array_equal(here, there)
+                found.append((f1(here, truth != 0), f1(there, truth != 0), same, seconds, theirs))
+            own, other, same, seconds, theirs = np.array(found, dtype=float).T
+            print(
+                f"| {nodes} | {rows} | {len(found)} | {own.mean():.4f} | {other.mean():.4f} "
+                f"| {int(same.sum())} | {seconds.mean():.3f} | {theirs.mean():.2f} "
+                f"| {theirs.mean() / seconds.mean():.0f}x |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
