@@ -222,6 +222,16 @@ def test_a_markov_file():
     assert parse_graph(MARKOV, "t") == net.graph == parse_any(MARKOV, "t").graph
 
 
+def test_comments_are_skipped_and_a_markov_file_that_has_them_is_suspect():
+    commented = MARKOV.replace("3\n2 2 3", "3 # nodes\n2 2 3#levels").replace(
+        "4\n 1.0", "4 # {1}\n 1.0"
+    )
+    with pytest.warns(GmlWarning, match="t: comments, as pyAgrum writes them, .* last one fastest"):
+        assert_same_terms(parse_model(commented, "t"), parse_model(MARKOV, "t"))
+    net = parse_model("BAYES\n1\n2\n1\n1 0 # 0\n\n2\n 0.25 0.75 \n", "t")
+    assert net.cpt("x0").table.tolist() == [[0.25, 0.75]]
+
+
 @settings(max_examples=30)
 @given(SEEDS)
 def test_uai_holds_the_distribution_of_an_undirected_model(seed):
