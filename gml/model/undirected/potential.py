@@ -17,7 +17,8 @@ class Potential:
     """A term λ_c: one axis per variable of its scope; −∞ says that a cell is impossible.
 
     `errors`, if asked for, are the standard errors of the cells, and `intervals` their bounds, with
-    a last axis for the two of them.
+    a last axis for the two of them. `counts`, if known, are the rows behind each cell of the margin
+    of its scope; those of a model's generators say what it was fitted on.
 
     Examples
     --------
@@ -32,6 +33,7 @@ class Potential:
     intervals: NDArray[np.float64] | None = None
     is_boundary: bool = False
     """Whether it only says what a maximum at infinity excludes, and makes no edge."""
+    counts: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         where = f"the factor of {listing(self.names)}"
@@ -48,6 +50,15 @@ class Potential:
             raise GraphError(f"{where} has a number that is not a logarithm of a finite one")
         table.flags.writeable = False
         object.__setattr__(self, "table", table)
+        if self.counts is None:
+            return
+        counts = np.array(self.counts, dtype=np.float64, order="C")
+        if counts.shape != shape:
+            raise GraphError(f"the counts of {where} do not have the shape of its table")
+        if not (np.isfinite(counts).all() and (counts >= 0).all()):
+            raise GraphError(f"the counts of {where} are not all numbers of rows")
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
 
     def __repr__(self) -> str:
         sizes = " x ".join(map(str, self.table.shape)) or "a number"
