@@ -91,7 +91,8 @@ def random_markov_net(rng, names, labels, *, beside=False, zeros=False):
             table.flat[0] = -np.inf
         errors = rng.gamma(2, size=shape) if beside else None
         intervals = rng.normal(size=(*shape, 2)) if beside else None
-        potentials.append(Potential(scope, table, errors, intervals))
+        counts = rng.integers(0, 9, size=shape) / rng.integers(1, 3) if beside else None
+        potentials.append(Potential(scope, table, errors, intervals, counts=counts))
     if not beside:
         return MarkovNet(variables, tuple(potentials))
     nowhere = np.zeros(len(variables[0].levels))
@@ -129,6 +130,7 @@ def assert_same_terms(one, other):
             (a.table, b.table),
             (a.errors, b.errors),
             (a.intervals, b.intervals),
+            (a.counts, b.counts),
         ):
             assert (first is None) == (second is None)
             if first is not None:

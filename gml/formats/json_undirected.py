@@ -3,11 +3,12 @@
     "factors": [{"scope": ["A", "B"], "table": [0.5, -0.5, -0.5, 0.5]}]
 
 A table has the logarithms of a term as one flat list, the last variable of the scope fastest; null
-is −∞, a cell that is impossible. "errors" (standard errors) and "intervals" (a pair of bounds) are
-beside it where they are known, cell by cell, and "boundary": true says that the term only excludes
-cells, as a maximum at infinity does, and makes no edge. "graph" has the "coding" of the terms, the
-"method" and all of the "fit", and "learning", "training" and "baseline" as other models do. Edges
-carry their "coupling", which is for others to read: gml computes it from the terms.
+is −∞, a cell that is impossible. "errors" (standard errors), "intervals" (a pair of bounds) and
+"counts" (the rows behind it) are beside it where they are known, cell by cell, and "boundary": true
+says that the term only excludes cells, as a maximum at infinity does, and makes no edge. "graph"
+has the "coding" of the terms, the "method" and all of the "fit", and "learning", "training" and
+"baseline" as other models do. Edges carry their "coupling", which is for others to read: gml
+computes it from the terms.
 
 Files that others write need only nodes with levels, and factors. "edges", if there are any, must
 join what the factors do. Without a "coding" the tables may be any logarithms: they are brought into
@@ -42,7 +43,7 @@ Table = NDArray[np.float64]
 
 # The kernel's limit on the axes of a table.
 _MOST_AXES = 62
-_KEYS = ("scope", "table", "errors", "intervals", "boundary")
+_KEYS = ("scope", "table", "errors", "intervals", "counts", "boundary")
 
 # ---------------------------------------------------------------------- writing
 
@@ -78,6 +79,9 @@ def _factor_object(potential: Potential) -> dict[str, Any]:
     if potential.intervals is not None:
         bounds = _flat(potential.intervals)
         found["intervals"] = [list(pair) for pair in zip(bounds[::2], bounds[1::2], strict=True)]
+    if potential.counts is not None:
+        rows = potential.counts.reshape(-1).tolist()
+        found["counts"] = [int(n) if n.is_integer() else n for n in rows]
     if potential.is_boundary:
         found["boundary"] = True
     return found
@@ -172,7 +176,7 @@ def _potential(given: Any, k: int, variables: dict[str, Variable]) -> Potential:
     boundary = given.get("boundary", False)
     if not isinstance(boundary, bool):
         raise GraphError(f'{where}: "boundary" is neither true nor false')
-    errors, intervals = given.get("errors"), given.get("intervals")
+    errors, intervals, counts = (given.get(key) for key in ("errors", "intervals", "counts"))
     if intervals is not None:
         intervals = _pairs(intervals, f'{where}: "intervals"')
     return Potential(
@@ -183,6 +187,7 @@ def _potential(given: Any, k: int, variables: dict[str, Variable]) -> Potential:
         if intervals is None
         else _table(intervals, (*shape, 2), f'{where}: "intervals"', math.nan),
         boundary,
+        None if counts is None else _table(counts, shape, f'{where}: "counts"', math.nan),
     )
 
 

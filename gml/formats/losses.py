@@ -45,6 +45,7 @@ def beside_tables(net: BayesNet | MarkovNet) -> list[str]:
 
     if not isinstance(net, BayesNet):
         return [
+            *["the counts"] * any(term.counts is not None for term in net.potentials),
             *["the errors"] * any(term.errors is not None for term in net.potentials),
             *["the intervals"] * any(term.intervals is not None for term in net.potentials),
             *["the fit"] * (net.summary is not None),

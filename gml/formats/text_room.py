@@ -108,7 +108,8 @@ def require_factor_text(potentials: Iterable[Potential], format: str) -> None:
     for potential in potentials:
         texts += potential.names
         # Names and brackets of pairs, beside the numbers.
-        numbers = 1 + (potential.errors is not None) + 4 * (potential.intervals is not None)
+        beside = (potential.errors is not None) + (potential.counts is not None)
+        numbers = 1 + beside + 4 * (potential.intervals is not None)
         size += a.row + sum(4 * len(name) + 60 for name in potential.names)
         size += numbers * potential.table.size * a.cell
         n_cells += potential.table.size

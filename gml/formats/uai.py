@@ -12,7 +12,9 @@
 
 The numbers of a function are not logarithms, and 0 is impossible. In a BAYES file each variable has
 one function, P(last variable | the others). The format has neither names nor comments: nodes are
-read as x0, x1, … and levels as 0, 1, …
+read as x0, x1, … and levels as 0, 1, … Comments from # to the end of a line, which pyAgrum 3.3
+writes, are skipped; as it lets the first variable of a MARKOV table vary fastest, unlike those of
+BAYES and unlike all others, such a file is read as the format says, with a warning.
 
 Numbers are the shortest that read back as the same float64. Those of a BAYES file are the tables
 themselves; an undirected model holds logarithms, in the sum-to-zero gauge, so that its numbers come
@@ -35,13 +37,14 @@ from gml.formats.text_room import require_factor_text
 from gml.model.bayesnet import BayesNet
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.from_tables import LogTable, markov_of_tables
+from gml.progress import reporter
 from gml.resources import FEW_BYTES, require_memory
 
 # exp of what is above overflows; below, numbers lose their digits.
 _LARGEST = 700.0
 _MOST_AXES = 62
 _LONGEST = 40
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(r"#[^\n]*|[^\s#]+")
 # A variable and its levels: the tuple that they share with others of that many.
 _BYTES_PER_VARIABLE = 600
 _BYTES_PER_LEVEL = 80
@@ -107,6 +110,11 @@ def load_uai(text: str, where: str) -> BayesNet | MarkovNet:
     words.require_end()
     if kind == "BAYES":
         return _directed(words, assembly, names, tables)
+    if words.has_comments:
+        reporter().warn(
+            f"{where}: comments, as pyAgrum writes them, whose tables have the first variable "
+            "fastest; read with the last one fastest, as the format has it"
+        )
     with np.errstate(divide="ignore"):
         logs = [
             LogTable(tuple(assembly.variable(names[j]) for j in scope), np.log(table))
@@ -175,6 +183,7 @@ class _Words:
         self.where = where
         self._matches = _WORD.finditer(text)
         self._at = 0
+        self.has_comments = False
 
     def fail(self, message: str) -> GraphError:
         """Return the error that names the file and the line."""
@@ -183,12 +192,19 @@ class _Words:
 
     def word(self, what: str) -> str:
         """Return the next word."""
-        match = next(self._matches, None)
+        match = self._next()
         if match is None:
             self._at = len(self._text.rstrip())
             raise self.fail(f"the file ends before {what}")
         self._at = match.start()
         return match.group()
+
+    def _next(self) -> re.Match[str] | None:
+        for match in self._matches:
+            if not match.group().startswith("#"):
+                return match
+            self.has_comments = True
+        return None
 
     def whole(self, what: str, least: int = 0, most: int | None = None) -> int:
         """Return the next word, which is a whole number."""
@@ -224,7 +240,7 @@ class _Words:
 
     def require_end(self) -> None:
         """Refuse words after the last table."""
-        match = next(self._matches, None)
+        match = self._next()
         if match is not None:
             self._at = match.start()
             raise self.fail(f"{_shown(match.group())} comes after the last function")

@@ -71,14 +71,14 @@ def query(
     Parameters
     ----------
     model
-        A network, or a file of one.
+        With arrows or without, or a file of one.
     target
         A node, or several for their joint distribution; by default every node on its own.
     evidence
         Values observed, after what `do` sets. A number is the text of a level, or else stands for
         the interval that it lies in.
     do
-        Values set by hand, which cuts nodes off from their parents.
+        Values set by hand, which cuts nodes off from their parents, and so needs arrows.
     each
         Whether the targets are answered one by one, not jointly.
     mpe

@@ -20,6 +20,7 @@ from gml.formats.graphs import parse_graph
 from gml.formats.models import MODEL_WRITERS, parse_any, parse_model
 from gml.model.bayesnet import BayesNet
 from gml.model.markovnet import MarkovNet
+from gml.model.undirected.likelihood import log_partition
 from gml.model.undirected.potential import Potential
 from gml.resources import limited_to
 from tests.model_files import (
@@ -57,7 +58,12 @@ def test_json_holds_everything(seed, names, labels):
 def test_json_says_what_it_holds():
     a, b = Variable("A", ("n", "y")), Variable("B", ("n", "y"))
     terms = (
-        Potential((b, a), np.array([[0.25, -0.25], [-0.25, 0.25]]), errors=np.full((2, 2), 0.125)),
+        Potential(
+            (b, a),
+            np.array([[0.25, -0.25], [-0.25, 0.25]]),
+            errors=np.full((2, 2), 0.125),
+            counts=np.array([[1, 2], [3, 4.5]]),
+        ),
         Potential((a,), np.array([0.0, -math.inf]), is_boundary=True),
     )
     content = json.loads(MODEL_WRITERS["json"](MarkovNet((a, b), terms)))
@@ -66,7 +72,12 @@ def test_json_says_what_it_holds():
     assert content["graph"]["coding"] == "sum-to-zero"
     assert content["edges"] == [{"source": "A", "target": "B", "type": "---", "coupling": 0.25}]
     assert content["factors"] == [
-        {"scope": ["B", "A"], "table": [0.25, -0.25, -0.25, 0.25], "errors": [0.125] * 4},
+        {
+            "scope": ["B", "A"],
+            "table": [0.25, -0.25, -0.25, 0.25],
+            "errors": [0.125] * 4,
+            "counts": [1, 2, 3, 4.5],
+        },
         {"scope": ["A"], "table": [0.0, None], "boundary": True},
     ]
 
@@ -138,6 +149,9 @@ def test_zeros_of_such_files_stay_impossible():
         (text_of({"scope": ["A"], "table": [1, 2], "errors": [1]}), '"errors" must be a flat list of 2 numbers'),
         (text_of({"scope": ["A"], "table": [1, 2], "intervals": [1, 2]}), '"intervals" must be a list of pairs'),
         (text_of({"scope": ["A"], "table": [1, 2], "intervals": [[1, 2]]}), '"intervals" must be a flat list of 4'),
+        (text_of({"scope": ["A"], "table": [1, 2], "counts": [1, 2, 3]}), '"counts" must be a flat list of 2 numbers, not 3'),
+        (text_of({"scope": ["A"], "table": [1, 2], "counts": [1, -2]}), "the counts of the factor of 'A' are not all numbers of rows"),
+        (text_of({"scope": ["A"], "table": [1, 2], "counts": [1, None]}), "the counts of the factor of 'A' are not all numbers of rows"),
         (text_of({"scope": ["A"], "table": [1, 2], "boundary": 1}), '"boundary" is neither true nor false'),
         (text_of({"scope": ["A"], "tabel": [1, 2]}), "factor 1: key 'tabel' not found; did you mean 'table'?"),
         (text_of(PAIR, edges=[]), 'the "edges" do not agree with the "scope" of the factors'),
@@ -183,7 +197,8 @@ def test_the_examples_of_the_docs_are_read():
     assert net.query("A", {"B": "yes"})["A"]["yes"] == 1
     assert net.potential("A").intervals.tolist() == [[0.05, 0.45], [-0.45, -0.05]]
     assert [edge.attributes for edge in net.graph.edges()] == [{"coupling": 0.5}]
-    assert net.summary.log_z == 1.72
+    assert net.potential("A", "B").counts.sum() == net.summary.rows
+    assert net.summary.log_z == pytest.approx(log_partition(net), abs=5e-5)
     expected = math.exp(2.5) / (3 + math.exp(2.5))
     assert joint_of(parse_model(bare, "t"))[1, 1] == pytest.approx(expected, rel=1e-14)
 
@@ -219,6 +234,16 @@ def test_a_markov_file():
     weights = np.einsum("ba,bc->abc", first, second)
     np.testing.assert_allclose(joint_of(net), weights / weights.sum(), rtol=1e-13)
     assert parse_graph(MARKOV, "t") == net.graph == parse_any(MARKOV, "t").graph
+
+
+def test_comments_are_skipped_and_a_markov_file_that_has_them_is_suspect():
+    commented = MARKOV.replace("3\n2 2 3", "3 # nodes\n2 2 3#levels").replace(
+        "4\n 1.0", "4 # {1}\n 1.0"
+    )
+    with pytest.warns(GmlWarning, match="t: comments, as pyAgrum writes them, .* last one fastest"):
+        assert_same_terms(parse_model(commented, "t"), parse_model(MARKOV, "t"))
+    net = parse_model("BAYES\n1\n2\n1\n1 0 # 0\n\n2\n 0.25 0.75 \n", "t")
+    assert net.cpt("x0").table.tolist() == [[0.25, 0.75]]
 
 
 @settings(max_examples=30)

@@ -88,7 +88,7 @@ def command(
     Without --target, the answer has the distribution of each unobserved node; several targets have
     their joint distribution. A level with a comma needs quotes, 'A="x, y"'; a number stands for
     the interval that it lies in. For numbers (models of fit-params --gaussian) the answer has
-    means and standard deviations.
+    means and standard deviations. An undirected model answers everything but --do.
 
     Rows of --batch observe the nodes that the file has as columns; a missing cell observes nothing,
     and columns without a node are ignored. The result is CSV: the columns of the file, followed by

@@ -16,7 +16,7 @@ from gml.graph.extension import consistent_extension
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.clique_marginals import CliqueMarginals
 from gml.model.markovnet import MarkovNet
-from gml.model.undirected.from_tables import LogTable, markov_of_tables
+from gml.model.undirected.from_tables import LogTable, log_conditional, markov_of_tables
 from gml.model.undirected.terms import Terms
 
 
@@ -69,7 +69,5 @@ def undirected_model(net: BayesNet) -> MarkovNet:
     """
     if net.is_gaussian:
         raise GraphError("an undirected model is over labels, and this one has numbers")
-    with np.errstate(divide="ignore"):
-        tables = [LogTable(factor.scope, np.log(factor.table)) for factor in net.factors]
-    training = net.training
-    return markov_of_tables(net.variables, tables, learning=net.learning, training=training)
+    tables = [LogTable(factor.scope, log_conditional(factor)) for factor in net.factors]
+    return markov_of_tables(net.variables, tables, learning=net.learning, training=net.training)

@@ -18,6 +18,7 @@ from gml.model.clique_marginals import CliqueMarginals
 from gml.model.inference import Inference
 from gml.model.markovnet import MarkovNet
 from gml.model.network import Network
+from gml.model.undirected.from_tables import log_conditional
 from gml.resources import budget_in_force
 
 Table = NDArray[np.float64]
@@ -59,11 +60,10 @@ def _log_z(net: Network | MarkovNet, inference: Inference) -> float:
 def _log_tables(net: Network | MarkovNet) -> Mapping[tuple[str, ...], Table]:
     if isinstance(net, MarkovNet):
         return net.log_tables
-    with np.errstate(divide="ignore"):
-        return {
-            tuple(variable.name for variable in factor.scope): np.log(factor.table)
-            for factor in net.factors
-        }
+    return {
+        tuple(variable.name for variable in factor.scope): log_conditional(factor)
+        for factor in net.factors
+    }
 
 
 def _variable(net: Network | MarkovNet, name: str) -> Variable:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gml.data.dataset import Variable
 from gml.errors import GraphError, listing
 from gml.graph.provenance import Provenance
+from gml.model.factor import Factor
 from gml.model.markovnet import MarkovNet
 from gml.model.training import Training
 from gml.model.undirected.gauge import terms_of_tables
@@ -37,6 +38,13 @@ class LogTable:
 
     scope: tuple[Variable, ...]
     table: Table
+
+
+def log_conditional(factor: Factor) -> Table:
+    """Return ln P(last variable | the others), whose rows may add up to 1 only after rounding."""
+    with np.errstate(divide="ignore"):
+        found: Table = np.log(factor.table / factor.table.sum(axis=-1, keepdims=True))
+    return found
 
 
 def markov_of_tables(
