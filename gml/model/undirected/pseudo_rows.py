@@ -54,7 +54,7 @@ class RowObjective:
         terms = coefficients.terms
         self._coefficients = coefficients
         self._threads = threads
-        self._layout = layout = _Layout(coefficients)
+        self._layout = layout = PairLayout(coefficients)
         codes, weights = _distinct(dataset, terms, layout.order, max_memory)
         self._codes = codes
         self._shares = weights / weights.sum()
@@ -129,7 +129,7 @@ class RowObjective:
         return solve
 
 
-class _Layout:
+class PairLayout:
     """Where variables, their contrasts and their levels are in the matrices."""
 
     def __init__(self, coefficients: Coefficients) -> None:
@@ -187,6 +187,13 @@ class _Layout:
         found[self._places] = (
             products[self._rows, self._columns] + products[self._columns, self._rows]
         )
+        return found
+
+    def products(self, coded: Table) -> Table:
+        """Return the contrasts of each row, and their products, in the order of the vector."""
+        found = np.empty((len(coded), self._size))
+        found[:, self._single] = coded
+        found[:, self._places] = coded[:, self._rows] * coded[:, self._columns]
         return found
 
     def encoded(self, codes: NDArray[np.uint16]) -> Table:
