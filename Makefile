@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings sessions sanitize clean
+  bench-check bench-crossings bench-pseudo sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -119,6 +119,14 @@ bench-check: $(STAMP)
 ## Count crossings in drawings of the benchmark networks, ours and those of Graphviz: a minute.
 bench-crossings: $(STAMP)
 	$(BIN)/python -m benchmarks.crossings
+
+## Time pseudo-likelihood against scikit-learn, and draw how fast undirected fits converge: minutes.
+bench-pseudo: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/sklearn
+	$(VENV)/sklearn/bin/pip install --quiet --disable-pip-version-check scikit-learn
+	$(BIN)/python benchmarks/undirected_pl.py --python $(VENV)/sklearn/bin/python
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[plots]'
+	$(BIN)/python benchmarks/undirected_rates.py
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)
