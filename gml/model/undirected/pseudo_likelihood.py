@@ -53,7 +53,7 @@ _FEW_COEFFICIENTS = 1500
 _NOT_FLAT = 1e-6
 # Below this sum of strengths per variable, no probability is so small that it may tend to 0.
 _SUSPICIOUS = 3.0
-_MOST_LOOKS = 40
+_MOST_LOOKS, _SOLVED = 40, 1e-12
 _FEW_NUMBERS = 30_000_000
 
 
@@ -222,7 +222,10 @@ def _weakest(
     found = np.zeros_like(residual)
     scaled = without_flat_part(coefficients, inverse(residual), zeros)
     direction, product = scaled, float(residual @ scaled)
+    enough = _SOLVED * product
     for _ in range(_MOST_LOOKS):
+        if product <= enough:
+            break
         curved = objective.change(point, direction)
         along = float(direction @ curved)
         if along <= least * float(direction @ direction):
