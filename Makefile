@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 sessions sanitize clean
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -139,6 +139,14 @@ bench-gibbs: $(STAMP)
 ## Compare how random Ising graphs are recovered, and how fast, with R's glmnet: hours.
 bench-l1: $(STAMP)
 	$(BIN)/python -m benchmarks.undirected_l1
+
+## Time pseudo-likelihood against scikit-learn, and draw how fast undirected fits converge: minutes.
+bench-pseudo: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/sklearn
+	$(VENV)/sklearn/bin/pip install --quiet --disable-pip-version-check scikit-learn
+	$(BIN)/python benchmarks/undirected_pl.py --python $(VENV)/sklearn/bin/python
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[plots]'
+	$(BIN)/python benchmarks/undirected_rates.py
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)

@@ -268,7 +268,13 @@ def test_a_level_that_never_occurs_is_impossible_with_a_penalty_too():
         assert not found.supports[0].possible[2].any()
 
 
-def test_separated_rows_are_refused_by_name():
+@pytest.mark.parametrize("large", ["", "counts", "rows"])
+def test_separated_rows_are_refused_by_name(large, monkeypatch):
+    # The last two are how models too large for a matrix of second derivatives are looked at.
+    if large:
+        monkeypatch.setattr(pseudo_likelihood, "_FEW_COEFFICIENTS", 0)
+    if large == "rows":
+        monkeypatch.setattr(pseudo_likelihood, "_FEW_NUMBERS", 0)
     # Boundary with positive margins: 2 x 2 x 2 with counts 0 5 7 3 4 6 8 0, all pairs.
     variables = tuple(Variable(name, ("n", "y")) for name in "ABC")
     cells = np.indices((2, 2, 2)).reshape(3, -1)
@@ -290,6 +296,38 @@ def test_variables_of_one_level_and_lone_variables():
     fitted = np.exp(found.tables[2])
     assert fitted / fitted.sum() == pytest.approx(shares, abs=1e-8)
     assert found.tables[0].tolist() == [0.0]
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 2, 2), (2, 3, 2, 4)])
+def test_second_derivatives_are_those_of_the_gradient(sizes):
+    data = table_of(sizes, 300, seed=15)
+    data = data.rows(~((data.columns[0] == 1) & (data.columns[1] == 0)))
+    terms = Terms.of(data.variables, combinations(data.names, 2))
+    coefficients = Coefficients(terms)
+    zero = np.zeros(sizes[:2], dtype=bool)
+    zero[1, 0] = True
+    from_counts = FamilyObjective(gml.MemoryCounter(data), coefficients, zeros={(0, 1): zero})
+    from_rows = RowObjective(data, coefficients, zeros={(0, 1): zero})
+    rng = np.random.default_rng(0)
+    vector, direction = rng.normal(0, 0.3, (2, coefficients.size))
+    step = 1e-6 * direction
+    slopes = (from_counts(vector + step)[1] - from_counts(vector - step)[1]) / 2e-6
+    assert from_counts.change(vector, direction) == pytest.approx(slopes, abs=1e-8)
+    for found in (
+        from_rows.change(vector, direction),
+        from_counts.curvature(vector) @ direction,
+    ):
+        assert found == pytest.approx(from_counts.change(vector, direction), abs=1e-13)
+
+
+def test_terms_that_rows_say_nothing_about_are_refused():
+    # Where A and B are always equal, no conditional distribution says how often they are 1.
+    data = table_of((2, 2), 100, seed=16)
+    columns = (data.columns[0], data.columns[0].copy(), data.columns[1])
+    variables = tuple(Variable(name, ("n", "y")) for name in "ABC")
+    terms = Terms.of(variables, combinations("ABC", 2))
+    with pytest.raises(CannotAnswer, match="more than one"):
+        fit_pseudo(gml.MemoryCounter(Dataset(variables, columns)), terms)
 
 
 def test_a_deadline_leaves_a_fit_that_says_so():

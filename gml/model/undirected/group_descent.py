@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.progress import Deadline
+from gml.progress import Deadline, reporter
 
 Vector = NDArray[np.float64]
 Function = Callable[[Vector], tuple[float, Vector]]
@@ -147,6 +147,7 @@ def _smooth(
         if product > 1e-14 * float(moved @ moved):
             moves.append((moved, change, 1 / product))
         done += 1
+        reporter().advance("fitting", done, None, is_paced=False)
         left = leave(point, new)
         point, gradient = new, new_gradient
         if left:

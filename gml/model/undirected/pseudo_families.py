@@ -51,13 +51,25 @@ class _Regression:
         seen = self.counts > 0
         return float((self.counts[seen] * (logs - np.log(sums))[seen]).sum())
 
-    def add_curvature(self, vector: Vector, second: Table) -> None:
-        """Add its part to the matrix of minus the second derivatives."""
+    def _shares(self, vector: Vector) -> Table:
+        """The probabilities of levels in each case."""
         logs = self.design @ (vector[self.places] @ self.contrasts.T)
         if self.dead is not None:
             logs[self.dead] = -np.inf
-        shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+        shares: Table = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
+        return shares
+
+    def add_change(self, vector: Vector, direction: Vector, change: Vector) -> None:
+        """Add how minus its part of the gradient changes along a direction."""
+        shares = self._shares(vector)
+        moved = self.design @ (direction[self.places] @ self.contrasts.T)
+        moved -= (shares * moved).sum(axis=1, keepdims=True)
+        change[self.places] += self.design.T @ ((self.totals * shares * moved) @ self.contrasts)
+
+    def add_curvature(self, vector: Vector, second: Table) -> None:
+        """Add its part to the matrix of minus the second derivatives."""
+        shares = self._shares(vector)
         means = shares @ self.contrasts
         where = np.ix_(self.places.reshape(-1), self.places.reshape(-1))
         for level, contrast in enumerate(self.contrasts):
@@ -104,6 +116,13 @@ class FamilyObjective:
         gradient = np.zeros(self._size)
         parts = [regression.add(vector, gradient) for regression in self._regressions]
         return -math.fsum(parts), -gradient
+
+    def change(self, vector: Vector, direction: Vector) -> Vector:
+        """Return the second derivatives times a direction."""
+        found = np.zeros(self._size)
+        for regression in self._regressions:
+            regression.add_change(vector, direction, found)
+        return found
 
     def curvature(self, vector: Vector) -> Table:
         """Return the matrix of second derivatives."""

@@ -54,7 +54,7 @@ class RowObjective:
         terms = coefficients.terms
         self._coefficients = coefficients
         self._threads = threads
-        self._layout = layout = _Layout(coefficients)
+        self._layout = layout = PairLayout(coefficients)
         codes, weights = _distinct(dataset, terms, layout.order, max_memory)
         self._codes = codes
         self._shares = weights / weights.sum()
@@ -91,6 +91,28 @@ class RowObjective:
             products += product
             sums += total
         return -math.fsum(values), -layout.gathered(products, sums)
+
+    def change(self, vector: Vector, direction: Vector) -> Vector:
+        """Return the second derivatives at a vector times a direction."""
+        layout = self._layout
+        pairs, fields = layout.matrix(vector)
+        pairs_along, fields_along = layout.matrix(direction)
+        products, sums = np.zeros_like(pairs), np.zeros_like(fields)
+
+        def work(block: slice) -> tuple[Table, Table]:
+            coded = layout.encoded(self._codes[block])
+            logs, along = coded @ pairs + fields, coded @ pairs_along + fields_along
+            for alike in layout.alike:
+                if alike.n_levels > 1:
+                    dead = None if self._dead is None else self._dead[block, alike.levels]
+                    _curve(alike, logs[:, alike.contrasts], along[:, alike.contrasts], dead)
+            along *= self._shares[block][:, None]
+            return coded.T @ along, along.sum(axis=0)
+
+        for product, total in in_order(work, self._blocks(), self._threads):
+            products += product
+            sums += total
+        return layout.gathered(products, sums)
 
     def inverse(self) -> Callable[[Vector], Vector]:
         """Return about the inverse of the second derivatives, as a function of a vector.
@@ -129,7 +151,7 @@ class RowObjective:
         return solve
 
 
-class _Layout:
+class PairLayout:
     """Where variables, their contrasts and their levels are in the matrices."""
 
     def __init__(self, coefficients: Coefficients) -> None:
@@ -187,6 +209,13 @@ class _Layout:
         found[self._places] = (
             products[self._rows, self._columns] + products[self._columns, self._rows]
         )
+        return found
+
+    def products(self, coded: Table) -> Table:
+        """Return the contrasts of each row, and their products, in the order of the vector."""
+        found = np.empty((len(coded), self._size))
+        found[:, self._single] = coded
+        found[:, self._places] = coded[:, self._rows] * coded[:, self._columns]
         return found
 
     def encoded(self, codes: NDArray[np.uint16]) -> Table:
@@ -290,6 +319,21 @@ def _several(
     by_level *= shares[:, None, None]
     logs[...] = (by_level @ contrasts).reshape(n_rows, -1)
     return float(shares @ (own - np.log(sums)).sum(axis=1))
+
+
+def _curve(alike: _Alike, logs: Table, along: Table, dead: NDArray[np.bool_] | None) -> None:
+    """Turn a change of log-potentials into one of minus the residuals, in place."""
+    contrasts = level_contrasts(alike.n_levels)
+    by_level = logs.reshape(len(logs), -1, alike.n_levels - 1) @ contrasts.T
+    if dead is not None:
+        by_level[dead.reshape(by_level.shape)] = -np.inf
+    by_level -= by_level.max(axis=2, keepdims=True)
+    np.exp(by_level, out=by_level)
+    by_level /= by_level.sum(axis=2, keepdims=True)
+    moved = along.reshape(len(logs), -1, alike.n_levels - 1) @ contrasts.T
+    moved -= (by_level * moved).sum(axis=2, keepdims=True)
+    by_level *= moved
+    along[...] = (by_level @ contrasts).reshape(len(logs), -1)
 
 
 def _distinct(

@@ -1,0 +1,134 @@
+"""How far moments are from those observed, how far they may be by chance, and averages of steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.model.undirected.coefficients import Coefficients, Vector
+from gml.model.undirected.group_descent import Groups
+
+_SIGNIFICANCE = 0.05
+
+
+@dataclass(frozen=True)
+class MomentCheck:
+    """The moments at fixed parameters: what is left of the gradient, and its errors."""
+
+    residual: Vector
+    errors: Vector
+    difference: Vector
+    """Observed less expected moments."""
+
+    def passes(self, bound: float) -> bool:
+        """Whether every gap is within so many errors."""
+        return not self._significant(bound)
+
+    def _significant(self, bound: float) -> int:
+        return int((np.abs(self.residual) > bound * self.errors + 1e-12).sum())
+
+    def said(self, bound: float) -> str:
+        """Say how large the largest gap is, and how many are more than chance."""
+        if not len(self.residual):
+            return "there are no moments to match"
+        worst = int(np.argmax(np.abs(self.residual)))
+        return (
+            f"the largest gap of a moment is {abs(self.residual[worst]):.2g} with a Monte Carlo "
+            f"error of {self.errors[worst]:.2g}; {self._significant(bound)} of "
+            f"{len(self.residual)} gaps are significant"
+        )
+
+
+@dataclass
+class Part:
+    """The sum of the parameters after some steps, and how often they were 0."""
+
+    total: Vector
+    zeros: Vector
+    n_steps: int = 0
+
+    @classmethod
+    def of(cls, vector: Vector) -> Part:
+        """Begin with none, of vectors like this one."""
+        return cls(np.zeros_like(vector), np.zeros_like(vector))
+
+    def add(self, vector: Vector) -> None:
+        """Count one more step."""
+        self.total += vector
+        self.zeros += vector == 0
+        self.n_steps += 1
+
+
+class Average:
+    """Parameters averaged over the later half of the parts."""
+
+    def __init__(self, start: Vector) -> None:
+        self._start = start
+        self.parts: list[Part] = []
+
+    @property
+    def _later(self) -> list[Part]:
+        return self.parts[len(self.parts) // 2 :]
+
+    @property
+    def n_steps(self) -> int:
+        """How many steps the average is over."""
+        return sum(part.n_steps for part in self._later)
+
+    def point(self, groups: Groups) -> Vector:
+        """Return the average; groups that l1 held at 0 in most of the steps are 0."""
+        if not self.parts:
+            return self._start
+        later = self._later
+        zeros = sum((part.zeros for part in later), np.zeros_like(self._start))
+        total = sum((part.total for part in later), np.zeros_like(self._start))
+        is_zero = (groups.of >= 0) & (zeros > self.n_steps / 2) & (groups.l1 > 0)
+        return np.where(is_zero, 0.0, total / self.n_steps)
+
+
+def bonferroni_bound(n_moments: int, n_chains: int) -> float:
+    """The quantile of Student's t for all moments at once, by its expansion about the normal."""
+    p = np.array([1 - _SIGNIFICANCE / (2 * max(1, n_moments))])
+    z = float(kernel.active().normal_quantile(p)[0])
+    df = n_chains - 1
+    return z + (z**3 + z) / (4 * df) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
+
+
+def largest_eigenvalue(samples: Sequence[NDArray[np.float64]]) -> float:
+    """About the largest eigenvalue of correlations, less what few samples add to it."""
+    n = sum(map(len, samples))
+    size = samples[0].shape[1]
+    vector = np.ones(size) / math.sqrt(size)
+    value = 1.0
+    for _ in range(30):
+        moved = sum((part.T @ (part @ vector) for part in samples), np.zeros(size)) / n
+        value = float(np.linalg.norm(moved))
+        if value == 0:
+            return 1.0
+        vector = moved / value
+    noise = size / n
+    # Without correlations the value would be (1 + √noise)² (Marchenko & Pastur 1967).
+    without: float = max(value / (1 + math.sqrt(noise)) ** 2, value - 2 * noise - 1)
+    return max(1.0, without)
+
+
+def largest_margin_gap(coefficients: Coefficients, difference: Vector) -> float:
+    """The largest difference of a cell of a generator's margin, from those of moments."""
+    terms = coefficients.terms
+    tables = dict(zip(terms.all, coefficients.tables(difference), strict=True))
+    largest = 0.0
+    for generator in terms.generators:
+        total = np.zeros(terms.shape(generator))
+        for size in range(1, len(generator) + 1):
+            for scope in combinations(generator, size):
+                total += tables[scope].reshape(
+                    [terms.sizes[k] if k in scope else 1 for k in generator]
+                )
+        largest = max(largest, float(np.abs(total).max(initial=0.0)) / total.size)
+    return largest

@@ -1,0 +1,210 @@
+"""Persistent contrastive divergence finds the maximum of the likelihood, within its errors."""
+
+import csv
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+import gml
+from gml.data.dataset import Dataset, Variable
+from gml.errors import CannotAnswer, UsageError
+from gml.formats.moment_trace import written_moment_trace
+from gml.model.undirected.chain_moments import ChainMoments
+from gml.model.undirected.contrastive import fit_contrastive
+from gml.model.undirected.coefficients import Coefficients
+from gml.model.undirected.fitting import Penalty
+from gml.model.undirected.moment_gaps import bonferroni_bound, largest_margin_gap
+from gml.model.undirected.observed import observed_margins, tables_over
+from gml.model.undirected.terms import Terms
+from gml.progress import Deadline
+
+
+def drawn(sizes, scopes, n, seed):
+    """A random model over a few variables, and rows drawn from it by enumeration."""
+    rng = np.random.default_rng(seed)
+    variables = tuple(Variable(f"x{k}", tuple("abcd"[:size])) for k, size in enumerate(sizes))
+    terms = Terms.of(variables, [[f"x{k}" for k in scope] for scope in scopes])
+    coefficients = Coefficients(terms)
+    vector = rng.normal(0, 0.35, coefficients.size)
+    cells = np.array(list(product(*map(range, sizes))))
+    weights = np.exp(ChainMoments(coefficients).each(cells.T) @ vector)
+    counts = rng.multinomial(n, weights / weights.sum())
+    columns = tuple(np.repeat(column, counts).astype(np.uint8) for column in cells.T)
+    return Dataset(variables, columns), terms, vector
+
+
+def newton(data, terms, *, l2=0.0, smoothing=0.0):
+    """The maximum of the likelihood by enumeration, and the covariance of its features."""
+    coefficients = Coefficients(terms)
+    counter = gml.MemoryCounter(data)
+    n = data.n + smoothing
+    tables = tables_over(counter, terms, terms.all)
+    observed = coefficients.moments([(t + smoothing / t.size) / n for t in tables])
+    cells = np.array(list(product(*map(range, terms.sizes))))
+    features = ChainMoments(coefficients).each(cells.T)
+    ridge = 2 * l2 / n * coefficients.is_joint
+    vector = np.zeros(coefficients.size)
+    for _ in range(50):
+        shares = np.exp(features @ vector)
+        shares /= shares.sum()
+        means = shares @ features
+        second = (features * shares[:, None]).T @ features - np.outer(means, means)
+        step = observed - means - ridge * vector
+        vector = vector + np.linalg.solve(second + np.diag(ridge), step)
+    assert np.abs(step).max() < 1e-12
+    return vector, second
+
+
+MODELS = {
+    "cycle": ((2, 2, 2, 2), [(0, 1), (1, 2), (2, 3), (0, 3)]),
+    "levels": ((2, 3, 2), [(0, 1), (1, 2), (0, 2)]),
+    "triple": ((2, 2, 3, 2), [(0, 1, 2), (2, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_pcd_is_near_the_exact_maximum(name):
+    sizes, scopes = MODELS[name]
+    data, terms, _ = drawn(sizes, scopes, 1000, seed=3)
+    found = fit_contrastive(gml.MemoryCounter(data), terms, seed=1)
+    exact, second = newton(data, terms)
+    difference = Coefficients(terms).vector(found.tables) - exact
+    # In units of what chance in the rows does, over all directions at once.
+    distance = np.sqrt(1000 * difference @ second @ difference / len(difference))
+    assert found.converged and found.method == "pcd"
+    assert distance < 0.4
+    assert found.gap is not None and found.gap < 0.02
+    assert "0 of" in found.notes[0]
+
+
+def test_penalty_and_smoothing_are_those_of_the_exact_maximum():
+    data, terms, _ = drawn(*MODELS["cycle"], 300, seed=5)
+    coefficients = Coefficients(terms)
+    for penalty in (Penalty(l2=100.0), Penalty(smoothing=300.0)):
+        found = fit_contrastive(gml.MemoryCounter(data), terms, penalty=penalty, seed=2)
+        exact, second = newton(data, terms, l2=penalty.l2, smoothing=penalty.smoothing)
+        plain, _ = newton(data, terms)
+        difference = coefficients.vector(found.tables) - exact
+        assert found.converged
+        assert np.sqrt(300 * difference @ second @ difference / len(difference)) < 0.4
+        assert np.linalg.norm(difference) < 0.3 * np.linalg.norm(plain - exact)
+
+
+def test_l1_keeps_terms_at_zero():
+    data, terms, _ = drawn((2, 2, 2, 2), list(combinations(range(4), 2)), 500, seed=6)
+    found = fit_contrastive(
+        gml.MemoryCounter(data), terms, penalty=Penalty(l1=150.0), seed=1, iterations=400
+    )
+    pairs = [float(np.abs(table).max()) for table in found.tables[4:]]
+    assert 0 < sum(value == 0 for value in pairs) < 6
+    everything = fit_contrastive(
+        gml.MemoryCounter(data), terms, penalty=Penalty(l1=5000.0), seed=1, iterations=200
+    )
+    assert all((table == 0).all() for table in everything.tables[4:]) and everything.converged
+
+
+def test_contrastive_divergence_stops_where_its_own_gap_vanishes():
+    data, terms, _ = drawn(*MODELS["cycle"], 500, seed=7)
+    counter = gml.MemoryCounter(data)
+    found = fit_contrastive(counter, terms, persistent=False, sweeps=2, seed=1)
+    assert found.converged and found.method == "cd" and found.gap is None
+    assert any("biased" in note for note in found.notes)
+    exact, _ = newton(data, terms)
+    assert np.abs(Coefficients(terms).vector(found.tables) - exact).max() < 0.15
+    with pytest.raises(CannotAnswer, match="contrastive divergence needs rows"):
+        from gml.counts.count_file_engine import CountFileCounter
+
+        counts = CountFileCounter(gml.count(data, sets=[list(data.names)]))
+        fit_contrastive(counts, terms, persistent=False)
+
+
+def test_the_same_seed_whatever_the_order_of_rows_and_columns():
+    data, terms, _ = drawn(*MODELS["levels"], 200, seed=8)
+    shuffled = np.random.default_rng(0).permutation(data.n_rows)
+    other = Dataset(data.variables[::-1], tuple(c[shuffled] for c in data.columns[::-1]))
+    one, two, three = (
+        fit_contrastive(gml.MemoryCounter(d), terms, seed=seed, iterations=30, chains=50)
+        for d, seed in ((data, 1), (other, 1), (data, 2))
+    )
+    equal = [(a == b).all() for a, b in zip(one.tables, two.tables, strict=True)]
+    assert all(equal)
+    assert not (one.tables[0] == three.tables[0]).all()
+
+
+def test_a_cell_without_rows_is_excluded_and_never_visited():
+    data, terms, _ = drawn(*MODELS["levels"], 500, seed=9)
+    data = data.rows(~((data.columns[0] == 1) & (data.columns[1] == 2)))
+    found = fit_contrastive(gml.MemoryCounter(data), terms, seed=1, iterations=300)
+    assert found.converged
+    assert not found.supports[0].possible[1, 2] and found.supports[0].possible.sum() == 5
+    assert max(float(np.abs(table).max()) for table in found.tables) < 5
+
+
+def test_too_few_steps_are_said_to_be_too_few():
+    data, terms, _ = drawn(*MODELS["cycle"], 2000, seed=3)
+    counter = gml.MemoryCounter(data)
+    far = fit_contrastive(counter, terms, penalty=Penalty(l1=1e6), iterations=1)
+    found = fit_contrastive(counter, terms, start=far, iterations=1, rate=1e-9)
+    assert not found.converged and "significant" in found.notes[0]
+    stopped = fit_contrastive(counter, terms, deadline=Deadline(0))
+    assert not stopped.converged and stopped.iterations == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("chains", 1), ("sweeps", 0), ("iterations", 0), ("rate", 0.0)]
+)
+def test_bad_options_are_refused_by_name(option, value):
+    data, terms, _ = drawn(*MODELS["cycle"], 50, seed=3)
+    with pytest.raises(UsageError, match=f"`{option}` must be"):
+        fit_contrastive(gml.MemoryCounter(data), terms, **{option: value})
+
+
+def test_the_trace_has_a_line_per_step(tmp_path):
+    data, terms, _ = drawn(*MODELS["levels"], 200, seed=8)
+    counter = gml.MemoryCounter(data)
+    path = tmp_path / "trace.csv"
+    with written_moment_trace(path, terms) as trace:
+        found = fit_contrastive(counter, terms, iterations=20, chains=50, trace=trace)
+    header, *lines = csv.reader(path.read_text().splitlines())
+    assert header[:6] == ["step", "rate", "gap", "x0", "x1 1", "x1 2"]
+    assert "x0,x1 2" in header and len(header) == 3 + terms.dimension
+    assert [line[0] for line in lines] == [str(k) for k in range(found.iterations + 1)]
+    shares = observed_margins(counter, terms).margins[0].sum(axis=1)
+    assert float(lines[0][3]) == pytest.approx(shares[1] - shares[0], abs=1e-15)
+    rates = [float(line[1]) for line in lines[1:]]
+    assert rates == sorted(rates, reverse=True) and rates[0] == 0.5
+    # Every field is a number that reads back as itself.
+    assert all(repr(float(field)) == field for line in lines for field in line[1:])
+
+
+def test_a_gap_of_moments_is_one_of_margins():
+    sizes, scopes = MODELS["triple"]
+    data, terms, _ = drawn(sizes, scopes, 300, seed=4)
+    other, _, _ = drawn(sizes, scopes, 300, seed=11)
+    coefficients = Coefficients(terms)
+    moments, margins = [], []
+    for rows in (data, other):
+        counter = gml.MemoryCounter(rows)
+        moments.append(
+            coefficients.moments([t / 300 for t in tables_over(counter, terms, terms.all)])
+        )
+        margins.append(observed_margins(counter, terms).margins)
+    wanted = max(float(np.abs(a - b).max()) for a, b in zip(*margins, strict=True))
+    assert largest_margin_gap(coefficients, moments[0] - moments[1]) == pytest.approx(wanted)
+
+
+def test_means_of_chains_are_means_of_features():
+    for sizes, scopes in MODELS.values():
+        data, terms, _ = drawn(sizes, scopes, 100, seed=4)
+        features = ChainMoments(Coefficients(terms))
+        states = np.array(data.columns)
+        assert features.means(states) == pytest.approx(features.each(states).mean(axis=0))
+
+
+def test_the_bound_is_the_quantile_of_student():
+    from scipy.special import stdtrit
+
+    for n_moments in (1, 10, 20_000):
+        wanted = -float(stdtrit(499, 0.025 / n_moments))
+        assert bonferroni_bound(n_moments, 500) == pytest.approx(wanted, rel=1e-3)
