@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo sessions sanitize clean
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-check-undirected sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -115,6 +115,12 @@ bench-check: $(STAMP)
 	$(BIN)/python benchmarks/check_study.py culprits
 	$(BIN)/python benchmarks/check_study.py report
 	$(BIN)/python benchmarks/check_study.py plot
+
+## The same for undirected models: some minutes.
+bench-check-undirected: $(STAMP)
+	$(BIN)/python benchmarks/check_undirected.py null
+	$(BIN)/python benchmarks/check_undirected.py power
+	$(BIN)/python benchmarks/check_undirected.py report
 
 ## Count crossings in drawings of the benchmark networks, ours and those of Graphviz: a minute.
 bench-crossings: $(STAMP)

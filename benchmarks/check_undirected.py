@@ -1,7 +1,7 @@
 """How often a check of an undirected model raises an alarm, and what it finds.
 
-    python benchmarks/check_undirected.py null [--scale 0.1]
-    python benchmarks/check_undirected.py power [--scale 0.1]
+    python benchmarks/check_undirected.py null [--models cycle,lattice] [--scale 0.1]
+    python benchmarks/check_undirected.py power [--models cycle,lattice] [--scale 0.1]
     python benchmarks/check_undirected.py report
 
 Models of known terms are fitted by maximum likelihood on n₀ of their rows and checked on others.
@@ -127,10 +127,10 @@ def scopes_of_terms(terms):
 # ---------------------------------------------------------------------- where nothing changed
 
 
-def null(scale):
+def null(models, scale):
     """Run what is not there yet."""
     results = Results("check_undirected_null")
-    for name in MODELS:
+    for name in models:
         for n_old in ROWS:
             for ratio in RATIOS:
                 _null(results, "true", name, n_old, ratio, REPETITIONS * scale)
@@ -216,10 +216,10 @@ def broken(kind, net, n, seed):
 BREAKS = ("coupling", "field", "new edge", "shuffled", "even rows")
 
 
-def power(scale):
+def power(models, scale):
     """Run what is not there yet."""
     results = Results("check_undirected_power")
-    for name in MODELS:
+    for name in models:
         for n_old, n_new in POWER_ROWS:
             for kind in BREAKS:
                 if kind == "new edge" and name == "pairs":
@@ -276,12 +276,13 @@ def main() -> None:
     """Run one experiment, or show what was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=("null", "power", "report"))
+    parser.add_argument("--models", type=lambda text: text.split(","), default=MODELS)
     parser.add_argument("--scale", type=float, default=1.0, help="of the repetitions")
     options = parser.parse_args()
     if options.command == "report":
         report()
     else:
-        {"null": null, "power": power}[options.command](options.scale)
+        {"null": null, "power": power}[options.command](options.models, options.scale)
 
 
 if __name__ == "__main__":

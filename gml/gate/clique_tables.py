@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer
-from gml.gate.families import CheckedModel
+from gml.gate.families import CheckedModel, table_of
 from gml.model.bayesnet import CPT
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.clique_margins import CliqueMargins
@@ -144,6 +144,13 @@ def clique_tables(net: MarkovNet) -> list[CPT]:
             )
         )
     return found
+
+
+def has_counts(net: CheckedModel) -> bool:
+    """Whether it is known what all tables of a model of levels were fitted on."""
+    if isinstance(net, MarkovNet):
+        return generator_counts(net) is not None
+    return all(table_of(cpd).counts is not None for cpd in net.cpds)
 
 
 def generator_counts(net: MarkovNet) -> Margins | None:

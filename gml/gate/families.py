@@ -132,14 +132,6 @@ def level_counts(net: CheckedModel, name: str) -> NDArray[np.int64] | None:
     return None
 
 
-def has_counts(net: CheckedModel) -> bool:
-    """Whether it is known what all tables of a model of levels were fitted on."""
-    if isinstance(net, BayesNet):
-        return all(table_of(cpd).counts is not None for cpd in net.cpds)
-    counted = {name for p in net.potentials if p.counts is not None for name in p.names}
-    return counted.issuperset(net.names)
-
-
 def rows_behind(net: CheckedModel) -> int | None:
     """The number of rows that a model was fitted on, by its counts; None if not known, or whole."""
     if isinstance(net, MarkovNet):

@@ -14,13 +14,12 @@ from gml.counts.counter import Counter, TableSet
 from gml.errors import CannotAnswer
 from gml.gate.asked import Asked
 from gml.gate.check import UnlikelyRow
-from gml.gate.clique_tables import clique_tables
+from gml.gate.clique_tables import clique_tables, has_counts
 from gml.gate.families import (
     CheckedModel,
     FamilyCounts,
     counts_beside,
     family_counts,
-    has_counts,
 )
 from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
 from gml.gate.margins import column_margins

@@ -83,3 +83,15 @@ def test_several_deliveries_are_decided_on_together(gml, folder):
     assert done.returncode == 1
     statuses = {c["id"]: c["status"] for c in json.loads(done.stdout)["deliveries"][1]["checks"]}
     assert statuses["structure:C---D"] == "fail"
+
+
+def test_a_model_of_gml_mrf_had_no_missing_values_unless_it_says_so(gml, folder):
+    content = json.loads((folder / "model.json").read_text())
+    content["graph"]["learning"] = {"command": "mrf", "rows": 3000}
+    (folder / "model.json").write_text(json.dumps(content))
+    lines = (folder / "new.csv").read_text().splitlines()
+    gaps = [f",{line.split(',', 1)[1]}" for line in lines[1:300]]
+    (folder / "gaps.csv").write_text("\n".join([lines[0], *gaps, *lines[300:]]) + "\n")
+    found = json.loads(gml("check", "gaps.csv", "model.json", "-f", "json").stdout)
+    failing = [check["id"] for check in found["checks"] if check["status"] == "fail"]
+    assert failing == ["schema:missing:A"]

@@ -300,6 +300,15 @@ def test_a_model_without_counts_is_taken_as_exact(name):
     assert "tables:A|" in failing(moved)
 
 
+def test_a_model_with_counts_of_some_generators_alone_is_taken_as_exact():
+    net = fitted_model("cycle")
+    first, *others = net.potentials
+    report = check(replace(net, potentials=(replace(first, counts=None), *others)),
+                   rows_of(model("cycle"), 500, 3))  # fmt: skip
+    assert "the model has no counts, and so its tables are taken as exact" in report.notes
+    assert by_id(report)["tables:C|B=a"].rows_old is None
+
+
 def test_its_tables_are_margins_of_the_model():
     net = model("cycle")
     weights = np.exp(log_weights(net))
