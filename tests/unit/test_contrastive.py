@@ -11,8 +11,8 @@ from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, UsageError
 from gml.formats.moment_trace import written_moment_trace
 from gml.model.undirected.chain_moments import ChainMoments
-from gml.model.undirected.contrastive import fit_contrastive
 from gml.model.undirected.coefficients import Coefficients
+from gml.model.undirected.contrastive import fit_contrastive
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.moment_gaps import bonferroni_bound, largest_margin_gap
 from gml.model.undirected.observed import observed_margins, tables_over
