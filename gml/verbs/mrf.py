@@ -64,6 +64,7 @@ def mrf(
     iterations: int | None = None,
     rate: float | None = None,
     trace: str | os.PathLike[str] | Callable[[Any], None] | None = None,
+    safe_csv: bool = False,
     seed: int = 0,
     accept: bool = False,
     max_seconds: float | None = None,
@@ -106,9 +107,10 @@ def mrf(
         the joint table.
     errors, intervals
         Add standard errors; add bounds that hold the truth with this probability.
-    chains, sweeps, iterations, rate, trace
+    chains, sweeps, iterations, rate, trace, safe_csv
         Of `pcd` and `cd`: chains of samples, sweeps between two steps, steps, the size of the first
-        ones, and a CSV file for the moments at every step (or a function that gets them).
+        ones, and a CSV file for the moments at every step (or a function that gets them), safe for
+        spreadsheets or not.
     seed
         Seed of the random numbers.
     accept
@@ -179,7 +181,7 @@ def mrf(
         terms = Terms.of_graph(counter.variables, learned.graph, factors)
         learning = learning.also(learned={**chosen.shown, **learned.found})
         is_complete = learned.complete
-    with _tracing(trace) as told:
+    with _tracing(trace, terms, safe_csv) as told:
         net = fit_markov(
             counter,
             terms,
@@ -239,11 +241,11 @@ def _undirected(given: GivenGraph) -> Graph:
 
 
 def _tracing(
-    trace: str | os.PathLike[str] | Callable[[Any], None] | None,
+    trace: str | os.PathLike[str] | Callable[[Any], None] | None, terms: Terms, safe_csv: bool
 ) -> AbstractContextManager[Callable[[Any], None] | None]:
     """Open what takes the moments of every step: a file, a function, or nothing."""
     if trace is None or callable(trace):
         return nullcontext(trace)
     from gml.formats.moment_trace import written_moment_trace
 
-    return written_moment_trace(trace)
+    return written_moment_trace(trace, terms, safe_csv=safe_csv)

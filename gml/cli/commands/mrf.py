@@ -11,6 +11,7 @@ from gml.cli.shared.common_options import (
     chosen_options,
     common_options,
     max_seconds_option,
+    safe_csv_option,
     seed_option,
 )
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
@@ -193,6 +194,7 @@ _chain_options = keyword_options(
     ),
     heading=OUTPUT,
 )
+@keyword_options(safe_csv_option)
 @markov_output
 @common_options
 def command(

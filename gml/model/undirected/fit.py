@@ -101,7 +101,7 @@ def fit_markov(
         deadline or Deadline(),
     )
     for note in fitted.notes:
-        reporter().warn(note)
+        (reporter().tell if fitted.converged else reporter().warn)(note)
     from gml.model.undirected.goodness import summarise
 
     summary = summarise(
