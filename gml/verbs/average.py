@@ -19,7 +19,6 @@ from gml.verbs.shared.averaged_learners import (
     BY_SAMPLES,
     BY_SCORE,
     MOST_PARENTS,
-    STRUCTURES_AVERAGED,
 )
 from gml.verbs.shared.chosen_methods import (
     DEFAULT_SCORE,
@@ -43,6 +42,7 @@ from gml.verbs.shared.over_samples import (
 )
 from gml.verbs.shared.pc_settings import ALPHA, PcSettings, require_average, takes_seed
 from gml.verbs.shared.recording import described, learned_by, records_keywords
+from gml.verbs.shared.structure_names import STRUCTURES_AVERAGED
 from gml.verbs.shared.undirected_structures import choose_structure
 
 BOOTSTRAP = 200

@@ -45,6 +45,7 @@ def mrf(
     clique: Sequence[Names] = (),
     structure: str | None = None,
     score: str | None = None,
+    edge_penalty: float | None = None,
     max_clique: int | None = None,
     prune: str | None = None,
     alpha: float | None = None,
@@ -89,9 +90,9 @@ def mrf(
     structure
         `forward` (the default): greedy search over decomposable graphs; `tree`: that of Chow & Liu;
         `l1`: neighbourhoods by penalised regressions; `complete`: all pairs.
-    score, max_clique
-        Of `forward`: `bic` (the default), `aic`, `bdeu` or another score-equivalent one, and the
-        most columns of a clique.
+    score, edge_penalty, max_clique
+        Of `forward`: `bic` (the default), `aic`, `bdeu` or another score-equivalent one, nats that
+        each edge costs, and the most columns of a clique.
     prune, alpha
         Of `tree`: `bic` or `g` for a forest, and the level of the G test.
     criterion, gamma, rule, folds
@@ -136,6 +137,7 @@ def mrf(
     walk = Chains(chains, sweeps, iterations, rate)
     given = {
         "score": score,
+        "edge_penalty": edge_penalty,
         "max_clique": max_clique,
         "prune": prune,
         "alpha": alpha,

@@ -27,47 +27,10 @@ from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.pc_options import pc_options
 from gml.cli.shared.score_options import score_options
 from gml.cli.shared.search_options import restart_options, tabu_option
+from gml.cli.shared.structure_options import structure_options
 from gml.errors import UsageError
-from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS, STRUCTURES_AVERAGED
-
-_structure_options = keyword_options(
-    click.option(
-        "--structure",
-        type=click.Choice(STRUCTURES_AVERAGED),
-        default=STRUCTURES_AVERAGED[0],
-        show_default=True,
-        help="What --by mrf learns: decomposable graphs by --score, the Chow–Liu tree, or "
-        "neighbourhoods by penalised regressions.",
-    ),
-    click.option(
-        "--max-clique",
-        type=WholeRange(min=1),
-        metavar="K",
-        help="Most columns of a clique of --structure forward.",
-    ),
-    click.option(
-        "--prune",
-        type=click.Choice(["none", "bic", "g"]),
-        default="none",
-        show_default=True,
-        help="Leave edges of --structure tree out that do not raise BIC, or that the G test calls "
-        "none.",
-    ),
-    click.option(
-        "--gamma",
-        type=RealRange(min=0),
-        default=0.25,
-        show_default=True,
-        help="How much the eBIC of --structure l1 dislikes many neighbours.",
-    ),
-    click.option(
-        "--rule",
-        type=click.Choice(["and", "or"]),
-        default="and",
-        show_default=True,
-        help="An edge of --structure l1 needs the regressions of both its ends, or of one.",
-    ),
-)
+from gml.verbs.shared.averaged_learners import BY, MOST_PARENTS
+from gml.verbs.shared.structure_names import STRUCTURES_AVERAGED
 
 
 @click.command(
@@ -121,7 +84,11 @@ _structure_options = keyword_options(
         help=f"Most parents of a node; {MOST_PARENTS} by default for order-mcmc.",
     )
 )
-@_structure_options
+@structure_options(
+    STRUCTURES_AVERAGED,
+    "What --by mrf learns: decomposable graphs by --score, the Chow–Liu tree, or neighbourhoods by "
+    "penalised regressions.",
+)
 @tabu_option
 @restart_options
 @chain_options

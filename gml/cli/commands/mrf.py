@@ -8,6 +8,7 @@ import click
 
 from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import (
+    alpha_option,
     chosen_options,
     common_options,
     max_seconds_option,
@@ -23,7 +24,9 @@ from gml.cli.shared.output_options import markov_output
 from gml.cli.shared.parameter_types import NameList, OutputFile
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.score_options import score_options
+from gml.cli.shared.structure_options import structure_options
 from gml.errors import UsageError
+from gml.verbs.shared.structure_names import STRUCTURES
 
 _OUT_OF_TIME = 5
 
@@ -94,58 +97,6 @@ _factor_options = keyword_options(
     ),
 )
 
-_structure_options = keyword_options(
-    click.option(
-        "--structure",
-        type=click.Choice(["forward", "tree", "l1", "complete"]),
-        default="forward",
-        show_default=True,
-        help="Learn it: greedy search over decomposable graphs, the Chow–Liu tree, neighbourhoods "
-        "by penalised regressions, or all pairs.",
-    ),
-    click.option(
-        "--max-clique",
-        type=WholeRange(min=1),
-        metavar="K",
-        help="Most columns of a clique of --structure forward.",
-    ),
-    click.option(
-        "--prune",
-        type=click.Choice(["none", "bic", "g"]),
-        default="none",
-        show_default=True,
-        help="Leave edges of --structure tree out that do not raise BIC, or that G calls none.",
-    ),
-    click.option(
-        "--criterion",
-        type=click.Choice(["ebic", "folds"]),
-        default="ebic",
-        show_default=True,
-        help="What chooses the penalties of --structure l1.",
-    ),
-    click.option(
-        "--gamma",
-        type=RealRange(min=0),
-        default=0.25,
-        show_default=True,
-        help="How much --criterion ebic dislikes many neighbours.",
-    ),
-    click.option(
-        "--folds",
-        type=WholeRange(min=2),
-        metavar="K",
-        help="Parts of the data for --criterion folds; 10 by default.",
-    ),
-    click.option(
-        "--rule",
-        type=click.Choice(["and", "or"]),
-        default="and",
-        show_default=True,
-        help="An edge of --structure l1 needs both of its regressions, or one.",
-    ),
-    heading=STRUCTURE,
-)
-
 _chain_options = keyword_options(
     click.option(
         "--chains", type=WholeRange(min=1), metavar="N", help="Chains of samples, side by side."
@@ -180,7 +131,13 @@ _chain_options = keyword_options(
 @fitting_data_options
 @click.argument("graph_path", metavar="[GRAPH]", required=False)
 @_factor_options
-@_structure_options
+@structure_options(
+    STRUCTURES,
+    "Without GRAPH, learn it: greedy search over decomposable graphs, the Chow–Liu tree, "
+    "neighbourhoods by penalised regressions, or all pairs.",
+    with_criterion=True,
+)
+@keyword_options(alpha_option("Level of --prune g."), heading=STRUCTURE)
 @score_options(several=False, default=None, show_default="bic")
 @_chain_options
 @keyword_options(seed_option)

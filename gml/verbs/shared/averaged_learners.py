@@ -7,7 +7,5 @@ BY_ORDERS = ("exact", "order-mcmc")
 BY_SCORE = ("hc", "ges", *BY_ORDERS)
 """Over DAGs, by a score."""
 BY = (*BY_SAMPLES, *BY_ORDERS)
-STRUCTURES_AVERAGED = ("forward", "tree", "l1")
-"""The undirected graphs that depend on the rows."""
 MOST_PARENTS = 3
 """The most parents of a node that order-mcmc allows unless told otherwise."""

@@ -20,12 +20,12 @@ from gml.parameters import options_of
 from gml.progress import Deadline
 from gml.scores.registry import SCORES
 from gml.verbs.shared.chosen_methods import DEFAULT_SCORE, ChosenScore, choose_scores
+from gml.verbs.shared.structure_names import STRUCTURES
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
     from gml.learners.search import Trace
 
-STRUCTURES = ("forward", "tree", "l1", "complete")
 DEFAULT_STRUCTURE = "forward"
 
 OPTIONS_OF: Mapping[str, tuple[str, ...]] = {
