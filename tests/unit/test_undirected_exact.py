@@ -330,3 +330,13 @@ def test_pairs_of_a_decomposable_graph_have_no_closed_form():
     saturated = fit_exact(table.counter(), Terms.of(table.variables, ["ACM"]))
     assert saturated.algorithm == "closed-form"
     assert saturated.iterations == 0
+
+
+@pytest.mark.parametrize("limit", ["_MOST_PARAMETERS", "_MOST_PRODUCTS"])
+def test_a_model_whose_hessian_is_too_dear_is_fitted_by_gradients(monkeypatch, limit):
+    monkeypatch.setattr(f"gml.model.undirected.exact.{limit}", 5)
+    table = student_survey()
+    terms = Terms.of(table.variables, table.pairs)
+    assert fit_exact(table.counter(), terms).algorithm == "l-bfgs"
+    assert fit_exact(table.counter(), terms, algorithm="newton").algorithm == "newton"
+    assert fit_exact(table.counter(), terms, penalty=Penalty(l1=1.0)).algorithm == "newton"
