@@ -9,6 +9,7 @@ import numpy as np
 
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
+from gml.model.undirected.terms import Terms
 
 
 class Contingency(NamedTuple):
@@ -93,3 +94,28 @@ def joint_of_fit(terms, fitted) -> np.ndarray:
         forbidden = np.where(support.possible, 0.0, -np.inf)
         logs = logs + spread_over_all(terms, support.scope, forbidden)
     return np.exp(logs - fitted.log_z)
+
+
+def random_terms(rng):
+    """A model of up to 5 variables with 2 to 4 levels, and now and then one with 1."""
+    n = int(rng.integers(1, 6))
+    sizes = rng.integers(2, 5, n)
+    if rng.random() < 0.1:
+        sizes[int(rng.integers(n))] = 1
+    variables = [
+        Variable(f"v{k}", tuple(f"l{i}" for i in range(size))) for k, size in enumerate(sizes)
+    ]
+    scopes = [
+        [f"v{k}" for k in rng.permutation(n)[: int(rng.integers(1, min(n, 3) + 1))]]
+        for _ in range(int(rng.integers(1, 6)))
+    ]
+    return Terms.of(variables, scopes)
+
+
+def random_counts(rng, variables, mean):
+    """Counts of very different means, with at least one row."""
+    shape = [len(variable.levels) for variable in variables]
+    rates = rng.gamma(0.7, 1.0, shape)
+    counts = rng.poisson(mean * rates)
+    counts.flat[int(rng.integers(counts.size))] += 1
+    return Contingency(variables, counts.astype(float))

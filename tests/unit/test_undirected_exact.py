@@ -21,6 +21,8 @@ from tests.contingency_tables import (
     contingency,
     hair_eye_color,
     joint_of_fit,
+    random_counts,
+    random_terms,
     reinis,
     student_survey,
 )
@@ -43,14 +45,6 @@ def random_decomposable(rng):
         graph = Graph.from_edges(names, edges, kind="undirected")
         if perfect_sequence(graph) is not None:
             return variables, Terms.of_graph(variables, graph)
-
-
-def random_counts(rng, variables, mean):
-    shape = [len(variable.levels) for variable in variables]
-    rates = rng.gamma(0.7, 1.0, shape)
-    counts = rng.poisson(mean * rates)
-    counts.flat[int(rng.integers(counts.size))] += 1
-    return Contingency(variables, counts.astype(float))
 
 
 def assert_same_tables(found, expected, atol):
@@ -78,6 +72,21 @@ def test_every_algorithm_finds_the_closed_form(seed):
             joint_of_fit(terms, found), joint_of_fit(terms, closed), atol=2e-9
         )
         assert_same_tables(found, closed, 1e-9 if algorithm == "newton" else 1e-5)
+
+
+@pytest.mark.parametrize("seed", [*range(24), 369, 418])
+def test_algorithms_agree_on_faces_of_any_model(seed):
+    """In the last two, features that do not vary seem to, by rounding."""
+    rng = np.random.default_rng(seed)
+    terms = random_terms(rng)
+    rows_per_cell = float(rng.choice([0.05, 0.3, 1, 10, 1000]))
+    counter = random_counts(rng, terms.variables, rows_per_cell).counter()
+    first = fit_exact(counter, terms, algorithm="newton")
+    assert first.converged
+    for algorithm in ("l-bfgs", "ipf"):
+        found = fit_exact(counter, terms, algorithm=algorithm)
+        assert found.converged
+        assert_same_tables(found, first, 1e-6)
 
 
 def test_the_closed_form_is_that_of_cliques_over_separators():
@@ -321,3 +330,13 @@ def test_pairs_of_a_decomposable_graph_have_no_closed_form():
     saturated = fit_exact(table.counter(), Terms.of(table.variables, ["ACM"]))
     assert saturated.algorithm == "closed-form"
     assert saturated.iterations == 0
+
+
+@pytest.mark.parametrize("limit", ["_MOST_PARAMETERS", "_MOST_PRODUCTS"])
+def test_a_model_whose_hessian_is_too_dear_is_fitted_by_gradients(monkeypatch, limit):
+    monkeypatch.setattr(f"gml.model.undirected.exact.{limit}", 5)
+    table = student_survey()
+    terms = Terms.of(table.variables, table.pairs)
+    assert fit_exact(table.counter(), terms).algorithm == "l-bfgs"
+    assert fit_exact(table.counter(), terms, algorithm="newton").algorithm == "newton"
+    assert fit_exact(table.counter(), terms, penalty=Penalty(l1=1.0)).algorithm == "newton"

@@ -16,25 +16,9 @@ from gml.model.undirected.gauge import tables_of_terms
 from gml.model.undirected.moment_matching import MomentMatching
 from gml.model.undirected.observed import Observed
 from gml.model.undirected.terms import Terms
-from tests.contingency_tables import spread_over_all
+from tests.contingency_tables import random_terms, spread_over_all
 
 BATCHES, PER_BATCH = 20, 100
-
-
-def random_terms(rng):
-    """A model of up to 5 variables with 2 to 4 levels, and now and then one with 1."""
-    n = int(rng.integers(1, 6))
-    sizes = rng.integers(2, 5, n)
-    if rng.random() < 0.1:
-        sizes[int(rng.integers(n))] = 1
-    variables = [
-        Variable(f"v{k}", tuple(f"l{i}" for i in range(size))) for k, size in enumerate(sizes)
-    ]
-    scopes = [
-        [f"v{k}" for k in rng.permutation(n)[: int(rng.integers(1, min(n, 3) + 1))]]
-        for _ in range(int(rng.integers(1, 6)))
-    ]
-    return Terms.of(variables, scopes)
 
 
 def random_supports(rng, terms):

@@ -32,6 +32,7 @@ _MEMORY = 30
 _FARTHEST = 8.0
 _ROUNDING = 1e-12
 _NOTHING_VARIES = 1e-10
+_ROUNDED = 1e-14
 
 
 class Descent(NamedTuple):
@@ -105,8 +106,9 @@ def curvature_of_nothing(problem: MomentMatching) -> Table:
     hessian = problem.hessian()
     hessian[np.diag_indices(d)] += problem.is_penalised
     # Features that are rare vary little: what counts is whether others determine them.
-    scale = np.sqrt(np.diag(hessian))
-    scale = np.where(scale > _NOTHING_VARIES, scale, 1.0)
+    variances = np.diag(hessian)
+    varies = variances > _ROUNDED * variances.max(initial=0.0)
+    scale = np.sqrt(np.where(varies, variances, 1.0))
     values, vectors = np.linalg.eigh(hessian / np.outer(scale, scale))
     null = vectors[:, values <= _NOTHING_VARIES * values.max(initial=0.0)] / scale[:, None]
     basis = np.linalg.qr(null)[0]

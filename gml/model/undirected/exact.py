@@ -3,7 +3,7 @@
 A decomposable model has a closed form: the margins of its cliques over those of the separators
 (Haberman 1974; Lauritzen 1996, section 4.4). Any other is fitted by Newton's method (descent.py),
 which has converged when no fitted margin of a generator differs from the observed one by more than
-1e-9; by L-BFGS where its Hessians would take too long (more than 2 000 parameters, or 2e8 products
+1e-9; by L-BFGS where its Hessians would take too long (more than 2 000 parameters, or 5e7 products
 of parameters and cells of cliques), and by iterative proportional fitting on request.
 With penalties, what must vanish to 1e-9 instead is the gradient of the penalised objective per row,
 or its shortest subgradient: its entries are moments, which are at most 1.
@@ -42,7 +42,7 @@ CLOSED_FORM, IPF, L_BFGS, NEWTON = "closed-form", "ipf", "l-bfgs", "newton"
 ALGORITHMS = ("auto", CLOSED_FORM, IPF, L_BFGS, NEWTON)
 
 _MOST_PARAMETERS = 2000
-_MOST_PRODUCTS = 200_000_000
+_MOST_PRODUCTS = 50_000_000
 
 Table = NDArray[np.float64]
 
