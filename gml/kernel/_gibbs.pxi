@@ -104,7 +104,7 @@ cdef class GibbsSampler:
                 strides = self._kept(part.strides, np.uint64)
                 factor.strides = &strides[0]
                 factor.n_members = len(part.members)
-            if source.has_table:
+            if source.n_listed:
                 step.n_bits = sum(code_bits(size) for size in sizes)
                 self._add_table(step)
         if not gibbs_prepare(self.steps, self.n_steps, &self.numbers[0]):

@@ -78,8 +78,8 @@ class GibbsStep:
     target: int
     blanket: tuple[int, ...]
     factors: tuple[GibbsFactor, ...]
-    has_table: bool
-    """Whether the configurations of the blanket are few enough to be listed beforehand."""
+    n_listed: int
+    """Thresholds that are listed for all configurations of the blanket; 0 if these are too many."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,11 @@ class GibbsPlan:
     steps: tuple[GibbsStep, ...]
     keys: NDArray[np.uint64]
     n_cells: int
+
+    @property
+    def n_listed(self) -> int:
+        """Thresholds of all steps that are listed."""
+        return sum(step.n_listed for step in self.steps)
 
     @classmethod
     def of(
@@ -127,8 +132,9 @@ class GibbsPlan:
                     )
                 )
             n_bits = sum(code_bits(n_levels[k]) for k in blanket)
-            has_table = n_levels[target] << min(n_bits, 62) <= most_cells
-            steps.append(GibbsStep(target, tuple(blanket), tuple(factors), has_table))
+            cells = n_levels[target] << n_bits
+            n_listed = cells if cells <= most_cells else 0
+            steps.append(GibbsStep(target, tuple(blanket), tuple(factors), n_listed))
         return cls(tuple(n_levels), tuple(steps), keys, layout.n_cells)
 
 

@@ -10,11 +10,11 @@ from tests.lattices import lattice_net
 
 @pytest.fixture
 def run(gml, monkeypatch, tmp_path):
-    """Run gml sample on a lattice of 25 spins, whatever the file says."""
+    """Run gml sample on a lattice, whatever the file says."""
 
-    def sample(coupling, *args):
+    def sample(coupling, *args, size=5):
         (tmp_path / "model.json").write_text("{}")
-        net = lattice_net(5, coupling)
+        net = lattice_net(size, coupling)
         monkeypatch.setattr("gml.formats.models.read_model", lambda path: net)
         return gml("sample", "model.json", *args)
 
@@ -40,20 +40,26 @@ def test_evidence_is_kept(run):
         assert {(row[0], row[-1]) for row in rows} == {("+", "-")}
 
 
-def test_without_memory_chains_are_run_and_said_to_have_converged(run):
-    done = run(0.2, "-n", "2000", "--max-memory", "1M", "--chains", "64")
-    assert done.returncode == 0
+def test_without_memory_for_exact_rows_chains_are_run(run):
+    done = run(0.15, "-n", "2000", "--max-memory", "8M", size=14)
+    assert done.returncode == 0, done.stderr
     said = done.stderr.decode()
-    assert said.startswith("gml: rows are drawn by Gibbs sampling: 64 chains after ")
+    assert said.startswith("gml: rows are drawn by Gibbs sampling: 256 chains after ")
     assert "the worst R̂ is 1.00" in said
     assert "the smallest effective sample size " in said
-    assert run(0.2, "-n", "2000", "--chains", "64", "--threads", "2").stdout == done.stdout
+    assert said.count("\n") == 1
+
+
+def test_threads_change_no_row_of_chains(run):
+    wanted = run(0.2, "-n", "2000", "--chains", "64", "--threads", "1").stdout
+    assert wanted.count(b"\n") == 2001
+    assert run(0.2, "-n", "2000", "--chains", "64", "--threads", "2").stdout == wanted
 
 
 def test_chains_that_do_not_mix_are_exit_code_4(run):
     done = run(1.5, "-n", "10", "--burn-in", "200", "--chains", "64")
     line = error_line(done, 4)
-    assert "has not converged after 400 sweeps of 64 chains: the worst R̂ is" in line
+    assert "has not converged after 712 sweeps of 64 chains: the worst R̂ is" in line
     assert "a larger --burn-in may help, or more --max-memory for exact rows" in line
 
 

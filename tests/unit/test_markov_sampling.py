@@ -138,7 +138,7 @@ def test_rows_of_chains_are_nearly_independent():
 def test_chains_that_do_not_mix_are_refused():
     net = lattice_net(5, 1.5)
     with pytest.raises(
-        CannotAnswer, match=r"not converged after 400 sweeps of 64 chains: the worst R̂ is (inf|\d)"
+        CannotAnswer, match=r"not converged after 712 sweeps of 64 chains: the worst R̂ is (inf|\d)"
     ):
         markov_rows(net, gibbs=GibbsSettings(chains=64, burn_in=200))
 
@@ -154,6 +154,12 @@ def test_settings_that_make_no_sense():
     for name, least in (("burn_in", 1), ("thin", 1), ("chains", 4)):
         with pytest.raises(UsageError, match=f"{name}.* must be at least {least}"):
             GibbsSettings(**{name: 0})
+
+
+def test_few_chains_are_judged_by_more_states():
+    stream = gibbs_stream(random_model(), settings=GibbsSettings(chains=4))
+    assert stream.convergence.draws == 1 << 15
+    assert stream.convergence.r_hat < 1.005
 
 
 def test_settings_are_used():

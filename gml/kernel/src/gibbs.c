@@ -96,6 +96,20 @@ INLINE void add_places(const gibbs_step *step, size_t member, uint64_t stride, c
     }
 }
 
+/* One neighbour of two levels chooses between two numbers, without a place to find. */
+INLINE void add_pair(const gibbs_step *step, const gibbs_factor *factor, const double *numbers,
+                     code_source from, size_t n, double *restrict logs)
+{
+    const uint8_t *codes =
+        (const uint8_t *)from.states + step->blanket[factor->members[0]] * from.n_chains + from.first;
+    for (size_t level = 0; level < step->n_levels; level++) {
+        const double *row = numbers + factor->start + level * factor->stride;
+        double first = row[0], second = row[factor->strides[0]];
+        for (size_t i = 0; i < n; i++)
+            logs[level * n + i] += codes[i] ? second : first;
+    }
+}
+
 /* Thresholds of n places, at most a tile: a row of n for each level but the last. */
 INLINE void find_thresholds(const gibbs_step *step, const double *numbers, code_source from, size_t n,
                             scratch *room)
@@ -105,6 +119,11 @@ INLINE void find_thresholds(const gibbs_step *step, const double *numbers, code_
     memset(logs, 0, n_levels * n * sizeof *logs);
     for (size_t f = 0; f < step->n_factors; f++) {
         const gibbs_factor *factor = &step->factors[f];
+        if (from.states != NULL && from.width == 1 && factor->n_members == 1 &&
+            step->sizes[factor->members[0]] == 2) {
+            add_pair(step, factor, numbers, from, n, logs);
+            continue;
+        }
         for (size_t i = 0; i < n; i++)
             room->places[i] = factor->start;
         for (size_t m = 0; m < factor->n_members; m++)

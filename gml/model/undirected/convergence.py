@@ -27,7 +27,7 @@ from gml.stopping import check_stopped
 Numbers = NDArray[np.float64]
 
 # Numbers of the series that are transformed together.
-_NUMBERS_AT_ONCE = 1 << 22
+_NUMBERS_AT_ONCE = 1 << 20
 
 
 class Convergence(NamedTuple):

@@ -91,13 +91,13 @@ class GibbsChains:
         fixed = dict(fixed or {})
         drawn = [k for k, size in enumerate(sizes) if size > 1 and k not in fixed]
         most_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, 4 * n_chains))
+        keys = keys_of_names(terms.names, seed, "gibbs")
+        plan = GibbsPlan.of(self.scopes, sizes, keys, drawn=drawn, most_cells=most_cells)
         codes = len(sizes) * room * np.dtype(width).itemsize
-        require_memory(codes + 8 * most_cells * len(drawn), None, "the chains of the sampler")
+        require_memory(codes + 9 * plan.n_listed, None, "the chains of the sampler")
         self._states = np.zeros((len(sizes), room), dtype=width)
         for k, code in fixed.items():
             self._states[k] = code
-        keys = keys_of_names(terms.names, seed, "gibbs")
-        plan = GibbsPlan.of(self.scopes, sizes, keys, drawn=drawn, most_cells=most_cells)
         self._n_drawn = len(drawn)
         self._sampler = kernel.active().GibbsSampler(plan)
         self.set_tables(tables)

@@ -6,9 +6,10 @@ any network: independent ones, in any order.
 
 Otherwise they are states of Markov chains (gibbs.py), a row per chain, then again after `thin`
 sweeps. The first half of all sweeps is left out, the second half is judged (convergence.py) by 128
-states per chain; as long as a moment has R̂ above 1.01, or an effective sample size below 400, the
-number of sweeps doubles. By default rows are taken after every two autocorrelation times of the
-worst moment, which leaves correlations of about e⁻⁴: rows are worth about as many independent ones.
+states per chain, or by 32 768 states of all chains if these are few; as long as a moment has R̂
+above 1.01, or an effective sample size below 400, the number of sweeps doubles. By default rows are
+taken after every two autocorrelation times of the worst moment, which leaves correlations of about
+e⁻⁴: rows are worth about as many independent ones.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
 
 MOST_R_HAT = 1.01
 FEWEST_SAMPLES = 400
-JUDGED_STATES = 128
+FEWEST_STATES = 128
+"""States of each chain that are judged: more if there are few chains."""
+JUDGED_STATES = 1 << 15
+"""States of all chains together, at least."""
 MOST_SWEEPS = 1 << 16
 """All sweeps before the first row, unless `burn_in` says how many."""
 N_CHAINS = 256
@@ -51,7 +55,7 @@ class GibbsSettings:
     Parameters
     ----------
     burn_in
-        Sweeps that are left out; as many, but at least 128, are judged.
+        Sweeps that are left out; as many, but no fewer than there are states to judge, follow.
     thin
         Sweeps from one row of a chain to the next.
     chains
@@ -201,8 +205,6 @@ def gibbs_stream(
         terms.names.index(net.variables[j].name): int(code)
         for j, code in coded(net.variables, evidence or {}).items()
     }
-    judged = JUDGED_STATES * len(terms.names) * n_chains * 2
-    require_memory(judged, None, "the states of the chains")
     chains = GibbsChains(
         terms,
         scopes,
@@ -212,16 +214,18 @@ def gibbs_stream(
         fixed=fixed,
         threads=threads,
     )
-    burn_in = settings.burn_in or JUDGED_STATES
+    n_states = max(FEWEST_STATES, JUDGED_STATES // n_chains)
+    require_memory(n_states * chains.states.nbytes, None, "the states of the chains")
+    burn_in = settings.burn_in or n_states
     most = MOST_SWEEPS if settings.burn_in is None else 2 * burn_in
     chains.sweep(burn_in)
     while True:
-        found = _judged(chains, burn_in, most)
+        found = _judged(chains, n_states, burn_in, most)
         lost = np.isneginf(chains.log_weights(scopes, tables)).sum()
         if not lost and _is_good(found.convergence):
             break
         if 4 * burn_in > most:
-            raise CannotAnswer(_refusal(chains, found.convergence, 2 * burn_in, int(lost)))
+            raise CannotAnswer(_refusal(chains, found.convergence, int(lost)))
         burn_in *= 2
     time = found.convergence.autocorrelation_time * found.interval
     thin = settings.thin or max(1, math.ceil(2 * time))
@@ -234,15 +238,15 @@ class _Judgement(NamedTuple):
     """Sweeps between the states that were judged."""
 
 
-def _judged(chains: GibbsChains, sweeps: int, most: int) -> _Judgement:
-    """Go on for so many sweeps, or somewhat more, and judge the states on the way."""
-    interval = -(-sweeps // JUDGED_STATES)
-    draws: list[NDArray[Any]] = []
-    for _ in range(JUDGED_STATES):
+def _judged(chains: GibbsChains, n_states: int, sweeps: int, most: int) -> _Judgement:
+    """Go on for so many sweeps, or somewhat more, and judge states on the way."""
+    interval = -(-sweeps // n_states)
+    draws = np.empty((n_states, *chains.states.shape), dtype=chains.states.dtype)
+    for state in draws:
         chains.sweep(interval)
-        draws.append(chains.states.copy())
+        state[:] = chains.states
         reporter().advance("sweeps", chains.n_sweeps, most)
-    return _Judgement(convergence(chains.terms, np.stack(draws)), interval)
+    return _Judgement(convergence(chains.terms, draws), interval)
 
 
 def _is_good(found: Convergence) -> bool:
@@ -256,7 +260,9 @@ def _figures(found: Convergence) -> str:
     )
 
 
-def _refusal(chains: GibbsChains, found: Convergence, n_sweeps: int, lost: int) -> str:
+def _refusal(chains: GibbsChains, found: Convergence, lost: int) -> str:
+    # The first one was the start.
+    n_sweeps = chains.n_sweeps - 1
     after = f"after {counted(n_sweeps, 'sweep')} of {counted(chains.n_chains, 'chain')}"
     if lost:
         what = f"{lost} of {counted(chains.n_chains, 'chain')} have found no possible state"
