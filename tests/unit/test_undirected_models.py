@@ -299,6 +299,21 @@ def test_numbers_have_no_undirected_model():
         undirected_model(random_gaussian(np.random.default_rng(0), "AB"))
 
 
+def test_the_rows_behind_tables_go_along():
+    counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
+    net = gml.fit(counter, gml.chow_liu(counter))
+    found = undirected_model(net)
+    for cpd in net.cpds:
+        scope = sorted([cpd.variable.name, *(parent.name for parent in cpd.parents)])
+        assert found.potential(*scope).counts.sum() == 5000
+    again = directed_model(found)
+    expected = gml.fit(counter, again.graph)
+    for name in net.names:
+        assert again.cpt(name).counts.tolist() == expected.cpt(name).counts.tolist()
+        assert again.cpt(name).counts.dtype == np.int64
+    assert directed_model(ising((A, B))).cpt("A").counts is None
+
+
 def test_provenance_and_training_go_along():
     net = gml.fit("sample_data/asia.csv", gml.chow_liu("sample_data/asia.csv"))
     found = undirected_model(net)

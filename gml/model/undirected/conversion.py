@@ -4,11 +4,15 @@ An undirected model whose graph is chordal is a Bayesian network on any DAG that
 without making a collider of nodes that are not joined (Koller & Friedman 2009, section 4.5.3): each
 node with its parents is a clique, whose margin gives P(node | parents). A Bayesian network is the
 undirected model of its families, whose graph is the moral one; zeros of its tables stay impossible.
+The rows behind tables and terms go along where they are known.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.errors import GraphError
 from gml.graph.chordal import perfect_sequence
@@ -53,8 +57,21 @@ def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet
         # A row that cannot occur says nothing.
         possible = totals > 0
         table = np.where(possible, joint / np.where(possible, totals, 1.0), 1 / joint.shape[1])
-        cpds.append(CPT(variable, parents, table))
+        cpds.append(CPT(variable, parents, table, _rows_behind(net, names, variable.name)))
     return BayesNet(tuple(cpds), net.learning, net.training)
+
+
+def _rows_behind(net: MarkovNet, parents: list[str], child: str) -> NDArray[Any] | None:
+    """The rows of each cell of a family, if those of a term that contains it are known."""
+    family = [*parents, child]
+    for potential in net.potentials:
+        if potential.counts is not None and set(family) <= set(potential.names):
+            left = [name for name in potential.names if name in family]
+            gone = tuple(k for k, name in enumerate(potential.names) if name not in family)
+            cells = potential.counts.sum(axis=gone).transpose([left.index(n) for n in family])
+            rows: NDArray[Any] = cells.reshape(-1, cells.shape[-1])
+            return rows.astype(np.int64) if not (rows % 1).any() else rows
+    return None
 
 
 def undirected_model(net: BayesNet) -> MarkovNet:
@@ -69,5 +86,9 @@ def undirected_model(net: BayesNet) -> MarkovNet:
     """
     if net.is_gaussian:
         raise GraphError("an undirected model is over labels, and this one has numbers")
-    tables = [LogTable(factor.scope, log_conditional(factor)) for factor in net.factors]
+    tables = []
+    for cpd, factor in zip(net.cpds, net.factors, strict=True):
+        assert isinstance(cpd, CPT)
+        counts = None if cpd.counts is None else cpd.counts.reshape(factor.table.shape)
+        tables.append(LogTable(factor.scope, log_conditional(factor), counts))
     return markov_of_tables(net.variables, tables, learning=net.learning, training=net.training)

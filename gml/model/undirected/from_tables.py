@@ -34,10 +34,14 @@ _BYTES_PER_TERM = 1000
 
 @dataclass(frozen=True)
 class LogTable:
-    """Logarithms over some variables, one axis each; −∞ is impossible."""
+    """Logarithms over some variables, one axis each; −∞ is impossible.
+
+    `counts`, if known, are the rows behind each cell.
+    """
 
     scope: tuple[Variable, ...]
     table: Table
+    counts: Table | None = None
 
 
 def log_conditional(factor: Factor) -> Table:
@@ -69,10 +73,14 @@ def markov_of_tables(
     rank = {name: k for k, name in enumerate(terms.names)}
     finite: dict[Scope, Table] = {}
     possible: dict[Scope, NDArray[np.bool_]] = {}
+    counts: dict[Scope, Table] = {}
     for one in given:
         axes = [rank[variable.name] for variable in one.scope]
-        table = one.table.transpose(sorted(range(len(axes)), key=axes.__getitem__))
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        table = one.table.transpose(order)
         scope = tuple(sorted(axes))
+        if one.counts is not None:
+            counts[scope] = one.counts.transpose(order)
         allowed = np.isfinite(table)
         if not allowed.any():
             names = listing(terms.names[k] for k in scope)
@@ -83,7 +91,7 @@ def markov_of_tables(
         if scope:
             finite[scope] = finite.get(scope, 0.0) + table
     found = [
-        Potential(tuple(terms.variables[k] for k in scope), table)
+        Potential(tuple(terms.variables[k] for k in scope), table, counts=counts.get(scope))
         for scope, table in zip(terms.all, terms_of_tables(terms, finite), strict=True)
     ]
     found += [
