@@ -69,6 +69,18 @@ def test_the_coding_01_has_log_odds_ratios(gml, students):
     assert tables["alcohol", "cigarettes"][3] == pytest.approx(4 * 0.513633523548, abs=5e-12)
 
 
+def test_the_constant_belongs_to_the_coding(gml, students, tmp_path):
+    for coding in ("01", "sum-to-zero"):
+        path = tmp_path / f"{coding}.json"
+        gml("mrf", students, "--weights", "Freq", *PAIRS, "--coding", coding, "-o", path)
+        net = library.read_model(path)
+        weights = np.zeros((2, 2, 2))
+        for potential in net.potentials:
+            axes = [net.index(name) for name in potential.names]
+            weights += potential.table.reshape([2 if k in axes else 1 for k in range(3)])
+        assert net.summary.log_z == pytest.approx(np.log(np.exp(weights).sum()), abs=1e-12)
+
+
 def test_the_coding_01_needs_two_levels(gml, sample_data):
     done = gml("mrf", sample_data / "admissions.csv", "--weights", "Freq", "--coding", "01")
     assert "--coding 01 is for two levels each, which 'Dept' does not have" in error_line(done, 2)

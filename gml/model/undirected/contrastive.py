@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gml.counts.counter import Counter
-from gml.errors import CannotAnswer, UsageError, parameter, require_whole
+from gml.errors import CannotAnswer, UsageError, counted, parameter, require_whole
 from gml.model.undirected.chain_moments import ChainMoments, RowSource, States
 from gml.model.undirected.coefficients import Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
@@ -364,7 +364,7 @@ class _Learner:
                 without_flat_part(self._coefficients, vector, self._zeros)
             ),
             method="pcd" if self._persistent else "cd",
-            algorithm=f"{self._n_chains} chains, {self._sweeps} sweeps per step",
+            algorithm=f"{counted(self._n_chains, 'chain')}, {counted(self._sweeps, 'sweep')} per step",
             converged=converged,
             iterations=done,
             gap=gap,

@@ -6,6 +6,7 @@ the pseudo-likelihood starts persistent contrastive divergence, which approaches
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -46,7 +47,7 @@ class Chains:
 
     def __post_init__(self) -> None:
         require_whole(1, chains=self.chains, sweeps=self.sweeps, iterations=self.iterations)
-        if self.rate is not None and not 0 < self.rate < float("inf"):
+        if self.rate is not None and not 0 < self.rate < math.inf:
             raise UsageError(f"{parameter('rate')} must be positive and finite, not {self.rate}")
 
     def given(self) -> dict[str, Any]:
@@ -107,6 +108,10 @@ def fit_markov(
     summary = summarise(
         counter, terms, fitted, penalty, max_memory=max_memory, seed=seed, threads=threads
     )
+    if coding != SUM_TO_ZERO and summary.log_z is not None:
+        # Terms of the coding 01 are 0 where every variable has its first level.
+        first = math.fsum(float(table.flat[0]) for table in fitted.tables)
+        summary = replace(summary, log_z=summary.log_z - first)
     potentials = _potentials(counter, terms, fitted, coding)
     if errors or intervals is not None:
         from gml.model.undirected.errors_of_terms import standard_errors
