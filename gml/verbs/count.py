@@ -31,6 +31,7 @@ from gml.errors import DataError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
 from gml.graph.chordal import maximal_cliques
 from gml.independence.implied import implied_independences
+from gml.model.markovnet import MarkovNet
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.shared.data_input import Data, declaring, is_path, name_of, options_for, rows_of
@@ -125,8 +126,11 @@ def count(
 
 
 def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
-    """The columns of each table that fitting a graph takes: families, or undirected cliques."""
+    """The columns of each table that fitting takes: families, cliques, or the terms of a model."""
     graph, names = given.graph, given.graph.names
+    if isinstance(given.model, MarkovNet):
+        terms = given.model.terms
+        return [tuple(terms.names[k] for k in scope) for scope in terms.generators]
     if graph.kind == "undirected":
         return [tuple(names[k] for k in clique) for clique in maximal_cliques(graph)]
     dag = given.dag()

@@ -202,3 +202,14 @@ def test_accepted_failures_are_kept(gml, asia, tmp_path):
     checked = gml("check", asia, tmp_path / "m.json")
     assert checked.returncode == 0, checked.stdout
     assert library.read_model(tmp_path / "m.json").baseline.accepted
+
+
+def test_counts_of_a_model_are_those_of_its_terms(gml, asia, tmp_path):
+    gml("mrf", asia, "--structure", "complete", "--l2", "1", "-o", tmp_path / "m.json")
+    done = gml("count", asia, "--graph", tmp_path / "m.json", "-o", tmp_path / "counts.parquet")
+    assert done.returncode == 0, done.stderr
+    sets = library.read_counts(tmp_path / "counts.parquet").sets
+    assert len(sets) == 28
+    assert {len(names) for names in sets} == {2}
+    done = gml("check", tmp_path / "counts.parquet", tmp_path / "m.json", "--families", "tables")
+    assert done.returncode == 0, done.stdout

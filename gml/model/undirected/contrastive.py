@@ -364,7 +364,9 @@ class _Learner:
                 without_flat_part(self._coefficients, vector, self._zeros)
             ),
             method="pcd" if self._persistent else "cd",
-            algorithm=f"{counted(self._n_chains, 'chain')}, {counted(self._sweeps, 'sweep')} per step",
+            algorithm=(
+                f"{counted(self._n_chains, 'chain')}, {counted(self._sweeps, 'sweep')} per step"
+            ),
             converged=converged,
             iterations=done,
             gap=gap,
