@@ -59,6 +59,18 @@ class ChainMoments:
             found[:, self._coefficients.of(t).reshape(-1)] = product
         return found
 
+    def group_means(self, states: States, n_groups: int) -> NDArray[np.float64]:
+        """Return the mean features of groups of chains; a rest that fills no group is left out."""
+        per_group = states.shape[1] // n_groups
+        states = states[:, : n_groups * per_group]
+        if self._layout is not None:
+            coded = self._layout.encoded(states[self._layout.order].T)
+            sums = self._layout.group_products(coded.reshape(n_groups, per_group, -1))
+            return np.asarray(sums / per_group, dtype=np.float64)
+        each = self.each(states)
+        means: NDArray[np.float64] = each.reshape(n_groups, per_group, -1).mean(axis=1)
+        return means
+
 
 class RowSource:
     """Draws rows of the data, whatever their order is."""

@@ -62,8 +62,8 @@ _CHECK_SWEEPS = 100
 _STATES_PER_ROW = 50
 _SLOWING, _SLOW_AFTER = 0.6, 20
 _FEW_COEFFICIENTS = 1500
-# Chains whose averages are kept apart, as far as memory allows.
-_AVERAGES_BYTES = 256 << 20
+# Chains are averaged in about so many groups, whose differences say how large errors are.
+_GROUPS = 100
 
 
 @dataclass(frozen=True)
@@ -195,6 +195,7 @@ class _Learner:
         if not persistent:
             counter.require_rows("contrastive divergence")
         self._seed, self._n_chains = seed, n_chains
+        self._n_groups = n_chains // max(1, n_chains // _GROUPS)
         require_memory(
             8 * (6 * n_chains + min(coefficients.size, _FEW_COEFFICIENTS)) * coefficients.size,
             None,
@@ -248,7 +249,7 @@ class _Learner:
         chains = self._at(vector)
         steps = self._scaling(chains)
         self._tell(0, rate, self._observed, np.zeros_like(vector))
-        bound = bonferroni_bound(self._coefficients.size, self._n_chains)
+        bound = bonferroni_bound(self._coefficients.size, self._n_groups)
         done, average, check = 0, Average(vector), None
         enough = _STATES_PER_ROW * self._n / self._n_chains
         while done < iterations:
@@ -328,19 +329,14 @@ class _Learner:
     def _check(self, vector: Vector) -> MomentCheck:
         """Run the chains at fixed parameters, and compare moments; chains are independent."""
         chains = self._at(vector)
-        size = self._coefficients.size
-        n_groups = max(2, min(self._n_chains, _AVERAGES_BYTES // (8 * max(1, size))))
-        group = np.arange(self._n_chains) * n_groups // self._n_chains
-        sums = np.zeros((n_groups, size))
-        starts = np.searchsorted(group, np.arange(n_groups))
+        n_groups = self._n_groups
+        averages = np.zeros((n_groups, self._coefficients.size))
         for _ in range(_CHECK_SWEEPS):
             before = self._moved(chains)
-            each = self._features.each(chains.states)
+            averages += self._features.group_means(chains.states, n_groups)
             if before is not None:
-                each -= self._features.each(before)
-            sums += np.add.reduceat(each, starts, axis=0)
-        counts = np.bincount(group, minlength=n_groups)[:, None] * _CHECK_SWEEPS
-        averages = sums / counts
+                averages -= self._features.group_means(before, n_groups)
+        averages /= _CHECK_SWEEPS
         errors = averages.std(axis=0, ddof=1) / math.sqrt(n_groups)
         target = self._observed if self._persistent else 0.0
         difference = target - averages.mean(axis=0)

@@ -92,11 +92,11 @@ class Average:
         return np.where(is_zero, 0.0, total / self.n_steps)
 
 
-def bonferroni_bound(n_moments: int, n_chains: int) -> float:
+def bonferroni_bound(n_moments: int, n_groups: int) -> float:
     """The quantile of Student's t for all moments at once, by its expansion about the normal."""
     p = np.array([1 - _SIGNIFICANCE / (2 * max(1, n_moments))])
     z = float(kernel.active().normal_quantile(p)[0])
-    df = n_chains - 1
+    df = n_groups - 1
     return z + (z**3 + z) / (4 * df) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
 
 

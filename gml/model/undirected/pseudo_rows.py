@@ -218,6 +218,14 @@ class PairLayout:
         found[:, self._places] = coded[:, self._rows] * coded[:, self._columns]
         return found
 
+    def group_products(self, coded: Table) -> Table:
+        """Return the same, added up over the rows of each group."""
+        found = np.empty((len(coded), self._size))
+        found[:, self._single] = coded.sum(axis=1)
+        products = coded.transpose(0, 2, 1) @ coded
+        found[:, self._places] = products[:, self._rows, self._columns]
+        return found
+
     def encoded(self, codes: NDArray[np.uint16]) -> Table:
         """Return the contrasts of the codes of some rows."""
         found = np.empty((len(codes), self.width))
