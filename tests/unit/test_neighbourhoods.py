@@ -243,6 +243,15 @@ def test_numbers_are_refused():
         neighbourhood_graph(gml.MemoryCounter(dataset))
 
 
+def test_engines_without_rows_are_refused(mixed):
+    class Tables(gml.MemoryCounter):
+        def rows(self):
+            return None
+
+    with pytest.raises(CannotAnswer, match="neighbourhood selection needs rows"):
+        neighbourhood_graph(Tables(mixed))
+
+
 def test_no_rows():
     dataset = dependent_labels(np.random.default_rng(0), [2, 2], 4)
     empty = replace(dataset, columns=tuple(c[:0] for c in dataset.columns))
