@@ -45,11 +45,15 @@ COMMANDS = [
     "average DATA --by exact -f json",
     "average DATA --by order-mcmc --iterations 2000 -c smoke,lung,bronc,dysp",
     "check DATA MODEL --families schema,tables,structure -f json",
+    "mrf DATA GRAPH --factors pairs",
+    "mrf DATA --structure forward --max-clique 2",
+    "mrf DATA GRAPH --factors pairs --method pl --l2 1",
 ]
 NEEDS_ROWS = [
     ("pc DATA --bootstrap 5", "--bootstrap needs rows"),
     ("average DATA --by hc --bootstrap 5", "--by hc needs rows"),
     ("average DATA --by pc --bootstrap 5", "--by pc needs rows"),
+    ("mrf DATA --structure l1", "needs rows"),
     ("score DATA GRAPH --folds 3", "--folds needs rows"),
     ("score DATA GRAPH --score bge", "no numbers"),
     ("indtest DATA smoke lung --test fisher-z", "no numbers"),

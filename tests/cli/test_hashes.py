@@ -49,6 +49,8 @@ CASES = [
     ("exact d.csv --against g.dot --against h.dot", {"data": "d.csv", "against": ["g.dot", "h.dot"]}),
     ("average d.csv --by hc --bootstrap 2", {"data": "d.csv"}),
     ("fit-params d.csv g.dot", {"data": "d.csv", "graph": "g.dot"}),
+    ("mrf d.csv", {"data": "d.csv"}),
+    ("mrf d.csv g.dot", {"data": "d.csv", "graph": "g.dot"}),
     ("indtest d.csv a b", {"data": "d.csv"}),
     ("indtest d.csv --implied g.dot", {"data": "d.csv", "implied": "g.dot"}),
     ("score d.csv g.dot", {"data": "d.csv", "graph": ["g.dot"]}),

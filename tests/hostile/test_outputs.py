@@ -47,6 +47,7 @@ CALLS = {
     "imap": ("d.csv --order a,b,c --knowledge known.json", GRAPH),
     "indtest": ("d.csv --implied g.dot --levels schema.json", REPORT),
     "merge": ("one.pq two.pq", {**REPORT, "-o": "out.pq"}),
+    "mrf": ("d.csv g.dot --levels schema.json --method pcd", TRACED),
     "pc": (
         "d.csv --levels schema.json --knowledge known.json",
         {**GRAPH, "--sepsets": "out.csv", "--test-log": "out.jsonl"},

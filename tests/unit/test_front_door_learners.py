@@ -46,7 +46,7 @@ def written(tmp_path):
 
 def document(result, path):
     """The file of a graph or model."""
-    if isinstance(result, gml.BayesNet):
+    if isinstance(result, gml.BayesNet | gml.MarkovNet):
         gml.write_model(result, path)
     else:
         gml.write_graph(result.graph, path)
@@ -101,15 +101,22 @@ LEARNERS = {
         {"method": "bayes", "ess": 3.0, "intervals": 0.9},
         ["--method", "bayes", "--ess", "3", "--intervals", "0.9"],
     ),
+    "mrf": (
+        gml.mrf,
+        (),
+        {"structure": "tree", "prune": "bic", "smoothing": 2.0, "errors": True},
+        ["--structure", "tree", "--prune", "bic", "--smoothing", "2", "--errors"],
+    ),
+    "mrf-graph": (gml.mrf, (GRAPH,), {"factors": "pairs", "l2": 1.5}, ["--factors", "pairs", "--l2", "1.5"]),
 }  # fmt: skip
-COMMANDS = {"pc-test": "pc", "tan": "chowliu"}
+COMMANDS = {"pc-test": "pc", "tan": "chowliu", "mrf-graph": "mrf"}
 
 
 @pytest.fixture(params=LEARNERS)
 def learner(request):
     """A verb with its arguments behind the data, keywords, and the command line."""
     verb, args, keywords, flags = LEARNERS[request.param]
-    files = [args[0]] if verb is gml.fit else []
+    files = [args[0]] if GRAPH in args else []
 
     def line(data):
         return [COMMANDS.get(request.param, request.param), data, *files, *flags]
