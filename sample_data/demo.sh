@@ -22,6 +22,7 @@ show gml indtest sample_data/admissions.csv Admit Gender --weights Freq
 show gml indtest sample_data/admissions.csv Admit Gender --given Dept --weights Freq --test permutation
 show gml indtest sample_data/asia.csv --implied sample_data/asia.dot --adjust holm
 show gml fit-params sample_data/asia.csv sample_data/asia.dot -o demo_output/model.json
+show gml mrf sample_data/students.csv --weights Freq --structure complete -f text
 show gml score sample_data/asia.csv demo_output/asia_tree.dot demo_output/model.json --folds 10
 show gml compare sample_data/asia.dot demo_output/asia_pc.dot demo_output/asia_tree.dot
 show gml query demo_output/model.json --target lung,bronc --evidence xray=yes

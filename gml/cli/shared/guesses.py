@@ -13,6 +13,7 @@ from gml.path_kinds import is_there
 from gml.verbs.shared.swapped import SwappedArguments
 
 _FIT = "gml fit-params DATA GRAPH -o model.json"
+_FIELD = "gml mrf DATA, or gml mrf DATA GRAPH"
 _LEARN = "gml ges DATA (or pc, hc, exact, chowliu)"
 _PREDICT = "gml query MODEL --predict COLUMN --batch ROWS.csv"
 _DRAW = "gml draw GRAPH -o graph.svg (a model too; or gml pc DATA -o graph.svg)"
@@ -40,6 +41,9 @@ COMMANDS_MEANT = {
     "discover": _LEARN,
     "search": _LEARN,
     "graph": _LEARN,
+    **dict.fromkeys(
+        ("ising", "isingfit", "markov", "mrfs", "undirected", "loglin", "loglinear", "ipf"), _FIELD
+    ),
     "infer": "gml query MODEL --target A --evidence B=x",
     "inference": "gml query MODEL --target A --evidence B=x",
     "ask": "gml query MODEL --target A --evidence B=x",
