@@ -68,12 +68,12 @@ def dump_markov_text(net: MarkovNet) -> str:
 
 
 def _summary(summary: FitSummary) -> list[str]:
-    lines = [[name, *said] for name, said in _said(summary) if said]
+    lines = [[name, *said] for name, said in fit_in_words(summary) if said]
     return aligned(lines, indent=_INDENT)
 
 
-def _said(summary: FitSummary) -> Iterator[tuple[str, list[str]]]:
-    """The name of each figure, and what is said about it; nothing where it is not known."""
+def fit_in_words(summary: FitSummary) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each figure, and what is said about it; nothing where it is not known."""
     ended = "converged" if summary.converged else "did not converge"
     steps = f" after {counted(summary.iterations, 'iteration')}" if summary.iterations else ""
     yield "method", [f"{summary.method} ({summary.algorithm}), {ended}{steps}"]

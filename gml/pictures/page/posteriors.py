@@ -19,7 +19,7 @@ from gml.model.evidence import circumstances
 from gml.model.gaussian import gaussian_posterior
 from gml.model.inference import Inference
 from gml.model.junction_tree import build_tree
-from gml.model.network import CPT
+from gml.model.markovnet import MarkovNet
 from gml.name_order import NameOrder
 from gml.progress import reporter
 
@@ -53,7 +53,7 @@ class Posteriors:
     do: Answers | None = None
 
 
-def posteriors_of(net: BayesNet) -> Posteriors:
+def posteriors_of(net: BayesNet | MarkovNet) -> Posteriors:
     """Return what a page about a model needs, by the size of the model.
 
     Examples
@@ -64,7 +64,7 @@ def posteriors_of(net: BayesNet) -> Posteriors:
     >>> found.mode, [round(share, 4) for share in found.prior["smoke"]]
     ('exact', [0.5002, 0.4998])
     """
-    if net.is_gaussian:
+    if isinstance(net, BayesNet) and net.is_gaussian:
         known = gaussian_posterior(net, {})
         moments = {
             name: {"mean": float(known.mean[k]), "sd": known.sd(k)}
@@ -73,7 +73,7 @@ def posteriors_of(net: BayesNet) -> Posteriors:
         return Posteriors("exact", None, moments)
     cells = junction_cells(net)
     prior = _prior(net)
-    parameters = sum(cpd.table.size for cpd in net.cpds if isinstance(cpd, CPT))
+    parameters = sum(factor.table.size for factor in net.factors)
     if cells <= MOST_CELLS and parameters <= MOST_PARAMETERS:
         return Posteriors("exact", None, prior)
     too_large = (
@@ -85,24 +85,25 @@ def posteriors_of(net: BayesNet) -> Posteriors:
     if n_levels**2 > MOST_ANSWERS or n_levels * cells > _MOST_WORK or None in prior.values():
         why = f"{too_large}, and to answer all questions beforehand: only priors are shown."
         return Posteriors("precomputed", why, prior)
-    why = f"{too_large}: answers to one observation or one intervention at a time are shown."
+    asked = "one observation"
+    if isinstance(net, BayesNet):
+        asked += " or one intervention"
+    why = f"{too_large}: answers to {asked} at a time are shown."
     return Posteriors("precomputed", why, prior, *_single_answers(net))
 
 
-def junction_cells(net: BayesNet) -> int:
+def junction_cells(net: BayesNet | MarkovNet) -> int:
     """Return the cells of all tables of the junction tree of a model of levels, by min-fill."""
     rank = dict(zip(net.names, NameOrder(net.names).rank, strict=True))
-    sizes = [0] * len(net.cpds)
+    sizes = [0] * len(net.variables)
     for variable in net.variables:
         sizes[rank[variable.name]] = len(variable.levels or ())
-    scopes = [
-        [rank[variable.name] for variable in (*cpd.parents, cpd.variable)] for cpd in net.cpds
-    ]
+    scopes = [[rank[variable.name] for variable in factor.scope] for factor in net.factors]
     tree = build_tree(scopes, sizes, [range(len(sizes))])
     return sum(map(tree.cells, tree.cliques))
 
 
-def _prior(net: BayesNet) -> dict[str, Shares | None]:
+def _prior(net: BayesNet | MarkovNet) -> dict[str, Shares | None]:
     """The distribution of each node; where all of them are too much at once, one by one."""
     inference = Inference(net, max_memory=_PRIOR_BYTES)
     try:
@@ -119,17 +120,18 @@ def _prior_of(inference: Inference, name: str) -> Shares | None:
     return found
 
 
-def _single_answers(net: BayesNet) -> tuple[Answers, Answers]:
-    """What follows from each level of each node, observed and set."""
+def _single_answers(net: BayesNet | MarkovNet) -> tuple[Answers, Answers | None]:
+    """What follows from each level of each node, observed and, where there are arrows, set."""
     given: Answers = {}
     do: Answers = {}
     inference = Inference(net)
     for done, variable in enumerate(net.variables):
         name, levels = variable.name, variable.levels or ()
         given[name] = {level: _observed(inference, name, level) for level in levels}
-        do[name] = {level: _set(net, name, level) for level in levels}
-        reporter().advance("posteriors", done + 1, len(net.cpds))
-    return given, do
+        if isinstance(net, BayesNet):
+            do[name] = {level: _set(net, name, level) for level in levels}
+        reporter().advance("posteriors", done + 1, len(net.variables))
+    return given, do or None
 
 
 def _observed(inference: Inference, name: str, level: str) -> dict[str, Shares] | None:

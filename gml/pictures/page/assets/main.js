@@ -59,8 +59,11 @@
       });
       this.posteriorPanel = new gml.PosteriorPanel(find("posterior-panel"), payload, this.prior);
       this.graphView = this.drawGraph(find("graph-view"), payload);
+      // The page of a model without arrows has no interventions.
       const root = find("interventions-view");
-      this.interventions = new gml.InterventionsView(root, payload, this.engine, this.prior);
+      if (root) {
+        this.interventions = new gml.InterventionsView(root, payload, this.engine, this.prior);
+      }
       if (payload.strengths && find("strengths-view")) {
         new gml.StrengthsView(find("strengths-view"), payload, this.graphView.edges);
       }
@@ -98,8 +101,10 @@
         "Drag to move; zoom with Ctrl or ⌘ and the wheel, or with the wheel alone after a click on " +
         "the graph; by touch, with two fingers. Point at a node or an edge to read about it, click a " +
         "node to choose it. By keyboard: Tab, arrow keys, Enter, Escape, + and −. Once something is " +
-        "known, a tint shows how much a node changed, and a mark or a thin strip what it was; " +
-        "dotted arrows lead into nodes that are set, which their parents tell nothing.";
+        "known, a tint shows how much a node changed, and a mark or a thin strip what it was" +
+        (this.engine.kinds.includes("set")
+          ? "; dotted arrows lead into nodes that are set, which their parents tell nothing."
+          : ".");
       const hint = "Hold Ctrl or ⌘ to zoom with the wheel, or click the graph first.";
       root.append(gml.html("p", { class: "wheel-hint", "aria-hidden": "true" }, hint));
       root.append(this.legend, gml.html("p", { class: "note help" }, help));
@@ -144,7 +149,7 @@
       this.graphView.choose(id);
       this.show(id);
       this.openPanel(id);
-      this.interventions.choose(id);
+      this.interventions?.choose(id);
       const node = this.nodes.get(id);
       const known = this.evidence.get(id);
       const said = gml.describe(node, this.answer.posteriors.get(id), known);

@@ -30,7 +30,9 @@
         gml.html(
           "p",
           { class: "note" },
-          "Choose a node to see its table, and to observe or set it.",
+          this.engine.kinds.includes("set")
+            ? "Choose a node to see its table, and to observe or set it."
+            : "Choose a node to see its distribution, and to observe it.",
         ),
       );
     }
@@ -52,7 +54,7 @@
         node.levels
           ? this.levels(node, prior, posterior, known)
           : this.numbers(node, prior, posterior, known),
-        node.levels ? this.cpt(node) : regression(node),
+        this.given(node),
         this.edgesOf(node),
       ];
       this.root.replaceChildren(...parts.filter(Boolean));
@@ -141,6 +143,12 @@
       const label = gml.html("label", { for: "node-value" }, "value");
       const controls = gml.html("div", { class: "controls" }, label, input, ...buttons);
       return gml.html("div", {}, moments, controls);
+    }
+
+    /** What a node is like given its parents; nothing where edges have no arrows. */
+    given(node) {
+      if (!node.levels) return regression(node);
+      return this.graph.kind === "undirected" ? null : this.cpt(node);
     }
 
     /** The table of a node: a row per configuration of its parents, the last one fastest. */
@@ -254,7 +262,8 @@
         parts.push(gml.html("p", { class: "note" }, "Nothing is observed or set."));
       }
       if (this.engine.single && this.engine.kinds.length) {
-        const said = "Answers were computed beforehand: one observation or intervention at a time.";
+        const asked = this.engine.kinds.includes("set") ? "observation or intervention" : "observation";
+        const said = `Answers were computed beforehand: one ${asked} at a time.`;
         parts.push(gml.html("p", { class: "note" }, said));
       }
       if (answer.why) parts.push(gml.html("p", { class: "refusal" }, answer.why));
