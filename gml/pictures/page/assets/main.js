@@ -27,8 +27,8 @@
   }
 
   /** Say in a sentence what is known and how probable it is. */
-  function statusText(answer, evidence, isDensity) {
-    if (!evidence.size) return "Nothing is observed or set.";
+  function statusText(answer, evidence, isDensity, kinds = ["observed", "set"]) {
+    if (!evidence.size) return gml.nothingKnown(kinds);
     const said = [...evidence].map(([id, known]) => {
       const value = `${gml.shown(id)} = ${gml.valueText(known)}`;
       return known.kind === "set" ? `do(${value})` : value;
@@ -204,6 +204,10 @@
       return gml.changeList(this.nodes, this.prior, this.answer, this.evidence, choose);
     }
 
+    statusText() {
+      return statusText(this.answer, this.evidence, this.isDensity, this.engine.kinds);
+    }
+
     update() {
       this.answer = this.engine.ask(this.evidence);
       this.graphView.update(this.answer, this.evidence);
@@ -211,7 +215,7 @@
       this.posteriorPanel.update(this.answer, this.evidence);
       if (this.shown) this.show(this.shown);
       document.documentElement.classList.toggle("has-evidence", this.evidence.size > 0);
-      this.status.textContent = statusText(this.answer, this.evidence, this.isDensity);
+      this.status.textContent = this.statusText();
     }
   }
 

@@ -221,6 +221,11 @@
 
   // ------------------------------------------------------------------ what is known
 
+  /** Say that there is no evidence of the kinds that a model takes. */
+  function nothingKnown(kinds) {
+    return kinds.includes("set") ? "Nothing is observed or set." : "Nothing is observed.";
+  }
+
   /** Return how probable the evidence is, as a line of text; nothing if there is none. */
   function evidenceText(answer, evidence, isDensity) {
     const kinds = [...evidence.values()].map(({ kind }) => kind);
@@ -259,7 +264,7 @@
         if (probability) parts.push(gml.html("p", {}, probability));
         parts.push(gml.button("Clear all", {}, this.clear), ...changes);
       } else {
-        parts.push(gml.html("p", { class: "note" }, "Nothing is observed or set."));
+        parts.push(gml.html("p", { class: "note" }, nothingKnown(this.engine.kinds)));
       }
       if (this.engine.single && this.engine.kinds.length) {
         const asked = this.engine.kinds.includes("set") ? "observation or intervention" : "observation";
@@ -405,7 +410,7 @@
   }
 
   Object.assign(gml, { NodePanel, EvidencePanel, PosteriorPanel, evidenceText, momentTexts });
-  Object.assign(gml, { changeWords, changeList });
+  Object.assign(gml, { changeWords, changeList, nothingKnown });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

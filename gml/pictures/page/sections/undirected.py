@@ -57,10 +57,11 @@ def fit_section(net: MarkovNet) -> Section:
 def couplings_section(net: MarkovNet) -> Section:
     """Return how strongly each edge ties its ends, the strongest first, with a heat map."""
     title, names = "Couplings", net.graph.names
-    edges = sorted(
-        net.graph.edges(),
-        key=lambda edge: (-abs(edge.attributes[COUPLING]), names[edge.source], names[edge.target]),
-    )
+    found = [
+        (*sorted([names[edge.source], names[edge.target]]), edge.attributes[COUPLING])
+        for edge in net.graph.edges()
+    ]
+    edges = sorted(found, key=lambda edge: (-abs(edge[2]), *edge[:2]))
     if not edges:
         return Section("couplings", title, (paragraph("The model has no edges."),))
     about = (
@@ -71,11 +72,11 @@ def couplings_section(net: MarkovNet) -> Section:
     )
     rows = [
         [
-            label(f"{names[edge.source]} — {names[edge.target]}"),
-            label(_number(edge.attributes[COUPLING])),
-            *_bounds(net, names[edge.source], names[edge.target]),
+            label(f"{x} — {y}"),
+            label(_number(coupling)),
+            *_bounds(net, x, y),
         ]
-        for edge in edges[:_MOST_EDGES]
+        for x, y, coupling in edges[:_MOST_EDGES]
     ]
     has_bounds = any(potential.intervals is not None for potential in net.potentials)
     headings = [Heading("edge"), Heading("coupling", is_number=True)]
