@@ -279,6 +279,23 @@ def test_answers_beforehand_where_a_page_cannot_compute(net, monkeypatch):
     assert found.given["A"]["yes"]["M"] == pytest.approx(shares)
 
 
+def test_no_held_out_loss_where_each_fit_takes_long(survey, net, monkeypatch):
+    monkeypatch.setattr("gml.verbs.shared.reported.scores._MOST_CELLS", 13)
+    said = ParsedPage(gml.report(survey, net, check=False).html).text("scores")
+    assert "No held-out loss: a fit per fold takes long" in said and "--folds" in said
+    assert f"{net.summary.bic:.8g}" in said
+
+
+def test_parts_of_a_model_that_is_too_large_have_priors(monkeypatch):
+    large, b = lattice_net(4, 0.2), Variable("b", ("n", "y"))
+    alone = Potential((b,), np.log([0.25, 0.75]))
+    net = gml.MarkovNet((*large.variables, b), (*large.potentials, alone))
+    monkeypatch.setattr("gml.pictures.page.posteriors._PRIOR_BYTES", 200)
+    found = posteriors_of(net).prior
+    assert found["b"] == pytest.approx([0.25, 0.75])
+    assert all(found[name] is None for name in large.names)
+
+
 def test_names_are_names_in_every_section():
     a = Variable("<b>a</b>", ("<i>", '"'))
     c = Variable("__proto__", ("x", "y", "</script>"))

@@ -9,7 +9,7 @@ enough and each is quick enough; for still larger ones only what holds without e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,9 @@ from gml.model.gaussian import gaussian_posterior
 from gml.model.inference import Inference
 from gml.model.junction_tree import build_tree
 from gml.model.markovnet import MarkovNet
+from gml.model.undirected.terms import Terms
 from gml.name_order import NameOrder
+from gml.pictures.text.layers import components, neighbours_of
 from gml.progress import reporter
 
 MOST_CELLS = 2_000_000
@@ -104,20 +106,43 @@ def junction_cells(net: BayesNet | MarkovNet) -> int:
 
 
 def _prior(net: BayesNet | MarkovNet) -> dict[str, Shares | None]:
-    """The distribution of each node; where all of them are too much at once, one by one."""
+    """The distribution of each node; where all of them are too much at once, part by part."""
     inference = Inference(net, max_memory=_PRIOR_BYTES)
     try:
-        return {name: found.tolist() for name, found in inference.marginals().items()}
+        return _shares(inference)
     except CannotAnswer:
-        return {name: _prior_of(inference, name) for name in net.names}
+        found: dict[str, Shares | None] = {}
+        for part, names in _parts(net, inference):
+            try:
+                found |= _shares(part, names)
+            except CannotAnswer:
+                found |= dict.fromkeys(names)
+        return {name: found[name] for name in net.names}
 
 
-def _prior_of(inference: Inference, name: str) -> Shares | None:
-    try:
-        found: Shares = inference.marginals(None, [name])[name].tolist()
-    except CannotAnswer:
-        return None
-    return found
+def _shares(inference: Inference, names: Sequence[str] | None = None) -> dict[str, Any]:
+    known = inference.marginals(None, names)
+    return {name: shares.tolist() for name, shares in known.items()}
+
+
+def _parts(
+    net: BayesNet | MarkovNet, inference: Inference
+) -> Iterator[tuple[Inference, Sequence[str]]]:
+    """Whom to ask about which nodes, that cost as much together as one by one.
+
+    A node of a network needs its ancestors alone; one of an undirected model all that it is
+    connected with.
+    """
+    if isinstance(net, BayesNet):
+        yield from ((inference, [name]) for name in net.names)
+        return
+    graph = Terms.of(net.variables, [potential.names for potential in net.potentials]).graph
+    for part in components(graph, neighbours_of(graph)):
+        names = [graph.names[k] for k in part]
+        inside = [found for found in net.potentials if {*found.names} <= {*names}]
+        variables = [net.variables[net.index(name)] for name in names]
+        part_alone = MarkovNet(tuple(variables), tuple(inside))
+        yield Inference(part_alone, max_memory=_PRIOR_BYTES), names
 
 
 def _single_answers(net: BayesNet | MarkovNet) -> tuple[Answers, Answers | None]:
