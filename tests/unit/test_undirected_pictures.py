@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 
 import numpy as np
@@ -25,7 +24,7 @@ from gml.pictures.themes import DARK, LIGHT, PRINT
 from tests.drawn import crossings
 from tests.drawn_text import elements, texts
 from tests.lattices import lattice_net
-from tests.pictures import edges_of, legend_of, nodes_of, title_of
+from tests.pictures import edges_of, legend_of, nodes_of, shown, title_of
 from tests.report_pages import ParsedPage
 from tests.undirected_models import log_linear, log_weights
 
@@ -296,6 +295,16 @@ def test_parts_of_a_model_that_is_too_large_have_priors(monkeypatch):
     assert all(found[name] is None for name in large.names)
 
 
+def test_a_model_of_which_nothing_can_be_known_says_so(monkeypatch):
+    monkeypatch.setattr("gml.pictures.page.posteriors.MOST_CELLS", 10)
+    monkeypatch.setattr("gml.pictures.page.posteriors._PRIOR_BYTES", 200)
+    net = lattice_net(3, 0.2)
+    assert posteriors_of(net).why.endswith("beforehand: no distributions are shown.")
+    rows = net.sample(50, seed=1)
+    page = ParsedPage(gml.report(rows, net, check=False).html)
+    assert page.facts["inference"]["prior"]["s0000"] is None
+
+
 def test_names_are_names_in_every_section():
     a = Variable("<b>a</b>", ("<i>", '"'))
     c = Variable("__proto__", ("x", "y", "</script>"))
@@ -318,10 +327,6 @@ def test_the_order_of_columns_does_not_change_what_is_said(survey, net, page):
 
 
 # ---------------------------------------------------------------------- notebooks
-
-
-def shown(thing):
-    return ElementTree.fromstring(thing._repr_html_())
 
 
 def test_a_model_in_a_notebook(net):

@@ -85,7 +85,10 @@ def posteriors_of(net: BayesNet | MarkovNet) -> Posteriors:
     )
     n_levels = sum(len(variable.levels or ()) for variable in net.variables)
     if n_levels**2 > MOST_ANSWERS or n_levels * cells > _MOST_WORK or None in prior.values():
-        why = f"{too_large}, and to answer all questions beforehand: only priors are shown."
+        shown = "only priors are shown"
+        if all(known is None for known in prior.values()):
+            shown = "no distributions are shown"
+        why = f"{too_large}, and to answer all questions beforehand: {shown}."
         return Posteriors("precomputed", why, prior)
     asked = "one observation"
     if isinstance(net, BayesNet):
