@@ -204,8 +204,10 @@ def test_the_cells_of_fitted_zeros_are_named():
     frame = pd.DataFrame(rows, columns=list("ABC"))
     with pytest.warns(gml.GmlWarning):
         net = gml.mrf(frame, structure="complete")
-    said = ParsedPage(gml.report(frame, net, check=False).html).text("fit")
-    assert "A=0, B=0, C=0" in said and "A=1, B=1, C=1" in said
+    unsaid = gml.MarkovNet(net.variables, net.potentials)
+    for model in (net, unsaid):
+        said = ParsedPage(gml.report(frame, model, check=False).html).text("fit")
+        assert "A=0, B=0, C=0" in said and "A=1, B=1, C=1" in said
 
 
 def test_couplings_with_intervals_strongest_first(page, net):

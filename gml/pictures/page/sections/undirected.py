@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from gml.errors import counted
-from gml.formats.reports.undirected import fit_in_words
+from gml.formats.reports.undirected import fit_in_words, impossible_cells
 from gml.model.markovnet import COUPLING, MarkovNet
 from gml.model.undirected.potential import Potential
-from gml.pictures.page.html import NOTHING, Heading, figure, folded, paragraph, table
+from gml.pictures.page.html import NOTHING, Heading, figure, folded, items, paragraph, table
 from gml.pictures.page.sections.section import Section
 from gml.pictures.plots.axes import with_minus
 from gml.pictures.plots.couplings import coupling_map
@@ -41,7 +41,9 @@ def fit_section(net: MarkovNet) -> Section:
     )
     if net.summary is None:
         unknown = paragraph("The file of the model does not say how it was fitted.", class_="note")
-        return Section("fit", "Fit", (paragraph(said), unknown))
+        cells = impossible_cells(net)[:_MOST_ROWS]
+        excluded = [paragraph("Impossible cells:"), items(cells)] if cells else []
+        return Section("fit", "Fit", (paragraph(said), unknown, *excluded))
     name, rows = "", []
     for title, lines in fit_in_words(net.summary):
         name = title or name
@@ -70,20 +72,18 @@ def couplings_section(net: MarkovNet) -> Section:
         "larger terms join both nodes, it is the root mean square of what ties them, without a "
         "sign."
     )
+    has_bounds = any(potential.intervals is not None for potential in net.potentials)
     rows = [
         [
             label(f"{x} — {y}"),
             label(_number(coupling)),
-            *_bounds(net, x, y),
+            *(_bounds(net, x, y) if has_bounds else ()),
         ]
         for x, y, coupling in edges[:_MOST_EDGES]
     ]
-    has_bounds = any(potential.intervals is not None for potential in net.potentials)
     headings = [Heading("edge"), Heading("coupling", is_number=True)]
     if has_bounds:
         headings += [Heading("lower", is_number=True), Heading("upper", is_number=True)]
-    else:
-        rows = [row[:2] for row in rows]
     left = len(edges) - len(rows)
     parts = [
         paragraph(about),
