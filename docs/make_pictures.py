@@ -19,6 +19,7 @@ import gml
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "pictures"
 _NETWORKS = ROOT.parent / "shared" / "data" / "networks"
+_REAL = ROOT.parent / "shared" / "data" / "real"
 # Pages name their inputs as they were given: relative to the checkout, they are the same anywhere.
 _DATA = "sample_data/asia.csv"
 _TRUTH = "sample_data/asia.dot"
@@ -46,6 +47,10 @@ def large_pictures() -> Iterator[tuple[str, gml.Picture]]:
     yield "andes-around.svg", gml.draw(andes, around="SNode_47", radius=2)
     insurance = gml.read_model(_NETWORKS / "insurance.bif")
     yield "insurance-matrix.svg", gml.draw(insurance.sample(_ROWS, seed=1), kind="matrix")
+
+
+    ising = gml.mrf(_REAL / "reinis.csv", structure="l1")
+    yield "reinis-undirected.svg", gml.draw(ising)
 
 
 def pages() -> Iterator[tuple[str, str]]:

@@ -14,6 +14,11 @@ def elements(picture):
     return ElementTree.fromstring(picture.svg)
 
 
+def shown(thing):
+    """The element that a notebook gets."""
+    return ElementTree.fromstring(thing._repr_html_())
+
+
 def nodes_of(picture):
     """The group of each node, by its name as it is shown."""
     return {

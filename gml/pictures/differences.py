@@ -123,6 +123,8 @@ def comparison_in_words(graph: Graph, reference: Graph) -> str:
         return "two DAGs, compared arrow by arrow"
     if kinds <= {"dag", "cpdag"}:
         return "compared as CPDAGs"
+    if kinds == {"undirected"}:
+        return "compared edge by edge"
     return "compared mark by mark" + (", a DAG as its CPDAG" if "dag" in kinds else "")
 
 

@@ -164,6 +164,11 @@ class EdgeScale:
         stops = ticks(first, last, _MOST_STOPS).values
         if self.name not in _SHARES:
             within = [stop for stop in stops if first - margin <= stop <= last + margin]
+            # Each sign that there is has a line, be it far smaller than the other.
+            if self.signed and self.low < 0 <= within[0]:
+                within.insert(0, float(f"{self.low:.2g}"))
+            if self.signed and within[-1] <= 0 < self.high:
+                within.append(float(f"{self.high:.2g}"))
             return (*within, math.inf) if math.isinf(self.high) else tuple(within)
         # A stop next to an end would look like it.
         apart = (stops[1] - stops[0]) / 2

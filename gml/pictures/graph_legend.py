@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from gml.errors import counted
 from gml.graph.edge_numbers import number_in
-from gml.pictures.differences import IN_BOTH, DrawnEdge, counts_of, state_in_words, stroke_of
+from gml.pictures.differences import (
+    IN_BOTH,
+    OTHER_MARK,
+    REVERSED,
+    DrawnEdge,
+    counts_of,
+    state_in_words,
+    stroke_of,
+)
 from gml.pictures.distributions import Bars, Bell, is_observed, observed_dot
 from gml.pictures.edge_marks import Stroke, draw_edge
 from gml.pictures.edge_weights import EdgeScale, in_words
@@ -49,9 +57,14 @@ def legend_of(
 def _difference_entries(
     edges: Sequence[DrawnEdge], reference: str, theme: Theme
 ) -> Iterator[Entry]:
+    without_arrows = all(
+        edge.type == "---" and edge.state not in (REVERSED, OTHER_MARK) for edge in edges
+    )
     for state, count in counts_of(edges).items():
+        if without_arrows and state in (REVERSED, OTHER_MARK):
+            continue
         words = f"{state_in_words(state, reference)}: {count}"
-        type_ = "---" if state == IN_BOTH else "-->"
+        type_ = "---" if state == IN_BOTH or without_arrows else "-->"
         yield _line_entry(words, type_, stroke_of(state, theme), theme)
 
 

@@ -52,6 +52,11 @@ class Theme:
         """Return the colour of a share between 0 and 1."""
         return _blend(self.scale, share)
 
+    def shade_below(self, share: float) -> str:
+        """Return the colour of a share between 0 and 1 of what is below nothing."""
+        strong, weak = self.line_diverging[:2]
+        return _blend((self.background, weak, strong), share)
+
     def line_shade(self, share: float) -> str:
         """Return the colour of a line for a share between 0 and 1."""
         return _blend(self.line_scale, share)

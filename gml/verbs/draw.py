@@ -82,9 +82,9 @@ def draw(
     *graphs
         For `losses`, the graphs to be compared.
     kind
-        "graph"; "matrix", a heat map of mutual information or strengths; "trace", the score of a
-        search by step; "strengths" of edges with their threshold; held-out "losses" of graphs; or
-        "cpt", the distribution of a node given its parents, with its intervals.
+        "graph"; "matrix", a heat map of mutual information, strengths or couplings; "trace", the
+        score of a search by step; "strengths" of edges with their threshold; held-out "losses" of
+        graphs; or "cpt", the distribution of a node given its parents, with its intervals.
     against
         A reference: how the edges of the graph differ from it is shown. Two DAGs are compared
         arrow by arrow (`dag_shd` of `gml.compare`); beside another graph, a DAG stands for its
@@ -98,9 +98,9 @@ def draw(
     around, radius
         Draw only the nodes at most `radius` edges (2 by default) from these.
     weight
-        What widths and colours of edges show: "strength", "mi", "coefficient", another attribute,
-        "none", or what the edges have ("auto"). The mutual information that edges lack comes from
-        `data`, or from the model.
+        What widths and colours of edges show: "strength", "mi", "coefficient", "coupling", another
+        attribute, "none", or what the edges have ("auto"). The mutual information that edges lack
+        comes from `data`, or from the model.
     bars
         Whether the nodes of a model show their distribution; by default they do.
     tiers, knowledge

@@ -15,7 +15,6 @@ from gml.gate.result import CheckReport
 from gml.gate.settings import CheckSettings
 from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.baseline import Baseline
-from gml.model.markovnet import MarkovNet
 from gml.pictures.page.content import InputFile, ReportContent
 from gml.pictures.page.page import ReportPage as ReportPage
 from gml.pictures.page.page import report_page
@@ -66,7 +65,8 @@ def report(
     data
         A path, a DataFrame, a Dataset or an engine, as for `gml.check`.
     model
-        A path or a BayesNet.
+        A path, a BayesNet or a MarkovNet. The page of an undirected model has its fit, its
+        couplings and its factors instead of interventions, which need arrows.
     test_log
         The file that `gml.pc(..., test_log=FILE)` wrote: why there is an edge, or none.
     strengths
@@ -114,8 +114,6 @@ def report(
     )
     run.require_agreement(options, reading)
     net = run.net
-    if isinstance(net, MarkovNet):
-        raise UsageError("a report is about a directed model; gml check takes undirected ones too")
     # Files that are wrong are said to be before the data are read.
     tests = None
     if test_log is not None:

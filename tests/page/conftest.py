@@ -23,7 +23,7 @@ class Written:
     """A page, and the model that is in it."""
 
     path: Path
-    net: gml.BayesNet
+    net: gml.BayesNet | gml.MarkovNet
 
 
 def write(folder: Path, *args: str | Path) -> None:
@@ -53,6 +53,16 @@ def alarm(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Written:
     write(folder, "fit-params", "alarm.csv", graph, "-o", "model.json", "-q")
     write(folder, "report", "alarm.csv", "model.json", "-o", "alarm.html")
     return Written(folder / "alarm.html", gml.read_model(folder / "model.json"))
+
+
+@pytest.fixture(scope="session")
+def undirected(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A page of an undirected model, in which some cells are impossible."""
+    folder = tmp_path_factory.mktemp("undirected")
+    data, graph = ROOT / "sample_data/asia.csv", ROOT / "sample_data/asia.dot"
+    write(folder, "mrf", data, graph, "-o", "model.json", "-q")
+    write(folder, "report", data, "model.json", "-o", "undirected.html")
+    return Written(folder / "undirected.html", gml.read_model(folder / "model.json"))
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,15 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { gml } from "./assets.mjs";
-import { enumerate, randomEvidence, randomSource, randomTables, shuffled } from "./networks.mjs";
+import {
+  enumerate,
+  enumerateFactors,
+  randomEvidence,
+  randomFactors,
+  randomSource,
+  randomTables,
+  shuffled,
+} from "./networks.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -53,6 +61,51 @@ test("posteriors of random networks are those of the joint distribution", () => 
     }
   }
   assert.ok(impossible > 50);
+});
+
+test("posteriors of random undirected models are those of the joint distribution", () => {
+  const random = randomSource(23);
+  const seen = { possible: 0, impossible: 0 };
+  for (let trial = 0; trial < 300; trial++) {
+    const { nodes, factors } = randomFactors(random, 1 + Math.floor(random() * 6));
+    if (enumerateFactors(nodes, factors, new Map()).all === 0) continue;
+    const tree = new gml.JunctionTree(nodes, factors);
+    for (let k = 0; k < 3; k++) {
+      const evidence = randomEvidence(random, nodes, ({ levels }) => {
+        return levels[Math.floor(random() * levels.length)];
+      });
+      for (const known of evidence.values()) known.kind = "observed";
+      const expected = enumerateFactors(nodes, factors, evidence);
+      const answer = tree.ask(evidence);
+      if (expected.total === 0) {
+        seen.impossible++;
+        assert.equal(answer.why, "The evidence has probability 0.");
+      } else {
+        seen.possible++;
+        assert.equal(answer.why, null);
+        assertAnswer(answer, expected, `trial ${trial}`);
+      }
+    }
+  }
+  assert.ok(seen.possible > 500 && seen.impossible > 10);
+});
+
+test("an undirected model can be observed, and nothing in it can be set", () => {
+  const { nodes, factors } = randomFactors(randomSource(2), 4);
+  const inference = { mode: "exact", prior: {}, given: null, do: null };
+  assert.deepEqual(gml.makeEngine({ model: { nodes, factors }, inference }).kinds, ["observed"]);
+  const given = { v0: {} };
+  const prior = Object.fromEntries(nodes.map(({ id, levels }) => [id, levels.map(() => 1)]));
+  const lookup = { mode: "precomputed", prior, given, do: null };
+  const engine = gml.makeEngine({ model: { nodes, factors: [] }, inference: lookup });
+  assert.deepEqual(engine.kinds, ["observed"]);
+});
+
+test("tables beyond the arithmetic of the page are said to be so", () => {
+  const nodes = ["a", "b"].map((id) => ({ id, levels: ["n", "y"], parents: [] }));
+  const factors = [1e-200, 1e-200].map((value) => ({ scope: ["a", "b"], table: Array(4).fill(value) }));
+  const { why } = new gml.JunctionTree(nodes, factors).ask(new Map());
+  assert.match(why, /too improbable for the arithmetic/);
 });
 
 test("the order of the nodes does not change a bit", () => {

@@ -34,6 +34,22 @@ export function randomTables(random, count) {
   return shuffled(random, nodes);
 }
 
+/** Return the nodes and factors of an undirected model, with zeros among its tables. */
+export function randomFactors(random, count) {
+  const names = Array.from({ length: count }, (_, k) => `v${k}`);
+  const levels = names.map(() => ["a", "b", "c"].slice(0, 1 + Math.ceil(random() * 2)));
+  const nodes = names.map((id, k) => ({ id, levels: levels[k], parents: [] }));
+  const factors = names.flatMap((id, k) => {
+    const others = names.slice(0, k).filter(() => random() < 1.6 / count);
+    const scope = [...others.slice(0, 3), id];
+    const cells = scope.reduce((n, name) => n * levels[names.indexOf(name)].length, 1);
+    const table = Array.from({ length: cells }, () => (random() < 0.1 ? 0 : 5 * random()));
+    // A node may have no factor of its own.
+    return scope.length > 1 || random() < 0.6 ? [{ scope, table }] : [];
+  });
+  return { nodes: shuffled(random, nodes), factors };
+}
+
 export function shuffled(random, items) {
   return items
     .map((item) => [random(), item])
@@ -81,4 +97,36 @@ export function enumerate(nodes, evidence) {
   }
   const shares = new Map(nodes.map(({ id }, k) => [id, sums[k].map((sum) => sum / total)]));
   return { total, shares };
+}
+
+/** Return P(evidence) and the posteriors of an undirected model, by adding up its joint table. */
+export function enumerateFactors(nodes, factors, evidence) {
+  const levelsOf = new Map(nodes.map(({ id, levels }) => [id, levels]));
+  const sums = (known) => {
+    const shares = new Map(nodes.map(({ id, levels }) => [id, levels.map(() => 0)]));
+    const cells = nodes.reduce((n, { levels }) => n * levels.length, 1);
+    let total = 0;
+    for (let number = 0; number < cells; number++) {
+      const cell = new Map();
+      let rest = number;
+      for (const { id, levels } of nodes) {
+        cell.set(id, rest % levels.length);
+        rest = Math.floor(rest / levels.length);
+      }
+      const agrees = [...known].every(([id, { value }]) => {
+        return levelsOf.get(id)[cell.get(id)] === value;
+      });
+      const weight = factors.reduce((product, { scope, table }) => {
+        const place = scope.reduce((at, id) => at * levelsOf.get(id).length + cell.get(id), 0);
+        return product * table[place];
+      }, Number(agrees));
+      total += weight;
+      for (const [id, level] of cell) shares.get(id)[level] += weight;
+    }
+    return { total, shares };
+  };
+  const all = sums(new Map()).total;
+  const { total, shares } = sums(evidence);
+  for (const [id, found] of shares) shares.set(id, found.map((share) => share / total));
+  return { all, total: total / all, shares };
 }

@@ -126,6 +126,27 @@ def test_every_single_observation_and_intervention_of_alarm(browser, alarm):
                 settles(browser, expected(alarm.net, evidence, do))
 
 
+@pytest.mark.parametrize("evidence", [evidence for evidence, do in ASIA if not do])
+def test_undirected_models(browser, undirected, evidence):
+    browser.get(undirected.path.as_uri())
+    tell(browser, evidence, {})
+    settles(browser, expected(undirected.net, evidence, {}))
+
+
+def test_nothing_of_an_undirected_model_can_be_set(browser, undirected):
+    browser.get(undirected.path.as_uri())
+    assert browser.find_elements(By.ID, "interventions") == []
+    click(browser, element(browser, "#graph-view", node="tub"))
+    panel = browser.find_element(By.ID, "node-panel")
+    acts = panel.find_elements(By.CSS_SELECTOR, "td button")
+    assert [button.text for button in acts] == ["Observe", "Observe"]
+    assert "coupling" in panel.get_attribute("textContent")
+    click(browser, element(browser, "#node-panel", node="tub", observe="yes"))
+    settles(browser, expected(undirected.net, {"tub": "yes"}, {}))
+    assert "Known: tub = yes." in browser.find_element(By.ID, "status").text
+    assert browser.find_elements(By.CSS_SELECTOR, "#graph-view .arrow") == []
+
+
 ALARM = [
     ({"HRBP": "HIGH", "CO": "LOW", "BP": "LOW"}, {}),
     ({"HISTORY": "TRUE", "CVP": "HIGH", "PCWP": "HIGH", "EXPCO2": "LOW"}, {}),

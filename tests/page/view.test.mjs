@@ -330,6 +330,19 @@ test("infinite information is the most, none at all is said, unknown is no numbe
   assert.deepEqual(gml.edgeFacts(mi[3]), ["mutual information unknown: no rows in common"]);
 });
 
+test("edges of an undirected model are as wide as their couplings are large", () => {
+  const edges = [{ coupling: -0.8 }, { coupling: 0.4, mi: 3 }, { coupling: 0 }];
+  assert.deepEqual(gml.edgeWidths(edges).widths, [5, 3, 1]);
+  const legend = "Width of edges: size of coupling, up to 0.8";
+  assert.equal(gml.widthLegend(edges), `${legend}; negative couplings are dashed`);
+  assert.equal(gml.widthLegend([{ coupling: 0.8 }]), legend);
+  assert.equal(gml.widthLegend([{ coupling: 0 }]), "The coupling of every edge is 0");
+  assert.deepEqual(gml.edgeFacts(edges[0]), ["coupling −0.8"]);
+  const averaged = [{ coupling: -0.8, strength: 0.5 }];
+  assert.deepEqual(gml.edgeWidths(averaged).widths, [3]);
+  assert.match(gml.widthLegend(averaged), /strength, from 0 to 1; negative couplings are dashed/);
+});
+
 test("an edge says in how many graphs it points which way", () => {
   const facts = (forward, undirected, backward) =>
     gml.edgeFacts({ strength: 0.99999996, forward, undirected, backward });
@@ -567,6 +580,7 @@ test("what is known is said with its probability", () => {
   const one = new Map([["a", evidence.get("a")]]);
   assert.equal(gml.evidenceText(small, one, false), "P(evidence) ln P = −1000");
   assert.equal(gml.statusText(answer, new Map(), false), "Nothing is observed or set.");
+  assert.equal(gml.statusText(answer, new Map(), false, ["observed"]), "Nothing is observed.");
 });
 
 test("a node is described by its most probable level, or by what is known", () => {

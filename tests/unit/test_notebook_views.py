@@ -16,6 +16,7 @@ import gml
 from gml.model.network import Network
 from gml.pictures.graph_picture import Bars, Bell
 from gml.pictures.notebook import graphs, tables
+from tests.pictures import shown
 from tests.places import ROOT
 
 # What the learners warn of is not what is tested here.
@@ -36,11 +37,6 @@ def numbers():
     frame = pd.DataFrame({"x": [1, 2, 3, 4], "y": [1.5, 2.5, 3.5, 4.6]})
     graph = gml.Graph.from_edges(["x", "y"], [("x", "-->", "y")])
     return gml.fit(frame, graph, gaussian=True, intervals=0.9)
-
-
-def shown(thing):
-    """The element that a notebook gets."""
-    return ElementTree.fromstring(thing._repr_html_())
 
 
 def texts(element, tag):

@@ -72,8 +72,8 @@ _IN_TEXT = {"kind", "radius", "bars"}
         metavar="ATTRIBUTE",
         default="auto",
         show_default=True,
-        help="Show this of edges by width and colour: strength, mi, coefficient, another attribute "
-        "or none; auto is what they have.",
+        help="Show this of edges by width and colour: strength, mi, coefficient, coupling, another "
+        "attribute or none; auto is what they have.",
     ),
     click.option("--data", metavar="DATA", help="Show mutual information in this table."),
     click.option(
@@ -151,8 +151,8 @@ def command(
     reversed have colours and line styles of their own. PNG and PDF need the extra draw: pip install
     'gml[draw]'.
 
-    Other kinds have other sources: matrix, a table for mutual information or a graph with
-    strengths; trace, the file of --trace; strengths, a graph of gml average; losses, a table and
+    Other kinds have other sources: matrix, a table for mutual information, a graph with strengths
+    or an undirected model with couplings; trace, the file of --trace; strengths, a graph of gml average; losses, a table and
     graphs; cpt, a model, as fit-params --intervals makes it.
     """
     from gml.verbs.draw import draw, graph_in_text, graph_to_draw, model_for_evidence

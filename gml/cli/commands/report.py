@@ -70,7 +70,8 @@ def command(data: DataRequest, model_path: str, keywords: dict[str, Any], out: R
     a node to see its table, observe or set its values, and see all posteriors move, by exact
     inference), the columns of DATA, mutual information, the tests behind each edge (--test-log),
     scores and held-out loss, strengths of edges (--strengths), a check of the model as gml check
-    makes it, and the hashes of all inputs. A section without its input says which option fills it.
+    makes it, and the hashes of all inputs. An undirected MODEL has its fit, couplings and factors
+    in place of interventions. A section without its input says which option fills it.
     A check that fails is part of the page, not of the exit code.
     """
     from gml.verbs.report import report

@@ -63,17 +63,18 @@ def dump_markov_text(net: MarkovNet) -> str:
     parts.append(_numbers(short))
     parts += [_table(potential) for potential in terms if not _is_one_number(potential)]
     if net.summary is None:
-        parts.append(_walls([p for p in net.potentials if p.is_boundary]))
+        excluded = [f"{_INDENT}{cell}" for cell in impossible_cells(net)]
+        parts.append(["impossible", *excluded] if excluded else [])
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in parts if lines)
 
 
 def _summary(summary: FitSummary) -> list[str]:
-    lines = [[name, *said] for name, said in _said(summary) if said]
+    lines = [[name, *said] for name, said in fit_in_words(summary) if said]
     return aligned(lines, indent=_INDENT)
 
 
-def _said(summary: FitSummary) -> Iterator[tuple[str, list[str]]]:
-    """The name of each figure, and what is said about it; nothing where it is not known."""
+def fit_in_words(summary: FitSummary) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each figure, and what is said about it; nothing where it is not known."""
     ended = "converged" if summary.converged else "did not converge"
     steps = f" after {counted(summary.iterations, 'iteration')}" if summary.iterations else ""
     yield "method", [f"{summary.method} ({summary.algorithm}), {ended}{steps}"]
@@ -246,17 +247,17 @@ def _pieces(
     yield slice(start, len(widths))
 
 
-def _walls(potentials: Sequence[Potential]) -> list[str]:
-    """The cells that a model without a report of its fit excludes."""
-    cells = [
+def impossible_cells(net: MarkovNet) -> list[str]:
+    """Return the cells that a maximum at infinity excludes, as levels by name."""
+    return [
         ", ".join(
             f"{visible(variable.name)}={visible((variable.levels or ())[code])}"
             for variable, code in zip(potential.scope, codes, strict=True)
         )
-        for potential in potentials
+        for potential in net.potentials
+        if potential.is_boundary
         for codes in np.argwhere(np.isneginf(potential.table)).tolist()
     ]
-    return ["impossible", *(f"{_INDENT}{cell}" for cell in cells)] if cells else []
 
 
 def _number(value: float) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from gml.errors import CannotAnswer, counted
 from gml.formats.reports.rows import shown
+from gml.model.model import AskedModel
 from gml.model.network import CPT, LinearGaussian, Network
 from gml.pictures.graph_picture import GraphScene
 from gml.pictures.node_distributions import Distributions, marginals_of
@@ -29,13 +30,13 @@ def model_html(net: Network) -> str:
     rows = [_about(cpd) for cpd in net.cpds]
     return block(
         paragraph(title),
-        picture_of(GraphScene(graph, title, distributions=_distributions(net))),
+        picture_of(GraphScene(graph, title, distributions=prior_distributions(net))),
         folded("nodes", table(rows, headers=["node"])),
     )
 
 
-def _distributions(net: Network) -> Distributions:
-    """What each node is like when nothing is known; nothing of a model that is too large."""
+def prior_distributions(net: AskedModel) -> Distributions:
+    """Return what each node is like when nothing is known; nothing of a model that is too large."""
     if len(net.names) > _MOST_NODES_WITH_BARS:
         return {}
     try:

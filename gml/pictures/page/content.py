@@ -13,6 +13,7 @@ from gml.data.number_summary import NumberSummary
 from gml.gate.result import CheckReport
 from gml.graph.edge_numbers import Directions
 from gml.model.bayesnet import BayesNet
+from gml.model.markovnet import MarkovNet
 from gml.scores.ranking import ScoredGraph
 
 NO_ROWS = "no rows in common"
@@ -156,7 +157,7 @@ class ReportContent:
     """All facts of a report; what is None was not asked for."""
 
     title: str
-    net: BayesNet
+    net: BayesNet | MarkovNet
     data: str
     model: str
     rows: int

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from gml import __version__
 from gml.atomic import write_whole
 from gml.errors import counted
+from gml.model.bayesnet import BayesNet
+from gml.model.markovnet import MarkovNet
 from gml.pictures.content_policy import policy_element
 from gml.pictures.page.content import ReportContent
 from gml.pictures.page.html import joined, quoted, tag
@@ -20,8 +22,10 @@ from gml.pictures.page.sections.graph import graph_section, interventions_sectio
 from gml.pictures.page.sections.information import information_section
 from gml.pictures.page.sections.provenance import provenance_section
 from gml.pictures.page.sections.scores import scores_section
+from gml.pictures.page.sections.section import Section
 from gml.pictures.page.sections.strengths import strengths_section
 from gml.pictures.page.sections.tests import tests_section
+from gml.pictures.page.sections.undirected import couplings_section, factors_section, fit_section
 from gml.pictures.svg import Markup, label
 from gml.progress import reporter
 
@@ -55,7 +59,7 @@ def report_page(content: ReportContent) -> ReportPage:
     facts = payload(content, posteriors)
     sections = [
         graph_section(content, posteriors, facts["graph"]["undrawn"]),
-        interventions_section(content),
+        *_sections_of_model(content.net),
         data_section(content, posteriors),
         information_section(content),
         tests_section(content),
@@ -87,6 +91,13 @@ def report_page(content: ReportContent) -> ReportPage:
     )
     page = joined([Markup("<!DOCTYPE html>\n"), tag("html", _head(content, code), body, lang="en")])
     return ReportPage(f"{page}\n", content.title)
+
+
+def _sections_of_model(net: BayesNet | MarkovNet) -> list[Section]:
+    """What only a model with arrows, or only one without them, has."""
+    if isinstance(net, MarkovNet):
+        return [fit_section(net), couplings_section(net), factors_section(net)]
+    return [interventions_section(net)]
 
 
 def _head(content: ReportContent, code: str) -> Markup:

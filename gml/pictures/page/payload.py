@@ -11,10 +11,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, counted
 from gml.formats.json_document import encode
 from gml.graph.edge_numbers import Directions
 from gml.graph.graph import Edge
+from gml.model.markovnet import COUPLING, MarkovNet
 from gml.model.network import CPT, LinearGaussian
 from gml.pictures.layout.geometry import Layout, Link, Route, Size
 from gml.pictures.layout.layered import layered
@@ -59,9 +61,7 @@ def payload(content: ReportContent, posteriors: Posteriors) -> dict[str, Any]:
         "schema": SCHEMA,
         "title": content.title,
         "graph": _graph(content),
-        "model": {
-            "nodes": [_node(cpd, computes=posteriors.mode == "exact") for cpd in content.net.cpds]
-        },
+        "model": _model(content, computes=posteriors.mode == "exact"),
         "inference": {
             "mode": posteriors.mode,
             "why": posteriors.why,
@@ -104,6 +104,28 @@ def _pair(pair: ExplainedPair) -> dict[str, Any]:
     return {"x": pair.x, "y": pair.y, "why": " ".join(pair.sentences)}
 
 
+def _model(content: ReportContent, *, computes: bool) -> dict[str, Any]:
+    """The nodes with their tables; of an undirected model, the factors that the page computes with.
+
+    The product of the factors is P(x) up to a constant, which the page finds.
+    """
+    net = content.net
+    if not isinstance(net, MarkovNet):
+        return {"nodes": [_node(cpd, computes=computes) for cpd in net.cpds]}
+    factors = [
+        {
+            "scope": [variable.name for variable in factor.scope],
+            "table": factor.table.ravel().tolist(),
+        }
+        for factor in (net.factors if computes else ())
+    ]
+    nodes = [
+        {"id": variable.name, "parents": [], "levels": list(variable.levels or ())}
+        for variable in net.variables
+    ]
+    return {"nodes": nodes, "factors": factors}
+
+
 def _node(cpd: CPT | LinearGaussian, *, computes: bool) -> dict[str, Any]:
     """What the page knows of a node; of a large table only what it computes with."""
     about = {"id": cpd.variable.name, "parents": [parent.name for parent in cpd.parents]}
@@ -129,7 +151,7 @@ def _node(cpd: CPT | LinearGaussian, *, computes: bool) -> dict[str, Any]:
 def _graph(content: ReportContent) -> dict[str, Any]:
     graph = content.net.graph
     edges = list(graph.edges())
-    sizes = [_size(cpd) for cpd in content.net.cpds]
+    sizes = [_size(variable) for variable in content.net.variables]
     links = [Link(edge.source, edge.target, edge.type == "-->") for edge in edges]
     undrawn = None
     try:
@@ -152,10 +174,10 @@ def _graph(content: ReportContent) -> dict[str, Any]:
     }
 
 
-def _size(cpd: CPT | LinearGaussian) -> Size:
+def _size(variable: Variable) -> Size:
     """Room for the name of a node and its bars, or a bell."""
-    n_bars = 3 if isinstance(cpd, LinearGaussian) else min(cpd.n_levels, _MOST_BARS)
-    wanted = text_width(cpd.variable.name, _NAME_SIZE, bold=True) + 24
+    n_bars = 3 if variable.levels is None else min(len(variable.levels), _MOST_BARS)
+    wanted = text_width(variable.name, _NAME_SIZE, bold=True) + 24
     width = min(max(wanted, _LEAST_WIDTH), _MOST_WIDTH)
     return Size(round(width, 2), _NAME_HEIGHT + _BAR_HEIGHT * n_bars + _BELOW_BARS)
 
@@ -195,6 +217,7 @@ def _edges(
                 "below": averaged is not None and averaged.is_below(source, target),
                 **_directions(None if strength is None else strength.towards(target)),
                 "coefficient": coefficients.get((source, target)),
+                "coupling": edge.attributes.get(COUPLING),
                 "tests": places.get(frozenset((source, target))),
             }
         )
@@ -216,7 +239,7 @@ def _directions(known: Directions | None) -> dict[str, float | None]:
 def _coefficients(content: ReportContent) -> dict[tuple[str, str], float]:
     return {
         (parent.name, cpd.variable.name): coefficient
-        for cpd in content.net.cpds
+        for cpd in getattr(content.net, "cpds", ())
         if isinstance(cpd, LinearGaussian)
         for parent, coefficient in zip(cpd.parents, cpd.coefficients, strict=True)
     }

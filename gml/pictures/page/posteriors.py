@@ -9,7 +9,7 @@ enough and each is quick enough; for still larger ones only what holds without e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,10 @@ from gml.model.evidence import circumstances
 from gml.model.gaussian import gaussian_posterior
 from gml.model.inference import Inference
 from gml.model.junction_tree import build_tree
-from gml.model.network import CPT
+from gml.model.markovnet import MarkovNet
+from gml.model.undirected.terms import Terms
 from gml.name_order import NameOrder
+from gml.pictures.text.layers import components, neighbours_of
 from gml.progress import reporter
 
 MOST_CELLS = 2_000_000
@@ -53,7 +55,7 @@ class Posteriors:
     do: Answers | None = None
 
 
-def posteriors_of(net: BayesNet) -> Posteriors:
+def posteriors_of(net: BayesNet | MarkovNet) -> Posteriors:
     """Return what a page about a model needs, by the size of the model.
 
     Examples
@@ -64,7 +66,7 @@ def posteriors_of(net: BayesNet) -> Posteriors:
     >>> found.mode, [round(share, 4) for share in found.prior["smoke"]]
     ('exact', [0.5002, 0.4998])
     """
-    if net.is_gaussian:
+    if isinstance(net, BayesNet) and net.is_gaussian:
         known = gaussian_posterior(net, {})
         moments = {
             name: {"mean": float(known.mean[k]), "sd": known.sd(k)}
@@ -73,7 +75,7 @@ def posteriors_of(net: BayesNet) -> Posteriors:
         return Posteriors("exact", None, moments)
     cells = junction_cells(net)
     prior = _prior(net)
-    parameters = sum(cpd.table.size for cpd in net.cpds if isinstance(cpd, CPT))
+    parameters = sum(factor.table.size for factor in net.factors)
     if cells <= MOST_CELLS and parameters <= MOST_PARAMETERS:
         return Posteriors("exact", None, prior)
     too_large = (
@@ -83,53 +85,81 @@ def posteriors_of(net: BayesNet) -> Posteriors:
     )
     n_levels = sum(len(variable.levels or ()) for variable in net.variables)
     if n_levels**2 > MOST_ANSWERS or n_levels * cells > _MOST_WORK or None in prior.values():
-        why = f"{too_large}, and to answer all questions beforehand: only priors are shown."
+        shown = "only priors are shown"
+        if all(known is None for known in prior.values()):
+            shown = "no distributions are shown"
+        why = f"{too_large}, and to answer all questions beforehand: {shown}."
         return Posteriors("precomputed", why, prior)
-    why = f"{too_large}: answers to one observation or one intervention at a time are shown."
+    asked = "one observation"
+    if isinstance(net, BayesNet):
+        asked += " or one intervention"
+    why = f"{too_large}: answers to {asked} at a time are shown."
     return Posteriors("precomputed", why, prior, *_single_answers(net))
 
 
-def junction_cells(net: BayesNet) -> int:
+def junction_cells(net: BayesNet | MarkovNet) -> int:
     """Return the cells of all tables of the junction tree of a model of levels, by min-fill."""
     rank = dict(zip(net.names, NameOrder(net.names).rank, strict=True))
-    sizes = [0] * len(net.cpds)
+    sizes = [0] * len(net.variables)
     for variable in net.variables:
         sizes[rank[variable.name]] = len(variable.levels or ())
-    scopes = [
-        [rank[variable.name] for variable in (*cpd.parents, cpd.variable)] for cpd in net.cpds
-    ]
+    scopes = [[rank[variable.name] for variable in factor.scope] for factor in net.factors]
     tree = build_tree(scopes, sizes, [range(len(sizes))])
     return sum(map(tree.cells, tree.cliques))
 
 
-def _prior(net: BayesNet) -> dict[str, Shares | None]:
-    """The distribution of each node; where all of them are too much at once, one by one."""
+def _prior(net: BayesNet | MarkovNet) -> dict[str, Shares | None]:
+    """The distribution of each node; where all of them are too much at once, part by part."""
     inference = Inference(net, max_memory=_PRIOR_BYTES)
     try:
-        return {name: found.tolist() for name, found in inference.marginals().items()}
+        return _shares(inference)
     except CannotAnswer:
-        return {name: _prior_of(inference, name) for name in net.names}
+        found: dict[str, Shares | None] = {}
+        for part, names in _parts(net, inference):
+            try:
+                found |= _shares(part, names)
+            except CannotAnswer:
+                found |= dict.fromkeys(names)
+        return {name: found[name] for name in net.names}
 
 
-def _prior_of(inference: Inference, name: str) -> Shares | None:
-    try:
-        found: Shares = inference.marginals(None, [name])[name].tolist()
-    except CannotAnswer:
-        return None
-    return found
+def _shares(inference: Inference, names: Sequence[str] | None = None) -> dict[str, Any]:
+    known = inference.marginals(None, names)
+    return {name: shares.tolist() for name, shares in known.items()}
 
 
-def _single_answers(net: BayesNet) -> tuple[Answers, Answers]:
-    """What follows from each level of each node, observed and set."""
+def _parts(
+    net: BayesNet | MarkovNet, inference: Inference
+) -> Iterator[tuple[Inference, Sequence[str]]]:
+    """Whom to ask about which nodes, that cost as much together as one by one.
+
+    A node of a network needs its ancestors alone; one of an undirected model all that it is
+    connected with.
+    """
+    if isinstance(net, BayesNet):
+        yield from ((inference, [name]) for name in net.names)
+        return
+    graph = Terms.of(net.variables, [potential.names for potential in net.potentials]).graph
+    for part in components(graph, neighbours_of(graph)):
+        names = [graph.names[k] for k in part]
+        inside = [found for found in net.potentials if {*found.names} <= {*names}]
+        variables = [net.variables[net.index(name)] for name in names]
+        part_alone = MarkovNet(tuple(variables), tuple(inside))
+        yield Inference(part_alone, max_memory=_PRIOR_BYTES), names
+
+
+def _single_answers(net: BayesNet | MarkovNet) -> tuple[Answers, Answers | None]:
+    """What follows from each level of each node, observed and, where there are arrows, set."""
     given: Answers = {}
     do: Answers = {}
     inference = Inference(net)
     for done, variable in enumerate(net.variables):
         name, levels = variable.name, variable.levels or ()
         given[name] = {level: _observed(inference, name, level) for level in levels}
-        do[name] = {level: _set(net, name, level) for level in levels}
-        reporter().advance("posteriors", done + 1, len(net.cpds))
-    return given, do
+        if isinstance(net, BayesNet):
+            do[name] = {level: _set(net, name, level) for level in levels}
+        reporter().advance("posteriors", done + 1, len(net.variables))
+    return given, do or None
 
 
 def _observed(inference: Inference, name: str, level: str) -> dict[str, Shares] | None:

@@ -90,6 +90,7 @@ def heat_map(
     unit: str = "",
     theme: Theme = LIGHT,
     shares: bool = False,
+    signed: bool = False,
 ) -> Picture:
     """Return a heat map of a square matrix, its diagonal left out.
 
@@ -98,12 +99,14 @@ def heat_map(
     names
         The variables.
     values
-        For each row and column how related they are, 0 or more; NaN leaves a cell empty.
+        For each row and column how related they are; NaN leaves a cell empty.
     quantity, unit
         What the values are.
     shares
         Whether values are shares: 1 then has the last colour, which otherwise the largest has, and
         nothing less is rounded to it.
+    signed
+        Whether values below 0 have colours of their own.
 
     Examples
     --------
@@ -128,7 +131,7 @@ def heat_map(
     finite = np.abs(grid.values[np.isfinite(grid.values) & apart])
     largest = 1.0 if shares else float(finite.max(initial=0.0)) or 1.0
     title = f"{quantity[:1].upper()}{quantity[1:]} between {counted(len(names), 'variable')}"
-    paint = _Paint(largest, theme)
+    paint = _Paint(largest, theme, -_SHADES if signed else 0)
     written = share_in_words if shares else figure
     shown, wide = _legend(grid, paint, unit)
     return sheet(
@@ -201,15 +204,23 @@ class _Paint(NamedTuple):
 
     largest: float
     theme: Theme
+    first: int = 0
+    """The first shade: 0, or as many below it as there are above."""
+
+    @property
+    def shades(self) -> range:
+        return range(self.first, _SHADES + 1)
 
     def shade(self, value: float) -> int:
         """Return the shade of a value, 0 for nothing."""
         # A mutual information of 0 may be computed as a little less.
-        return round(max(0.0, min(1.0, value / self.largest)) * _SHADES)
+        least = self.first / _SHADES
+        return round(max(least, min(1.0, value / self.largest)) * _SHADES)
 
     def colour(self, shade: int) -> str:
         """Return the colour of a shade."""
-        return self.theme.shade(shade / _SHADES)
+        share = shade / _SHADES
+        return self.theme.shade(share) if shade >= 0 else self.theme.shade_below(-share)
 
 
 def _cells(
@@ -267,8 +278,8 @@ def _image(grid: _Grid, paint: _Paint) -> Markup:
     known = ~np.isnan(grid.values) & ~on_diagonal
     shades = np.rint(np.where(known, grid.values, 0.0) / paint.largest * _SHADES)
     # The first two colours of the palette are those of the background and of the diagonal.
-    codes = np.where(known, np.clip(shades, 0, _SHADES) + 2, on_diagonal)
-    colours = [paint.colour(shade) for shade in range(_SHADES + 1)]
+    codes = np.where(known, np.clip(shades, paint.first, _SHADES) - paint.first + 2, on_diagonal)
+    colours = [paint.colour(shade) for shade in paint.shades]
     side = int(grid.cell)
     pixels = codes.astype(np.uint8).repeat(side, axis=0).repeat(side, axis=1)
     encoded = base64.b64encode(
@@ -316,8 +327,9 @@ def _legend_height(grid: _Grid) -> float:
 def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]:
     """A band of the colours from the least to the most, with ticks, and how wide that is."""
     left, top, height = grid.left + grid.side + 24, grid.top, _legend_height(grid)
-    marked = ticks(0.0, paint.largest, 6)
-    part = height / (_SHADES + 1)
+    least = paint.largest * paint.first / _SHADES
+    marked = ticks(least, paint.largest, 6)
+    part = height / len(paint.shades)
     content = [
         element(
             "rect",
@@ -328,7 +340,7 @@ def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]
             height=part + 0.5,
             fill=paint.colour(shade),
         )
-        for shade in range(_SHADES, -1, -1)
+        for shade in reversed(paint.shades)
     ]
     content.append(
         element(
@@ -344,8 +356,8 @@ def _legend(grid: _Grid, paint: _Paint, unit: str) -> tuple[list[Markup], float]
     )
     shown = []
     for value, text in zip(marked.values, marked.labels, strict=True):
-        if 0 <= value <= paint.largest:
-            y = top + height * (paint.largest - value) / paint.largest
+        if least <= value <= paint.largest:
+            y = top + height * (paint.largest - value) / (paint.largest - least)
             shown.append(text)
             content += [
                 line(left + _LEGEND, y, left + _LEGEND + 4, y, paint.theme.muted),

@@ -23,18 +23,23 @@ if TYPE_CHECKING:
 
 
 def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) -> Picture:
-    """Draw the mutual information of columns of a table or nodes of a model, or strengths.
+    """Draw the mutual information of columns of a table or nodes of a model, or numbers of edges.
 
-    A table is opened as `how` says.
+    Those are strengths, or the couplings of an undirected model. A table is opened as `how` says.
     """
+    from gml.model.markovnet import COUPLING
+    from gml.pictures.plots.couplings import coupling_map
     from gml.pictures.plots.matrix import heat_map, strength_matrix
 
     if data is None and not _is_table(source):
         given = graph_to_draw(source)
         graph = given.graph
+        numbers = {name for found in graph.attributes.values() for name in found}
+        if graph.kind == "undirected" and COUPLING in numbers and "strength" not in numbers:
+            return coupling_map(graph, theme=theme)
         if given.model is not None:
             return _draw_implied(given.model, theme)
-        if not any("strength" in found for found in graph.attributes.values()):
+        if "strength" not in numbers:
             raise GraphError(
                 f"{given.name}: no edge has a strength, as gml average gives it; for mutual "
                 f"information, give a model, the table instead, or the table as "
@@ -113,6 +118,12 @@ def draw_strengths(source: Any, threshold: float | None, theme: Theme) -> Pictur
     from gml.pictures.plots.strengths import edge_strengths
 
     given = graph_to_draw(source)
+    if given.model is not None and given.graph.kind == "undirected":
+        raise GraphError(
+            f"{given.name}: the edges of an undirected model have couplings, which "
+            f"{parameter('kind', 'matrix')} draws; how certain edges are, gml average "
+            f"{parameter('by', 'mrf')} finds out"
+        )
     return edge_strengths(given.graph, threshold=threshold, theme=theme)
 
 

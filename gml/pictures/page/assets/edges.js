@@ -93,11 +93,11 @@
 
   /** Return what the widths of edges show, if anything, the most of it, and the width of each. */
   function edgeWidths(edges) {
-    const quantity = ["strength", "mi"].find((name) =>
+    const quantity = ["strength", "coupling", "mi"].find((name) =>
       edges.some((edge) => quantityOf(edge, name) !== null),
     );
     if (!quantity) return { quantity: null, most: 0, widths: edges.map(() => 1.5) };
-    const values = edges.map((edge) => quantityOf(edge, quantity) ?? 0);
+    const values = edges.map((edge) => Math.abs(quantityOf(edge, quantity) ?? 0));
     const most = Math.max(...values);
     const scale = quantity === "strength" ? 1 : Math.max(...values.filter(Number.isFinite), 0) || 1;
     return { quantity, most, widths: values.map((value) => 1 + 4 * clamp(value / scale, 0, 1)) };
@@ -120,7 +120,11 @@
       });
       const group = gml.svg(
         "g",
-        { class: "edge", "data-edge": k, style: `--width: ${widths[k]}px` },
+        {
+          class: edge.coupling < 0 ? "edge negative" : "edge",
+          "data-edge": k,
+          style: `--width: ${widths[k]}px`,
+        },
         gml.svg("path", { class: "hit", d: edge.path }),
         gml.svg("path", { class: "line", d: line }),
         ...drawn,
@@ -137,7 +141,14 @@
   /** Say what the widths of the edges show, for a legend. */
   function widthLegend(edges) {
     const { quantity, most } = edgeWidths(edges);
-    if (quantity === "strength") return "Width of edges: strength, from 0 to 1";
+    const negative = edges.some((edge) => edge.coupling < 0) ? "negative couplings are dashed" : "";
+    if (quantity === "strength") {
+      return `Width of edges: strength, from 0 to 1${negative && `; ${negative}`}`;
+    }
+    if (quantity === "coupling") {
+      if (most === 0) return "The coupling of every edge is 0";
+      return `Width of edges: size of coupling, up to ${gml.brief(most)}${negative && `; ${negative}`}`;
+    }
     if (quantity !== "mi") return "";
     if (most === 0) return "The mutual information along every edge is 0";
     return `Width of edges: mutual information, up to ${gml.brief(most)} nats`;
@@ -166,6 +177,7 @@
     const nats = quantityOf(edge, "mi");
     if (nats !== null) facts.push(`mutual information ${gml.brief(nats)} nats`);
     else if (edge.mi) facts.push(`mutual information unknown: ${edge.mi}`);
+    if (edge.coupling != null) facts.push(`coupling ${gml.brief(edge.coupling)}`);
     if (edge.coefficient != null) facts.push(`coefficient ${gml.brief(edge.coefficient)}`);
     const pair = edge.tests == null ? null : tests?.pairs[edge.tests];
     if (pair) facts.push(gml.shown(pair.why));

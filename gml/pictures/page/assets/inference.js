@@ -5,7 +5,9 @@
  * cliques make a tree (Lauritzen & Spiegelhalter 1988). Evidence goes in as zeros; one pass to the
  * roots and one back turn each clique's table into its posterior, each table between two cliques
  * being divided by what it was before (Jensen, Lauritzen & Olesen 1990). A node that is set by hand
- * loses its own table first: nothing flows from it to its parents.
+ * loses its own table first: nothing flows from it to its parents. The factors of an undirected
+ * model are of no node, so that nothing can be set in it; their product is P(x) up to a constant,
+ * by which the probability of evidence is divided.
  *
  * Tables are scaled to sum to 1 whenever something is multiplied in, and the logarithms of the
  * sums add up to that of the probability of the evidence, which may be very small. If shares within
@@ -135,34 +137,43 @@
 
   /** The junction tree of a model of labels, ready to take evidence. */
   class JunctionTree {
-    /** @param {object[]} nodes with id, levels, parents and cpt, as in model JSON */
-    constructor(nodes) {
+    /**
+     * @param {object[]} nodes with id, levels, parents and cpt, as in model JSON
+     * @param {{scope: string[], table: number[]}[] | undefined} factors in place of the tables of
+     *   nodes; the last variable of a scope is the fastest
+     */
+    constructor(nodes, factors) {
       this.nodes = [...nodes].sort((a, b) => gml.compareNames(a.id, b.id));
       this.numberOf = new Map(this.nodes.map((node, variable) => [node.id, variable]));
       this.sizes = this.nodes.map((node) => node.levels.length);
-      this.tables = this.nodes.map((node, variable) => {
-        const scope = [...node.parents.map((parent) => this.numberOf.get(parent)), variable];
+      const given = factors ?? this.nodes.map(({ id, parents, cpt }) => {
+        return { scope: [...parents, id], table: cpt.flat(Infinity) };
+      });
+      this.tables = given.map(({ scope: names, table }) => {
+        const scope = names.map((name) => this.numberOf.get(name));
         const sizes = scope.map((k) => this.sizes[k]);
-        return { scope, sizes, values: Float64Array.from(node.cpt.flat(Infinity)) };
+        return { scope, sizes, values: Float64Array.from(table) };
       });
       const scopes = this.tables.map((table) => table.scope);
       this.cliques = buildForest(this.nodes.length, scopes);
       this.tableHome = smallestHomes(this.cliques, scopes, this.sizes);
       this.tenants = this.cliques.map(() => []);
-      this.tableHome.forEach((c, variable) => this.tenants[c].push(variable));
+      this.tableHome.forEach((c, table) => this.tenants[c].push(table));
       this.home = smallestHomes(
         this.cliques,
         [...this.nodes.keys()].map((k) => [k]),
         this.sizes,
       );
       this.whole = this.cliques.map((_, c) => this.product(c, this.tables, new Set()));
+      // The tables of a network are shares of 1.
+      this.logTotal = factors ? this.calibrate(this.initial(new Map())) : 0;
     }
 
     /** Return the product of the tables that live in a clique, but for those that are cut. */
     product(c, tables, cut) {
       const product = gml.ones(this.cliques[c].members, this.sizes);
-      for (const variable of this.tenants[c]) {
-        if (!cut.has(variable)) gml.multiplyBy(product, tables[variable]);
+      for (const table of this.tenants[c]) {
+        if (!cut.has(table)) gml.multiplyBy(product, tables[table]);
       }
       return product;
     }
@@ -227,8 +238,9 @@
      */
     ask(evidence) {
       const tables = this.initial(evidence);
-      const logEvidence = this.calibrate(tables);
-      if (logEvidence === -Infinity) return this.refuse(evidence);
+      const logEvidence = this.calibrate(tables) - this.logTotal;
+      // Neither a number nor a limit where the tables by themselves are beyond the arithmetic.
+      if (!(logEvidence > -Infinity)) return this.refuse(evidence);
       const posteriors = new Map();
       this.nodes.forEach(({ id }, variable) => {
         const shares = gml.sumOnto(tables[this.home[variable]], [variable]).values;
@@ -290,8 +302,11 @@
   function makeEngine({ model, inference }) {
     if (inference.mode === "exact") {
       const numbers = model.nodes.some((node) => node.gaussian);
-      const exact = numbers ? new gml.GaussianNet(model.nodes) : new JunctionTree(model.nodes);
-      return { ask: (evidence) => exact.ask(evidence), kinds: ["observed", "set"], single: false };
+      const exact = numbers
+        ? new gml.GaussianNet(model.nodes)
+        : new JunctionTree(model.nodes, model.factors);
+      const kinds = model.factors ? ["observed"] : ["observed", "set"];
+      return { ask: (evidence) => exact.ask(evidence), kinds, single: false };
     }
     const lookup = new Lookup(inference, model.nodes);
     const kinds = ["observed", "set"].filter((kind) => lookup.found[kind]);

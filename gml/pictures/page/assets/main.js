@@ -27,8 +27,8 @@
   }
 
   /** Say in a sentence what is known and how probable it is. */
-  function statusText(answer, evidence, isDensity) {
-    if (!evidence.size) return "Nothing is observed or set.";
+  function statusText(answer, evidence, isDensity, kinds = ["observed", "set"]) {
+    if (!evidence.size) return gml.nothingKnown(kinds);
     const said = [...evidence].map(([id, known]) => {
       const value = `${gml.shown(id)} = ${gml.valueText(known)}`;
       return known.kind === "set" ? `do(${value})` : value;
@@ -59,8 +59,11 @@
       });
       this.posteriorPanel = new gml.PosteriorPanel(find("posterior-panel"), payload, this.prior);
       this.graphView = this.drawGraph(find("graph-view"), payload);
+      // The page of a model without arrows has no interventions.
       const root = find("interventions-view");
-      this.interventions = new gml.InterventionsView(root, payload, this.engine, this.prior);
+      if (root) {
+        this.interventions = new gml.InterventionsView(root, payload, this.engine, this.prior);
+      }
       if (payload.strengths && find("strengths-view")) {
         new gml.StrengthsView(find("strengths-view"), payload, this.graphView.edges);
       }
@@ -98,8 +101,10 @@
         "Drag to move; zoom with Ctrl or ⌘ and the wheel, or with the wheel alone after a click on " +
         "the graph; by touch, with two fingers. Point at a node or an edge to read about it, click a " +
         "node to choose it. By keyboard: Tab, arrow keys, Enter, Escape, + and −. Once something is " +
-        "known, a tint shows how much a node changed, and a mark or a thin strip what it was; " +
-        "dotted arrows lead into nodes that are set, which their parents tell nothing.";
+        "known, a tint shows how much a node changed, and a mark or a thin strip what it was" +
+        (this.engine.kinds.includes("set")
+          ? "; dotted arrows lead into nodes that are set, which their parents tell nothing."
+          : ".");
       const hint = "Hold Ctrl or ⌘ to zoom with the wheel, or click the graph first.";
       root.append(gml.html("p", { class: "wheel-hint", "aria-hidden": "true" }, hint));
       root.append(this.legend, gml.html("p", { class: "note help" }, help));
@@ -144,7 +149,7 @@
       this.graphView.choose(id);
       this.show(id);
       this.openPanel(id);
-      this.interventions.choose(id);
+      this.interventions?.choose(id);
       const node = this.nodes.get(id);
       const known = this.evidence.get(id);
       const said = gml.describe(node, this.answer.posteriors.get(id), known);
@@ -199,6 +204,10 @@
       return gml.changeList(this.nodes, this.prior, this.answer, this.evidence, choose);
     }
 
+    statusText() {
+      return statusText(this.answer, this.evidence, this.isDensity, this.engine.kinds);
+    }
+
     update() {
       this.answer = this.engine.ask(this.evidence);
       this.graphView.update(this.answer, this.evidence);
@@ -206,7 +215,7 @@
       this.posteriorPanel.update(this.answer, this.evidence);
       if (this.shown) this.show(this.shown);
       document.documentElement.classList.toggle("has-evidence", this.evidence.size > 0);
-      this.status.textContent = statusText(this.answer, this.evidence, this.isDensity);
+      this.status.textContent = this.statusText();
     }
   }
 

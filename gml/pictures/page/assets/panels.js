@@ -30,7 +30,9 @@
         gml.html(
           "p",
           { class: "note" },
-          "Choose a node to see its table, and to observe or set it.",
+          this.engine.kinds.includes("set")
+            ? "Choose a node to see its table, and to observe or set it."
+            : "Choose a node to see its distribution, and to observe it.",
         ),
       );
     }
@@ -52,7 +54,7 @@
         node.levels
           ? this.levels(node, prior, posterior, known)
           : this.numbers(node, prior, posterior, known),
-        node.levels ? this.cpt(node) : regression(node),
+        this.given(node),
         this.edgesOf(node),
       ];
       this.root.replaceChildren(...parts.filter(Boolean));
@@ -143,6 +145,12 @@
       return gml.html("div", {}, moments, controls);
     }
 
+    /** What a node is like given its parents; nothing where edges have no arrows. */
+    given(node) {
+      if (!node.levels) return regression(node);
+      return this.graph.kind === "undirected" ? null : this.cpt(node);
+    }
+
     /** The table of a node: a row per configuration of its parents, the last one fastest. */
     cpt(node, most = MOST_TABLE_ROWS) {
       const caption = `P(${gml.shown(node.id)}${node.parents.length ? " | parents" : ""})`;
@@ -213,6 +221,11 @@
 
   // ------------------------------------------------------------------ what is known
 
+  /** Say that there is no evidence of the kinds that a model takes. */
+  function nothingKnown(kinds) {
+    return kinds.includes("set") ? "Nothing is observed or set." : "Nothing is observed.";
+  }
+
   /** Return how probable the evidence is, as a line of text; nothing if there is none. */
   function evidenceText(answer, evidence, isDensity) {
     const kinds = [...evidence.values()].map(({ kind }) => kind);
@@ -251,10 +264,11 @@
         if (probability) parts.push(gml.html("p", {}, probability));
         parts.push(gml.button("Clear all", {}, this.clear), ...changes);
       } else {
-        parts.push(gml.html("p", { class: "note" }, "Nothing is observed or set."));
+        parts.push(gml.html("p", { class: "note" }, nothingKnown(this.engine.kinds)));
       }
       if (this.engine.single && this.engine.kinds.length) {
-        const said = "Answers were computed beforehand: one observation or intervention at a time.";
+        const asked = this.engine.kinds.includes("set") ? "observation or intervention" : "observation";
+        const said = `Answers were computed beforehand: one ${asked} at a time.`;
         parts.push(gml.html("p", { class: "note" }, said));
       }
       if (answer.why) parts.push(gml.html("p", { class: "refusal" }, answer.why));
@@ -396,7 +410,7 @@
   }
 
   Object.assign(gml, { NodePanel, EvidencePanel, PosteriorPanel, evidenceText, momentTexts });
-  Object.assign(gml, { changeWords, changeList });
+  Object.assign(gml, { changeWords, changeList, nothingKnown });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gml.errors import CannotAnswer, counted
+from gml.model.bayesnet import BayesNet
+from gml.model.markovnet import MarkovNet
 from gml.pictures.graph_picture import Bars, Bell, GraphScene, draw_graph
 from gml.pictures.page.content import ReportContent
 from gml.pictures.page.html import NOTHING, figure, paragraph, tag
@@ -25,17 +27,25 @@ def graph_section(
         f"{counted(len(net.names), f'{sort} node')}, {counted(net.graph.n_edges, 'edge')}, "
         f"{counted(net.n_parameters, 'parameter')}."
     )
+    aims = "to see its table, and to observe or set it"
+    if isinstance(net, MarkovNet):
+        size += (
+            " The model is undirected: an edge says that two nodes depend on one another given all "
+            "others, not which of them is the cause. So there is no section on interventions, "
+            "which need arrows."
+        )
+        aims = "to see its distribution, and to observe it"
     how = paragraph(posteriors.why, class_="note") if posteriors.why else NOTHING
     edges = paragraph(f"No edges are drawn: {undrawn}.", class_="note") if undrawn else NOTHING
     view = tag(
         "div",
         id="graph-view",
         role="application",
-        aria_label="Interactive graph: choose a node to see its table, and to observe or set it",
+        aria_label=f"Interactive graph: choose a node {aims}",
     )
     panels = tag(
         "div",
-        tag("div", id="evidence-panel", role="region", aria_label="What is observed or set"),
+        tag("div", id="evidence-panel", role="region", aria_label="What is known"),
         tag("div", id="node-panel", role="region", aria_label="The chosen node"),
         class_="panels",
     )
@@ -55,7 +65,7 @@ def graph_section(
     )
 
 
-def interventions_section(content: ReportContent) -> Section:
+def interventions_section(net: BayesNet) -> Section:
     """Return the place where interventions stand beside observations."""
     about = (
         "To observe a value says something about its causes; to set it by hand does not: the node "
@@ -63,7 +73,7 @@ def interventions_section(content: ReportContent) -> Section:
         "where the arrows of the graph are read as causes, which data alone do not prove."
     )
     view = tag("div", id="interventions-view")
-    name = content.net.names[0] if content.net.names else "NODE"
+    name = net.names[0] if net.names else "NODE"
     command = f"gml query MODEL --do '{name}=…'"
     still = tag(
         "noscript",

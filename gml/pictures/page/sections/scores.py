@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gml.pictures.page.content import ReportContent, Scores
-from gml.pictures.page.html import Heading, folded, paragraph, table
+from gml.pictures.page.html import NOTHING, Heading, folded, paragraph, table
 from gml.pictures.page.sections.section import Section
 from gml.pictures.svg import Markup, label
 from gml.scores.ranking import ScoredGraph
@@ -91,7 +91,8 @@ def _held_out(scores: Scores, graph: ScoredGraph) -> Markup:
 
 
 def _by_node(graph: ScoredGraph) -> Markup:
-    nodes = graph.nodes or {}
+    if not graph.nodes:
+        return NOTHING
     headings = [Heading("node"), Heading("parents")]
     headings += [Heading(name, is_number=True) for name in graph.scores]
     headings.append(Heading("parameters", is_number=True))
@@ -102,6 +103,6 @@ def _by_node(graph: ScoredGraph) -> Markup:
             *(label(f"{found[score]:.6g}") for score in graph.scores),
             label(f"{graph.dims[name]:g}"),
         ]
-        for name, found in nodes.items()
+        for name, found in graph.nodes.items()
     )
     return folded("Scores by node", table("The part of each node", headings, rows))

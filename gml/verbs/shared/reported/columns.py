@@ -13,12 +13,13 @@ from gml.gate.number_rows import number_rows
 from gml.gate.settings import Context
 from gml.independence.mutual_information import mutual_information
 from gml.model.bayesnet import BayesNet
+from gml.model.markovnet import MarkovNet
 from gml.pictures.page.content import Column, Histogram, Information
 
 _BINS = 24
 
 
-def engine_of(net: BayesNet, checked: CheckedData, threads: int | None) -> Counter:
+def engine_of(net: BayesNet | MarkovNet, checked: CheckedData, threads: int | None) -> Counter:
     """Return the engine over the rows; for a model of numbers, over the numbers in them.
 
     A check reads such columns as text, in which cells that are no numbers can be told; here these
@@ -32,7 +33,7 @@ def engine_of(net: BayesNet, checked: CheckedData, threads: int | None) -> Count
     return MemoryCounter(Dataset(variables, tuple(found.values())), threads=threads)
 
 
-def columns_of(net: BayesNet, counter: Counter, context: Context) -> tuple[Column, ...]:
+def columns_of(net: BayesNet | MarkovNet, counter: Counter, context: Context) -> tuple[Column, ...]:
     """Sum up each column of the model that the data have, in the order of the model."""
     place = {variable.name: j for j, variable in enumerate(counter.variables)}
     known = {variable.name: variable.levels for variable in net.variables}

@@ -1,0 +1,29 @@
+"""A heat map of the couplings of an undirected model, with a colour for each sign."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gml.graph.edge_numbers import number_in
+from gml.graph.graph import Graph
+from gml.pictures.picture import Picture
+from gml.pictures.plots.matrix import heat_map
+from gml.pictures.themes import LIGHT, Theme
+
+
+def coupling_map(graph: Graph, *, theme: Theme = LIGHT) -> Picture:
+    """Return a heat map of the couplings of an undirected model; a pair without an edge is empty.
+
+    Examples
+    --------
+    >>> edges = [("a", "---", "b", {"coupling": -0.7}), ("b", "---", "c", {"coupling": 0.2})]
+    >>> coupling_map(Graph.from_edges("abc", edges, kind="undirected")).title
+    'Coupling between 3 variables'
+    """
+    found = np.full((len(graph.names), len(graph.names)), np.nan)
+    for edge in graph.edges():
+        value = number_in(edge.attributes, "coupling")
+        if value is not None:
+            found[edge.source, edge.target] = found[edge.target, edge.source] = value
+    has_negative = bool((found < 0).any())
+    return heat_map(graph.names, found, quantity="coupling", theme=theme, signed=has_negative)
