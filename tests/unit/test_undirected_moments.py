@@ -10,7 +10,7 @@ import pytest
 
 from gml.data.dataset import Variable
 from gml.model.undirected.clique_margins import CliqueMargins
-from gml.model.undirected.contrasts import Contrasts
+from gml.model.undirected.coefficients import Coefficients
 from gml.model.undirected.fitting import Support
 from gml.model.undirected.gauge import tables_of_terms
 from gml.model.undirected.moment_matching import MomentMatching
@@ -34,8 +34,8 @@ def random_supports(rng, terms):
 @functools.cache
 def contrasts_of_one(size):
     """The contrasts of one variable with so many levels, as columns."""
-    contrasts = Contrasts(Terms.of([Variable("v", tuple(map(str, range(size))))], []))
-    columns = [contrasts.terms_of(unit)[0] for unit in np.eye(size - 1)]
+    coefficients = Coefficients(Terms.of([Variable("v", tuple(map(str, range(size))))], []))
+    columns = [coefficients.tables(unit)[0] for unit in np.eye(size - 1)]
     return np.array(columns).reshape(size - 1, size).T
 
 
@@ -65,7 +65,7 @@ def test_log_z_margins_gradient_and_hessian_are_those_of_the_joint(batch):
         supports = random_supports(rng, terms)
         problem = MomentMatching(Observed(terms, 1.0, 0.0, counts), supports=supports)
         design = features(terms)
-        w = rng.normal(size=problem.contrasts.dimension)
+        w = rng.normal(size=problem.coefficients.size)
         weights = np.exp(design @ w)
         for support in supports:
             weights *= np.broadcast_to(
@@ -76,7 +76,7 @@ def test_log_z_margins_gradient_and_hessian_are_those_of_the_joint(batch):
         assert point.log_z == pytest.approx(math.log(weights.sum()), abs=1e-12)
         moments = problem.engine.of(
             [
-                *problem.contrasts.generators_of(w),
+                *problem.coefficients.generators_of(w),
                 *(np.where(s.possible, 0.0, -np.inf) for s in supports),
             ]
         )
@@ -95,22 +95,37 @@ def test_log_z_margins_gradient_and_hessian_are_those_of_the_joint(batch):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_coordinates_are_as_long_as_the_terms_and_give_them_back(seed):
+def test_coefficients_are_as_long_as_terms_are_strong_and_give_them_back(seed):
     rng = np.random.default_rng(seed)
     terms = random_terms(rng)
-    contrasts = Contrasts(terms)
-    assert contrasts.dimension == terms.dimension
-    w = rng.normal(size=contrasts.dimension)
-    tables = contrasts.terms_of(w)
-    assert sum(float((table**2).sum()) for table in tables) == pytest.approx(float(w @ w))
-    for table in tables:
+    coefficients = Coefficients(terms)
+    assert coefficients.size == terms.dimension
+    w = rng.normal(size=coefficients.size)
+    tables = coefficients.tables(w)
+    for table, at in zip(tables, coefficients.slices, strict=True):
+        assert float(np.mean(table**2)) == pytest.approx(float(w[at] @ w[at]))
         for axis in range(table.ndim):
             np.testing.assert_allclose(table.sum(axis=axis), 0.0, atol=1e-13)
-    np.testing.assert_allclose(contrasts.coordinates(tables), w, atol=1e-13)
+    squares = sum(float((table**2).sum()) for table in tables)
+    assert float(coefficients.cells @ w**2) == pytest.approx(squares)
+    np.testing.assert_allclose(coefficients.vector(tables), w, atol=1e-13)
     for found, expected in zip(
-        contrasts.generators_of(w), tables_of_terms(terms, tables), strict=True
+        coefficients.generators_of(w), tables_of_terms(terms, tables), strict=True
     ):
         np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_cell_of_a_margin_differs_by_more_than_the_moments(seed):
+    rng = np.random.default_rng(seed)
+    terms = random_terms(rng)
+    p, q = (rng.dirichlet(np.ones(math.prod(terms.sizes))).reshape(terms.sizes) for _ in "pq")
+    differences = [margin_over(p - q, scope) for scope in terms.generators]
+    moments = Coefficients(terms).moments_of_generators(differences)
+    singles = Coefficients(terms).moments([margin_over(p - q, scope) for scope in terms.all])
+    np.testing.assert_allclose(moments, singles, atol=1e-14)
+    gap = max(float(np.abs(difference).max()) for difference in differences)
+    assert gap <= np.abs(moments).max(initial=0.0) + 1e-15
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -124,19 +139,15 @@ def test_the_dual_of_the_ising_problem_falls_at_every_step_of_gradient_descent(s
     data = rng.dirichlet(np.full(32, 0.3)).reshape(terms.sizes)
     counts = tuple(margin_over(data, scope) for scope in terms.generators)
     problem = MomentMatching(Observed(terms, 1.0, 0.0, counts))
-    # θ counts features of ±1, of length √cells each: the Hessian is the covariance of features of
-    # variance at most 1, and so its largest eigenvalue is at most the number of them.
-    lengths = np.sqrt(
-        [math.prod(terms.shape(scope)) for scope in terms.all if math.prod(terms.shape(scope)) > 1]
-    )
-    largest = float(len(lengths))
-    theta = np.zeros(len(lengths))
+    # The Hessian is the covariance of features of ±1, whose variances are at most 1: so its largest
+    # eigenvalue is at most the number of them.
+    largest = float(terms.dimension)
+    theta = np.zeros(terms.dimension)
     point = problem.at(theta)
-    hessian = problem.hessian() * np.outer(lengths, lengths)
-    assert np.linalg.eigvalsh(hessian).max() <= largest
+    assert np.linalg.eigvalsh(problem.hessian()).max() <= largest
     for _ in range(200):
-        theta = theta - point.gradient * lengths / largest
-        following = problem.at(theta * lengths)
+        theta = theta - point.gradient / largest
+        following = problem.at(theta)
         assert following.value < point.value
         point = following
 

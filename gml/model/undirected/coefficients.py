@@ -4,7 +4,11 @@ A table that adds up to 0 over every axis is a combination of products of contra
 The contrasts of r levels are r − 1 columns that add up to 0 and are orthogonal, with squares that
 add up to r (Helmert's, scaled): for two levels −1 and 1, so that the coefficient of a term of two
 levels each is its J. By this scale the length of a term's coefficients is the root mean square of
-its cells, which is the strength that penalties are on.
+its cells, which is the strength that penalties are on; its square times the number of cells is the
+sum of the squares of the cells.
+
+A moment is the mean of a product of contrasts, and no cell of a margin differs from the observed
+one by more than the moments do at most: the products have the mean square 1 over the cells.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +46,19 @@ def level_contrasts(n_levels: int) -> Table:
         found[:, column] *= math.sqrt(n_levels / ((column + 1.0) * (column + 2.0)))
     found.flags.writeable = False
     return found
+
+
+@functools.cache
+def _with_constant(n_levels: int) -> Table:
+    """The constant and the contrasts, as columns."""
+    found = np.hstack([np.ones((n_levels, 1)), level_contrasts(n_levels)])
+    found.flags.writeable = False
+    return found
+
+
+def _along(matrix: Table, table: Table, axis: int) -> Table:
+    """Multiply a table by a matrix along one axis."""
+    return np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis)
 
 
 def contrasts_of(sizes: Sequence[int]) -> Table:
@@ -91,6 +109,35 @@ class Coefficients:
             _Alike(shape, np.array(at), self._places(at)) for shape, at in members.items()
         ]
 
+    @functools.cached_property
+    def slices(self) -> list[slice]:
+        """Where the coefficients of each term are."""
+        return [slice(start, stop) for start, stop in pairwise(self.starts.tolist())]
+
+    @functools.cached_property
+    def cells(self) -> Vector:
+        """The number of cells of each coefficient's term."""
+        counts = [float(math.prod(self.terms.shape(scope))) for scope in self.terms.all]
+        return np.array(counts)[self.group]
+
+    @functools.cached_property
+    def _in_generators(self) -> list[list[tuple[NDArray[np.intp], slice]]]:
+        """Where the terms of each generator are in a table of its coefficients, and in the vector.
+
+        Such a table has the constant first on every axis: it is for variables that a term lacks.
+        """
+        found: dict[Scope, list[tuple[NDArray[np.intp], slice]]] = {
+            scope: [] for scope in self.terms.generators
+        }
+        for scope, at in zip(self.terms.all, self.slices, strict=True):
+            if at.start < at.stop:
+                home = self.terms.generator_of(scope)
+                shape = self.terms.shape(home)
+                numbers = np.arange(math.prod(shape)).reshape(shape)
+                own = numbers[tuple(slice(1, None) if k in scope else 0 for k in home)]
+                found[home].append((own.reshape(-1), at))
+        return list(found.values())
+
     def _places(self, members: Sequence[int]) -> NDArray[np.int64]:
         length = int(self.starts[members[0] + 1] - self.starts[members[0]])
         return self.starts[list(members)][:, None] + np.arange(length)
@@ -113,6 +160,40 @@ class Coefficients:
             values = vector[places] @ contrasts_of(shape).T
             for t, table in zip(members, values.reshape(-1, *shape), strict=True):
                 found[t] = table
+        return found
+
+    def generators_of(self, vector: Vector) -> list[Table]:
+        """Return log-potentials over the generators; further axes of the vector are theirs, too.
+
+        A term is in the first generator that has it.
+        """
+        found = []
+        more = vector.shape[1:]
+        for scope, places in zip(self.terms.generators, self._in_generators, strict=True):
+            shape = self.terms.shape(scope)
+            coefficients = np.zeros((math.prod(shape), *more))
+            for cells, at in places:
+                coefficients[cells] = vector[at]
+            table = coefficients.reshape(*shape, *more)
+            for axis, size in enumerate(shape):
+                table = _along(_with_constant(size), table, axis)
+            found.append(table)
+        return found
+
+    def moments_of_generators(self, margins: Sequence[Table]) -> Vector:
+        """Return the expected products of contrasts, given margins of the generators.
+
+        That is the gradient of the sum of cells × `generators_of`; further axes are kept.
+        """
+        generators = self.terms.generators
+        more = margins[0].shape[len(generators[0]) :] if margins else ()
+        found = np.zeros((self.size, *more))
+        for table, scope, places in zip(margins, generators, self._in_generators, strict=True):
+            for axis, size in enumerate(self.terms.shape(scope)):
+                table = _along(_with_constant(size).T, table, axis)
+            flat = table.reshape(-1, *more)
+            for cells, at in places:
+                found[at] = flat[cells]
         return found
 
     def vector(self, tables: Sequence[Table]) -> Vector:

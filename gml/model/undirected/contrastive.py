@@ -40,7 +40,7 @@ from gml.model.undirected.coefficients import Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
 from gml.model.undirected.fitting import NO_PENALTY, Fitted, Penalty, Support
 from gml.model.undirected.gibbs import GibbsChains
-from gml.model.undirected.group_descent import Groups
+from gml.model.undirected.groups import Groups
 from gml.model.undirected.moment_gaps import (
     Average,
     MomentCheck,
@@ -184,9 +184,7 @@ class _Learner:
         self._observed = coefficients.moments(margins)
         self._n = n
         self._l2 = penalty.l2 / n
-        self._groups = Groups(
-            penalty.l1 / n, np.where(coefficients.is_joint, coefficients.group, -1)
-        )
+        self._groups = Groups.of_terms(coefficients, penalty.l1 / n)
         self._zeros = empty_cells(counter, terms, penalty)
         self.supports = tuple(Support(scope, ~zero) for scope, zero in self._zeros.items())
         self._walls = [np.where(zero, -np.inf, 0.0) for zero in self._zeros.values()]
@@ -229,17 +227,15 @@ class _Learner:
     def _pull(self, vector: Vector) -> Vector:
         """The derivative of the penalties but for terms at 0."""
         joint = np.where(self._coefficients.is_joint, vector, 0.0)
-        lengths = self._groups.spread(self._groups.lengths(vector), np.inf)
-        ridge: Vector = 2 * self._l2 * joint
-        return ridge + self._groups.l1 * joint / np.where(lengths > 0, lengths, 1.0)
+        return 2 * self._l2 * joint + self._groups.pull(vector)
 
     def _left(self, vector: Vector, difference: Vector) -> Vector:
         """What is left of the gradient; l1 makes up for some of it where terms are 0."""
         gradient = difference - self._pull(vector)
         if self._groups.l1 == 0:
             return gradient
-        lengths = self._groups.spread(self._groups.lengths(vector), np.inf)
-        return np.where(lengths > 0, gradient, self._groups.shrunk(gradient, 1.0))
+        zero = self._groups.is_zero(vector)
+        return np.where(zero, self._groups.shrunk(gradient, 1.0), gradient)
 
     def learn(
         self, vector: Vector, iterations: int, rate: float, deadline: Deadline | None

@@ -1,11 +1,11 @@
 """Standard errors of the cells of terms.
 
-A maximum of the likelihood has the covariance I⁻¹, where the Fisher information I of the free
-parameters is n times the covariance of the features (information.py); with s rows of smoothing it
+A maximum of the likelihood has the covariance I⁻¹, where the Fisher information I of the
+coefficients is n times the covariance of the features (information.py); with s rows of smoothing it
 is that of the smoothed estimate, n / (n + s)² times the inverse of that covariance. Pseudo-
 likelihood is not the likelihood of the rows, so its estimate has the covariance H⁻¹ J H⁻¹ (Besag
 1974; Varin, Reid & Firth 2011, section 2.3), where H is minus the second derivative and J adds up
-the squared derivatives of single rows. Cells are linear in the parameters, and so are the numbers
+the squared derivatives of single rows. Cells are linear in the coefficients, and so are the numbers
 of the coding 01, whence their errors.
 
 Where the maximum lies at infinity, only some directions are known; a cell that others move has no
@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, require_one_of
+from gml.model.undirected.coefficients import Coefficients, contrasts_of
+from gml.model.undirected.face import face_directions
 from gml.model.undirected.fitting import Fitted, Penalty
 from gml.model.undirected.gauge import CODINGS, SUM_TO_ZERO, require_two_levels
 from gml.model.undirected.goodness import MAXIMUM_LIKELIHOOD, cells_seen
 from gml.model.undirected.information import (
-    Free,
-    face_directions,
     feature_covariance,
     log_tables,
     sampled_covariance,
@@ -106,7 +106,7 @@ def _refused(fitted: Fitted, penalty: Penalty) -> str | None:
 
 
 class _Covariance(NamedTuple):
-    """The covariance of the free parameters, and the directions about which nothing is known."""
+    """The covariance of the coefficients, and the directions about which nothing is known."""
 
     known: Table
     unknown: Table
@@ -170,20 +170,17 @@ def _errors(rows: Table, covariance: Table, unknown: Table) -> Table:
 
 
 def _of_cells(terms: Terms, found: _Covariance) -> list[Table]:
-    free = Free(terms)
-    return [
-        _errors(free.contrasts(scope), found.known[part, part], found.unknown[part]).reshape(
-            terms.shape(scope)
-        )
-        for scope, part in zip(terms.all, free.slices, strict=True)
-    ]
+    tables = []
+    for scope, part in zip(terms.all, Coefficients(terms).slices, strict=True):
+        shape = terms.shape(scope)
+        errors = _errors(contrasts_of(shape), found.known[part, part], found.unknown[part])
+        tables.append(errors.reshape(shape))
+    return tables
 
 
 def _of_zero_one(terms: Terms, found: _Covariance) -> list[Table]:
     """The errors of θ, each a sum of the last cells of the terms that contain its scope."""
-    free = Free(terms)
-    rows = _zero_one_rows(terms, free)
-    errors = _errors(rows, found.known, found.unknown)
+    errors = _errors(_zero_one_rows(terms), found.known, found.unknown)
     tables = []
     for scope, error in zip(terms.all, errors.tolist(), strict=True):
         table = np.zeros(terms.shape(scope))
@@ -192,11 +189,11 @@ def _of_zero_one(terms: Terms, found: _Covariance) -> list[Table]:
     return tables
 
 
-def _zero_one_rows(terms: Terms, free: Free) -> Table:
+def _zero_one_rows(terms: Terms) -> Table:
     at: dict[Scope, int] = {scope: k for k, scope in enumerate(terms.all)}
-    rows = np.zeros((len(terms.all), free.n))
-    for scope, part in zip(terms.all, free.slices, strict=True):
-        last = free.contrasts(scope)[-1]
+    rows = np.zeros((len(terms.all), terms.dimension))
+    for scope, part in zip(terms.all, Coefficients(terms).slices, strict=True):
+        last = contrasts_of(terms.shape(scope))[-1]
         for size in range(1, len(scope) + 1):
             for subset in combinations(scope, size):
                 rows[at[subset], part] = last * 2.0**size * (-1.0) ** (len(scope) - size)

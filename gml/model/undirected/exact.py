@@ -1,12 +1,13 @@
 """Maximum likelihood of log-linear models by exact inference on a junction tree.
 
 A decomposable model has a closed form: the margins of its cliques over those of the separators
-(Haberman 1974; Lauritzen 1996, section 4.4). Any other is fitted by Newton's method (descent.py),
-which has converged when no fitted margin of a generator differs from the observed one by more than
-1e-9; by L-BFGS where its Hessians would take too long (more than 2 000 parameters, or 5e7 products
-of parameters and cells of cliques), and by iterative proportional fitting on request.
+(Haberman 1974; Lauritzen 1996, section 4.4). Any other is fitted by Newton's method
+(second_order.py), which has converged when no fitted margin of a generator differs from the
+observed one by more than 1e-9; by L-BFGS (first_order.py) where its Hessians would take too long
+(more than 2 000 parameters, or 5e7 products of parameters and cells of cliques), and by iterative
+proportional fitting on request.
 With penalties, what must vanish to 1e-9 instead is the gradient of the penalised objective per row,
-or its shortest subgradient: its entries are moments, which are at most 1.
+or its shortest subgradient, whose entries are moments.
 
 Maxima at infinity: every table that the model could approach has probability 0 outside of a face of
 the polytope of moments (Fienberg & Rinaldo 2012, Ann. Statist. 40:996). For a decomposable model
@@ -28,13 +29,13 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.errors import UsageError, parameter, require_one_of
 from gml.model.undirected.clique_margins import CliqueMargins
-from gml.model.undirected.descent import TOLERANCE, l_bfgs, newton
+from gml.model.undirected.first_order import minimise
 from gml.model.undirected.fitting import Fitted, Penalty, Support
 from gml.model.undirected.gauge import terms_of_tables
-from gml.model.undirected.group_lasso import proximal_newton
-from gml.model.undirected.moment_matching import MomentMatching, Point
+from gml.model.undirected.moment_matching import TOLERANCE, MomentMatching, Point
 from gml.model.undirected.observed import Observed, observed_margins, tables_over
 from gml.model.undirected.proportional_fitting import proportional_fitting
+from gml.model.undirected.second_order import Descent, newton, proximal_newton
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline
 
@@ -43,6 +44,7 @@ ALGORITHMS = ("auto", CLOSED_FORM, IPF, L_BFGS, NEWTON)
 
 _MOST_PARAMETERS = 2000
 _MOST_PRODUCTS = 50_000_000
+_MOST_STEPS = 100_000
 
 Table = NDArray[np.float64]
 
@@ -99,13 +101,12 @@ def fit_exact(
         else:
             tables, iterations, converged = proportional_fitting(problem, deadline)
         by_scope = dict(zip(terms.generators, tables, strict=True))
-        w = problem.contrasts.coordinates(terms_of_tables(terms, by_scope))
+        w = problem.coefficients.vector(terms_of_tables(terms, by_scope))
         point = problem.at(problem.shortest(w))
         converged = converged and point.gap <= TOLERANCE
     else:
-        start = np.zeros(problem.contrasts.dimension)
-        minimise = proximal_newton if penalty.l1 > 0 else newton if algorithm == NEWTON else l_bfgs
-        point, iterations, converged = minimise(problem, start, deadline)
+        way = proximal_newton if penalty.l1 > 0 else newton if algorithm == NEWTON else _l_bfgs
+        point, iterations, converged = way(problem, np.zeros(problem.coefficients.size), deadline)
     return _fitted(problem, point, algorithm, iterations, converged)
 
 
@@ -113,7 +114,7 @@ def _fitted(
     problem: MomentMatching, point: Point, algorithm: str, iterations: int, converged: bool
 ) -> Fitted:
     return Fitted(
-        problem.contrasts.terms_of(point.w),
+        problem.coefficients.tables(point.w),
         "exact",
         algorithm,
         converged,
@@ -122,6 +123,25 @@ def _fitted(
         point.log_z,
         problem.supports,
     )
+
+
+def _l_bfgs(problem: MomentMatching, start: Table, deadline: Deadline) -> Descent:
+    """Minimise by gradients; the shortest tables are those over all cells."""
+
+    def smooth(w: Table) -> tuple[float, Table]:
+        point = problem.at(w)
+        return point.value, point.gradient
+
+    found = minimise(
+        smooth,
+        start,
+        inverse=lambda change: change / problem.coefficients.cells,
+        tolerance=TOLERANCE,
+        max_iterations=_MOST_STEPS,
+        deadline=deadline,
+    )
+    point = problem.at(found.point)
+    return Descent(point, found.iterations, problem.distance(point) <= TOLERANCE)
 
 
 def _chosen(terms: Terms, penalty: Penalty, algorithm: str) -> str:
@@ -152,7 +172,7 @@ def _chosen(terms: Terms, penalty: Penalty, algorithm: str) -> str:
 
 def _is_large(problem: MomentMatching) -> bool:
     """Whether a thousand gradients are cheaper than two dozen Hessians."""
-    parameters = problem.contrasts.dimension
+    parameters = problem.coefficients.size
     return parameters > _MOST_PARAMETERS or parameters * problem.engine.cells > _MOST_PRODUCTS
 
 

@@ -1,8 +1,8 @@
 """Cells of generators that no row is in: maxima at infinity make them impossible.
 
 Once a cell is excluded, a number that is added to the table of its generator there changes nothing:
-the terms are no longer unique. The ones reported are the shortest, those without any part along
-such changes.
+the terms are no longer unique. The ones reported are those with the least sum of squares over the
+cells of all terms, as of exact fits: those without any part along such changes.
 """
 
 from __future__ import annotations
@@ -40,13 +40,17 @@ def without_flat_part(
 ) -> Vector:
     """Take off what only changes the tables of generators in excluded cells.
 
-    That is the projection along the changes by single cells, whose normal equations are solved by
-    conjugate gradients: there may be many, and each has few coefficients.
+    What is left is orthogonal to the changes over the cells of all terms. The normal equations of
+    the changes by single cells are solved by conjugate gradients: there may be many, and each has
+    few coefficients.
     """
     if not zeros:
         return vector
     rows, columns, values = _changes(coefficients, zeros)
     n_cells = int(columns[-1]) + 1
+    # The length over all cells is the plain one of coefficients times the roots of cells.
+    scale = np.sqrt(coefficients.cells)
+    values = values * scale[rows]
 
     def spread(amounts: Vector) -> Vector:
         found = np.bincount(rows, weights=values * amounts[columns], minlength=coefficients.size)
@@ -56,10 +60,10 @@ def without_flat_part(
         found = np.bincount(columns, weights=values * change[rows], minlength=n_cells)
         return found.astype(np.float64)
 
-    left = vector.copy()
+    left = vector * scale
     residual = gathered(left)
     direction, square = residual.copy(), float(residual @ residual)
-    least = 1e-26 * float(vector @ vector) * float(values @ values) / n_cells
+    least = 1e-26 * float(left @ left) * float(values @ values) / n_cells
     for _ in range(_MOST_ROUNDS):
         if square <= least:
             break
@@ -71,7 +75,7 @@ def without_flat_part(
         residual = gathered(left)
         before, square = square, float(residual @ residual)
         direction = residual + square / before * direction
-    return left
+    return left / scale
 
 
 def _changes(

@@ -54,6 +54,11 @@ class Support:
     scope: Scope
     possible: NDArray[np.bool_]
 
+    @property
+    def wall(self) -> Table:
+        """The log-potential that excludes the others: 0 or −∞."""
+        return np.where(self.possible, 0.0, -math.inf)
+
 
 @dataclass(frozen=True)
 class Fitted:

@@ -27,8 +27,9 @@ from gml.data.row_groups import equal_rows
 from gml.errors import CannotAnswer, counted, quote
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.cliques_of_cells import excluded_cells
+from gml.model.undirected.face import cells_of_face, face_directions
 from gml.model.undirected.fitting import Fitted, Penalty
-from gml.model.undirected.information import cells_of_face, face_directions, log_tables
+from gml.model.undirected.information import log_tables
 from gml.model.undirected.observed import observed_margins
 from gml.model.undirected.summary import FitSummary
 from gml.model.undirected.terms import Scope, Terms

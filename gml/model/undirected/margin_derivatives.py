@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.model.undirected.clique_margins import CliqueMargins
-from gml.model.undirected.contrasts import Contrasts
+from gml.model.undirected.coefficients import Coefficients
 from gml.resources import budget_in_force, require_memory
 from gml.stopping import check_stopped
 
@@ -25,20 +25,20 @@ Table = NDArray[np.float64]
 _LARGEST_BATCH = 128
 
 
-def covariance_times(engine: CliqueMargins, contrasts: Contrasts, v: Table) -> Table:
-    """Return the covariance of the features of coordinates, after `engine.of`, times columns.
+def covariance_times(engine: CliqueMargins, coefficients: Coefficients, v: Table) -> Table:
+    """Return the covariance of the features, after `engine.of`, times columns.
 
     The generators are the first of the engine's scopes.
     """
-    directions = contrasts.generators_of(v)
+    directions = coefficients.generators_of(v)
     derivatives = margin_derivatives(engine, directions)
-    return contrasts.gradient(derivatives[: len(directions)])
+    return coefficients.moments_of_generators(derivatives[: len(directions)])
 
 
-def feature_covariances(
-    engine: CliqueMargins, contrasts: Contrasts, *, max_memory: int | None = None
+def covariance_on_tree(
+    engine: CliqueMargins, coefficients: Coefficients, *, max_memory: int | None = None
 ) -> Table:
-    """Return the covariance of the features of coordinates where `engine.of` was last asked.
+    """Return the covariance of the features where `engine.of` was last asked.
 
     Examples
     --------
@@ -47,10 +47,10 @@ def feature_covariances(
     >>> terms = Terms.of([Variable("A", ("n", "y"))], [["A"]])
     >>> engine = CliqueMargins(terms, terms.generators)
     >>> _ = engine.of([np.log([0.25, 0.75])])
-    >>> feature_covariances(engine, Contrasts(terms)).round(12).tolist()
-    [[0.375]]
+    >>> covariance_on_tree(engine, Coefficients(terms)).round(12).tolist()
+    [[0.75]]
     """
-    d = contrasts.dimension
+    d = coefficients.size
     require_memory(8 * 2 * d * d, max_memory, "the covariance of the model's terms")
     per_direction = 32 * (engine.cells + d)
     width = min(d, _LARGEST_BATCH, budget_in_force(max_memory) // (2 * per_direction))
@@ -60,7 +60,7 @@ def feature_covariances(
         stop = min(d, start + width)
         units = np.zeros((d, stop - start))
         units[np.arange(start, stop), np.arange(stop - start)] = 1.0
-        found[:, start:stop] = covariance_times(engine, contrasts, units)
+        found[:, start:stop] = covariance_times(engine, coefficients, units)
     found += found.T.copy()
     found *= 0.5
     return found

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.model.undirected.coefficients import Coefficients, Vector
-from gml.model.undirected.group_descent import Groups
+from gml.model.undirected.groups import Groups
 
 _SIGNIFICANCE = 0.05
 

@@ -1,4 +1,4 @@
-"""The likelihood of a log-linear model as a function of coordinates: what exact fits minimise.
+"""The likelihood of a log-linear model as a function of coefficients: what exact fits minimise.
 
 Per row, −ln P(data) = ln Z(w) − w·m with m the observed moments: convex, its gradient the fitted
 moments less the observed ones, and its Hessian the covariance of the features (Koller & Friedman
@@ -17,12 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.model.undirected.clique_margins import CliqueMargins
-from gml.model.undirected.contrasts import Contrasts
+from gml.model.undirected.coefficients import Coefficients
 from gml.model.undirected.fitting import Penalty, Support
-from gml.model.undirected.margin_derivatives import covariance_times, feature_covariances
+from gml.model.undirected.groups import Groups
+from gml.model.undirected.margin_derivatives import covariance_on_tree, covariance_times
 from gml.model.undirected.observed import Observed
 
 Table = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+"""The gap, in probabilities, at which a fit has converged."""
 
 
 class Point(NamedTuple):
@@ -36,13 +40,6 @@ class Point(NamedTuple):
     """The largest difference of a margin of a generator from the observed one."""
 
 
-class Group(NamedTuple):
-    """Coordinates whose length is penalised, and how much per row."""
-
-    at: slice
-    weight: float
-
-
 class MomentMatching:
     """ln Z − w·m and the ridge, their gradient and Hessian, on the junction tree.
 
@@ -54,7 +51,7 @@ class MomentMatching:
     >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
     >>> terms = Terms.of(counter.variables, [["lung", "smoke"]])
     >>> problem = MomentMatching(observed_margins(counter, terms))
-    >>> start = problem.at(np.zeros(problem.contrasts.dimension))
+    >>> start = problem.at(np.zeros(problem.coefficients.size))
     >>> round(start.value / math.log(2), 12), start.gap < 1
     (8.0, True)
     """
@@ -75,26 +72,20 @@ class MomentMatching:
         self.engine = CliqueMargins(
             terms, (*terms.generators, *(s.scope for s in self.supports)), max_memory=max_memory
         )
-        self.contrasts = Contrasts(terms)
-        self._forbidden = [np.where(s.possible, 0.0, -math.inf) for s in self.supports]
-        self.ridge = np.zeros(self.contrasts.dimension)
+        self.coefficients = Coefficients(terms)
+        self._walls = [support.wall for support in self.supports]
+        is_joint = self.coefficients.is_joint
+        self.ridge = np.where(is_joint, 2 * penalty.l2 / observed.n, 0.0)
         """The second derivatives of the ridge, per row."""
-        self.is_penalised = np.zeros(self.contrasts.dimension, dtype=np.bool_)
-        """Which coordinates a penalty keeps finite."""
-        self.groups: list[Group] = []
-        """The terms of several variables, if they have an l1 penalty."""
-        for scope, at in zip(terms.all, self.contrasts.slices, strict=True):
-            cells = math.prod(terms.shape(scope))
-            if len(scope) > 1 and at.start < at.stop:
-                self.is_penalised[at] = penalty.l1 > 0 or penalty.l2 > 0
-                self.ridge[at] = 2 * penalty.l2 / (observed.n * cells)
-                if penalty.l1 > 0:
-                    self.groups.append(Group(at, penalty.l1 / (observed.n * math.sqrt(cells))))
+        self.groups = Groups.of_terms(self.coefficients, penalty.l1 / observed.n)
+        """The terms of several variables, and their l1 penalty per row."""
+        self.is_penalised = is_joint & (penalty.l1 > 0 or penalty.l2 > 0)
+        """Which coefficients a penalty keeps finite."""
 
     def at(self, w: Table) -> Point:
-        """Evaluate at coordinates."""
-        tables = self.contrasts.generators_of(w)
-        moments = self.engine.of([*tables, *self._forbidden])
+        """Evaluate at a vector of coefficients."""
+        tables = self.coefficients.generators_of(w)
+        moments = self.engine.of([*tables, *self._walls])
         margins = moments.margins[: len(tables)]
         differences = [p - q for p, q in zip(margins, self.observed.margins, strict=True)]
         fitted = math.fsum(
@@ -103,41 +94,50 @@ class MomentMatching:
         return Point(
             w,
             moments.log_z - fitted + 0.5 * float(self.ridge @ w**2),
-            self.contrasts.gradient(differences) + self.ridge * w,
+            self.coefficients.moments_of_generators(differences) + self.ridge * w,
             moments.log_z,
             max((float(np.abs(d).max(initial=0.0)) for d in differences), default=0.0),
         )
 
+    def distance(self, point: Point) -> float:
+        """How far from the minimum: the gap of margins or, with penalties, the (sub)gradient."""
+        if self.is_penalised.any():
+            return self.groups.residual(point.w, point.gradient)
+        return point.gap
+
     def hessian(self) -> Table:
         """Return the second derivatives per row where `at` was last asked, ridge included."""
-        found = feature_covariances(self.engine, self.contrasts, max_memory=self._max_memory)
+        found = covariance_on_tree(self.engine, self.coefficients, max_memory=self._max_memory)
         found[np.diag_indices(len(found))] += self.ridge
         return found
 
     def shortest(self, w: Table) -> Table:
-        """Return the shortest coordinates that give the same distribution.
+        """Return the coefficients of the same distribution whose terms have the shortest tables.
 
         Those that a maximum at infinity leaves open are directions in which nothing that is
-        possible varies: the null space of the covariance under the uniform distribution of what is
-        possible. Conjugate gradients from 0 never leave its complement.
+        possible varies, nor any penalty: the null space of the covariance under the uniform
+        distribution of what is possible. Conjugate gradients from 0 never leave its complement.
         """
         if not self.supports:
             return w
         self.at(np.zeros_like(w))
+        # The length over all cells is the plain one of coefficients times the roots of cells.
+        scale = np.sqrt(self.coefficients.cells)
         found = np.zeros_like(w)
-        residual = self._covariance_of(w)
+        residual = self._covariance_of(w) / scale
         direction = residual.copy()
         norm = first = float(residual @ residual)
         for _ in range(10 * len(w)):
             if norm <= 1e-30 * first:
                 break
-            image = self._covariance_of(direction)
+            image = self._covariance_of(direction / scale) / scale
             step = norm / float(direction @ image)
             found += step * direction
             residual -= step * image
             before, norm = norm, float(residual @ residual)
             direction = residual + (norm / before) * direction
-        return found
+        return found / scale
 
     def _covariance_of(self, v: Table) -> Table:
-        return covariance_times(self.engine, self.contrasts, v[:, None])[:, 0]
+        found = covariance_times(self.engine, self.coefficients, v[:, None])[:, 0]
+        return found + self.is_penalised * v

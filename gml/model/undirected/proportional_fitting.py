@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.model.undirected.descent import TOLERANCE
-from gml.model.undirected.moment_matching import MomentMatching
+from gml.model.undirected.moment_matching import TOLERANCE, MomentMatching
 from gml.progress import Deadline, reporter
 
 Table = NDArray[np.float64]

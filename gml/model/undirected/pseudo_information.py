@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.model.undirected.information import Free
+from gml.model.undirected.coefficients import Coefficients, contrasts_of
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import reporter
 from gml.resources import require_memory
@@ -33,30 +33,31 @@ def pseudo_information(
     *,
     max_memory: int | None = None,
 ) -> tuple[Table, Table]:
-    """Return H and J of the free parameters, given distinct rows (variables × rows) and counts."""
-    free = Free(terms)
-    require_memory(8 * 4 * free.n**2, max_memory, "the covariance of the model's terms")
-    curvature, squares = np.zeros((free.n, free.n)), np.zeros((free.n, free.n))
+    """Return H and J of the coefficients, given distinct rows (variables × rows) and counts."""
+    coefficients = Coefficients(terms)
+    d = coefficients.size
+    require_memory(8 * 4 * d**2, max_memory, "the covariance of the model's terms")
+    curvature, squares = np.zeros((d, d)), np.zeros((d, d))
     # Sums of numbers that are not whole depend on their order, and no order of rows may show.
     order = np.lexsort(codes[::-1])
     codes, counts = codes[:, order], counts[order]
-    step = max(1, _BLOCK_NUMBERS // max(1, free.n))
+    step = max(1, _BLOCK_NUMBERS // max(1, d))
     with reporter().counting("sandwich of terms", len(counts)) as count:
         for start in range(0, len(counts), step):
             block = codes[:, start : start + step]
             weights = counts[start : start + step]
-            scores = np.zeros((block.shape[1], free.n))
+            scores = np.zeros((block.shape[1], d))
             for k, size in enumerate(terms.sizes):
                 check_stopped()
                 if size > 1:
-                    _add_node(free, scopes, tables, k, block, weights, scores, curvature)
+                    _add_node(coefficients, scopes, tables, k, block, weights, scores, curvature)
             squares += (weights[:, None] * scores).T @ scores
             count(min(start + step, len(counts)))
     return curvature, squares
 
 
 def _add_node(
-    free: Free,
+    coefficients: Coefficients,
     scopes: Sequence[Scope],
     tables: Sequence[Table],
     k: int,
@@ -70,14 +71,14 @@ def _add_node(
     That depends only on the variables that share a table with it, so rows that agree in these are
     taken together.
     """
-    terms = free.terms
+    terms = coefficients.terms
     touching = sorted({j for scope in (*terms.all, *scopes) if k in scope for j in scope})
     groups = _groups(codes, touching, terms.sizes)
     firsts, of_row = np.unique(groups, return_index=True, return_inverse=True)[1:]
     weights = np.bincount(of_row, weights=weights, minlength=len(firsts)).astype(np.float64)
     codes = codes[:, firsts]
     n_rows, size = len(firsts), terms.sizes[k]
-    own = [(c, part) for c, part in zip(terms.all, free.slices, strict=True) if k in c]
+    own = [(c, part) for c, part in zip(terms.all, coefficients.slices, strict=True) if k in c]
     columns = np.concatenate([np.arange(part.start, part.stop) for _, part in own])
     logs = np.zeros((size, n_rows))
     features = np.empty((size, n_rows, len(columns)))
@@ -91,7 +92,7 @@ def _add_node(
         for scope, part in own:
             cells = np.ravel_multi_index(tuple(moved[j] for j in scope), terms.shape(scope))
             width = part.stop - part.start
-            features[level, :, at : at + width] = free.contrasts(scope)[cells]
+            features[level, :, at : at + width] = contrasts_of(terms.shape(scope))[cells]
             at += width
     shares = np.exp(logs - logs.max(axis=0))
     shares /= shares.sum(axis=0)

@@ -35,8 +35,9 @@ from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, listing, parameter
 from gml.model.undirected.coefficients import Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
+from gml.model.undirected.first_order import Descent, Function, minimise
 from gml.model.undirected.fitting import NO_PENALTY, Fitted, Penalty, Support
-from gml.model.undirected.group_descent import Descent, Function, Groups, minimise
+from gml.model.undirected.groups import Groups
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.pseudo_families import FamilyObjective, family_numbers
 from gml.model.undirected.pseudo_rows import RowObjective
@@ -97,7 +98,7 @@ def fit_pseudo(
     zeros = empty_cells(counter, terms, penalty)
     smooth, algorithm = _objective(counter, coefficients, penalty, zeros, threads, max_memory)
     total = n + penalty.smoothing
-    groups = Groups(penalty.l1 / total, np.where(coefficients.is_joint, coefficients.group, -1))
+    groups = Groups.of_terms(coefficients, penalty.l1 / total)
     objective = _with_ridge(smooth, coefficients, penalty.l2 / total)
     found = minimise(
         objective,
@@ -218,7 +219,9 @@ def _weakest(
     """
     inverse = objective.inverse() if isinstance(objective, RowObjective) else np.array
     wanted = np.random.default_rng(0).choice([-1.0, 1.0], coefficients.size)
-    residual = without_flat_part(coefficients, wanted, zeros)
+    # What is orthogonal to the changes of excluded cells, as gradients are.
+    cells = coefficients.cells
+    residual = cells * without_flat_part(coefficients, wanted / cells, zeros)
     found = np.zeros_like(residual)
     scaled = without_flat_part(coefficients, inverse(residual), zeros)
     direction, product = scaled, float(residual @ scaled)

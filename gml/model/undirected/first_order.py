@@ -1,5 +1,6 @@
-"""Minimise a smooth convex function plus l1 times the lengths of groups of its variables.
+"""Ways down by gradients alone, for functions whose second derivatives cost too much.
 
+What is minimised is a smooth convex function, plus l1 times the lengths of groups of its variables.
 The smooth part is minimised by L-BFGS (Nocedal 1980; Nocedal & Wright 2006, algorithm 7.5). A step
 along a direction is found by the slopes alone: a convex function has fallen where it still falls,
 and near the minimum slopes keep their digits when differences of values have lost theirs (the
@@ -20,9 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.model.undirected.coefficients import Vector
+from gml.model.undirected.groups import Groups
 from gml.progress import Deadline, reporter
 
-Vector = NDArray[np.float64]
 Function = Callable[[Vector], tuple[float, Vector]]
 """The value and the gradient at a point."""
 Inverse = Callable[[Vector], Vector]
@@ -50,42 +52,6 @@ class Descent:
     converged: bool
 
 
-@dataclass(frozen=True)
-class Groups:
-    """l1, and the group of each variable; a negative number is no group."""
-
-    l1: float
-    of: NDArray[np.int64]
-
-    def lengths(self, point: Vector) -> Vector:
-        """Return the length of each group."""
-        inside = self.of >= 0
-        n_groups = int(self.of.max(initial=-1)) + 1
-        squares = np.bincount(self.of[inside], weights=point[inside] ** 2, minlength=n_groups)
-        found: Vector = np.sqrt(squares)
-        return found
-
-    def spread(self, values: Vector, outside: float) -> Vector:
-        """Return the value of each variable's group, and `outside` for those in none."""
-        return np.where(self.of >= 0, np.append(values, outside)[self.of], outside)
-
-    def shrunk(self, point: Vector, step: float) -> Vector:
-        """Take `step` times l1 off the length of each group, or set it to 0."""
-        lengths = self.lengths(point)
-        safe = np.where(lengths > 0, lengths, 1.0)
-        return point * self.spread(np.maximum(0.0, 1 - step * self.l1 / safe), 1.0)
-
-    def residual(self, point: Vector, gradient: Vector) -> float:
-        """How far the conditions of a minimum are from holding."""
-        lengths = self.spread(self.lengths(point), 1.0)
-        inside = self.of >= 0
-        zero = inside & (lengths == 0)
-        pull = np.where(inside & ~zero, self.l1 * point / np.where(zero, 1.0, lengths), 0.0)
-        found = float(np.abs((gradient + pull)[~zero]).max(initial=0.0))
-        pulled = self.lengths(np.where(zero, gradient, 0.0))
-        return max(found, float((pulled - self.l1).max(initial=0.0)))
-
-
 def minimise(
     function: Function,
     start: Vector,
@@ -98,7 +64,9 @@ def minimise(
 ) -> Descent:
     """Minimise a convex function; see the module.
 
-    `inverse` must be symmetric and positive, and is used where there are no groups.
+    `inverse` must be symmetric and positive, and is used where there are no groups. The steps are
+    in the span of `inverse` times gradients: where the minimum is not unique, what is found from 0
+    is the shortest point by the metric of which `inverse` is the inverse.
 
     Examples
     --------
@@ -226,7 +194,7 @@ def _grouped(
         residual = groups.residual(point, gradient)
         if residual <= tolerance or done >= max_iterations or deadline.passed:
             break
-        free = groups.spread(groups.lengths(point), 1.0) > 0
+        free = ~groups.is_zero(point)
         kept = _smooth(
             _on_free(function, point, groups, free),
             point[free],
@@ -275,10 +243,7 @@ def _on_free(
     def inner(part: Vector) -> tuple[float, Vector]:
         whole[free] = part
         value, gradient = function(whole)
-        lengths = groups.lengths(whole)
-        spread = groups.spread(lengths, np.inf)[free]
-        pull = groups.l1 * part / np.where(spread > 0, spread, 1.0)
-        return value + groups.l1 * float(lengths.sum()), gradient[free] + pull
+        return value + groups.penalty(whole), (gradient + groups.pull(whole))[free]
 
     return inner
 
