@@ -48,7 +48,6 @@ def large_pictures() -> Iterator[tuple[str, gml.Picture]]:
     insurance = gml.read_model(_NETWORKS / "insurance.bif")
     yield "insurance-matrix.svg", gml.draw(insurance.sample(_ROWS, seed=1), kind="matrix")
 
-
     ising = gml.mrf(_REAL / "reinis.csv", structure="l1")
     yield "reinis-undirected.svg", gml.draw(ising)
 

@@ -152,8 +152,8 @@ def command(
     'gml[draw]'.
 
     Other kinds have other sources: matrix, a table for mutual information, a graph with strengths
-    or an undirected model with couplings; trace, the file of --trace; strengths, a graph of gml average; losses, a table and
-    graphs; cpt, a model, as fit-params --intervals makes it.
+    or an undirected model with couplings; trace, the file of --trace; strengths, a graph of gml
+    average; losses, a table and graphs; cpt, a model, as fit-params --intervals makes it.
     """
     from gml.verbs.draw import draw, graph_in_text, graph_to_draw, model_for_evidence
 
