@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from gml.data.options import names_of
-from gml.errors import UsageError, counted, parameter, require_one_of
+from gml.counts.counter import Counter
+from gml.errors import UsageError, counted, listing, parameter, require_one_of
 from gml.graph.chordal import moral_graph
 from gml.graph.graph import Graph
 from gml.model.markovnet import MarkovNet
@@ -31,8 +31,6 @@ from gml.verbs.shared.undirected_structures import choose_structure
 _PAIRWISE = ("l1", "complete")
 _OF_CHAINS = ("chains", "sweeps", "iterations", "rate", "trace")
 
-Names = str | Sequence[str]
-
 
 @records_keywords
 @answers_swapped("graph")
@@ -42,7 +40,7 @@ def mrf(
     graph: GraphLike | None = None,
     *,
     factors: str | None = None,
-    clique: Sequence[Names] = (),
+    clique: Sequence[Sequence[str]] = (),
     structure: str | None = None,
     score: str | None = None,
     edge_penalty: float | None = None,
@@ -149,12 +147,15 @@ def mrf(
     asked_for = {name: value for name, value in given.items() if value is not None} | options
     chosen, reading = choose_structure(structure, asked_for)
     _require_one_source(graph, clique, structure, [n for n in asked_for if n not in reading])
+    cliques = _cliques(clique)
     if factors is not None:
         require_one_of("factors", factors, FACTORS)
+        if cliques:
+            raise UsageError(f"{parameter('factors')} is about a graph, not {parameter('clique')}")
     if method not in BY_CHAINS:
         for name, value in zip(_OF_CHAINS, (chains, sweeps, iterations, rate, trace), strict=True):
             if value is not None:
-                raise UsageError(f"{parameter(name)} belongs to {parameter('method', 'pcd')}")
+                raise UsageError(f"{parameter(name)} belongs to {parameter('method', 'pcd')} or cd")
     if reading.get("missing") == "available":
         raise UsageError(
             f"{parameter('missing', 'available')}: margins counted on different rows may "
@@ -172,9 +173,10 @@ def mrf(
         threads=threads,
         **reading,
     )
+    _require_labels(counter)
     learning = fitted_by("mrf", counter, asked or {})
-    if clique:
-        terms = Terms.of(counter.variables, [names_of("clique", names) for names in clique])
+    if cliques:
+        terms = Terms.of(counter.variables, cliques)
     elif structured is not None:
         terms = Terms.of_graph(counter.variables, structured, factors or "cliques")
     else:
@@ -211,7 +213,7 @@ def mrf(
 
 def _require_one_source(
     graph: GraphLike | None,
-    clique: Sequence[Names],
+    clique: Sequence[Sequence[str]],
     structure: str | None,
     options: Sequence[str],
 ) -> None:
@@ -226,6 +228,31 @@ def _require_one_source(
     if named and structure is None and options:
         raise UsageError(
             f"{parameter(options[0])} is about learning a structure, and {named[0]} gives one"
+        )
+
+
+def _cliques(given: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return the sets of columns that were listed; refuse a plain list of names, which is none."""
+    found = []
+    for names in () if isinstance(given, str) else given:
+        columns = () if isinstance(names, str) else tuple(names)
+        if not columns or len(set(columns)) < len(columns):
+            break
+        found.append(columns)
+    if isinstance(given, str) or len(found) < len(given):
+        raise UsageError(
+            f"{parameter('clique')} must have sets of different columns, such as A,B (in Python, "
+            '[["A", "B"], ["B", "C"]])'
+        )
+    return found
+
+
+def _require_labels(counter: Counter) -> None:
+    numbers = [variable.name for variable in counter.variables if variable.is_continuous]
+    if numbers:
+        raise UsageError(
+            f"an undirected model is over labels, and {listing(numbers)} held as numbers; cut them "
+            f"with {parameter('bins')} or {parameter('cut')}"
         )
 
 

@@ -109,8 +109,12 @@ def test_pairs_instead_of_cliques(gml, asia, sample_data):
         (["{graph}", "--structure", "tree"], 2, "a graph and --structure exclude one another"),
         (["{graph}", "--gamma", "0.5"], 2, "--gamma"),
         (["--structure", "tree", "--rule", "or"], 2, "--rule does not go with --structure tree"),
+        (["--clique", ""], 2, "--clique must have sets of different columns"),
+        (["--clique", "smoke,smoke"], 2, "--clique must have sets of different columns"),
+        (["--clique", "smoke,lung", "--factors", "pairs"], 2, "--factors is about a graph"),
+        (["--score", "k2"], 2, "--score"),
         (["--clique", "smoke,lungs"], 2, "column 'lungs' not found; did you mean 'lung'?"),
-        (["--method", "pl", "--chains", "9"], 2, "--chains belongs to --method pcd"),
+        (["--method", "pl", "--chains", "9"], 2, "--chains belongs to --method pcd or cd"),
         (["--missing", "available"], 2, "--missing available"),
         (["--l2", "-1"], 2, "--l2"),
         (["--intervals", "1"], 2, "--intervals"),
@@ -194,6 +198,12 @@ def test_python_gives_what_the_command_writes(gml, students):
         factor["table"] for factor in found["factors"]
     ]
     assert net.summary.g2 == found["graph"]["fit"]["g2"]
+
+
+@pytest.mark.parametrize("clique", ["alcohol,cigarettes", ["alcohol", "cigarettes"], [[]]])
+def test_names_alone_are_no_cliques(students, clique):
+    with pytest.raises(library.UsageError, match="must have sets of different columns"):
+        library.mrf(students, weights="Freq", clique=clique)
 
 
 def test_accepted_failures_are_kept(gml, asia, tmp_path):

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gml import EDGE_PENALTY
 from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import (
     alpha_option,
@@ -16,6 +17,7 @@ from gml.cli.shared.common_options import (
     seed_option,
 )
 from gml.cli.shared.data_options import DataRequest, fitting_data_options
+from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import RealRange, WholeRange
 from gml.cli.shared.option_groups import CHAINS, OUTPUT, STRUCTURE
@@ -23,9 +25,9 @@ from gml.cli.shared.output import MarkovOutput
 from gml.cli.shared.output_options import markov_output
 from gml.cli.shared.parameter_types import NameList, OutputFile
 from gml.cli.shared.run import claim_input
-from gml.cli.shared.score_options import score_options
 from gml.cli.shared.structure_options import structure_options
 from gml.errors import UsageError
+from gml.parameters import ESS
 from gml.verbs.shared.structure_names import STRUCTURES
 
 _OUT_OF_TIME = 5
@@ -138,7 +140,18 @@ _chain_options = keyword_options(
     with_criterion=True,
 )
 @keyword_options(alpha_option("Level of --prune g."), heading=STRUCTURE)
-@score_options(several=False, default=None, show_default="bic")
+@keyword_options(
+    click.option(
+        "--score",
+        type=click.Choice(["bic", "aic", "bdeu", "ebic", "qnml", "loglik"]),
+        default="bic",
+        show_default=True,
+        help="What --structure forward raises (gml help scores).",
+    ),
+    click_option(ESS._replace(help="Equivalent sample size of --score bdeu")),
+    click_option(EDGE_PENALTY),
+    heading=STRUCTURE,
+)
 @_chain_options
 @keyword_options(seed_option)
 @max_seconds_option

@@ -173,7 +173,7 @@ def _affordable(terms: Terms, max_memory: int | None) -> str:
     try:
         cliques = CliqueMargins(terms, terms.generators, max_memory=max_memory).cliques
     except CannotAnswer as error:
-        reason = str(error)
+        reason = f"{error}"
     else:
         cells = sum(int(np.prod(terms.shape(clique))) for clique in cliques)
         if cells <= _EXACT_CELLS:

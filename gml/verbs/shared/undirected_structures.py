@@ -125,7 +125,11 @@ def _chosen_forward(
 ) -> ChosenStructure:
     require_whole(1, max_clique=max_clique)
     (chosen,), _ = choose_scores([score], edge_penalty, options)
-    chosen.require_equivalent(parameter("structure", "forward"))
+    if not chosen.is_equivalent:
+        raise UsageError(
+            f"{parameter('structure', 'forward')} needs a score that is the same for equivalent "
+            f"DAGs, which {score} is not; use bic, aic or bdeu"
+        )
     if chosen.undeclared == "numbers":
         raise UsageError(
             f"{parameter('score', score)} is for numbers, and undirected models are over labels; "
