@@ -6,6 +6,7 @@ standard error instead. All that goes there goes through `write_stderr`.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -329,6 +330,11 @@ class Deadline:
         """Whether time is up; a search that has been told to stop altogether stops here."""
         check_stopped()
         return self._end is not None and time.monotonic() >= self._end
+
+    @property
+    def remaining(self) -> float:
+        """How many seconds are left: infinitely many, if there is no end."""
+        return math.inf if self._end is None else max(0.0, self._end - time.monotonic())
 
 
 _current: Reporter = Reporter()

@@ -13,11 +13,13 @@ from gml.formats.moment_trace import written_moment_trace
 from gml.model.undirected.chain_moments import ChainMoments
 from gml.model.undirected.coefficients import Coefficients
 from gml.model.undirected.contrastive import fit_contrastive
+from gml.model.undirected.exact import fit_exact
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.moment_gaps import bonferroni_bound, largest_margin_gap
 from gml.model.undirected.observed import observed_margins, tables_over
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
+from tests.log_linear_fits import counter_of_table
 
 
 def drawn(sizes, scopes, n, seed):
@@ -211,3 +213,42 @@ def test_the_bound_is_the_quantile_of_student():
     for n_moments in (1, 10, 20_000):
         wanted = -float(stdtrit(99, 0.025 / n_moments))
         assert bonferroni_bound(n_moments, 100) == pytest.approx(wanted, rel=1e-3)
+
+
+BOUNDARY = np.array([0, 5, 7, 3, 4, 6, 8, 0]).reshape(2, 2, 2)
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_maximum_at_infinity_without_empty_margins_is_refused(persistent):
+    """All pairs of levels occur, and yet two cells of the maximum have probability 0."""
+    counter = counter_of_table(BOUNDARY)
+    terms = Terms.of(counter.variables, ["AB", "AC", "BC"])
+    with pytest.raises(CannotAnswer, match="at infinity, where A = 0, B = 0, C = 0 is impossible"):
+        fit_contrastive(counter, terms, persistent=persistent)
+    penalised = fit_contrastive(counter, terms, penalty=Penalty(l2=1.0), persistent=persistent)
+    assert penalised.converged
+
+
+def test_a_maximum_that_may_lie_at_infinity_has_not_converged(monkeypatch):
+    """Without a junction tree nobody knows."""
+
+    def refuse(*_args, **_options):
+        raise CannotAnswer("the tree would take more than there is")
+
+    counter = counter_of_table(BOUNDARY)
+    terms = Terms.of(counter.variables, ["AB", "AC", "BC"])
+    monkeypatch.setattr("gml.model.undirected.excluded_cells.facial_set", refuse)
+    found = fit_contrastive(counter, terms, iterations=200)
+    assert not found.converged and any("may lie at infinity" in note for note in found.notes)
+
+
+def test_empty_cells_alone_are_excluded_and_not_refused():
+    """Nor is a start that says nothing about the maximum: the tree is asked."""
+    table = BOUNDARY + 1
+    table[0, 1] = 0
+    counter = counter_of_table(table)
+    terms = Terms.of(counter.variables, ["AB", "AC", "BC"])
+    start = fit_exact(counter, terms)
+    found = fit_contrastive(counter, terms, start=start)
+    assert found.converged
+    assert [support.scope for support in found.supports] == [(0, 1)]

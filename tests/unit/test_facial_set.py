@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
@@ -12,9 +13,11 @@ from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
 from gml.model.undirected.cliques_of_cells import excluded_cells
+from gml.model.undirected.exact import fit_exact
 from gml.model.undirected.facial_set import facial_set
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.terms import Terms
+from gml.progress import Deadline
 from tests.log_linear_fits import counter_of_table, possible_cells, supports_of
 
 BOUNDARY = [0, 5, 7, 3, 4, 6, 8, 0]
@@ -177,3 +180,29 @@ def test_a_budget_refuses_the_search():
     counter = counter_of_table(np.ones((2, 2, 2), dtype=int))
     with pytest.raises(CannotAnswer, match="the search for a maximum at infinity would take"):
         facial_set(counter, all_pairs(variables), [(0, 1, 2)], max_memory=1000)
+
+
+def test_a_deadline_ends_the_search_with_what_is_known(monkeypatch):
+    table = np.array(BOUNDARY).reshape(2, 2, 2)
+    counter = counter_of_table(table)
+    terms = all_pairs(counter.variables)
+    assert facial_set(counter, terms, [(0, 1, 2)], deadline=Deadline(0)) == ()
+    assert not fit_exact(counter, terms, deadline=Deadline(0)).converged
+    limits = []
+
+    def recorded(*args, options, **others):
+        limits.append(options["time_limit"])
+        return linprog(*args, options=options, **others)
+
+    monkeypatch.setattr("scipy.optimize.linprog", recorded)
+    assert len(facial_set(counter, terms, [(0, 1, 2)], deadline=Deadline(100))) == 1
+    assert len(facial_set(counter, terms, [(0, 1, 2)])) == 1
+    assert 0 < limits[0] <= 100 and limits[1] == math.inf
+
+
+def test_zeros_of_margins_need_no_time():
+    table = np.array(BOUNDARY).reshape(2, 2, 2) + 1
+    table[0, 1] = 0
+    counter = counter_of_table(table)
+    (found,) = facial_set(counter, all_pairs(counter.variables), [(0, 1, 2)], deadline=Deadline(0))
+    assert found.scope == (0, 1) and found.possible.tolist() == [[True, False], [True, True]]

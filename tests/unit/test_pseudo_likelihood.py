@@ -10,12 +10,13 @@ import gml
 from gml.counts.count_file_engine import CountFileCounter
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
-from gml.model.undirected import pseudo_likelihood
+from gml.kernel import blas
+from gml.model.undirected import pseudo_likelihood, pseudo_rows
 from gml.model.undirected.coefficients import Coefficients
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.pseudo_families import FamilyObjective
 from gml.model.undirected.pseudo_likelihood import fit_pseudo
-from gml.model.undirected.pseudo_rows import RowObjective
+from gml.model.undirected.pseudo_rows import PairLayout, RowObjective
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
 
@@ -127,6 +128,44 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
     monkeypatch.setattr("gml.model.undirected.pseudo_rows._BLOCK_BYTES", 8 * 8 * 50)
     one, two = (RowObjective(data, coefficients, threads=t)(vector) for t in (1, 2))
     assert one[0] == two[0] and (one[1] == two[1]).all()
+
+
+def test_products_have_no_threads_within_the_threads_of_blocks(monkeypatch):
+    """The number of OpenBLAS is 1 while blocks are worked on, and then as it was."""
+    data = table_of((2,) * 6, 3000, seed=1)
+    coefficients = Coefficients(
+        Terms.of(data.variables, [list(p) for p in combinations(data.names, 2)])
+    )
+    monkeypatch.setattr(pseudo_rows, "_BLOCK_BYTES", 8 * 6 * 20)
+    now, inside = [7], []
+    monkeypatch.setattr(
+        blas, "thread_functions", lambda: (lambda: now[0], lambda n: now.__setitem__(0, n))
+    )
+    encoded = PairLayout.encoded
+    monkeypatch.setattr(
+        PairLayout, "encoded", lambda self, codes: inside.append(now[0]) or encoded(self, codes)
+    )
+    objective = RowObjective(data, coefficients, threads=2)
+    objective.inverse()
+    first = objective(np.zeros(coefficients.size))
+    assert len(inside) > 2 and {*inside} == {1} and now == [7]
+    # With another library, whose threads cannot be told, blocks have none.
+    monkeypatch.setattr(blas, "thread_functions", lambda: None)
+    threads = []
+    monkeypatch.setattr(
+        pseudo_rows, "in_order", lambda work, items, n: threads.append(n) or map(work, items)
+    )
+    second = objective(np.zeros(coefficients.size))
+    assert threads == [1] and first[0] == second[0] and (first[1] == second[1]).all()
+
+
+def test_the_threads_of_products_are_those_of_the_library():
+    functions = blas.thread_functions()
+    if functions is not None:
+        before = functions[0]()
+        with blas.one_blas_thread() as outer, blas.one_blas_thread() as inner:
+            assert outer and inner and functions[0]() == 1
+        assert functions[0]() == before
 
 
 def test_saturated_models_reproduce_the_table():

@@ -21,8 +21,10 @@ independent chains. So `converged` says what these chains can see; the largest g
 in the notes.
 
 Penalties and smoothing are those of fitting.py. Terms that l1 holds at 0 in most of the averaged
-steps are 0. Cells that no row is in are excluded (excluded_cells.py); other maxima at infinity show
-as parameters that have not converged.
+steps are 0. Cells that no row is in are excluded (excluded_cells.py). Other maxima at infinity are
+refused. A maximum of the pseudo-likelihood rules them out: along a direction in which the
+likelihood grows for ever, no factor of the pseudo-likelihood falls. Without one the junction tree
+is asked, and where that is too large, the fit has not converged.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, UsageError, counted, parameter, require_whole
 from gml.model.undirected.chain_moments import ChainMoments, RowSource, States
 from gml.model.undirected.coefficients import Coefficients, Vector
-from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
+from gml.model.undirected.excluded_cells import empty_cells, require_finite, without_flat_part
 from gml.model.undirected.fitting import NO_PENALTY, Fitted, Penalty, Support
 from gml.model.undirected.gibbs import GibbsChains
 from gml.model.undirected.groups import Groups
@@ -137,24 +139,32 @@ def fit_contrastive(
     if rate is not None and not 0 < rate < math.inf:
         raise UsageError(f"{parameter('rate')} must be above 0 and finite, not {rate}")
     coefficients = Coefficients(terms)
+    deadline = deadline or Deadline()
     if start is None:
         start = _pseudo_start(counter, terms, penalty, deadline)
+    is_finite = not penalty.is_likelihood or (start.method == "pl" and start.converged)
+    if not is_finite:
+        zeros = empty_cells(counter, terms, penalty)
+        is_finite = require_finite(counter, terms, zeros, deadline=deadline)
     learner = _Learner(counter, coefficients, penalty, persistent, chains, sweeps, seed, trace)
     found = learner.learn(
         coefficients.vector(start.tables), iterations, 0.5 if rate is None else rate, deadline
     )
-    return replace(found, supports=learner.supports)
+    found = replace(found, supports=learner.supports)
+    if is_finite:
+        return found
+    doubt = "the maximum may lie at infinity: no row holds some terms back, and l2 would"
+    return replace(found, converged=False, notes=(*found.notes, doubt))
 
 
-def _pseudo_start(
-    counter: Counter, terms: Terms, penalty: Penalty, deadline: Deadline | None
-) -> Fitted:
-    """The maximum of the pseudo-likelihood, or of one with a ridge where there is none."""
+def _pseudo_start(counter: Counter, terms: Terms, penalty: Penalty, deadline: Deadline) -> Fitted:
+    """The maximum of the pseudo-likelihood, or of one with a ridge, not converged, if none."""
     try:
         return fit_pseudo(counter, terms, penalty=penalty, deadline=deadline)
     except CannotAnswer:
         ridge = Penalty(l1=penalty.l1, l2=max(1.0, penalty.l2))
-        return fit_pseudo(counter, terms, penalty=ridge, deadline=deadline)
+        found = fit_pseudo(counter, terms, penalty=ridge, deadline=deadline)
+        return replace(found, converged=False)
 
 
 class _Learner:
@@ -237,11 +247,8 @@ class _Learner:
         zero = self._groups.is_zero(vector)
         return np.where(zero, self._groups.shrunk(gradient, 1.0), gradient)
 
-    def learn(
-        self, vector: Vector, iterations: int, rate: float, deadline: Deadline | None
-    ) -> Fitted:
+    def learn(self, vector: Vector, iterations: int, rate: float, deadline: Deadline) -> Fitted:
         """Take steps until a check passes, or there are no more."""
-        deadline = deadline or Deadline()
         chains = self._at(vector)
         steps = self._scaling(chains)
         self._tell(0, rate, self._observed, np.zeros_like(vector))

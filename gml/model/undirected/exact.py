@@ -90,9 +90,9 @@ def fit_exact(
     require_one_of("algorithm", algorithm, ALGORITHMS)
     is_free, algorithm = algorithm == "auto", _chosen(terms, penalty, algorithm)
     observed = observed_margins(counter, terms, smoothing=penalty.smoothing)
-    supports = _supports(counter, observed, penalty, max_memory)
-    problem = MomentMatching(observed, penalty=penalty, supports=supports, max_memory=max_memory)
     deadline = deadline or Deadline()
+    supports = _supports(counter, observed, penalty, max_memory, deadline)
+    problem = MomentMatching(observed, penalty=penalty, supports=supports, max_memory=max_memory)
     if is_free and algorithm == NEWTON and penalty.l1 == 0 and _is_large(problem):
         algorithm = L_BFGS
     if algorithm in (CLOSED_FORM, IPF):
@@ -177,7 +177,11 @@ def _is_large(problem: MomentMatching) -> bool:
 
 
 def _supports(
-    counter: Counter, observed: Observed, penalty: Penalty, max_memory: int | None
+    counter: Counter,
+    observed: Observed,
+    penalty: Penalty,
+    max_memory: int | None,
+    deadline: Deadline,
 ) -> tuple[Support, ...]:
     """What is possible where the maximum lies at infinity; empty if it is finite."""
     terms = observed.terms
@@ -193,7 +197,7 @@ def _supports(
         return ()
     from gml.model.undirected.facial_set import facial_set
 
-    return facial_set(counter, terms, cliques, max_memory=max_memory)
+    return facial_set(counter, terms, cliques, max_memory=max_memory, deadline=deadline)
 
 
 def _seen(scopes: Sequence[Scope], counts: Sequence[Table]) -> tuple[Support, ...]:

@@ -14,10 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
+from gml.errors import CannotAnswer, parameter
+from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.cliques_of_cells import excluded_cells
 from gml.model.undirected.coefficients import Coefficients, Vector, level_contrasts
-from gml.model.undirected.fitting import Penalty
+from gml.model.undirected.facial_set import facial_set
+from gml.model.undirected.fitting import Penalty, Support
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.terms import Scope, Terms
+from gml.progress import Deadline
 
 _MOST_ROUNDS = 1000
 
@@ -33,6 +38,43 @@ def empty_cells(counter: Counter, terms: Terms, penalty: Penalty) -> dict[Scope,
     return {
         scope: table == 0 for scope, table in zip(scopes, tables, strict=True) if not table.all()
     }
+
+
+def require_finite(
+    counter: Counter,
+    terms: Terms,
+    zeros: Mapping[Scope, NDArray[np.bool_]],
+    *,
+    deadline: Deadline,
+    max_memory: int | None = None,
+) -> bool:
+    """Refuse a maximum of the likelihood at infinity for more than empty cells.
+
+    The answer is whether there is certainly none: without a junction tree, or in too short a time,
+    nobody knows.
+    """
+    try:
+        cliques = CliqueMargins(terms, terms.generators, max_memory=max_memory).cliques
+        supports = facial_set(counter, terms, cliques, max_memory=max_memory, deadline=deadline)
+        scopes = (*zeros, *(support.scope for support in supports))
+        engine = CliqueMargins(terms, scopes, max_memory=max_memory)
+    except CannotAnswer:
+        return False
+    walls = [Support(scope, ~zero).wall for scope, zero in zeros.items()]
+    free = [np.zeros(support.possible.shape) for support in supports]
+    margins = engine.of([*walls, *free]).margins[len(zeros) :]
+    beyond = [
+        Support(support.scope, support.possible | (margin == 0))
+        for support, margin in zip(supports, margins, strict=True)
+    ]
+    cell = next(excluded_cells(terms, beyond), None)
+    if cell is not None:
+        named = ", ".join(f"{name} = {level}" for name, level in cell.items())
+        raise CannotAnswer(
+            f"the maximum of the likelihood lies at infinity, where {named} is impossible; use "
+            f"{parameter('method', 'exact')}, {parameter('l2')} or {parameter('smoothing')}"
+        )
+    return not deadline.passed
 
 
 def without_flat_part(

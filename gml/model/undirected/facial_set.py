@@ -38,6 +38,7 @@ from gml.model.undirected.cliques_of_cells import (
 from gml.model.undirected.fitting import Support
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.terms import Scope, Terms
+from gml.progress import Deadline
 from gml.resources import require_memory
 
 if TYPE_CHECKING:
@@ -56,10 +57,12 @@ def facial_set(
     tree_scopes: Sequence[Scope],
     *,
     max_memory: int | None = None,
+    deadline: Deadline | None = None,
 ) -> tuple[Support, ...]:
     """Return what the maximum of the likelihood excludes, in tables within the cliques of a tree.
 
-    None are returned if the maximum is finite. No table follows from those before it.
+    None are returned if the maximum is finite. No table follows from those before it. What is
+    found by the deadline is excluded rightly, but other cells may have to be, too.
 
     Examples
     --------
@@ -80,7 +83,7 @@ def facial_set(
         return ()
     possible = _by_margins(terms, tree, observed)
     if any((left & ~seen).any() for left, seen in zip(possible, observed, strict=True)):
-        _Programme(terms, tree, observed, possible).exclude()
+        _Programme(terms, tree, observed, possible).exclude(deadline or Deadline())
     return smallest_supports(terms, tree, possible)
 
 
@@ -129,8 +132,8 @@ class _Programme:
             self._shares[place].append((sign, scope, self._n_columns))
         self._n_columns += int(np.prod(terms.shape(scope)))
 
-    def exclude(self) -> None:
-        """Take what the programme excludes from the cells that are possible."""
+    def exclude(self, deadline: Deadline) -> None:
+        """Take what the programme excludes, by the deadline, from the cells that are possible."""
         from scipy.sparse import block_array, vstack
         from scipy.sparse.csgraph import connected_components
 
@@ -143,7 +146,7 @@ class _Programme:
         members = [np.flatnonzero(part == label) for label in np.unique(part[~seen])]
 
         def solved(mine: NDArray[np.intp]) -> NDArray[np.bool_]:
-            return _largest_support(rows[mine], seen[mine]) if len(mine) else seen[:0]
+            return _largest_support(rows[mine], seen[mine], deadline) if len(mine) else seen[:0]
 
         # One more, with nothing to do, so that even a single programme has a thread of its own:
         # an interrupt need not wait for it.
@@ -174,8 +177,13 @@ class _Programme:
         return coo_array((np.concatenate(entries), (at[1], at[0])), shape=shape).tocsr()
 
 
-def _largest_support(rows: csr_array, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The rows that some f makes positive, where none is negative and those seen are 0."""
+def _largest_support(
+    rows: csr_array, seen: NDArray[np.bool_], deadline: Deadline
+) -> NDArray[np.bool_]:
+    """The rows that some f makes positive, where none is negative and those seen are 0.
+
+    None, if time is up before they are known.
+    """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack
 
@@ -188,6 +196,8 @@ def _largest_support(rows: csr_array, seen: NDArray[np.bool_]) -> NDArray[np.boo
     # Measured: the simplex method is faster on small programmes, and fails on some large ones.
     methods = ("highs-ds", "highs-ipm") if len(seen) < _LARGE else ("highs-ipm", "highs-ds")
     for method in methods:
+        if deadline.passed:
+            return np.zeros(len(seen), dtype=bool)
         found = linprog(
             np.concatenate([np.zeros(len(used)), -np.ones(n_open)]),
             A_ub=upper,
@@ -196,12 +206,15 @@ def _largest_support(rows: csr_array, seen: NDArray[np.bool_]) -> NDArray[np.boo
             b_eq=np.zeros(len(seen) - n_open),
             bounds=bounds,
             method=method,
+            options={"time_limit": deadline.remaining},
         )
         if found.status == 0:
             outside = np.zeros(len(seen), dtype=bool)
             outside[~seen] = found.x[len(used) :] > 0.5
             if _is_proved(rows, found, outside, seen):
                 return outside
+    if deadline.passed:
+        return np.zeros(len(seen), dtype=bool)
     raise CannotAnswer(
         "whether the maximum is finite could not be found out: the linear programme did not "
         "converge"

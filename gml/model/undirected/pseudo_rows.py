@@ -3,27 +3,30 @@
 With the contrasts of all variables side by side in a matrix Y of rows, and the coefficients of
 pairs in a symmetric matrix Θ whose diagonal blocks are 0, what all regressions of single variables
 need is in Y·Θ + h, and the gradient is in the transpose of Y times their residuals: two products of
-matrices per step for all variables at once. Rows come in blocks, so that memory is bounded;
-variables are ordered by their number of levels, and those of two take the short way.
+matrices per step for all variables at once. Rows come in blocks, so that memory is bounded, and
+several threads can work; variables are ordered by their number of levels, and those of two take the
+short way.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset
 from gml.data.resampling import distinct_cells
+from gml.kernel.blas import one_blas_thread
 from gml.kernel.pool import in_order
 from gml.model.undirected.coefficients import Coefficients, Vector, level_contrasts
 from gml.model.undirected.terms import Scope, Terms
 from gml.resources import require_memory
 
 Table = NDArray[np.float64]
+Result = TypeVar("Result")
 
 _BLOCK_BYTES = 1 << 20
 # Shares of the largest that eigenvalues are not let fall below.
@@ -72,6 +75,11 @@ class RowObjective:
         for start in range(0, len(self._codes), self._rows_per_block):
             yield slice(start, start + self._rows_per_block)
 
+    def _done(self, work: Callable[[slice], Result]) -> Iterator[Result]:
+        """Yield what is to be done for each block, in order; either blocks have threads or BLAS."""
+        with one_blas_thread() as is_alone:
+            yield from in_order(work, self._blocks(), self._threads if is_alone else 1)
+
     def __call__(self, vector: Vector) -> tuple[float, Vector]:
         """Return the value and the gradient at a vector of coefficients."""
         layout = self._layout
@@ -86,7 +94,7 @@ class RowObjective:
             return value, coded.T @ logs, logs.sum(axis=0)
 
         values, products, sums = [], np.zeros_like(pairs), np.zeros_like(fields)
-        for value, product, total in in_order(work, self._blocks(), self._threads):
+        for value, product, total in self._done(work):
             values.append(value)
             products += product
             sums += total
@@ -109,7 +117,7 @@ class RowObjective:
             along *= self._shares[block][:, None]
             return coded.T @ along, along.sum(axis=0)
 
-        for product, total in in_order(work, self._blocks(), self._threads):
+        for product, total in self._done(work):
             products += product
             sums += total
         return layout.gathered(products, sums)
@@ -126,10 +134,15 @@ class RowObjective:
         layout = self._layout
         width = layout.width + 1
         second = np.zeros((width, width))
-        for block in self._blocks():
+
+        def work(block: slice) -> Table:
             coded = layout.encoded(self._codes[block])
             coded = np.concatenate([np.ones((len(coded), 1)), coded], axis=1)
-            second += coded.T @ (coded * self._shares[block][:, None])
+            product: Table = coded.T @ (coded * self._shares[block][:, None])
+            return product
+
+        for product in self._done(work):
+            second += product
         # Curvatures as they are under independence; the constant is no variable.
         curvature = np.append(0.0, np.maximum(np.diag(second)[1:] - second[0, 1:] ** 2, 0.0))
         values, vectors = np.linalg.eigh(second)
