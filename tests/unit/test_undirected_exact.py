@@ -12,6 +12,7 @@ from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, UsageError
 from gml.graph.chordal import perfect_sequence
 from gml.graph.graph import Graph
+from gml.model.undirected import moment_matching
 from gml.model.undirected.exact import fit_exact
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.pseudo_likelihood import fit_pseudo
@@ -125,6 +126,54 @@ def test_tables_on_a_face_are_the_shortest_of_those_with_the_same_distribution(w
     shortest = np.linalg.lstsq(equations, wanted, rcond=None)[0]
     found = np.concatenate([part.reshape(-1) for part in fitted.tables])
     np.testing.assert_allclose(found, shortest, atol=close)
+
+
+@pytest.mark.parametrize("algorithm", ["closed-form", "ipf"])
+@pytest.mark.parametrize(
+    ("shape", "counts"),
+    [
+        ((3, 2), "0 1 1 1 0 1"),
+        ((3, 3), "0 0 0 1000 0 1000 1000 1000 1000"),
+        ((3, 3), "1 0 0 1 0 0 0 1 0"),
+        ((3, 3), "1 0 0 0 0 0 0 0 0"),
+        ((7, 2), "10 0 10 0 0 10 0 10 10 0 10 0 10 0"),
+    ],
+)
+def test_terms_of_equal_counts_with_zeros_are_nothing(algorithm, shape, counts):
+    """A uniform distribution on what is possible needs no terms, in any order of levels."""
+    variables = variables_of(shape)
+    table = Contingency(variables, np.array(counts.split(), dtype=np.int64).reshape(shape))
+    terms = Terms.of(variables, [["A", "B"]])
+    fitted = fit_exact(table.counter(), terms, algorithm=algorithm)
+    assert fitted.converged
+    assert fitted.gap < 1e-15
+    for part in fitted.tables:
+        np.testing.assert_allclose(part, 0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_algorithms_agree_where_all_that_is_possible_is_equally_frequent(seed):
+    """Residuals may be rounding from the start, in models with a closed form and without."""
+    rng = np.random.default_rng(seed)
+    terms = random_terms(rng)
+    counts = random_counts(rng, terms.variables, 0.5).counts
+    counter = Contingency(terms.variables, 1000 * (counts > 0)).counter()
+    first = fit_exact(counter, terms, algorithm="newton")
+    assert first.converged
+    for algorithm in ("ipf", "auto"):
+        found = fit_exact(counter, terms, algorithm=algorithm)
+        assert found.converged
+        assert_same_tables(found, first, 1e-7)
+
+
+def test_rounding_never_takes_a_maximum_for_its_shortest_terms(monkeypatch):
+    """Terms that would be another distribution are not taken: the long ones are."""
+    table = contingency({"A": "a0 a1 a2", "B": "b0 b1"}, "5 9 8 2 0 4")
+    terms = Terms.of(table.variables, [["A", "B"]])
+    monkeypatch.setattr(moment_matching, "without_flat_part", lambda _, vector, __: 2 * vector)
+    fitted = fit_exact(table.counter(), terms)
+    assert fitted.converged
+    np.testing.assert_allclose(joint_of_fit(terms, fitted), table.counts / 28, atol=1e-15)
 
 
 def test_a_boundary_fit_with_positive_margins_has_its_zeros():

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -49,15 +49,15 @@ def level_contrasts(n_levels: int) -> Table:
 
 
 @functools.cache
-def _with_constant(n_levels: int) -> Table:
-    """The constant and the contrasts, as columns."""
+def with_constant(n_levels: int) -> Table:
+    """Return the constant and the contrasts, as columns."""
     found = np.hstack([np.ones((n_levels, 1)), level_contrasts(n_levels)])
     found.flags.writeable = False
     return found
 
 
-def _along(matrix: Table, table: Table, axis: int) -> Table:
-    """Multiply a table by a matrix along one axis."""
+def along(matrix: Table, table: Table, axis: int) -> Table:
+    """Return the product of a table with a matrix along one axis."""
     return np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis)
 
 
@@ -115,6 +115,10 @@ class Coefficients:
         return [slice(start, stop) for start, stop in pairwise(self.starts.tolist())]
 
     @functools.cached_property
+    def _position(self) -> dict[Scope, int]:
+        return {scope: t for t, scope in enumerate(self.terms.all)}
+
+    @functools.cached_property
     def cells(self) -> Vector:
         """The number of cells of each coefficient's term."""
         counts = [float(math.prod(self.terms.shape(scope))) for scope in self.terms.all]
@@ -153,6 +157,18 @@ class Coefficients:
         shape = [self.terms.sizes[k] - 1 for k in scope]
         return np.arange(self.starts[t], self.starts[t + 1]).reshape(shape)
 
+    def places_in(self, scope: Scope) -> NDArray[np.int64]:
+        """Return the places of all terms within a scope: a table with the constant first per axis.
+
+        The constant of all axes has no place: the length of the vector stands for it.
+        """
+        found = np.full(self.terms.shape(scope), self.size)
+        for size in range(1, len(scope) + 1):
+            for axes in combinations(range(len(scope)), size):
+                own = tuple(slice(1, None) if axis in axes else 0 for axis in range(len(scope)))
+                found[own] = self.of(self._position[tuple(scope[axis] for axis in axes)])
+        return found
+
     def tables(self, vector: Vector) -> list[Table]:
         """Return the terms of a vector, in the order of `terms.all`."""
         found: list[Table] = [np.empty(0)] * len(self.terms.all)
@@ -176,7 +192,7 @@ class Coefficients:
                 coefficients[cells] = vector[at]
             table = coefficients.reshape(*shape, *more)
             for axis, size in enumerate(shape):
-                table = _along(_with_constant(size), table, axis)
+                table = along(with_constant(size), table, axis)
             found.append(table)
         return found
 
@@ -190,7 +206,7 @@ class Coefficients:
         found = np.zeros((self.size, *more))
         for table, scope, places in zip(margins, generators, self._in_generators, strict=True):
             for axis, size in enumerate(self.terms.shape(scope)):
-                table = _along(_with_constant(size).T, table, axis)
+                table = along(with_constant(size).T, table, axis)
             flat = table.reshape(-1, *more)
             for cells, at in places:
                 found[at] = flat[cells]

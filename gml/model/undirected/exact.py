@@ -102,7 +102,7 @@ def fit_exact(
             tables, iterations, converged = proportional_fitting(problem, deadline)
         by_scope = dict(zip(terms.generators, tables, strict=True))
         w = problem.coefficients.vector(terms_of_tables(terms, by_scope))
-        point = problem.at(problem.shortest(w))
+        point = problem.shortest(w)
         converged = converged and point.gap <= TOLERANCE
     else:
         way = proximal_newton if penalty.l1 > 0 else newton if algorithm == NEWTON else _l_bfgs

@@ -2,13 +2,17 @@
 
 Once a cell is excluded, a number that is added to the table of its generator there changes nothing:
 the terms are no longer unique. The ones reported are those with the least sum of squares over the
-cells of all terms, as of exact fits: those without any part along such changes.
+cells of all terms: those without any part along such changes.
+
+Of a decomposable model, nothing else is open. A function that is a sum over the cliques, and 0
+wherever all cliques are possible, is a sum of functions that are 0 but for impossible cells of
+single cliques: along a perfect sequence, what a clique adds where it is possible depends on its
+separator alone, and can be moved to the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +21,22 @@ from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, parameter
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.cliques_of_cells import excluded_cells
-from gml.model.undirected.coefficients import Coefficients, Vector, level_contrasts
+from gml.model.undirected.coefficients import (
+    Coefficients,
+    Vector,
+    along,
+    with_constant,
+)
 from gml.model.undirected.facial_set import facial_set
 from gml.model.undirected.fitting import Penalty, Support
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline
+from gml.stopping import check_stopped
 
-_MOST_ROUNDS = 1000
+_MOST_ROUNDS = 10_000
+_NOTHING = 1e-15
+_RESTS = 1e-14
 
 
 def empty_cells(counter: Counter, terms: Terms, penalty: Penalty) -> dict[Scope, NDArray[np.bool_]]:
@@ -80,70 +92,79 @@ def require_finite(
 def without_flat_part(
     coefficients: Coefficients, vector: Vector, zeros: Mapping[Scope, NDArray[np.bool_]]
 ) -> Vector:
-    """Take off what only changes the tables of generators in excluded cells.
+    """Take off what only changes tables in excluded cells.
 
-    What is left is orthogonal to the changes over the cells of all terms. The normal equations of
-    the changes by single cells are solved by conjugate gradients: there may be many, and each has
-    few coefficients.
+    What is left is orthogonal to such changes over the cells of all terms: the residual of least
+    squares, by conjugate gradients (Björck 1996, algorithm 7.4.1). A change has at most the length
+    of its cells times the root of the number of tables, so that a slope is nothing if it is nothing
+    beside the vector itself.
+
+    Examples
+    --------
+    >>> from gml.data.dataset import Variable
+    >>> terms = Terms.of([Variable(name, ("n", "y")) for name in "AB"], [["A", "B"]])
+    >>> excluded = {(0, 1): np.array([[False, False], [False, True]])}
+    >>> only_there = Coefficients(terms).vector([np.array([-1.0, 1.0])] * 2 + [np.eye(2) * 2 - 1])
+    >>> bool(np.abs(without_flat_part(Coefficients(terms), only_there, excluded)).max() < 1e-15)
+    True
     """
     if not zeros:
         return vector
-    rows, columns, values = _changes(coefficients, zeros)
-    n_cells = int(columns[-1]) + 1
+    changes = _Changes(coefficients, zeros)
     # The length over all cells is the plain one of coefficients times the roots of cells.
-    scale = np.sqrt(coefficients.cells)
-    values = values * scale[rows]
-
-    def spread(amounts: Vector) -> Vector:
-        found = np.bincount(rows, weights=values * amounts[columns], minlength=coefficients.size)
-        return found.astype(np.float64)
-
-    def gathered(change: Vector) -> Vector:
-        found = np.bincount(columns, weights=values * change[rows], minlength=n_cells)
-        return found.astype(np.float64)
-
-    left = vector * scale
-    residual = gathered(left)
-    direction, square = residual.copy(), float(residual @ residual)
-    least = 1e-26 * float(left @ left) * float(values @ values) / n_cells
-    for _ in range(_MOST_ROUNDS):
+    left = vector * changes.scale
+    slope = changes.gathered(left)
+    direction, square = slope.copy(), float(slope @ slope)
+    least = _NOTHING**2 * float(left @ left)
+    for _ in range(min(_MOST_ROUNDS, 4 * len(slope))):
         if square <= least:
             break
-        moved = spread(direction)
+        check_stopped()
+        moved = changes.spread(direction)
         length = float(moved @ moved)
-        if length <= 0:
+        if length <= _NOTHING * float(direction @ direction):
             break
         left -= square / length * moved
-        residual = gathered(left)
-        before, square = square, float(residual @ residual)
-        direction = residual + square / before * direction
-    return left / scale
+        slope = changes.gathered(left)
+        before, square = square, float(slope @ slope)
+        direction = slope + square / before * direction
+    found = left / changes.scale
+    # The rest of numbers that cancel out.
+    found[np.abs(found) <= _RESTS * np.abs(vector).max()] = 0.0
+    return found
 
 
-def _changes(
-    coefficients: Coefficients, zeros: Mapping[Scope, NDArray[np.bool_]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
-    """Coefficients of the tables that are 1 in one excluded cell: where, of which, and how much."""
-    terms = coefficients.terms
-    position = {scope: t for t, scope in enumerate(terms.all)}
-    rows, columns, values, first = [], [], [], 0
-    for scope, zero in zeros.items():
-        cells = np.argwhere(zero)
-        number = first + np.arange(len(cells))
-        first += len(cells)
-        for size in range(1, len(scope) + 1):
-            for axes in combinations(range(len(scope)), size):
-                product = np.full((len(cells), 1), 1.0 / zero.size)
-                for axis in axes:
-                    factor = level_contrasts(zero.shape[axis])[cells[:, axis]]
-                    product = (product[:, :, None] * factor[:, None, :]).reshape(len(cells), -1)
-                places = coefficients.of(position[tuple(scope[axis] for axis in axes)])
-                rows.append(np.tile(places.reshape(-1), len(cells)))
-                columns.append(np.repeat(number, product.shape[1]))
-                values.append(product.reshape(-1))
-    order = np.argsort(np.concatenate(columns), kind="stable")
-    return (
-        np.concatenate(rows)[order],
-        np.concatenate(columns)[order],
-        np.concatenate(values)[order],
-    )
+class _Changes:
+    """Between amounts in excluded cells and the coefficients of all terms, times roots of cells."""
+
+    def __init__(
+        self, coefficients: Coefficients, zeros: Mapping[Scope, NDArray[np.bool_]]
+    ) -> None:
+        self.scale = np.sqrt(coefficients.cells)
+        self._zeros = list(zeros.values())
+        self._ends = np.cumsum([np.count_nonzero(zero) for zero in self._zeros])[:-1]
+        self._places = [coefficients.places_in(scope) for scope in zeros]
+
+    def spread(self, amounts: Vector) -> Vector:
+        """Return the coefficients of tables with these amounts."""
+        found = np.zeros(len(self.scale) + 1)
+        for zero, places, part in zip(
+            self._zeros, self._places, np.split(amounts, self._ends), strict=True
+        ):
+            table = np.zeros(zero.shape)
+            table[zero] = part
+            for axis, size in enumerate(zero.shape):
+                table = along(with_constant(size).T / size, table, axis)
+            found[places] += table
+        return found[:-1] * self.scale
+
+    def gathered(self, change: Vector) -> Vector:
+        """Return the transpose of `spread` times a vector."""
+        padded = np.append(change * self.scale, 0.0)
+        found = []
+        for zero, places in zip(self._zeros, self._places, strict=True):
+            table = padded[places]
+            for axis, size in enumerate(zero.shape):
+                table = along(with_constant(size) / size, table, axis)
+            found.append(table[zero])
+        return np.concatenate(found)

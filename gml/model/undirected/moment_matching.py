@@ -18,15 +18,19 @@ from numpy.typing import NDArray
 
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.coefficients import Coefficients
+from gml.model.undirected.excluded_cells import without_flat_part
 from gml.model.undirected.fitting import Penalty, Support
 from gml.model.undirected.groups import Groups
 from gml.model.undirected.margin_derivatives import covariance_on_tree, covariance_times
 from gml.model.undirected.observed import Observed
+from gml.stopping import check_stopped
 
 Table = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 """The gap, in probabilities, at which a fit has converged."""
+_MOST_ROUNDS = 10_000
+_ROUNDED = 1e-15
 
 
 class Point(NamedTuple):
@@ -111,27 +115,46 @@ class MomentMatching:
         found[np.diag_indices(len(found))] += self.ridge
         return found
 
-    def shortest(self, w: Table) -> Table:
-        """Return the coefficients of the same distribution whose terms have the shortest tables.
+    def shortest(self, w: Table) -> Point:
+        """Return the point with the same distribution whose terms have the shortest tables.
 
-        Those that a maximum at infinity leaves open are directions in which nothing that is
-        possible varies, nor any penalty: the null space of the covariance under the uniform
-        distribution of what is possible. Conjugate gradients from 0 never leave its complement.
+        If rounding keeps a shorter one from being the same distribution, the point is `w` itself.
         """
         if not self.supports:
-            return w
+            return self.at(w)
+        if self.observed.terms.is_decomposable:
+            cells = {support.scope: ~support.possible for support in self.supports}
+            shorter = without_flat_part(self.coefficients, w, cells)
+        else:
+            shorter = self._shortest_on_face(w)
+        point, given = self.at(shorter), self.at(w)
+        return point if point.gap <= max(TOLERANCE, given.gap) else given
+
+    def _shortest_on_face(self, w: Table) -> Table:
+        """Solve covariance · found = covariance · w by conjugate gradients.
+
+        Coefficients that a maximum at infinity leaves open are directions in which nothing that is
+        possible varies: the null space of the covariance under the uniform distribution of what is
+        possible. Conjugate gradients from 0 never leave its complement, but by rounding: they stop
+        where residuals are nothing beside the covariance times w, or directions hardly vary.
+        """
         self.at(np.zeros_like(w))
         # The length over all cells is the plain one of coefficients times the roots of cells.
         scale = np.sqrt(self.coefficients.cells)
         found = np.zeros_like(w)
         residual = self._covariance_of(w) / scale
         direction = residual.copy()
-        norm = first = float(residual @ residual)
-        for _ in range(10 * len(w)):
-            if norm <= 1e-30 * first:
-                break
+        norm = float(residual @ residual)
+        length, largest = float((scale * w) @ (scale * w)), 0.0
+        for _ in range(min(_MOST_ROUNDS, 10 * len(w))):
+            check_stopped()
             image = self._covariance_of(direction / scale) / scale
-            step = norm / float(direction @ image)
+            spread, square = float(direction @ image), float(direction @ direction)
+            # The largest variance so far; that of what is left is to be more than its rounding.
+            largest = max(largest, spread / square if square else 0.0)
+            if norm <= (_ROUNDED * largest) ** 2 * length or spread <= _ROUNDED * largest * square:
+                break
+            step = norm / spread
             found += step * direction
             residual -= step * image
             before, norm = norm, float(residual @ residual)
@@ -139,5 +162,4 @@ class MomentMatching:
         return found / scale
 
     def _covariance_of(self, v: Table) -> Table:
-        found = covariance_times(self.engine, self.coefficients, v[:, None])[:, 0]
-        return found + self.is_penalised * v
+        return covariance_times(self.engine, self.coefficients, v[:, None])[:, 0]
