@@ -220,11 +220,16 @@ class Coefficients:
         """Return the expected products of contrasts, given the margin of each term."""
         return self._against_contrasts(margins, mean=False)
 
-    def _against_contrasts(self, tables: Sequence[Table], *, mean: bool) -> Vector:
+    def mean_squares(self, margins: Sequence[Table]) -> Vector:
+        """Return the expected squares of the products of contrasts."""
+        return self._against_contrasts(margins, mean=False, power=2)
+
+    def _against_contrasts(self, tables: Sequence[Table], *, mean: bool, power: int = 1) -> Vector:
         found = np.zeros(self.size)
         for shape, members, places in self._alike:
             stacked = np.stack([tables[t].reshape(-1) for t in members])
-            found[places] = stacked @ contrasts_of(shape) / (math.prod(shape) if mean else 1)
+            contrasts = contrasts_of(shape) ** power
+            found[places] = stacked @ contrasts / (math.prod(shape) if mean else 1)
         return found
 
     def strengths(self, vector: Vector) -> Vector:

@@ -14,11 +14,10 @@ covariance of the features in the first sweeps (a Newton step), or, for models o
 or with l1, their inverse variances over the largest eigenvalue of their correlations.
 
 *Stop.* Once the average is over fifty times as many states as there are rows, so that chance in the
-chains adds little to that in the data, and then after every 100 steps, the chains run on with the
-averaged parameters fixed, and their moments are compared with the observed ones: it is over when
-no difference is significant at 5 % in all, by Bonferroni's bound over moments, with the errors of
-independent chains. So `converged` says what these chains can see; the largest gap and its error are
-in the notes.
+chains adds little to that in the data, and then after every 100 steps, the moments at the averaged
+parameters are compared with the observed ones (moment_checks.py): it is over when all gaps are
+small beside the errors of the data. There are at least 500 chains, and one per twenty rows up to
+5 000, so that the steps are enough for many rows. The largest gap is in the notes.
 
 Penalties and smoothing are those of fitting.py. Terms that l1 holds at 0 in most of the averaged
 steps are 0. Cells that no row is in are excluded (excluded_cells.py). Other maxima at infinity are
@@ -34,6 +33,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, UsageError, counted, parameter, require_whole
@@ -43,11 +43,11 @@ from gml.model.undirected.excluded_cells import empty_cells, require_finite, wit
 from gml.model.undirected.fitting import NO_PENALTY, Fitted, Penalty, Support
 from gml.model.undirected.gibbs import GibbsChains
 from gml.model.undirected.groups import Groups
+from gml.model.undirected.moment_checks import ChainCheck, ExactMoments, allowed_gaps
 from gml.model.undirected.moment_gaps import (
     Average,
     MomentCheck,
     Part,
-    bonferroni_bound,
     largest_eigenvalue,
     largest_margin_gap,
 )
@@ -57,11 +57,15 @@ from gml.model.undirected.terms import Terms
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
 
+FEWEST_CHAINS = 2
 CHAINS, SWEEPS, ITERATIONS = 500, 1, 1000
+_MOST_CHAINS, _ROWS_PER_CHAIN = 5000, 20
+# Moments of single chains that are held at once where many rows ask for many chains.
+_MOST_FEATURES = 5_000_000
 _BLOCK = 100
 _BURN_IN, _SAMPLES = 30, 30
-_CHECK_SWEEPS = 100
 _STATES_PER_ROW = 50
+_LONGEST = 1.0
 _SLOWING, _SLOW_AFTER = 0.6, 20
 _FEW_COEFFICIENTS = 1500
 # Chains are averaged in about so many groups, whose differences say how large errors are.
@@ -91,7 +95,7 @@ def fit_contrastive(
     start: Fitted | None = None,
     penalty: Penalty = NO_PENALTY,
     persistent: bool = True,
-    chains: int = CHAINS,
+    chains: int | None = None,
     sweeps: int = SWEEPS,
     iterations: int = ITERATIONS,
     rate: float | None = None,
@@ -114,7 +118,8 @@ def fit_contrastive(
     persistent
         Whether chains go on from step to step.
     chains, sweeps, iterations
-        How many chains there are, how many sweeps they make per step, and the most steps.
+        How many chains there are (by default 500, or more if there are more than 10 000 rows), how
+        many sweeps they make per step, and the most steps.
     rate
         The first step, as a share of the one that would be right without noise; by default 0.5.
     seed
@@ -134,12 +139,15 @@ def fit_contrastive(
     >>> [round(float(table[1, 1]), 1) for table in found.tables[-2:]]
     [0.3, 0.6]
     """
-    require_whole(2, chains=chains)
+    require_whole(FEWEST_CHAINS, chains=chains)
     require_whole(1, sweeps=sweeps, iterations=iterations)
     if rate is not None and not 0 < rate < math.inf:
         raise UsageError(f"{parameter('rate')} must be above 0 and finite, not {rate}")
     coefficients = Coefficients(terms)
     deadline = deadline or Deadline()
+    if chains is None:
+        affordable = min(_MOST_CHAINS, _MOST_FEATURES // max(1, coefficients.size))
+        chains = max(CHAINS, min(affordable, int(counter.n * counter.unit) // _ROWS_PER_CHAIN))
     if start is None:
         start = _pseudo_start(counter, terms, penalty, deadline)
     is_finite = not penalty.is_likelihood or (start.method == "pl" and start.converged)
@@ -199,6 +207,8 @@ class _Learner:
         self.supports = tuple(Support(scope, ~zero) for scope, zero in self._zeros.items())
         self._walls = [np.where(zero, -np.inf, 0.0) for zero in self._zeros.values()]
         self._features = ChainMoments(coefficients)
+        self._exact = ExactMoments.if_small(coefficients, self._zeros, None) if persistent else None
+        self._allowed = allowed_gaps(coefficients, margins, n)
         self._rows = RowSource(counter, terms, seed) if counter.rows() is not None else None
         if not persistent:
             counter.require_rows("contrastive divergence")
@@ -210,20 +220,38 @@ class _Learner:
             "the moments of the chains",
         )
         self._chains: GibbsChains | None = None
+        self._others: GibbsChains | None = None
 
     def _at(self, vector: Vector) -> GibbsChains:
         """The chains, with these parameters; they begin at rows where there are any."""
-        tables = [*self._coefficients.tables(vector), *self._walls]
         if self._chains is None:
-            scopes = (*self._coefficients.terms.all, *self._zeros)
-            self._chains = GibbsChains(
-                self._coefficients.terms, scopes, tables, n_chains=self._n_chains, seed=self._seed
-            )
+            self._chains = self._even_chains(vector, self._seed)
             if self._rows is not None:
                 self._chains.states[...] = self._rows.draw(self._n_chains)
         else:
-            self._chains.set_tables(tables)
+            self._chains.set_tables(self._tables(vector))
         return self._chains
+
+    def _others_at(self, vector: Vector) -> GibbsChains:
+        """Chains that began at even draws, whatever the data are."""
+        if self._others is None:
+            self._others = self._even_chains(vector, ~self._seed)
+        else:
+            self._others.set_tables(self._tables(vector))
+        return self._others
+
+    def _tables(self, vector: Vector) -> list[NDArray[np.float64]]:
+        return [*self._coefficients.tables(vector), *self._walls]
+
+    def _even_chains(self, vector: Vector, seed: int) -> GibbsChains:
+        scopes = (*self._coefficients.terms.all, *self._zeros)
+        return GibbsChains(
+            self._coefficients.terms,
+            scopes,
+            self._tables(vector),
+            n_chains=self._n_chains,
+            seed=seed,
+        )
 
     def _moved(self, chains: GibbsChains) -> States | None:
         """Move the chains; return where they began, if that was at rows."""
@@ -252,7 +280,6 @@ class _Learner:
         chains = self._at(vector)
         steps = self._scaling(chains)
         self._tell(0, rate, self._observed, np.zeros_like(vector))
-        bound = bonferroni_bound(self._coefficients.size, self._n_groups)
         done, average, check = 0, Average(vector), None
         enough = _STATES_PER_ROW * self._n / self._n_chains
         while done < iterations:
@@ -268,10 +295,10 @@ class _Learner:
             if deadline.passed:
                 break
             if average.n_steps >= enough or done >= iterations:
-                check = self._check(average.point(self._groups))
-                if check.passes(bound):
+                check = self._check(average.point(self._groups), deadline)
+                if check is not None and check.passes():
                     break
-        return self._fitted(average.point(self._groups), done, check, bound)
+        return self._fitted(average.point(self._groups), done, check)
 
     def _stepped(
         self, vector: Vector, done: int, rate: float, steps: Callable[[Vector], Vector]
@@ -284,7 +311,10 @@ class _Learner:
         target = self._observed if before is None else self._features.means(before)
         self._tell(done + 1, now, means, self._left(vector, target - means))
         joint = np.where(self._coefficients.is_joint, vector, 0.0)
-        vector = vector + now * steps(target - means - 2 * self._l2 * joint)
+        move = steps(target - means - 2 * self._l2 * joint)
+        # Far away, the covariance of the first sweeps says nothing.
+        now /= max(1.0, float(np.abs(move).max(initial=0.0)) / _LONGEST)
+        vector = vector + now * move
         return self._shrunk(vector, now, steps) if self._groups.l1 else vector
 
     def _shrunk(self, vector: Vector, rate: float, steps: Callable[[Vector], Vector]) -> Vector:
@@ -324,35 +354,38 @@ class _Learner:
             # Few samples make small eigenvalues too small; steps along them would be too long.
             share = min(0.5, size / (n_samples * self._n_chains) + 0.01)
             covariance = (1 - share) * covariance + share * np.diag(variances)
+            covariance += np.diag(2 * self._l2 * self._coefficients.is_joint)
             inverse = np.linalg.inv(covariance)
             return lambda difference: inverse @ difference
         largest = largest_eigenvalue([(each - means) / np.sqrt(variances) for each in samples])
         return lambda difference: difference / (variances * largest)
 
-    def _check(self, vector: Vector) -> MomentCheck:
-        """Run the chains at fixed parameters, and compare moments; chains are independent."""
-        chains = self._at(vector)
-        n_groups = self._n_groups
-        averages = np.zeros((n_groups, self._coefficients.size))
-        for _ in range(_CHECK_SWEEPS):
-            before = self._moved(chains)
-            averages += self._features.group_means(chains.states, n_groups)
-            if before is not None:
-                averages -= self._features.group_means(before, n_groups)
-        averages /= _CHECK_SWEEPS
-        errors = averages.std(axis=0, ddof=1) / math.sqrt(n_groups)
-        target = self._observed if self._persistent else 0.0
-        difference = target - averages.mean(axis=0)
-        return MomentCheck(self._left(vector, difference), errors, difference)
+    def _check(self, vector: Vector, deadline: Deadline) -> MomentCheck | None:
+        """Compare the moments at fixed parameters; None if there was no time."""
+
+        def left(means: Vector) -> tuple[Vector, Vector]:
+            difference = self._observed - means if self._persistent else -means
+            return self._left(vector, difference), difference
+
+        if self._exact is not None:
+            residual, difference = left(self._exact.at(vector))
+            return MomentCheck(residual, np.zeros_like(residual), difference, self._allowed)
+        sets = [self._at(vector)]
+        if self._persistent:
+            sets.append(self._others_at(vector))
+        check = ChainCheck(
+            self._features, self._n_groups, self._allowed, from_start=not self._persistent
+        )
+        return check.run(sets, self._moved, left, self._n, deadline)
 
     def _tell(self, iteration: int, rate: float, means: Vector, left: Vector) -> None:
         if self._trace is not None:
             gap = float(np.abs(left).max(initial=0.0))
             self._trace(ContrastiveStep(iteration, rate, gap, means))
 
-    def _fitted(self, vector: Vector, done: int, check: MomentCheck | None, bound: float) -> Fitted:
-        converged = check is not None and check.passes(bound)
-        notes = [] if check is None else [check.said(bound)]
+    def _fitted(self, vector: Vector, done: int, check: MomentCheck | None) -> Fitted:
+        converged = check is not None and check.passes()
+        notes = [] if check is None else [check.said()]
         gap = None
         if check is not None and self._persistent:
             gap = largest_margin_gap(self._coefficients, check.difference)

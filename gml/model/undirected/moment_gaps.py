@@ -23,26 +23,37 @@ class MomentCheck:
 
     residual: Vector
     errors: Vector
+    """Monte Carlo errors; 0 where the moments are exact."""
     difference: Vector
     """Observed less expected moments."""
+    allowed: Vector
+    """How large a gap and its error may be together."""
+    agree: bool = True
+    """Whether chains that began elsewhere have the same moments."""
 
-    def passes(self, bound: float) -> bool:
-        """Whether every gap is within so many errors."""
-        return not self._significant(bound)
+    def passes(self) -> bool:
+        """Whether chains agree, and every gap is small, for all that chance may hide."""
+        return self.agree and not self._too_large()
 
-    def _significant(self, bound: float) -> int:
-        return int((np.abs(self.residual) > bound * self.errors + 1e-12).sum())
+    def fails_surely(self) -> bool:
+        """Whether some gap is too large, whatever chance may have added."""
+        bound = bonferroni_bound(len(self.residual), None)
+        return bool((np.abs(self.residual) - bound * self.errors > self.allowed).any())
 
-    def said(self, bound: float) -> str:
-        """Say how large the largest gap is, and how many are more than chance."""
+    def _too_large(self) -> int:
+        return int((np.abs(self.residual) + self.errors > self.allowed + 1e-12).sum())
+
+    def said(self) -> str:
+        """Say how large the largest gap is, and how many are too large."""
         if not len(self.residual):
             return "there are no moments to match"
-        worst = int(np.argmax(np.abs(self.residual)))
-        return (
-            f"the largest gap of a moment is {abs(self.residual[worst]):.2g} with a Monte Carlo "
-            f"error of {self.errors[worst]:.2g}; {self._significant(bound)} of "
-            f"{len(self.residual)} gaps are significant"
+        worst = int(np.argmax((np.abs(self.residual) + self.errors) / self.allowed))
+        said = (
+            f"the largest gap of a moment is {abs(self.residual[worst]):.2g} ± "
+            f"{self.errors[worst]:.2g}, where {self.allowed[worst]:.2g} would be small beside the "
+            f"error of the data; {self._too_large()} of {len(self.residual)} gaps are too large"
         )
+        return said if self.agree else f"{said}; chains that began elsewhere have not met"
 
 
 @dataclass
@@ -92,10 +103,15 @@ class Average:
         return np.where(is_zero, 0.0, total / self.n_steps)
 
 
-def bonferroni_bound(n_moments: int, n_groups: int) -> float:
-    """The quantile of Student's t for all moments at once, by its expansion about the normal."""
+def bonferroni_bound(n_moments: int, n_groups: int | None) -> float:
+    """The quantile of Student's t for all moments at once, by its expansion about the normal.
+
+    That of the normal itself if there are no groups, whose number its error would depend on.
+    """
     p = np.array([1 - _SIGNIFICANCE / (2 * max(1, n_moments))])
     z = float(kernel.active().normal_quantile(p)[0])
+    if n_groups is None:
+        return z
     df = n_groups - 1
     return z + (z**3 + z) / (4 * df) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
 
