@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, listing, parameter
+from gml.kernel.blas import one_blas_thread
 from gml.model.undirected.coefficients import Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
 from gml.model.undirected.first_order import Descent, Function, minimise
@@ -100,14 +101,16 @@ def fit_pseudo(
     total = n + penalty.smoothing
     groups = Groups.of_terms(coefficients, penalty.l1 / total)
     objective = _with_ridge(smooth, coefficients, penalty.l2 / total)
-    found = minimise(
-        objective,
-        _start(coefficients, single),
-        groups=groups,
-        inverse=smooth.inverse() if isinstance(smooth, RowObjective) else None,
-        tolerance=TOLERANCE,
-        deadline=deadline,
-    )
+    # Products between the blocks of rows are small: threads of their own would slow them down.
+    with one_blas_thread():
+        found = minimise(
+            objective,
+            _start(coefficients, single),
+            groups=groups,
+            inverse=smooth.inverse() if isinstance(smooth, RowObjective) else None,
+            tolerance=TOLERANCE,
+            deadline=deadline,
+        )
     if found.converged and penalty.is_likelihood:
         _require_curvature(coefficients, smooth, found.point, zeros, n)
     point = without_flat_part(coefficients, found.point, zeros)
