@@ -63,8 +63,9 @@ from gml.resources import available_threads, budget_in_force, require_memory
 CRITERIA = ("ebic", "folds")
 RULES = ("and", "or")
 TOLERANCE = 1e-7
-# More coefficients at once take minutes per penalty.
+# With more, a step takes seconds, and a path has hundreds.
 _MOST_COEFFICIENTS = 2000
+# Per number of the Hessian, which grows by doubling: it, its factor and the tables behind it.
 _BYTES = 48
 # Where rounding ends the search for a minimum before, so much is still no cause for concern.
 _NOTABLE_GAP = 1e-5
@@ -242,7 +243,6 @@ class _Search:
         threads = max(1, min(threads, total))
         scores = (8 * (5 * widest + 4) + 4 * total) * (len(self.table.counts) + 8)
         require_memory(threads * scores, None, "the scores of all rows")
-        # The Hessian grows by doubling, and its factor and the tables it is made from are as large.
         room = min(max(1, budget_in_force() // (_BYTES * threads)), _MOST_COEFFICIENTS**2)
         in_time = takewhile(lambda _: not deadline.passed, range(total))
         done, missed = 0, 0.0
