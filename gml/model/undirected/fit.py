@@ -106,7 +106,14 @@ def fit_markov(
     from gml.model.undirected.goodness import summarise
 
     summary = summarise(
-        counter, terms, fitted, penalty, max_memory=max_memory, seed=seed, threads=threads
+        counter,
+        terms,
+        fitted,
+        penalty,
+        max_memory=max_memory,
+        seed=seed,
+        threads=threads,
+        deadline=deadline,
     )
     if coding != SUM_TO_ZERO and summary.log_z is not None:
         # Terms of the coding 01 are 0 where every variable has its first level.
@@ -117,7 +124,15 @@ def fit_markov(
         from gml.model.undirected.errors_of_terms import standard_errors
 
         found = standard_errors(
-            counter, terms, fitted, penalty, coding=coding, max_memory=max_memory, seed=seed
+            counter,
+            terms,
+            fitted,
+            penalty,
+            coding=coding,
+            max_memory=max_memory,
+            seed=seed,
+            threads=threads,
+            deadline=deadline,
         )
         potentials = _with_errors(potentials, found, intervals)
     in_order = {variable.name: variable for variable in terms.variables}
@@ -163,6 +178,8 @@ def _fitted(
         persistent=method == "pcd",
         seed=seed,
         trace=trace,
+        threads=threads,
+        max_memory=max_memory,
         deadline=deadline,
         **chains.given(),
     )
