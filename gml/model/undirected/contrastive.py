@@ -39,6 +39,7 @@ from gml.model.undirected.chain_moments import ChainMoments, RowSource, States
 from gml.model.undirected.coefficients import Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
 from gml.model.undirected.fitting import (
+    FEWEST_CHAINS,
     NO_PENALTY,
     Fitted,
     Penalty,
@@ -60,7 +61,6 @@ from gml.model.undirected.terms import Terms
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
 
-FEWEST_CHAINS = 2
 CHAINS, SWEEPS, ITERATIONS = 500, 1, 1000
 _MOST_CHAINS, _ROWS_PER_CHAIN = 5000, 20
 # Moments of single chains that are held at once where many rows ask for many chains.

@@ -53,6 +53,8 @@ class Penalty:
 
 
 NO_PENALTY = Penalty()
+FEWEST_CHAINS = 2
+"""Chains of contrastive divergence: Monte Carlo errors come from differences between them."""
 
 
 @dataclass(frozen=True)
