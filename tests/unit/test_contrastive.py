@@ -128,6 +128,23 @@ def test_moments_at_a_fit_that_converged_are_those_observed(name, by_tree, monke
     assert (np.abs(gaps) <= bonferroni_bound(len(gaps), None) * errors).all()
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_moments_of_pcd_are_within_bonferroni_adjusted_errors(name):
+    """Exact moments at the points of independent runs; their spread is the Monte Carlo error."""
+    from scipy.stats import t
+
+    data, terms, _ = drawn(*MODELS[name], 1000, seed=3)
+    counter = gml.MemoryCounter(data)
+    runs = [fit_contrastive(counter, terms, seed=seed) for seed in range(10)]
+    gaps = np.array([exact_gaps(data, terms, found)[0] for found in runs])
+    errors = gaps.std(axis=0, ddof=1)
+    bound = float(t.isf(0.025 / gaps.size, len(runs) - 1))
+    assert (np.abs(gaps) <= bound * errors).all()
+    # Beside what chance does in the data, the errors are small: squares of 1/16 on average.
+    variances = exact_gaps(data, terms, runs[0])[1]
+    assert np.mean(errors**2 / (variances / data.n)) < 1 / 16
+
+
 @pytest.mark.parametrize("by_tree", [True, False])
 @pytest.mark.parametrize("n", [50, 2000])
 def test_chains_that_stay_where_the_data_are_do_not_converge(n, by_tree, monkeypatch):
