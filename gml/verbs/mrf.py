@@ -14,7 +14,7 @@ from gml.graph.chordal import moral_graph
 from gml.graph.graph import Graph
 from gml.model.markovnet import MarkovNet
 from gml.model.training import training_of
-from gml.model.undirected.fit import BY_CHAINS, Chains, fit_markov
+from gml.model.undirected.fit import BY_CHAINS, Chains, chosen_method, fit_markov
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.gauge import SUM_TO_ZERO
 from gml.model.undirected.terms import FACTORS, Terms
@@ -152,10 +152,10 @@ def mrf(
         require_one_of("factors", factors, FACTORS)
         if cliques:
             raise UsageError(f"{parameter('factors')} is about a graph, not {parameter('clique')}")
-    if method not in BY_CHAINS:
-        for name, value in zip(_OF_CHAINS, (chains, sweeps, iterations, rate, trace), strict=True):
-            if value is not None:
-                raise UsageError(f"{parameter(name)} belongs to {parameter('method', 'pcd')} or cd")
+    of_chains = zip(_OF_CHAINS, (chains, sweeps, iterations, rate, trace), strict=True)
+    unused = [parameter(name) for name, value in of_chains if value is not None]
+    if unused and method not in BY_CHAINS:
+        raise UsageError(f"{unused[0]} belongs to {parameter('method', 'pcd')} or cd")
     if reading.get("missing") == "available":
         raise UsageError(
             f"{parameter('missing', 'available')}: margins counted on different rows may "
@@ -185,6 +185,10 @@ def mrf(
         terms = Terms.of_graph(counter.variables, learned.graph, factors)
         learning = learning.also(learned={**chosen.shown, **learned.found})
         is_complete = learned.complete
+    method = chosen_method(method, terms)
+    if unused and method not in BY_CHAINS:
+        reporter().warn(f"{', '.join(unused)}: not used, as the exact fit draws no chains")
+        trace = None
     with _tracing(trace, terms, safe_csv) as told:
         net = fit_markov(
             counter,

@@ -6,12 +6,16 @@ import csv
 import io
 import json
 import random
+import signal
+import subprocess
+import time
 
 import numpy as np
 import pytest
 
 import gml as library
-from tests.command_line import error_line
+from tests.command_line import GML, error_line
+from tests.contingency_tables import reinis
 
 PAIRS = (
     *("--clique", "alcohol,cigarettes", "--clique", "alcohol,marijuana"),
@@ -115,6 +119,7 @@ def test_pairs_instead_of_cliques(gml, asia, sample_data):
         (["--score", "k2"], 2, "--score"),
         (["--clique", "smoke,lungs"], 2, "column 'lungs' not found; did you mean 'lung'?"),
         (["--method", "pl", "--chains", "9"], 2, "--chains belongs to --method pcd or cd"),
+        (["--method", "pcd", "--chains", "1"], 2, "--chains"),
         (["--missing", "available"], 2, "--missing available"),
         (["--l2", "-1"], 2, "--l2"),
         (["--intervals", "1"], 2, "--intervals"),
@@ -136,6 +141,98 @@ def test_refusals(gml, asia, sample_data, tmp_path, args, code, words):
     done = gml("mrf", asia, *(arg.format(**places) for arg in args), "-o", tmp_path / "m.json")
     assert words in error_line(done, code)
     assert not (tmp_path / "m.json").exists()
+
+
+@pytest.mark.parametrize("method", ["pcd", "cd"])
+def test_contrastive_divergence_with_its_trace(gml, students, tmp_path, method):
+    how = ("--method", method, "--iterations", "400", "--seed", "3", "--trace", tmp_path / "t.csv")
+    found = model_of(gml("mrf", students, "--weights", "Freq", *PAIRS, *how))
+    fit = found["graph"]["fit"]
+    assert (fit["method"], fit["converged"]) == (method, True)
+    header, *steps = csv.reader((tmp_path / "t.csv").read_text().splitlines())
+    assert header[:4] == ["step", "rate", "gap", "alcohol"]
+    assert header[6] == "alcohol,cigarettes" and len(header) == 9
+    assert [line[0] for line in steps] == [str(k) for k in range(fit["iterations"] + 1)]
+    couplings = [edge["coupling"] for edge in found["edges"]]
+    # The standard errors of the exact estimate are 0.04, 0.12 and 0.04.
+    assert couplings == pytest.approx([0.5136, 0.7465, 0.712], abs=0.06)
+    again = gml("mrf", students, "--weights", "Freq", *PAIRS, *how, "--threads", "1")
+    assert model_of(again)["factors"] == found["factors"]
+
+
+def test_no_chains_where_the_fit_is_exact(gml, students, tmp_path):
+    trace = tmp_path / "t.csv"
+    done = gml("mrf", students, "--weights", "Freq", *PAIRS, "--chains", "9", "--trace", trace)
+    assert model_of(done)["graph"]["fit"]["method"] == "exact"
+    assert b"--chains, --trace: not used, as the exact fit draws no chains" in done.stderr
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("method", ["exact", "pl", "pcd"])
+def test_out_of_time_is_a_model_that_says_so(gml, asia, tmp_path, method):
+    path = tmp_path / "m.json"
+    how = ("--structure", "complete", "--l2", "1", "--method", method)
+    done = gml("mrf", asia, *how, "--max-seconds", "0.000001", "-o", path)
+    assert done.returncode == 5, done.stderr
+    assert b"stopped by --max-seconds: this is the model so far" in done.stderr
+    found = json.loads(path.read_text())["graph"]
+    assert (found["fit"]["converged"], found["learning"]["complete"]) == (False, False)
+
+
+def test_annealing_is_within_the_time(gml, lattice):
+    how = ("--method", "pl", "--max-memory", "100k", "--max-seconds", "0.000001")
+    done = gml("mrf", lattice / "rows.csv", lattice / "graph.dot", *how)
+    assert done.returncode == 5, done.stderr
+    assert b"--max-seconds passed at step 1 of 1000 of the annealing" in done.stderr
+    assert json.loads(done.stdout)["graph"]["fit"]["log_z"] is None
+
+
+def test_an_interrupt_leaves_no_file(lattice, tmp_path):
+    process = subprocess.Popen(
+        [*GML, "mrf", lattice / "rows.csv", lattice / "graph.dot", "--method", "pcd",
+         "--chains", "2", "--iterations", "1000000", "--trace", "t.csv", "-o", "m.json"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not any(path.stat().st_size for path in tmp_path.iterdir()):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert stderr.endswith(b"gml: error: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def czech(tmp_path):
+    """A table of counts, as rows with weights."""
+    table = reinis()
+    lines = [",".join([*table.names, "n"])]
+    for cell, count in np.ndenumerate(table.counts):
+        lines.append(",".join([*("ny"[level] for level in cell), str(int(count))]))
+    (tmp_path / "reinis.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path / "reinis.csv"
+
+
+@pytest.mark.parametrize(("rule", "n_edges"), [("and", 6), ("or", 8)])
+def test_neighbourhoods_are_those_of_isingfit(gml, czech, rule, n_edges):
+    done = gml("mrf", czech, "--weights", "n", "--structure", "l1", "--rule", rule)
+    found = model_of(done)
+    assert len(found["edges"]) == n_edges
+    assert max(len(factor["scope"]) for factor in found["factors"]) == 2
+    assert found["graph"]["learning"]["learned"]["rule"] == rule
+
+
+def test_neighbourhoods_by_folds(gml, czech):
+    done = gml("mrf", czech, "--weights", "n", "--structure", "l1", "--criterion", "folds")
+    found = model_of(done)
+    learned = found["graph"]["learning"]["learned"]
+    assert (learned["structure"], learned["criterion"]) == ("l1", "folds")
+    # Within a standard error of the best prediction, only the strongest pairs are needed.
+    assert len(found["edges"]) < 15
+    assert ("mental", "phys") in {(edge["source"], edge["target"]) for edge in found["edges"]}
 
 
 def test_a_treewidth_beyond_the_budget(gml, lattice):

@@ -10,14 +10,18 @@ import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, UsageError
 from gml.formats.moment_trace import written_moment_trace
+from gml.model.undirected import contrastive
 from gml.model.undirected.chain_moments import ChainMoments
 from gml.model.undirected.coefficients import Coefficients
 from gml.model.undirected.contrastive import fit_contrastive
 from gml.model.undirected.exact import fit_exact
 from gml.model.undirected.fitting import Penalty
+from gml.model.undirected.gibbs import GibbsChains
 from gml.model.undirected.moment_checks import ExactMoments
 from gml.model.undirected.moment_gaps import bonferroni_bound, largest_margin_gap
 from gml.model.undirected.observed import observed_margins, tables_over
+from gml.model.undirected.pseudo_likelihood import fit_pseudo
+from gml.model.undirected.pseudo_start import pseudo_start
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
 from tests.log_linear_fits import counter_of_table
@@ -126,6 +130,23 @@ def test_moments_at_a_fit_that_converged_are_those_observed(name, by_tree, monke
     assert (np.abs(gaps) <= bonferroni_bound(len(gaps), None) * errors).all()
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_moments_of_pcd_are_within_bonferroni_adjusted_errors(name):
+    """Exact moments at the points of independent runs; their spread is the Monte Carlo error."""
+    from scipy.stats import t
+
+    data, terms, _ = drawn(*MODELS[name], 1000, seed=3)
+    counter = gml.MemoryCounter(data)
+    runs = [fit_contrastive(counter, terms, seed=seed) for seed in range(10)]
+    gaps = np.array([exact_gaps(data, terms, found)[0] for found in runs])
+    errors = gaps.std(axis=0, ddof=1)
+    bound = float(t.isf(0.025 / gaps.size, len(runs) - 1))
+    assert (np.abs(gaps) <= bound * errors).all()
+    # Beside what chance does in the data, the errors are small: squares of 1/16 on average.
+    variances = exact_gaps(data, terms, runs[0])[1]
+    assert np.mean(errors**2 / (variances / data.n)) < 1 / 16
+
+
 @pytest.mark.parametrize("by_tree", [True, False])
 @pytest.mark.parametrize("n", [50, 2000])
 def test_chains_that_stay_where_the_data_are_do_not_converge(n, by_tree, monkeypatch):
@@ -231,6 +252,41 @@ def test_bad_options_are_refused_by_name(option, value):
     data, terms, _ = drawn(*MODELS["cycle"], 50, seed=3)
     with pytest.raises(UsageError, match=f"`{option}` must be"):
         fit_contrastive(gml.MemoryCounter(data), terms, **{option: value})
+
+
+def test_only_a_start_without_a_maximum_is_penalised():
+    # These four rows leave the pseudo-likelihood without a maximum, but not the smoothed one.
+    variables = tuple(Variable(f"x{k}", ("a", "b")) for k in range(3))
+    terms = Terms.of(variables, combinations(["x0", "x1", "x2"], 2))
+    rows = np.array([[0, 1, 0, 1], [0, 1, 1, 0], [0, 1, 1, 1]], dtype=np.uint8)
+    counter = gml.MemoryCounter(Dataset(variables, tuple(rows)))
+    found = pseudo_start(counter, terms, Penalty(), None, None, None)
+    ridge = fit_pseudo(counter, terms, penalty=Penalty(l2=1.0))
+    assert [t.tolist() for t in found.tables] == [t.tolist() for t in ridge.tables]
+    smoothing = Penalty(smoothing=2.0)
+    smoothed = fit_pseudo(counter, terms, penalty=smoothing)
+    found = pseudo_start(counter, terms, smoothing, None, None, None)
+    assert [t.tolist() for t in found.tables] == [t.tolist() for t in smoothed.tables]
+    with pytest.raises(CannotAnswer, match="memory"):
+        pseudo_start(counter, terms, Penalty(), None, 1, None)
+
+
+def test_the_budget_and_the_threads_are_those_asked_for(monkeypatch):
+    data, terms, _ = drawn(*MODELS["levels"], 200, seed=8)
+    counter = gml.MemoryCounter(data)
+    with pytest.raises(CannotAnswer, match="the moments of the chains.*memory"):
+        fit_contrastive(counter, terms, start=fit_pseudo(counter, terms), max_memory=1000)
+    asked = []
+
+    class Watched(GibbsChains):
+        def __init__(self, *args, threads, **options):
+            asked.append(threads)
+            super().__init__(*args, threads=threads, **options)
+
+    monkeypatch.setattr(contrastive, "GibbsChains", Watched)
+    monkeypatch.setattr(ExactMoments, "if_small", lambda *_: None)
+    fit_contrastive(counter, terms, threads=1, iterations=100)
+    assert asked == [1, 1]
 
 
 def test_the_trace_has_a_line_per_step(tmp_path):

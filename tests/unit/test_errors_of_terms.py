@@ -10,6 +10,7 @@ import pytest
 
 from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, GmlWarning, UsageError
+from gml.model.undirected import errors_of_terms
 from gml.model.undirected.chain_moments import ChainMoments
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.coefficients import Coefficients, contrasts_of
@@ -22,6 +23,7 @@ from gml.model.undirected.information import (
 )
 from gml.model.undirected.pseudo_information import pseudo_information
 from gml.model.undirected.terms import Terms
+from gml.progress import Deadline
 from tests.log_linear_fits import NewtonFit, counter_of_table, possible_cells, supports_of
 
 STUDENTS = np.array([911, 3, 44, 2, 538, 43, 456, 279]).reshape(2, 2, 2).transpose(2, 1, 0)
@@ -176,6 +178,18 @@ def test_samples_stand_in_for_a_tree_that_is_too_large():
     sampled = sampled_covariance(terms, scopes, tables, seed=1)
     deviations = np.sqrt(np.diag(exact))
     assert (np.abs(sampled - exact) / np.outer(deviations, deviations)).max() < 0.025
+
+
+def test_samples_end_with_the_time_there_is(monkeypatch):
+    def too_large(*_, **__):
+        raise CannotAnswer("no room")
+
+    monkeypatch.setattr(errors_of_terms, "feature_covariance", too_large)
+    counter, terms, fit = drawn(7)
+    fitted = fit.fitted(method="pcd")
+    with pytest.warns(GmlWarning, match="no standard errors: .*max_seconds.* passed"):
+        found = standard_errors(counter, terms, fitted, Penalty(), deadline=Deadline(0))
+    assert all(np.isnan(table).all() for table in found)
 
 
 def pseudo_derivatives(terms, beta, codes):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
@@ -14,9 +13,11 @@ from scipy.stats import chi2
 
 from gml.counts.counter import Counter
 from gml.errors import GmlWarning
+from gml.model.undirected import annealing
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.goodness import summarise, zeros_in_words
 from gml.model.undirected.terms import Terms
+from gml.progress import Deadline
 from tests.log_linear_fits import NewtonFit, counter_of_table, possible_cells, supports_of
 
 STUDENTS = np.array([911, 3, 44, 2, 538, 43, 456, 279]).reshape(2, 2, 2).transpose(2, 1, 0)
@@ -186,11 +187,10 @@ def test_an_engine_without_rows_counts_the_joint_table(shape, scopes):
 
 @pytest.mark.parametrize(("samples", "known"), [(500.0, True), (3.0, False)])
 def test_annealing_where_the_tree_is_too_large(monkeypatch, samples, known):
-    def annealed_log_z(terms, scopes, tables, *, seed, threads):
+    def annealed_log_z(terms, scopes, tables, *, seed, threads, deadline):
         return SimpleNamespace(log_z=7.5, error=0.25, samples=samples)
 
-    module = SimpleNamespace(annealed_log_z=annealed_log_z)
-    monkeypatch.setitem(sys.modules, "gml.model.undirected.annealing", module)
+    monkeypatch.setattr(annealing, "annealed_log_z", annealed_log_z)
     counter, terms, fit = random_fit(1)
     found = summarise(counter, terms, fit.fitted(), LIKELIHOOD, max_memory=10)
     assert (found.entropy, found.log_z_samples) == (None, samples)
@@ -201,6 +201,15 @@ def test_annealing_where_the_tree_is_too_large(monkeypatch, samples, known):
         assert difference == pytest.approx(fit.n * (exact.log_z - 7.5))
     else:
         assert (found.log_z, found.log_z_error, found.log_likelihood, found.g2) == (None,) * 4
+
+
+def test_annealing_ends_with_the_time_there_is():
+    counter, terms, fit = random_fit(1)
+    with pytest.warns(GmlWarning, match="ln Z and the log-likelihood are not known"):
+        found = summarise(
+            counter, terms, fit.fitted(), LIKELIHOOD, max_memory=10, deadline=Deadline(0)
+        )
+    assert (found.log_z, found.log_likelihood, found.bic, found.g2) == (None,) * 4
 
 
 def test_weights_that_are_fractions_count_as_rows():

@@ -260,9 +260,10 @@ def test_l1_sets_terms_to_zero_and_meets_the_conditions_of_a_maximum():
     assert sizes == sorted(sizes) and sizes[0] < 10 and sizes[-1] == 10
 
 
-def test_smoothing_is_rows_spread_over_the_joint_table():
+@pytest.mark.parametrize("scopes", [[(0, 1), (0, 2), (1, 2)], [(0, 1)], [(1, 2)], []])
+def test_smoothing_is_rows_spread_over_the_joint_table(scopes):
     data = table_of((2, 3, 2), 100, seed=9)
-    terms = Terms.of(data.variables, combinations(data.names, 2))
+    terms = Terms.of(data.variables, [[data.names[k] for k in scope] for scope in scopes])
     found = fit_pseudo(gml.MemoryCounter(data), terms, penalty=Penalty(smoothing=12.0))
     cells = np.indices((2, 3, 2)).reshape(3, -1)
     columns = tuple(

@@ -101,7 +101,7 @@ _factor_options = keyword_options(
 
 _chain_options = keyword_options(
     click.option(
-        "--chains", type=WholeRange(min=1), metavar="N", help="Chains of samples, side by side."
+        "--chains", type=WholeRange(min=2), metavar="N", help="Chains of samples, side by side."
     ),
     click.option(
         "--sweeps",

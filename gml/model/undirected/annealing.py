@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer, parameter, require_whole
-from gml.model.undirected.gibbs import GibbsChains
+from gml.model.undirected.fitting import OutOfTime
+from gml.model.undirected.gibbs import GibbsChains, flat
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline, reporter
 
@@ -68,25 +69,33 @@ def annealed_log_z(
     singles: list[Scope] = [(k,) for k in range(len(terms.sizes))]
     every = [*scopes, *singles]
 
-    def mixed(beta: float) -> list[Table]:
-        return [
-            *(np.where(np.isneginf(table), table if beta else 0.0, beta * _finite(table))
-              for table in tables),
-            *((1 - beta) * table for table in base),
-        ]  # fmt: skip
+    goal = flat([*tables, *(np.zeros_like(table) for table in base)])
+    start = flat([*(np.zeros_like(table) for table in tables), *base])
+    impossible = np.isneginf(goal)
+    possible = np.where(impossible, 0.0, goal)
 
-    walkers = GibbsChains(terms, every, mixed(0.0), n_chains=chains, seed=seed, threads=threads)
+    def mixed(beta: float) -> Table:
+        numbers = beta * possible + (1 - beta) * start
+        if beta:
+            numbers[impossible] = -np.inf
+        return numbers
+
+    none = [np.zeros(terms.shape(scope)) for scope in every]
+    walkers = GibbsChains(
+        terms, every, none, n_chains=chains, seed=seed, changing=True, threads=threads
+    )
+    walkers.set_numbers(mixed(0.0))
     walkers.sweep()
-    difference = [*tables, *(-table for table in base)]
+    difference = goal - start
     log_weights = np.zeros(chains)
     for t in range(1, steps + 1):
         if deadline is not None and deadline.passed:
-            raise CannotAnswer(
+            raise OutOfTime(
                 f"{parameter('max_seconds')} passed at step {t} of {steps} of the annealing"
             )
-        log_weights += walkers.log_weights(every, difference) / steps
+        log_weights += walkers.sums(every, difference) / steps
         if t < steps:
-            walkers.set_tables(mixed(t / steps))
+            walkers.set_numbers(mixed(t / steps))
             walkers.sweep()
         reporter().advance("annealing", t, steps)
     log_start = math.fsum(float(np.log(np.exp(table).sum())) for table in base)

@@ -40,7 +40,13 @@ from gml.errors import CannotAnswer, UsageError, counted, parameter, require_who
 from gml.model.undirected.chain_moments import ChainMoments, RowSource, States
 from gml.model.undirected.coefficients import Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, require_finite, without_flat_part
-from gml.model.undirected.fitting import NO_PENALTY, Fitted, Penalty, Support
+from gml.model.undirected.fitting import (
+    FEWEST_CHAINS,
+    NO_PENALTY,
+    Fitted,
+    Penalty,
+    Support,
+)
 from gml.model.undirected.gibbs import GibbsChains
 from gml.model.undirected.groups import Groups
 from gml.model.undirected.moment_checks import ChainCheck, ExactMoments, allowed_gaps
@@ -48,22 +54,20 @@ from gml.model.undirected.moment_gaps import (
     Average,
     MomentCheck,
     Part,
-    largest_eigenvalue,
     largest_margin_gap,
 )
 from gml.model.undirected.observed import tables_over
-from gml.model.undirected.pseudo_likelihood import fit_pseudo
+from gml.model.undirected.pseudo_start import pseudo_start
+from gml.model.undirected.step_scaling import step_scaling
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
 
-FEWEST_CHAINS = 2
 CHAINS, SWEEPS, ITERATIONS = 500, 1, 1000
 _MOST_CHAINS, _ROWS_PER_CHAIN = 5000, 20
 # Moments of single chains that are held at once where many rows ask for many chains.
 _MOST_FEATURES = 5_000_000
 _BLOCK = 100
-_BURN_IN, _SAMPLES = 30, 30
 _STATES_PER_ROW = 50
 _LONGEST = 1.0
 _SLOWING, _SLOW_AFTER = 0.6, 20
@@ -101,6 +105,8 @@ def fit_contrastive(
     rate: float | None = None,
     seed: int = 0,
     trace: StepTrace | None = None,
+    threads: int | None = None,
+    max_memory: int | None = None,
     deadline: Deadline | None = None,
 ) -> Fitted:
     """Fit by persistent contrastive divergence, or by contrastive divergence.
@@ -126,8 +132,8 @@ def fit_contrastive(
         Seed of the chains.
     trace
         Called with every step.
-    deadline
-        When to stop; what is returned then has not converged.
+    threads, max_memory, deadline
+        What the fit may take; at the deadline the best so far is returned, not converged.
 
     Examples
     --------
@@ -149,12 +155,13 @@ def fit_contrastive(
         affordable = min(_MOST_CHAINS, _MOST_FEATURES // max(1, coefficients.size))
         chains = max(CHAINS, min(affordable, int(counter.n * counter.unit) // _ROWS_PER_CHAIN))
     if start is None:
-        start = _pseudo_start(counter, terms, penalty, deadline)
+        start = pseudo_start(counter, terms, penalty, threads, max_memory, deadline)
     is_finite = not penalty.is_likelihood or (start.method == "pl" and start.converged)
     if not is_finite:
         zeros = empty_cells(counter, terms, penalty)
         is_finite = require_finite(counter, terms, zeros, deadline=deadline)
-    learner = _Learner(counter, coefficients, penalty, persistent, chains, sweeps, seed, trace)
+    walk = _Walk(persistent, chains, sweeps, seed, threads, max_memory)
+    learner = _Learner(counter, coefficients, penalty, walk, trace)
     found = learner.learn(
         coefficients.vector(start.tables), iterations, 0.5 if rate is None else rate, deadline
     )
@@ -165,14 +172,16 @@ def fit_contrastive(
     return replace(found, converged=False, notes=(*found.notes, doubt))
 
 
-def _pseudo_start(counter: Counter, terms: Terms, penalty: Penalty, deadline: Deadline) -> Fitted:
-    """The maximum of the pseudo-likelihood, or of one with a ridge, not converged, if none."""
-    try:
-        return fit_pseudo(counter, terms, penalty=penalty, deadline=deadline)
-    except CannotAnswer:
-        ridge = Penalty(l1=penalty.l1, l2=max(1.0, penalty.l2))
-        found = fit_pseudo(counter, terms, penalty=ridge, deadline=deadline)
-        return replace(found, converged=False)
+@dataclass(frozen=True)
+class _Walk:
+    """How chains go, and what they may take."""
+
+    persistent: bool
+    n_chains: int
+    sweeps: int
+    seed: int
+    threads: int | None
+    max_memory: int | None
 
 
 class _Learner:
@@ -183,15 +192,11 @@ class _Learner:
         counter: Counter,
         coefficients: Coefficients,
         penalty: Penalty,
-        persistent: bool,
-        n_chains: int,
-        sweeps: int,
-        seed: int,
+        walk: _Walk,
         trace: StepTrace | None,
     ) -> None:
         terms = coefficients.terms
-        self._coefficients, self._sweeps, self._persistent = coefficients, sweeps, persistent
-        self._trace = trace
+        self._coefficients, self._walk, self._trace = coefficients, walk, trace
         n = counter.n * counter.unit + penalty.smoothing
         if n <= 0:
             raise CannotAnswer("there are no rows to fit")
@@ -207,16 +212,17 @@ class _Learner:
         self.supports = tuple(Support(scope, ~zero) for scope, zero in self._zeros.items())
         self._walls = [np.where(zero, -np.inf, 0.0) for zero in self._zeros.values()]
         self._features = ChainMoments(coefficients)
-        self._exact = ExactMoments.if_small(coefficients, self._zeros, None) if persistent else None
+        self._exact = None
+        if walk.persistent:
+            self._exact = ExactMoments.if_small(coefficients, self._zeros, walk.max_memory)
         self._allowed = allowed_gaps(coefficients, margins, n)
-        self._rows = RowSource(counter, terms, seed) if counter.rows() is not None else None
-        if not persistent:
+        self._rows = RowSource(counter, terms, walk.seed) if counter.rows() is not None else None
+        if not walk.persistent:
             counter.require_rows("contrastive divergence")
-        self._seed, self._n_chains = seed, n_chains
-        self._n_groups = n_chains // max(1, n_chains // _GROUPS)
+        self._n_groups = walk.n_chains // max(1, walk.n_chains // _GROUPS)
         require_memory(
-            8 * (6 * n_chains + min(coefficients.size, _FEW_COEFFICIENTS)) * coefficients.size,
-            None,
+            8 * (6 * walk.n_chains + min(coefficients.size, _FEW_COEFFICIENTS)) * coefficients.size,
+            walk.max_memory,
             "the moments of the chains",
         )
         self._chains: GibbsChains | None = None
@@ -225,9 +231,9 @@ class _Learner:
     def _at(self, vector: Vector) -> GibbsChains:
         """The chains, with these parameters; they begin at rows where there are any."""
         if self._chains is None:
-            self._chains = self._even_chains(vector, self._seed)
+            self._chains = self._even_chains(vector, self._walk.seed)
             if self._rows is not None:
-                self._chains.states[...] = self._rows.draw(self._n_chains)
+                self._chains.states[...] = self._rows.draw(self._walk.n_chains)
         else:
             self._chains.set_tables(self._tables(vector))
         return self._chains
@@ -235,7 +241,7 @@ class _Learner:
     def _others_at(self, vector: Vector) -> GibbsChains:
         """Chains that began at even draws, whatever the data are."""
         if self._others is None:
-            self._others = self._even_chains(vector, ~self._seed)
+            self._others = self._even_chains(vector, ~self._walk.seed)
         else:
             self._others.set_tables(self._tables(vector))
         return self._others
@@ -249,17 +255,18 @@ class _Learner:
             self._coefficients.terms,
             scopes,
             self._tables(vector),
-            n_chains=self._n_chains,
+            n_chains=self._walk.n_chains,
             seed=seed,
+            threads=self._walk.threads,
         )
 
     def _moved(self, chains: GibbsChains) -> States | None:
         """Move the chains; return where they began, if that was at rows."""
         before = None
-        if not self._persistent and self._rows is not None:
-            before = self._rows.draw(self._n_chains)
+        if not self._walk.persistent and self._rows is not None:
+            before = self._rows.draw(self._walk.n_chains)
             chains.states[...] = before
-        chains.sweep(self._sweeps)
+        chains.sweep(self._walk.sweeps)
         return before
 
     def _pull(self, vector: Vector) -> Vector:
@@ -278,10 +285,17 @@ class _Learner:
     def learn(self, vector: Vector, iterations: int, rate: float, deadline: Deadline) -> Fitted:
         """Take steps until a check passes, or there are no more."""
         chains = self._at(vector)
-        steps = self._scaling(chains)
+        size = self._coefficients.size
+        steps = step_scaling(
+            self._features,
+            chains,
+            lambda: self._moved(chains),
+            np.where(self._coefficients.is_joint, 2 * self._l2, 0.0),
+            full=size <= _FEW_COEFFICIENTS and self._groups.l1 == 0,
+        )
         self._tell(0, rate, self._observed, np.zeros_like(vector))
         done, average, check = 0, Average(vector), None
-        enough = _STATES_PER_ROW * self._n / self._n_chains
+        enough = _STATES_PER_ROW * self._n / self._walk.n_chains
         while done < iterations:
             part = Part.of(vector)
             for _ in range(min(_BLOCK, iterations - done)):
@@ -329,52 +343,21 @@ class _Learner:
             np.maximum(0.0, 1 - longest * self._groups.l1 / safe), 1.0
         )
 
-    def _scaling(self, chains: GibbsChains) -> Callable[[Vector], Vector]:
-        """Return what turns a difference of moments into a step, from sweeps at the start."""
-        size = self._coefficients.size
-        full = size <= _FEW_COEFFICIENTS and self._groups.l1 == 0
-        n_samples = _SAMPLES if full else 2
-        means, squares = np.zeros(size), np.zeros(size)
-        second = np.zeros((size, size)) if full else None
-        samples = []
-        for sweep in range(_BURN_IN + n_samples):
-            self._moved(chains)
-            if sweep < _BURN_IN:
-                continue
-            each = self._features.each(chains.states)
-            means += each.mean(axis=0) / n_samples
-            squares += (each**2).mean(axis=0) / n_samples
-            if second is not None:
-                second += each.T @ each / (len(each) * n_samples)
-            else:
-                samples.append(each)
-        variances = np.maximum(squares - means**2, 1e-3)
-        if second is not None:
-            covariance = second - np.outer(means, means)
-            # Few samples make small eigenvalues too small; steps along them would be too long.
-            share = min(0.5, size / (n_samples * self._n_chains) + 0.01)
-            covariance = (1 - share) * covariance + share * np.diag(variances)
-            covariance += np.diag(2 * self._l2 * self._coefficients.is_joint)
-            inverse = np.linalg.inv(covariance)
-            return lambda difference: inverse @ difference
-        largest = largest_eigenvalue([(each - means) / np.sqrt(variances) for each in samples])
-        return lambda difference: difference / (variances * largest)
-
     def _check(self, vector: Vector, deadline: Deadline) -> MomentCheck | None:
         """Compare the moments at fixed parameters; None if there was no time."""
 
         def left(means: Vector) -> tuple[Vector, Vector]:
-            difference = self._observed - means if self._persistent else -means
+            difference = self._observed - means if self._walk.persistent else -means
             return self._left(vector, difference), difference
 
         if self._exact is not None:
             residual, difference = left(self._exact.at(vector))
             return MomentCheck(residual, np.zeros_like(residual), difference, self._allowed)
         sets = [self._at(vector)]
-        if self._persistent:
+        if self._walk.persistent:
             sets.append(self._others_at(vector))
         check = ChainCheck(
-            self._features, self._n_groups, self._allowed, from_start=not self._persistent
+            self._features, self._n_groups, self._allowed, from_start=not self._walk.persistent
         )
         return check.run(sets, self._moved, left, self._n, deadline)
 
@@ -387,17 +370,18 @@ class _Learner:
         converged = check is not None and check.passes()
         notes = [] if check is None else [check.said()]
         gap = None
-        if check is not None and self._persistent:
+        if check is not None and self._walk.persistent:
             gap = largest_margin_gap(self._coefficients, check.difference)
-        if not self._persistent:
+        if not self._walk.persistent:
             notes.append("contrastive divergence is biased, unlike pcd")
         return Fitted(
             tables=self._coefficients.tables(
                 without_flat_part(self._coefficients, vector, self._zeros)
             ),
-            method="pcd" if self._persistent else "cd",
+            method="pcd" if self._walk.persistent else "cd",
             algorithm=(
-                f"{counted(self._n_chains, 'chain')}, {counted(self._sweeps, 'sweep')} per step"
+                f"{counted(self._walk.n_chains, 'chain')}, "
+                f"{counted(self._walk.sweeps, 'sweep')} per step"
             ),
             converged=converged,
             iterations=done,

@@ -26,7 +26,7 @@ from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, require_one_of
 from gml.model.undirected.coefficients import Coefficients, contrasts_of
 from gml.model.undirected.face import face_directions
-from gml.model.undirected.fitting import Fitted, Penalty
+from gml.model.undirected.fitting import Fitted, OutOfTime, Penalty
 from gml.model.undirected.gauge import CODINGS, SUM_TO_ZERO, require_two_levels
 from gml.model.undirected.goodness import MAXIMUM_LIKELIHOOD, cells_seen
 from gml.model.undirected.information import (
@@ -36,7 +36,7 @@ from gml.model.undirected.information import (
 )
 from gml.model.undirected.pseudo_information import pseudo_information
 from gml.model.undirected.terms import Scope, Terms
-from gml.progress import reporter
+from gml.progress import Deadline, reporter
 
 Table = NDArray[np.float64]
 
@@ -53,6 +53,8 @@ def standard_errors(
     coding: str = SUM_TO_ZERO,
     max_memory: int | None = None,
     seed: int = 0,
+    threads: int | None = None,
+    deadline: Deadline | None = None,
 ) -> list[Table]:
     """Return the standard error of each cell of each term; NaN where there is none.
 
@@ -76,9 +78,11 @@ def standard_errors(
         require_two_levels(terms)
     refused = _refused(fitted, penalty)
     if refused:
-        reporter().warn(f"no standard errors: {refused}")
-        return [np.full(terms.shape(scope), np.nan) for scope in terms.all]
-    found = _covariance(counter, terms, fitted, penalty, max_memory, seed)
+        return _none(terms, refused)
+    try:
+        found = _covariance(counter, terms, fitted, penalty, max_memory, seed, threads, deadline)
+    except OutOfTime as error:
+        return _none(terms, str(error))
     return _of_cells(terms, found) if coding == SUM_TO_ZERO else _of_zero_one(terms, found)
 
 
@@ -92,6 +96,11 @@ def intervals(table: Table, errors: Table, level: float = 0.95) -> Table:
     """
     reach = float(kernel.active().normal_quantile(np.array([(1 + level) / 2]))[0]) * errors
     return np.stack([table - reach, table + reach], axis=-1)
+
+
+def _none(terms: Terms, reason: str) -> list[Table]:
+    reporter().warn(f"no standard errors: {reason}")
+    return [np.full(terms.shape(scope), np.nan) for scope in terms.all]
 
 
 def _refused(fitted: Fitted, penalty: Penalty) -> str | None:
@@ -119,6 +128,8 @@ def _covariance(
     penalty: Penalty,
     max_memory: int | None,
     seed: int,
+    threads: int | None,
+    deadline: Deadline | None,
 ) -> _Covariance:
     scopes, tables = log_tables(terms, fitted)
     directions = np.eye(terms.dimension)
@@ -139,7 +150,15 @@ def _covariance(
     except CannotAnswer:
         if fitted.method == "exact":
             raise
-        covariance = sampled_covariance(terms, scopes, tables, seed=seed, max_memory=max_memory)
+        covariance = sampled_covariance(
+            terms,
+            scopes,
+            tables,
+            seed=seed,
+            threads=threads,
+            max_memory=max_memory,
+            deadline=deadline,
+        )
     inverse, unknown = _inverse(covariance, directions)
     return _Covariance(inverse * (n / (n + penalty.smoothing) ** 2), unknown)
 

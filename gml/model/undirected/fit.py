@@ -18,7 +18,7 @@ from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, UsageError, parameter, require_one_of, require_whole
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.clique_margins import CliqueMargins
-from gml.model.undirected.fitting import Fitted, Penalty, Support
+from gml.model.undirected.fitting import FEWEST_CHAINS, Fitted, Penalty, Support
 from gml.model.undirected.gauge import CODINGS, SUM_TO_ZERO, require_two_levels, zero_one
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.potential import Potential
@@ -46,7 +46,8 @@ class Chains:
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        require_whole(1, chains=self.chains, sweeps=self.sweeps, iterations=self.iterations)
+        require_whole(FEWEST_CHAINS, chains=self.chains)
+        require_whole(1, sweeps=self.sweeps, iterations=self.iterations)
         if self.rate is not None and not 0 < self.rate < math.inf:
             raise UsageError(f"{parameter('rate')} must be positive and finite, not {self.rate}")
 
@@ -106,7 +107,14 @@ def fit_markov(
     from gml.model.undirected.goodness import summarise
 
     summary = summarise(
-        counter, terms, fitted, penalty, max_memory=max_memory, seed=seed, threads=threads
+        counter,
+        terms,
+        fitted,
+        penalty,
+        max_memory=max_memory,
+        seed=seed,
+        threads=threads,
+        deadline=deadline,
     )
     if coding != SUM_TO_ZERO and summary.log_z is not None:
         # Terms of the coding 01 are 0 where every variable has its first level.
@@ -117,7 +125,15 @@ def fit_markov(
         from gml.model.undirected.errors_of_terms import standard_errors
 
         found = standard_errors(
-            counter, terms, fitted, penalty, coding=coding, max_memory=max_memory, seed=seed
+            counter,
+            terms,
+            fitted,
+            penalty,
+            coding=coding,
+            max_memory=max_memory,
+            seed=seed,
+            threads=threads,
+            deadline=deadline,
         )
         potentials = _with_errors(potentials, found, intervals)
     in_order = {variable.name: variable for variable in terms.variables}
@@ -137,8 +153,7 @@ def _fitted(
     max_memory: int | None,
     deadline: Deadline,
 ) -> Fitted:
-    if method == "auto":
-        method = _affordable(terms, max_memory)
+    method = chosen_method(method, terms, max_memory=max_memory)
     if method == "exact":
         from gml.model.undirected.exact import fit_exact
 
@@ -163,13 +178,18 @@ def _fitted(
         persistent=method == "pcd",
         seed=seed,
         trace=trace,
+        threads=threads,
+        max_memory=max_memory,
         deadline=deadline,
         **chains.given(),
     )
 
 
-def _affordable(terms: Terms, max_memory: int | None) -> str:
-    """Choose `exact` if its tables are small enough to pass over many times, else `pcd`."""
+def chosen_method(method: str, terms: Terms, *, max_memory: int | None = None) -> str:
+    """Return the method; `auto` is `exact` if its tables are small enough for many passes."""
+    require_one_of("method", method, METHODS)
+    if method != "auto":
+        return method
     try:
         cliques = CliqueMargins(terms, terms.generators, max_memory=max_memory).cliques
     except CannotAnswer as error:

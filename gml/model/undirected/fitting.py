@@ -18,10 +18,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import UsageError, parameter
+from gml.errors import CannotAnswer, UsageError, parameter
 from gml.model.undirected.terms import Scope
 
 Table = NDArray[np.float64]
+
+
+class OutOfTime(CannotAnswer):
+    """The deadline passed before there was an estimate."""
+
+
+class NoPseudoMaximum(CannotAnswer):
+    """The pseudo-likelihood has no maximum, or smoothing needs too many configurations for it."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,8 @@ class Penalty:
 
 
 NO_PENALTY = Penalty()
+FEWEST_CHAINS = 2
+"""Chains of contrastive divergence: Monte Carlo errors come from differences between them."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,12 @@ _MOST_CELLS = 8192
 _DRAWS_PER_THREAD = 1 << 20
 
 
+def flat(tables: Sequence[Table]) -> Table:
+    """Return the cells of all tables in one row, the last axis fastest."""
+    parts = (np.asarray(table, dtype=np.float64).reshape(-1) for table in tables)
+    return np.concatenate([np.empty(0), *parts])
+
+
 class GibbsChains:
     """The states of some chains, and the tables that they are drawn from.
 
@@ -52,6 +58,8 @@ class GibbsChains:
         Seed of the random numbers.
     fixed
         Levels, by variable, that are observed and stay.
+    changing
+        Whether log-potentials are to change with every sweep, so that long lists do not pay off.
     threads
         By default all cores.
 
@@ -75,6 +83,7 @@ class GibbsChains:
         n_chains: int,
         seed: int = 0,
         fixed: Mapping[int, int] | None = None,
+        changing: bool = False,
         threads: int | None = None,
     ) -> None:
         require_whole(1, n_chains=n_chains)
@@ -91,6 +100,8 @@ class GibbsChains:
         fixed = dict(fixed or {})
         drawn = [k for k, size in enumerate(sizes) if size > 1 and k not in fixed]
         most_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, 4 * n_chains))
+        if changing:
+            most_cells = min(_MOST_CELLS, n_chains // 4)
         keys = keys_of_names(terms.names, seed, "gibbs")
         plan = GibbsPlan.of(self.scopes, sizes, keys, drawn=drawn, most_cells=most_cells)
         codes = len(sizes) * room * np.dtype(width).itemsize
@@ -114,8 +125,11 @@ class GibbsChains:
 
     def set_tables(self, tables: Sequence[Table]) -> None:
         """Go on with other log-potentials of the same scopes."""
-        parts = [np.asarray(table, dtype=np.float64).reshape(-1) for table in tables]
-        self._numbers: Table = np.concatenate([np.empty(0), *parts])
+        self.set_numbers(flat(tables))
+
+    def set_numbers(self, numbers: Table) -> None:
+        """Go on with other log-potentials, all cells in one row; it is not copied."""
+        self._numbers = numbers
         self._impossible = np.isneginf(self._numbers)
         self._beta: float | None = None
 
@@ -150,7 +164,10 @@ class GibbsChains:
 
     def log_weights(self, scopes: Sequence[Scope], tables: Sequence[Table]) -> Table:
         """Return, for each chain, the sum of what the tables have where it is."""
-        numbers = np.concatenate([np.empty(0), *(table.reshape(-1) for table in tables)])
+        return self.sums(scopes, flat(tables))
+
+    def sums(self, scopes: Sequence[Scope], numbers: Table) -> Table:
+        """Return the same, given the cells of all tables in one row."""
         layout = self._layout(scopes)
         return kernel.active().sum_states(layout, self._states, self.n_chains, numbers)
 

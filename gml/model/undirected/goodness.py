@@ -28,12 +28,12 @@ from gml.errors import CannotAnswer, counted, quote
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.cliques_of_cells import excluded_cells
 from gml.model.undirected.face import cells_of_face, face_directions
-from gml.model.undirected.fitting import Fitted, Penalty
+from gml.model.undirected.fitting import Fitted, OutOfTime, Penalty
 from gml.model.undirected.information import log_tables
 from gml.model.undirected.observed import observed_margins
 from gml.model.undirected.summary import FitSummary
 from gml.model.undirected.terms import Scope, Terms
-from gml.progress import reporter
+from gml.progress import Deadline, reporter
 
 ENUMERABLE = 10_000_000
 """The most cells of a joint table whose degrees of freedom are counted."""
@@ -54,6 +54,7 @@ def summarise(
     max_memory: int | None = None,
     seed: int = 0,
     threads: int | None = None,
+    deadline: Deadline | None = None,
 ) -> FitSummary:
     """Say how well a fitted model describes the data; warns of fitted zeros, by name.
 
@@ -70,7 +71,7 @@ def summarise(
     (-4380.3671, 3, 0)
     """
     scopes, tables = log_tables(terms, fitted)
-    normal = _normaliser(terms, scopes, tables, fitted.log_z, max_memory, seed, threads)
+    normal = _normaliser(terms, scopes, tables, fitted.log_z, max_memory, seed, threads, deadline)
     observed = observed_margins(counter, terms)
     likelihood = None
     if normal.log_z is not None:
@@ -162,13 +163,14 @@ def _normaliser(
     max_memory: int | None,
     seed: int,
     threads: int | None,
+    deadline: Deadline | None,
 ) -> _Normaliser:
     try:
         margins = CliqueMargins(terms, scopes, max_memory=max_memory)
     except CannotAnswer:
         if known is not None:
             return _Normaliser(known)
-        return _annealed(terms, scopes, tables, seed, threads)
+        return _annealed(terms, scopes, tables, seed, threads, deadline)
     log_z, found = margins.of(tables)
     expected = math.fsum(
         float(np.sum(share[share > 0] * table[share > 0]))
@@ -184,10 +186,15 @@ def _annealed(
     tables: list[Table],
     seed: int,
     threads: int | None,
+    deadline: Deadline | None,
 ) -> _Normaliser:
     from gml.model.undirected.annealing import annealed_log_z
 
-    found = annealed_log_z(terms, scopes, tables, seed=seed, threads=threads)
+    try:
+        found = annealed_log_z(terms, scopes, tables, seed=seed, threads=threads, deadline=deadline)
+    except OutOfTime as error:
+        reporter().warn(f"{error}, so that ln Z and the log-likelihood are not known")
+        return _Normaliser(None)
     if found.samples < _LEAST_SAMPLES:
         return _Normaliser(None, samples=found.samples)
     return _Normaliser(found.log_z, error=found.error, samples=found.samples)

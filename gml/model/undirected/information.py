@@ -13,16 +13,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.errors import parameter
 from gml.model.undirected.chain_moments import ChainMoments
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.coefficients import Coefficients
-from gml.model.undirected.fitting import Fitted
+from gml.model.undirected.fitting import Fitted, OutOfTime
 from gml.model.undirected.gauge import tables_of_terms
 from gml.model.undirected.gibbs import GibbsChains
 from gml.model.undirected.margin_derivatives import covariance_on_tree
 from gml.model.undirected.terms import Scope, Terms
+from gml.progress import Deadline
 from gml.resources import require_memory
-from gml.stopping import check_stopped
 
 Table = NDArray[np.float64]
 
@@ -58,18 +59,23 @@ def sampled_covariance(
     tables: Sequence[Table],
     *,
     seed: int = 0,
+    threads: int | None = None,
     max_memory: int | None = None,
+    deadline: Deadline | None = None,
 ) -> Table:
     """Return the covariance of the features among rows that a Gibbs sampler draws."""
+    deadline = deadline or Deadline()
     coefficients = Coefficients(terms)
     d = coefficients.size
     require_memory(8 * (2 * d**2 + _CHAINS * d), max_memory, "the covariance of the model's terms")
     features = ChainMoments(coefficients)
-    chains = GibbsChains(terms, scopes, tables, n_chains=_CHAINS, seed=seed)
-    chains.sweep(_BURN_IN)
+    chains = GibbsChains(terms, scopes, tables, n_chains=_CHAINS, seed=seed, threads=threads)
+    for _ in range(_BURN_IN // _BETWEEN):
+        _require_time(deadline)
+        chains.sweep(_BETWEEN)
     sums, squares = np.zeros(d), np.zeros((d, d))
     for _ in range(_DRAWS):
-        check_stopped()
+        _require_time(deadline)
         chains.sweep(_BETWEEN)
         drawn = features.each(chains.states)
         sums += drawn.sum(axis=0)
@@ -78,3 +84,8 @@ def sampled_covariance(
     mean = sums / n
     found: Table = squares / n - np.outer(mean, mean)
     return found
+
+
+def _require_time(deadline: Deadline) -> None:
+    if deadline.passed:
+        raise OutOfTime(f"{parameter('max_seconds')} passed while the model's rows were drawn")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, TableSet
 from gml.errors import CannotAnswer, parameter
 from gml.model.undirected.coefficients import Coefficients, Vector, level_contrasts
+from gml.model.undirected.fitting import NoPseudoMaximum
 from gml.model.undirected.terms import Scope, Terms
 from gml.resources import require_memory
 
@@ -189,13 +190,16 @@ def _smoothed(
     try:
         require_memory(8 * n_configs * (len(blanket) + terms.sizes[k]), max_memory, "the table")
     except CannotAnswer:
-        raise CannotAnswer(
+        raise NoPseudoMaximum(
             f"{parameter('smoothing')} with pseudo-likelihood needs every configuration of the "
             f"neighbours of {terms.names[k]!r}, and there are {n_configs:.3g}; "
             f"{parameter('l2')} does without"
         ) from None
     whole = np.full((n_configs, terms.sizes[k]), smoothing / (n_configs * terms.sizes[k]))
-    whole[np.ravel_multi_index(tuple(configs.T), shape) if blanket else 0] += table
+    if blanket:
+        whole[np.ravel_multi_index(tuple(configs.T), shape)] += table
+    else:
+        whole += table
     every = np.indices(shape).reshape(len(shape), n_configs).T
     return every, whole
 

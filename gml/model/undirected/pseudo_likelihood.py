@@ -37,7 +37,7 @@ from gml.kernel.blas import one_blas_thread
 from gml.model.undirected.coefficients import Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
 from gml.model.undirected.first_order import Descent, Function, minimise
-from gml.model.undirected.fitting import NO_PENALTY, Fitted, Penalty, Support
+from gml.model.undirected.fitting import NO_PENALTY, Fitted, NoPseudoMaximum, Penalty, Support
 from gml.model.undirected.groups import Groups
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.pseudo_families import FamilyObjective, family_numbers
@@ -246,11 +246,11 @@ def _weakest(
     return [found / np.linalg.norm(found)] if is_weak else []
 
 
-def _no_maximum(coefficients: Coefficients, direction: Vector) -> CannotAnswer:
+def _no_maximum(coefficients: Coefficients, direction: Vector) -> NoPseudoMaximum:
     """Name the term that is most of a direction."""
     terms = coefficients.terms
     scope = terms.all[int(coefficients.strengths(direction).argmax())]
-    return CannotAnswer(
+    return NoPseudoMaximum(
         "the pseudo-likelihood has no maximum, or more than one: no row holds back the term of "
         f"{listing([terms.names[j] for j in scope])}; use {parameter('l2')}, "
         f"{parameter('smoothing')} or {parameter('method', 'exact')}"
