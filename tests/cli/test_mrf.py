@@ -213,3 +213,54 @@ def test_counts_of_a_model_are_those_of_its_terms(gml, asia, tmp_path):
     assert {len(names) for names in sets} == {2}
     done = gml("check", tmp_path / "counts.parquet", tmp_path / "m.json", "--families", "tables")
     assert done.returncode == 0, done.stdout
+
+
+def test_terms_that_l1_makes_zero_are_left_out(gml, asia, tmp_path):
+    path = tmp_path / "model.json"
+    args = ("--structure", "complete", "--l1", 300, "--errors")
+    done = gml("mrf", asia, *args, "-o", path)
+    assert done.returncode == 0
+    assert b"by --l1, 19 terms are exactly 0 and left out of the model, and with them 19 edges" in (
+        done.stderr
+    )
+    found = json.loads(path.read_bytes())
+    fit = found["graph"]["fit"]
+    assert (fit["dimension"], fit["n_dropped"]) == (36, 19)
+    assert len(found["edges"]) == 28 - 19
+    assert len(found["factors"]) == 36 - 19
+    assert all(any(factor["table"]) for factor in found["factors"])
+    net = library.MarkovNet.from_file(path)
+    generators = {frozenset(net.terms.names[k] for k in scope) for scope in net.terms.generators}
+    with_counts = {frozenset(p.names) for p in net.potentials if p.counts is not None}
+    assert with_counts == generators
+    assert frozenset(["tub"]) in generators
+    assert gml("convert", path, tmp_path / "model.txt").returncode == 0
+    assert "l1 300, which left out 19 terms" in (tmp_path / "model.txt").read_text()
+
+
+def test_parts_of_terms_that_l1_keeps_are_kept(asia):
+    names = ["bronc", "lung", "smoke"]
+    options = {"columns": names, "clique": [names]}
+    net = library.mrf(asia, l1=500.0, **options)
+    assert not net.potential("lung", "smoke").table.any()
+    assert net.potential(*names).table.any()
+    assert net.summary.n_dropped == 0
+    # In the other coding the same part is not 0.
+    coded = library.mrf(asia, l1=500.0, coding="01", **options)
+    assert coded.potential("lung", "smoke").table.any()
+    rows = library.read(asia, columns=names)
+    assert coded.log_likelihood(rows) == pytest.approx(net.log_likelihood(rows), rel=1e-12)
+
+
+def test_the_model_without_zero_terms_is_the_one_fitted(asia):
+    names = ["bronc", "lung", "smoke"]
+    net = library.mrf(asia, columns=names, clique=[names], l1=1200.0)
+    assert [potential.names for potential in net.potentials][3:] == [("bronc", "smoke")]
+    assert (net.summary.n_dropped, net.summary.dimension) == (3, 7)
+    rows = library.read(asia, columns=names)
+    assert net.log_likelihood(rows) == pytest.approx(net.summary.log_likelihood, rel=1e-12)
+
+
+def test_without_l1_no_term_is_left_out(asia):
+    net = library.mrf(asia, structure="complete", l2=300.0)
+    assert (net.summary.n_dropped, net.graph.n_edges) == (0, 28)
