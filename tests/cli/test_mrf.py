@@ -264,3 +264,29 @@ def test_the_model_without_zero_terms_is_the_one_fitted(asia):
 def test_without_l1_no_term_is_left_out(asia):
     net = library.mrf(asia, structure="complete", l2=300.0)
     assert (net.summary.n_dropped, net.graph.n_edges) == (0, 28)
+
+
+def test_columns_of_the_trace_are_numbered_as_the_docs_say(gml, tmp_path):
+    """Contrast k compares level k + 1 with the mean of those before; those of the last column are
+    fastest."""
+    rng = np.random.default_rng(3)
+    age, employment = rng.integers(0, 4, 200), rng.integers(0, 3, 200)
+    lines = [f"a{x},e{y}" for x, y in zip(age, employment, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(["age,employment", *lines]) + "\n")
+    args = ("--structure", "complete", "--method", "pcd", "--iterations", 1)
+    trace = tmp_path / "moments.csv"
+    gml("mrf", tmp_path / "rows.csv", *args, "--trace", trace, "-o", tmp_path / "model.json")
+    observed, step = csv.DictReader(trace.read_text().splitlines())
+    assert (observed["step"], step["step"]) == ("0", "1")
+    names = [name for name in observed if name.startswith("age,employment")]
+    assert names == [f"age,employment {k}" for k in range(1, 7)]
+
+    def contrast(k, n_levels):
+        raw = np.array([-1.0 / k] * k + [1.0] + [0.0] * (n_levels - k - 1))
+        return raw / np.sqrt(np.mean(raw**2))
+
+    found = [float(observed[name]) for name in names]
+    wanted = [
+        np.mean(contrast(i, 4)[age] * contrast(j, 3)[employment]) for i in (1, 2, 3) for j in (1, 2)
+    ]
+    assert found == pytest.approx(wanted, abs=1e-12)

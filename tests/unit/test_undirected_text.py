@@ -173,6 +173,12 @@ def test_a_statistic_without_a_p_value_says_why(known, said):
     assert figures_of(g2=9.0, **known)["G²"] == [said]
 
 
+def test_what_rounding_leaves_is_not_shown():
+    found = figures_of(gap=2.77556e-16, g2=4.4e-16, x2=9.3e-31, df=0)
+    assert found["largest gap of a margin"] == ["below 1e-12"]
+    assert found["G²"] == found["X²"] == ["0, df 0 (no p: nothing is left to test)"]
+
+
 @pytest.mark.parametrize(("df", "is_shown"), [(100, True), (101, False), (None, False)])
 def test_x2_is_left_out_where_cells_are_many_and_rows_are_few(df, is_shown):
     assert ("X²" in figures_of(x2=1.88e9, df=df)) == is_shown

@@ -21,6 +21,9 @@ from gml.printable_text import visible
 from gml.text_table import aligned
 
 _MOST_ZEROS = 10
+# What rounding leaves depends on the machine, and says nothing.
+_LEAST_GAP = 1e-12
+_LEAST_STATISTIC = 1e-9
 
 
 def dump_markov_text(net: MarkovNet) -> str:
@@ -71,7 +74,7 @@ def fit_in_words(summary: FitSummary) -> Iterator[tuple[str, list[str]]]:
     steps = f" after {counted(summary.iterations, 'iteration')}" if summary.iterations else ""
     yield "method", [f"{summary.method} ({summary.algorithm}), {ended}{steps}"]
     # Penalties keep fitted margins off the observed ones, however well a fit has converged.
-    yield "largest gap of a margin", _figure(None if penalties else summary.gap)
+    yield "largest gap of a margin", [] if penalties else _gap(summary.gap)
     yield "rows", [f"{summary.rows:,}"]
     yield "dimension", [f"{summary.dimension:,}"]
     yield "log-likelihood", _figure(summary.log_likelihood, exact=True)
@@ -108,12 +111,16 @@ def _figure(value: float | None, *, exact: bool = False) -> list[str]:
     return [f"{value:.10g}" if exact else number(value)]
 
 
+def _gap(gap: float | None) -> list[str]:
+    return _figure(gap) if gap is None or gap >= _LEAST_GAP else [f"below {_LEAST_GAP:g}"]
+
+
 def _tested(
     summary: FitSummary, statistic: float | None, p_value: float | None, log10_p: float | None
 ) -> list[str]:
     if statistic is None:
         return []
-    said = number(statistic)
+    said = number(statistic if statistic >= _LEAST_STATISTIC else 0.0)
     if summary.df is not None:
         said += f", df {summary.df}"
     if p_value is None:
