@@ -29,10 +29,10 @@ def visible(name: str) -> str:
 
     Examples
     --------
-    >>> print(visible("age"), visible(""), visible("a\nb"))
-    age '' 'a\nb'
+    >>> print(visible("age"), visible(""), visible("a\nb"), visible(" age"))
+    age '' 'a\nb' ' age'
     """
-    return name if name.isprintable() and name else repr(name)
+    return name if name.isprintable() and name and name == name.strip() else repr(name)
 
 
 def printable_lines(text: str) -> str:

@@ -146,8 +146,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "  gml query model.json --target Vote --evidence Region=north\n"
     "  zcat big.csv.gz | gml chowliu - -o tree.json\n"
     "\n\b\n"
-    "Topics of gml help: tests, scores, formats, missing, knowledge, pictures,\n"
-    "exit-codes.\n"
+    "Topics of gml help: tests, scores, undirected, formats, missing, knowledge,\n"
+    "pictures, exit-codes.\n"
     "\n\b\n"
     "Exit codes: 0 done or yes, 1 the answer is no, 2 usage, 3 input rejected,\n"
     "4 cannot answer, 5 out of time, 70 a bug, 130 interrupted.",
@@ -164,8 +164,8 @@ def cli() -> None:
     """Learn graphical models from CSV data.
 
     Commands read DATA (CSV, TSV, compressed, Parquet, a count file, or - for standard input),
-    graphs and models (DOT, JSON, GraphML, BIF, XMLBIF, NET), and write their result to standard
-    output, or to a file with -o.
+    graphs and models (DOT, JSON, GraphML, BIF, XMLBIF, NET, UAI), and write their result to
+    standard output, or to a file with -o.
     """
 
 

@@ -68,7 +68,7 @@ class Topic:
 
 
 def help(topic: str) -> Topic:
-    """Explain a topic: tests, scores, formats, missing, knowledge, pictures or exit-codes.
+    """Explain a topic, such as tests, scores, undirected, formats or exit-codes.
 
     Parameters
     ----------
@@ -120,7 +120,9 @@ def _test_entry(test: KnownTest) -> dict[str, Any]:
 def _scores() -> Content:
     about = (
         f"Scores of a graph, for {parameter('score')}; higher is better. The score of a graph is "
-        "the sum over its nodes. Equivalent: DAGs that no data can tell apart score the same."
+        "the sum over its nodes. Equivalent: DAGs that no data can tell apart score the same. "
+        "Undirected graphs without a cycle of four or more nodes that no edge cuts short have the "
+        "equivalent scores of their DAGs, others loglik, aic and bic."
     )
     return about, [_score_entry(score) for score in SCORES.values()]
 
@@ -147,6 +149,55 @@ def _options_of(entry: Entry) -> list[dict[str, Any]]:
             **({"choices": list(option.choices)} if option.choices else {}),
         }
         for option in entry.options
+    ]
+
+
+_UNDIRECTED = (
+    (
+        "structure",
+        "forward",
+        "greedy search over decomposable graphs, edge by edge",
+        "score max_clique",
+    ),
+    ("structure", "tree", "the tree of Chow & Liu, or a forest", "prune alpha"),
+    (
+        "structure",
+        "l1",
+        "the neighbours of each column by a penalised regression",
+        "criterion gamma rule",
+    ),
+    ("structure", "complete", "all pairs of columns", ""),
+    ("method", "auto", "exact where its tables are small, else pl and then pcd", ""),
+    ("method", "exact", "maximum likelihood, by inference on a junction tree", ""),
+    ("method", "pl", "pseudo-likelihood: each column given all others, for any graph", ""),
+    ("method", "pcd", "persistent contrastive divergence: chains of Gibbs samples", "chains trace"),
+    (
+        "method",
+        "cd",
+        "the same with chains that start anew from the rows at every step",
+        "chains trace",
+    ),
+    ("coding", "sum-to-zero", "terms that add up to 0 over each of their columns: ±J", ""),
+    ("coding", "01", "for two levels each, terms that count where all are the second: θ", ""),
+)
+
+
+def _undirected() -> Content:
+    about = (
+        "gml mrf (gml.mrf) fits p(x) = exp(Σ λ(x_c)) / Z. The factors are over the cliques of a "
+        f"graph, as {parameter('clique')} lists them, or over those of a {parameter('structure')} "
+        f"that it learns. {parameter('method')} says how the terms λ are fitted, and "
+        f"{parameter('coding')} how they are written. query, sample, score, check, draw and report "
+        "take such a model like any other."
+    )
+    return about, [
+        {
+            "name": name,
+            "is": shown,
+            "chosen by": Note(parameter(option, name)),
+            "see also": Note(", ".join(map(parameter, others.split()))) if others else None,
+        }
+        for option, name, shown, others in _UNDIRECTED
     ]
 
 
@@ -266,6 +317,7 @@ def _exit_codes() -> Content:
 TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
     "tests": ("Independence tests", _tests),
     "scores": ("Scores of graphs", _scores),
+    "undirected": ("Undirected models", _undirected),
     "formats": ("File formats", _formats),
     "missing": ("Missing values", _missing),
     "knowledge": ("Knowledge about edges", _knowledge),

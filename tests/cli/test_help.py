@@ -15,7 +15,10 @@ from gml.cli.main import COMMANDS, GROUPS, cli
 from gml.cli.shared.option_groups import HEADINGS
 from gml.data.options import MISSING_POLICIES
 from gml.errors import EXIT_CODES, GmlError, UsageError
+from gml.model.undirected.fit import METHODS
+from gml.model.undirected.gauge import CODINGS
 from gml.verbs.help import MISSING, TOPICS
+from gml.verbs.shared.structure_names import STRUCTURES
 from tests.command_line import error_line
 
 
@@ -82,7 +85,7 @@ def test_help_of_a_command_is_its_help(gml):
 def test_help_alone_lists_commands_and_topics(gml):
     text = gml("help").stdout.decode()
     assert text.startswith(gml("--help").stdout.decode().rstrip("\n"))
-    for topic in ("tests", "scores", "formats", "missing", "knowledge", "pictures", "exit-codes"):
+    for topic in TOPICS:
         assert f"\n  {topic} " in text
     found = json.loads(gml("help", "-f", "json").stdout)
     assert found["commands"] == GROUPS
@@ -169,3 +172,22 @@ def test_every_kind_of_picture_is_explained():
     from gml.verbs.draw import KINDS
 
     assert [entry["name"] for entry in library.help("pictures").entries] == list(KINDS)
+
+
+def test_undirected_models_have_a_topic(gml):
+    text = gml("help", "undirected").stdout.decode()
+    for option, choices in (("structure", STRUCTURES), ("method", METHODS), ("coding", CODINGS)):
+        for choice in choices:
+            assert f"\n{choice}: " in text
+            assert f"\n    chosen by: --{option} {choice}\n" in text
+    assert "see also: --criterion, --gamma, --rule" in text
+    assert "Undirected graphs" in gml("help", "scores").stdout.decode()
+
+
+def test_the_topics_and_formats_of_the_overview(gml):
+    text = " ".join(gml("--help").stdout.decode().split())
+    assert f"Topics of gml help: {', '.join(TOPICS)}." in text
+    assert "XMLBIF, NET, UAI)" in text
+    said = " ".join(gml("help", "help").stdout.decode().split())
+    *first, last = TOPICS
+    assert f"The topics are {', '.join(first)} and {last}:" in said

@@ -320,3 +320,80 @@ def test_counts_of_a_model_are_those_of_its_terms(gml, asia, tmp_path):
     assert {len(names) for names in sets} == {2}
     done = gml("check", tmp_path / "counts.parquet", tmp_path / "m.json", "--families", "tables")
     assert done.returncode == 0, done.stdout
+
+
+def test_terms_that_l1_makes_zero_are_left_out(gml, asia, tmp_path):
+    path = tmp_path / "model.json"
+    args = ("--structure", "complete", "--l1", 300, "--errors")
+    done = gml("mrf", asia, *args, "-o", path)
+    assert done.returncode == 0
+    assert b"by --l1, 19 terms are exactly 0 and left out of the model, and with them 19 edges" in (
+        done.stderr
+    )
+    found = json.loads(path.read_bytes())
+    fit = found["graph"]["fit"]
+    assert (fit["dimension"], fit["n_dropped"]) == (36, 19)
+    assert len(found["edges"]) == 28 - 19
+    assert len(found["factors"]) == 36 - 19
+    assert all(any(factor["table"]) for factor in found["factors"])
+    net = library.MarkovNet.from_file(path)
+    generators = {frozenset(net.terms.names[k] for k in scope) for scope in net.terms.generators}
+    with_counts = {frozenset(p.names) for p in net.potentials if p.counts is not None}
+    assert with_counts == generators
+    assert frozenset(["tub"]) in generators
+    assert gml("convert", path, tmp_path / "model.txt").returncode == 0
+    assert "l1 300, which left out 19 terms" in (tmp_path / "model.txt").read_text()
+
+
+def test_parts_of_terms_that_l1_keeps_are_kept(asia):
+    names = ["bronc", "lung", "smoke"]
+    options = {"columns": names, "clique": [names]}
+    net = library.mrf(asia, l1=500.0, **options)
+    assert not net.potential("lung", "smoke").table.any()
+    assert net.potential(*names).table.any()
+    assert net.summary.n_dropped == 0
+    # In the other coding the same part is not 0.
+    coded = library.mrf(asia, l1=500.0, coding="01", **options)
+    assert coded.potential("lung", "smoke").table.any()
+    rows = library.read(asia, columns=names)
+    assert coded.log_likelihood(rows) == pytest.approx(net.log_likelihood(rows), rel=1e-12)
+
+
+def test_the_model_without_zero_terms_is_the_one_fitted(asia):
+    names = ["bronc", "lung", "smoke"]
+    net = library.mrf(asia, columns=names, clique=[names], l1=1200.0)
+    assert [potential.names for potential in net.potentials][3:] == [("bronc", "smoke")]
+    assert (net.summary.n_dropped, net.summary.dimension) == (3, 7)
+    rows = library.read(asia, columns=names)
+    assert net.log_likelihood(rows) == pytest.approx(net.summary.log_likelihood, rel=1e-12)
+
+
+def test_without_l1_no_term_is_left_out(asia):
+    net = library.mrf(asia, structure="complete", l2=300.0)
+    assert (net.summary.n_dropped, net.graph.n_edges) == (0, 28)
+
+
+def test_columns_of_the_trace_are_numbered_as_the_docs_say(gml, tmp_path):
+    """Contrast k compares level k + 1 with the mean of those before; those of the last column are
+    fastest."""
+    rng = np.random.default_rng(3)
+    age, employment = rng.integers(0, 4, 200), rng.integers(0, 3, 200)
+    lines = [f"a{x},e{y}" for x, y in zip(age, employment, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(["age,employment", *lines]) + "\n")
+    args = ("--structure", "complete", "--method", "pcd", "--iterations", 1)
+    trace = tmp_path / "moments.csv"
+    gml("mrf", tmp_path / "rows.csv", *args, "--trace", trace, "-o", tmp_path / "model.json")
+    observed, step = csv.DictReader(trace.read_text().splitlines())
+    assert (observed["step"], step["step"]) == ("0", "1")
+    names = [name for name in observed if name.startswith("age,employment")]
+    assert names == [f"age,employment {k}" for k in range(1, 7)]
+
+    def contrast(k, n_levels):
+        raw = np.array([-1.0 / k] * k + [1.0] + [0.0] * (n_levels - k - 1))
+        return raw / np.sqrt(np.mean(raw**2))
+
+    found = [float(observed[name]) for name in names]
+    wanted = [
+        np.mean(contrast(i, 4)[age] * contrast(j, 3)[employment]) for i in (1, 2, 3) for j in (1, 2)
+    ]
+    assert found == pytest.approx(wanted, abs=1e-12)

@@ -160,7 +160,8 @@ _chain_options = keyword_options(
         "--trace",
         type=OutputFile(),
         metavar="FILE.csv",
-        help="Write the moments at every step of --method pcd or cd to this file.",
+        help="Write the moments at every step of --method pcd or cd to this file: step, rate, gap, "
+        "and a column per moment, 'A,B 2' being the second of the term of A and B.",
     ),
     heading=OUTPUT,
 )

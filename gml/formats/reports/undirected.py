@@ -1,31 +1,29 @@
 """Undirected models for people: how they were fitted, their edges by strength, their terms.
 
-Numbers have 6 significant digits. A term of two levels each is ±J, so one number says it: that of
-the cell where every variable has its last level. Other terms are tables with the levels of the last
-variable across, in as many pieces as lines of a readable width need.
+Numbers have 6 significant digits. The terms are those of terms.py.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Iterator
 
 import numpy as np
 
 from gml.errors import counted
+from gml.formats.reports.terms import INDENT, cell_in_words, number, terms_in_words
 from gml.formats.text_room import require_graph_text
 from gml.independence.base import tiny_p
 from gml.model.markovnet import COUPLING, MarkovNet
-from gml.model.undirected.potential import Potential
+from gml.model.undirected.goodness import MAXIMUM_LIKELIHOOD
+from gml.model.undirected.impossible import Walls
 from gml.model.undirected.summary import FitSummary
-from gml.printable_text import cell_width, visible
-from gml.resources import FEW_BYTES, require_memory
+from gml.printable_text import visible
 from gml.text_table import aligned
 
-_WIDTH = 100
-_INDENT = "  "
-_CELL_BYTES = 300
+_MOST_ZEROS = 10
+# What rounding leaves depends on the machine, and says nothing.
+_LEAST_GAP = 1e-12
+_LEAST_STATISTIC = 1e-9
 
 
 def dump_markov_text(net: MarkovNet) -> str:
@@ -34,6 +32,7 @@ def dump_markov_text(net: MarkovNet) -> str:
     Examples
     --------
     >>> from gml.data.dataset import Variable
+    >>> from gml.model.undirected.potential import Potential
     >>> a, b = Variable("A", ("n", "y")), Variable("B", ("n", "y"))
     >>> pair = Potential((a, b), np.array([[0.5, -0.5], [-0.5, 0.5]]))
     >>> print(dump_markov_text(MarkovNet((a, b), (pair,))), end="")
@@ -46,63 +45,59 @@ def dump_markov_text(net: MarkovNet) -> str:
       A, B  0.5
     """
     require_graph_text(net.graph, "text")
-    cells = sum(potential.table.size for potential in net.potentials)
-    if cells * _CELL_BYTES > FEW_BYTES:
-        require_memory(cells * _CELL_BYTES, None, f"writing text of terms of {cells} cells")
-    terms = [potential for potential in net.potentials if not potential.is_boundary]
+    n_terms = sum(not potential.is_boundary for potential in net.potentials)
     title = [
         "undirected",
         counted(len(net.names), "node"),
         counted(net.graph.n_edges, "edge"),
-        counted(len(terms), "term"),
+        counted(n_terms, "term"),
         *([f"coding {net.coding}"] if net.coding == "01" else []),
     ]
+    walls = Walls(net.potentials)
     parts = [[", ".join(title), *(_summary(net.summary) if net.summary is not None else [])]]
-    parts.append(_edges(net))
-    short = [potential for potential in terms if _is_one_number(potential)]
-    parts.append(_numbers(short))
-    parts += [_table(potential) for potential in terms if not _is_one_number(potential)]
+    parts += [_edges(net, walls), *terms_in_words(net, walls)]
     if net.summary is None:
-        excluded = [f"{_INDENT}{cell}" for cell in impossible_cells(net)]
-        parts.append(["impossible", *excluded] if excluded else [])
+        parts.append(_impossible(impossible_cells(net)))
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in parts if lines)
 
 
 def _summary(summary: FitSummary) -> list[str]:
     lines = [[name, *said] for name, said in fit_in_words(summary) if said]
-    return aligned(lines, indent=_INDENT)
+    return aligned(lines, indent=INDENT)
 
 
 def fit_in_words(summary: FitSummary) -> Iterator[tuple[str, list[str]]]:
     """Yield the name of each figure, and what is said about it; nothing where it is not known."""
+    penalties = {name: getattr(summary, name) for name in ("l1", "l2", "smoothing")}
+    penalties = {name: value for name, value in penalties.items() if value}
     ended = "converged" if summary.converged else "did not converge"
     steps = f" after {counted(summary.iterations, 'iteration')}" if summary.iterations else ""
     yield "method", [f"{summary.method} ({summary.algorithm}), {ended}{steps}"]
-    yield "largest gap of a margin", _figure(summary.gap)
+    # Penalties keep fitted margins off the observed ones, however well a fit has converged.
+    yield "largest gap of a margin", [] if penalties else _gap(summary.gap)
     yield "rows", [f"{summary.rows:,}"]
     yield "dimension", [f"{summary.dimension:,}"]
     yield "log-likelihood", _figure(summary.log_likelihood, exact=True)
     yield "pseudo-log-likelihood", _figure(summary.pseudo_log_likelihood, exact=True)
     yield "aic", _figure(summary.aic, exact=True)
     yield "bic", _figure(summary.bic, exact=True)
-    yield "G²", _tested(summary.g2, summary.df, summary.g2_p_value, summary.g2_log10_p)
-    yield "X²", _tested(summary.x2, summary.df, summary.x2_p_value, summary.x2_log10_p)
+    yield "G²", _tested(summary, summary.g2, summary.g2_p_value, summary.g2_log10_p)
+    # With less than a row per cell, a single one where none was expected makes any number of it.
+    if summary.df is not None and summary.df <= summary.rows:
+        yield "X²", _tested(summary, summary.x2, summary.x2_p_value, summary.x2_log10_p)
     yield "entropy", _figure(summary.entropy)
     yield "log Z", _normaliser(summary)
-    penalties = {name: getattr(summary, name) for name in ("l1", "l2", "smoothing")}
-    yield (
-        "penalties",
-        [", ".join(f"{name} {value:g}" for name, value in penalties.items() if value)]
-        if any(penalties.values())
-        else [],
-    )
-    cells = [
-        ", ".join(f"{visible(name)}={visible(level)}" for name, level in cell.items())
-        for cell in summary.zeros
-    ]
+    if penalties:
+        said = ", ".join(f"{name} {value:g}" for name, value in penalties.items())
+        left_out = f", which left out {counted(summary.n_dropped, 'term')}"
+        yield "penalties", [said + (left_out if summary.n_dropped else "")]
+    cells = [cell_in_words(cell) for cell in summary.zeros]
     more = summary.n_zeros - len(cells)
     if cells:
-        yield "fitted zeros", [f"{summary.n_zeros:,}"]
+        yield (
+            "fitted zeros",
+            [f"{summary.n_zeros:,} combination{'' if summary.n_zeros == 1 else 's'}"],
+        )
     for cell in cells:
         yield "", [cell]
     if cells and more:
@@ -113,21 +108,37 @@ def _figure(value: float | None, *, exact: bool = False) -> list[str]:
     """A figure; those of which differences matter have more digits."""
     if value is None:
         return []
-    return [f"{value:.10g}" if exact else _number(value)]
+    return [f"{value:.10g}" if exact else number(value)]
+
+
+def _gap(gap: float | None) -> list[str]:
+    return _figure(gap) if gap is None or gap >= _LEAST_GAP else [f"below {_LEAST_GAP:g}"]
 
 
 def _tested(
-    statistic: float | None, df: int | None, p_value: float | None, log10_p: float | None
+    summary: FitSummary, statistic: float | None, p_value: float | None, log10_p: float | None
 ) -> list[str]:
     if statistic is None:
         return []
-    said = _number(statistic)
-    if df is not None:
-        said += f", df {df}"
-    if p_value is not None:
-        tiny = p_value == 0 and log10_p is not None
-        said += f", p {tiny_p(log10_p or 0.0, 6) if tiny else _number(p_value)}"
-    return [said]
+    said = number(statistic if statistic >= _LEAST_STATISTIC else 0.0)
+    if summary.df is not None:
+        said += f", df {summary.df}"
+    if p_value is None:
+        return [f"{said} ({_why_no_p(summary)})"]
+    tiny = p_value == 0 and log10_p is not None
+    return [f"{said}, p {tiny_p(log10_p or 0.0, 6) if tiny else number(p_value)}"]
+
+
+def _why_no_p(summary: FitSummary) -> str:
+    if summary.df == 0:
+        return "no p: nothing is left to test"
+    if summary.l1 or summary.l2 or summary.smoothing:
+        return "no p: the fit is penalised"
+    if summary.method not in MAXIMUM_LIKELIHOOD:
+        return "no p: not the maximum of the likelihood"
+    if summary.df is None:
+        return "no df, no p: too many cells"
+    return "no p: more cells than rows"
 
 
 def _normaliser(summary: FitSummary) -> list[str]:
@@ -138,11 +149,12 @@ def _normaliser(summary: FitSummary) -> list[str]:
     if summary.log_z is None:
         return [f"not known: annealing has only {counting}"]
     return [
-        f"{summary.log_z:.10g} ± {_number(summary.log_z_error or 0.0)}, by annealing, {counting}"
+        f"{summary.log_z:.10g} ± {number(summary.log_z_error or 0.0)}, by annealing, {counting}"
     ]
 
 
-def _edges(net: MarkovNet) -> list[str]:
+def _edges(net: MarkovNet, walls: Walls) -> list[str]:
+    """The edges by their coupling, and what they exclude, which no finite number can say."""
     names = net.graph.names
     edges = sorted(
         net.graph.edges(),
@@ -156,109 +168,38 @@ def _edges(net: MarkovNet) -> list[str]:
     lines = [
         [
             f"{visible(names[edge.source])} --- {visible(names[edge.target])}",
-            _number(edge.attributes[COUPLING]),
+            number(edge.attributes[COUPLING]),
+            *_and_excluded(
+                walls.n_excluded(net.variables[edge.source], net.variables[edge.target])
+            ),
         ]
         for edge in edges
     ]
-    alone = [f"{_INDENT}{visible(n)}  (no edges)" for k, n in enumerate(names) if k not in joined]
+    alone = [f"{INDENT}{visible(n)}  (no edges)" for k, n in enumerate(names) if k not in joined]
     title = ["edges, strongest first"] if lines else []
-    return [*title, *aligned(lines, right={1}, indent=_INDENT), *alone]
+    return [*title, *aligned(lines, right={1}, indent=INDENT), *alone]
 
 
-def _is_one_number(potential: Potential) -> bool:
-    return all(size == 2 for size in potential.table.shape) and potential.is_finite
+def _and_excluded(n_cells: int) -> list[str]:
+    return [f"and {counted(n_cells, 'impossible combination')}"] if n_cells else []
 
 
-def _numbers(potentials: Sequence[Potential]) -> list[str]:
-    """Terms of two levels each, one per line."""
-    if not potentials:
-        return []
-    has_errors = any(potential.errors is not None for potential in potentials)
-    has_intervals = any(potential.intervals is not None for potential in potentials)
-    header = ["", "", *["error"] * has_errors, *["lower", "upper"] * has_intervals]
-    lines = [header] if has_errors or has_intervals else []
-    for potential in potentials:
-        last = (-1,) * potential.table.ndim
-        line = [", ".join(map(visible, potential.names)), _number(potential.table[last])]
-        if has_errors:
-            line.append("-" if potential.errors is None else _number(potential.errors[last]))
-        if has_intervals:
-            bounds = potential.intervals
-            line += ["-", "-"] if bounds is None else map(_number, bounds[last])
-        lines.append(line)
-    title = "terms of two levels each, at the last levels"
-    return [title, *aligned(lines, right=range(1, len(header)), indent=_INDENT)]
-
-
-def _table(potential: Potential) -> list[str]:
-    """A term below its names; errors and intervals stand below its numbers."""
-    title = f"term {', '.join(map(visible, potential.names))}"
-    if not potential.scope:
-        return [title, f"{_INDENT}{_number(float(potential.table))}"]
-    *rows, across = potential.scope
-    levels = [visible(level) for level in across.levels or ()]
-    labels = [
-        [visible(level) for level in found] for found in product(*(v.levels or () for v in rows))
-    ]
-    shown = list(_cells(potential, len(labels)))
-    lines = [title]
-    names = [visible(variable.name) for variable in rows]
-    for part in _pieces([names, *labels], levels, shown):
-        head = [*names, *levels[part]]
-        body = [
-            [*(label if first else [""] * len(label)), *cells[part]]
-            for label, group in zip(labels, shown, strict=True)
-            for first, cells in zip([True, False, False], group, strict=False)
-        ]
-        right = range(len(rows), len(head))
-        lines += aligned([head, *body], right=right, indent=_INDENT)
-    return lines
-
-
-def _cells(potential: Potential, n_rows: int) -> Iterator[list[list[str]]]:
-    """The lines of each row of a table: its numbers, their errors, their intervals."""
-    table = potential.table.reshape(n_rows, -1)
-    errors = None if potential.errors is None else potential.errors.reshape(table.shape)
-    bounds = None if potential.intervals is None else potential.intervals.reshape(*table.shape, 2)
-    for row in range(n_rows):
-        lines = [list(map(_number, table[row]))]
-        if errors is not None:
-            lines.append([f"± {_number(error)}" for error in errors[row]])
-        if bounds is not None:
-            lines.append([f"{_number(low)}..{_number(high)}" for low, high in bounds[row]])
-        yield lines
-
-
-def _pieces(
-    labels: Sequence[Sequence[str]], levels: Sequence[str], shown: Sequence[list[list[str]]]
-) -> Iterator[slice]:
-    """Which levels stand side by side, so that no line is too wide; at least one of them."""
-    left = sum(2 + max(map(cell_width, column)) for column in zip(*labels, strict=True))
-    widths = [
-        2 + max(cell_width(level), *(cell_width(line[k]) for group in shown for line in group))
-        for k, level in enumerate(levels)
-    ]
-    start, used = 0, left
-    for k, width in enumerate(widths):
-        if k > start and used + width > _WIDTH:
-            yield slice(start, k)
-            start, used = k, left
-        used += width
-    yield slice(start, len(widths))
+def _impossible(cells: list[str]) -> list[str]:
+    more = len(cells) - _MOST_ZEROS
+    shown = [*cells[:_MOST_ZEROS], *([f"and {more:,} more"] if more > 0 else [])]
+    return ["impossible", *(f"{INDENT}{cell}" for cell in shown)] if cells else []
 
 
 def impossible_cells(net: MarkovNet) -> list[str]:
     """Return the cells that a maximum at infinity excludes, as levels by name."""
     return [
-        ", ".join(
-            f"{visible(variable.name)}={visible((variable.levels or ())[code])}"
-            for variable, code in zip(potential.scope, codes, strict=True)
+        cell_in_words(
+            {
+                variable.name: (variable.levels or ())[code]
+                for variable, code in zip(potential.scope, codes, strict=True)
+            }
         )
         for potential in net.potentials
         if potential.is_boundary
         for codes in np.argwhere(np.isneginf(potential.table)).tolist()
     ]
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.6g}"

@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
-from gml.errors import CannotAnswer, UsageError, parameter, require_one_of, require_whole
+from gml.errors import (
+    CannotAnswer,
+    UsageError,
+    agreeing,
+    counted,
+    parameter,
+    require_one_of,
+    require_whole,
+)
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.fitting import FEWEST_CHAINS, Fitted, Penalty, Support
@@ -120,7 +128,8 @@ def fit_markov(
         # Terms of the coding 01 are 0 where every variable has its first level.
         first = math.fsum(float(table.flat[0]) for table in fitted.tables)
         summary = replace(summary, log_z=summary.log_z - first)
-    potentials = _potentials(counter, terms, fitted, coding)
+    left = _without_zeros(terms, fitted) if penalty.l1 else terms
+    potentials = _potentials(counter, terms, fitted, coding, left)
     if errors or intervals is not None:
         from gml.model.undirected.errors_of_terms import standard_errors
 
@@ -136,6 +145,12 @@ def fit_markov(
             deadline=deadline,
         )
         potentials = _with_errors(potentials, found, intervals)
+    if left != terms:
+        kept, n_terms = {*left.all}, len(terms.all)
+        summary = replace(summary, n_dropped=n_terms - len(kept))
+        reporter().tell(_dropped(terms, left))
+        found_terms = zip(terms.all, potentials, strict=False)
+        potentials = (*(p for scope, p in found_terms if scope in kept), *potentials[n_terms:])
     in_order = {variable.name: variable for variable in terms.variables}
     variables = tuple(in_order[v.name] for v in counter.variables if v.name in in_order)
     return MarkovNet(variables, potentials, coding, summary)
@@ -205,14 +220,29 @@ def chosen_method(method: str, terms: Terms, *, max_memory: int | None = None) -
     return "pcd"
 
 
+def _without_zeros(terms: Terms, fitted: Fitted) -> Terms:
+    """Leave out the terms that are 0 throughout, but for parts of terms that are not."""
+    zipped = zip(terms.all, fitted.tables, strict=True)
+    scopes = [[terms.names[k] for k in scope] for scope, table in zipped if table.any()]
+    return Terms.of(terms.variables, scopes)
+
+
+def _dropped(terms: Terms, left: Terms) -> str:
+    n_terms, n_edges = len(terms.all) - len(left.all), terms.graph.n_edges - left.graph.n_edges
+    edges = f", and with them {counted(n_edges, 'edge')}" if n_edges else ""
+    said = f"{counted(n_terms, 'term')} {agreeing(n_terms, 'is', 'are')} exactly 0"
+    return f"by {parameter('l1')}, {said} and left out of the model{edges}"
+
+
 def _potentials(
-    counter: Counter, terms: Terms, fitted: Fitted, coding: str
+    counter: Counter, terms: Terms, fitted: Fitted, coding: str, left: Terms
 ) -> tuple[Potential, ...]:
+    """Make a potential of every term; the generators of what is left have their counts."""
     tables = list(fitted.tables)
     if coding != SUM_TO_ZERO:
         tables = zero_one(terms, tables)
-    counts = tables_over(counter, terms, terms.generators)
-    of_generator = dict(zip(terms.generators, counts, strict=True))
+    counts = tables_over(counter, left, left.generators)
+    of_generator = dict(zip(left.generators, counts, strict=True))
     found = [
         Potential(tuple(terms.variables[i] for i in scope), table, counts=of_generator.get(scope))
         for scope, table in zip(terms.all, tables, strict=True)

@@ -48,6 +48,8 @@ class FitSummary:
     l1: float = 0.0
     l2: float = 0.0
     smoothing: float = 0.0
+    n_dropped: int = 0
+    """Terms that l1 made exactly 0, which the model is without; the dimension counts them."""
 
     def written(self) -> dict[str, Any]:
         """Return the fields as a file has them."""

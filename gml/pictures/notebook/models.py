@@ -64,7 +64,8 @@ def cpt_html(cpt: CPT) -> str:
     """
     levels = (cpt.variable.levels or ())[:_MOST_LEVELS]
     parents = [parent.name for parent in cpt.parents]
-    keys = _different([*parents, *levels, "rows"])
+    titles = [*parents, *levels, "rows"]
+    keys = _different(titles)
     rows: list[dict[str, Any]] = []
     for k, configuration in enumerate(cpt.configurations()[:MOST_ROWS]):
         shares = [float(share) for share in cpt.table[k, : len(levels)]]
@@ -77,6 +78,7 @@ def cpt_html(cpt: CPT) -> str:
             n_rows=len(cpt.table),
             headers=keys[: len(parents)],
             tinted=keys[len(parents) : -1],
+            titles=dict(zip(keys, titles, strict=True)),
         ),
     ]
     if cpt.n_levels > len(levels):
@@ -87,7 +89,7 @@ def cpt_html(cpt: CPT) -> str:
 
 
 def _different(names: list[str]) -> list[str]:
-    """Names for columns: a level may have the name of a parent, or of another column."""
+    """Keys of columns: a level may have the name of a parent, or of another column."""
     found: list[str] = []
     for name in names:
         while name in found:

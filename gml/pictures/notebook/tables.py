@@ -27,6 +27,7 @@ def table(
     headers: Sequence[str] = (),
     bar: str | None = None,
     tinted: Sequence[str] = (),
+    titles: Mapping[str, str] | None = None,
 ) -> Markup:
     """Return rows with the same keys as a table; columns in which nothing applies are left out.
 
@@ -42,6 +43,8 @@ def table(
         The column of shares that has bars beside it.
     tinted
         Columns of shares: the larger, the deeper the colour behind it.
+    titles
+        What stands above columns, if it is not their keys.
 
     Examples
     --------
@@ -58,7 +61,10 @@ def table(
         else _LEFT
         for key in keys
     }
-    head = [element("th", _text(key), scope="col", style=styles[key]) for key in keys]
+    titles = titles or {}
+    head = [
+        element("th", _text(titles.get(key, key)), scope="col", style=styles[key]) for key in keys
+    ]
     if bar is not None:
         head.append(element("th", Markup("&#160;"), scope="col"))
     lines = [

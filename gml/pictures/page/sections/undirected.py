@@ -127,7 +127,9 @@ def factors_section(net: MarkovNet) -> Section:
         paragraph(about),
         _numbers(short[:_MOST_ROWS]),
         *(_folded(term) for term in large[:_MOST_TABLES]),
-        paragraph(f"{counted(left, 'more term')}: gml convert MODEL FILE.txt") if left else NOTHING,
+        paragraph(f"{counted(left, 'more term')}: gml convert MODEL FILE.json")
+        if left
+        else NOTHING,
     ]
     return Section("factors", "Factors", tuple(parts))
 
