@@ -46,6 +46,9 @@ class Penalty:
 
 NO_PENALTY = Penalty()
 
+TOLERANCE = 1e-9
+"""At which a fit has converged: a gap in probabilities, or a derivative per row."""
+
 
 @dataclass(frozen=True)
 class Support:

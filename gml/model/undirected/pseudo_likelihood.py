@@ -33,10 +33,10 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, listing, parameter
-from gml.model.undirected.coefficients import Coefficients, Vector
+from gml.model.undirected.coefficients import FEW_COEFFICIENTS, Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
 from gml.model.undirected.first_order import Descent, Function, minimise
-from gml.model.undirected.fitting import NO_PENALTY, Fitted, Penalty, Support
+from gml.model.undirected.fitting import NO_PENALTY, TOLERANCE, Fitted, Penalty, Support
 from gml.model.undirected.groups import Groups
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.pseudo_families import FamilyObjective, family_numbers
@@ -45,12 +45,9 @@ from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline
 from gml.resources import available_threads
 
-TOLERANCE = 1e-9
-"""The largest derivative per row of a fit that has converged."""
 # The least curvature in rows: that of a maximum with a fraction of a row against it is larger, and
 # that of none, where the gradient is as good as 0, is smaller.
 _LEAST_CURVATURE = 1e-3
-_FEW_COEFFICIENTS = 1500
 _NOT_FLAT = 1e-6
 # Below this sum of strengths per variable, no probability is so small that it may tend to 0.
 _SUSPICIOUS = 3.0
@@ -192,7 +189,7 @@ def _require_curvature(
     n: float,
 ) -> None:
     """Refuse a fit that some direction leaves as it is, other than those of excluded cells."""
-    if isinstance(objective, FamilyObjective) and coefficients.size <= _FEW_COEFFICIENTS:
+    if isinstance(objective, FamilyObjective) and coefficients.size <= FEW_COEFFICIENTS:
         values, vectors = np.linalg.eigh(objective.curvature(point))
         weak = list(vectors.T[values < _LEAST_CURVATURE / n])
     elif coefficients.summed_strengths(point).max(initial=0.0) >= _SUSPICIOUS:
