@@ -27,9 +27,6 @@ from gml.model.undirected.terms import Scope, Terms
 Table = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
-FEW_COEFFICIENTS = 1500
-"""So many that a matrix of them is soon made and solved."""
-
 
 @functools.cache
 def level_contrasts(n_levels: int) -> Table:

@@ -36,7 +36,7 @@ import numpy as np
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, UsageError, counted, parameter, require_whole
 from gml.model.undirected.chain_moments import ChainMoments, RowSource, States
-from gml.model.undirected.coefficients import FEW_COEFFICIENTS, Coefficients, Vector
+from gml.model.undirected.coefficients import Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
 from gml.model.undirected.fitting import NO_PENALTY, Fitted, Penalty, Support
 from gml.model.undirected.gibbs import GibbsChains
@@ -50,7 +50,7 @@ from gml.model.undirected.moment_gaps import (
     largest_margin_gap,
 )
 from gml.model.undirected.observed import tables_over
-from gml.model.undirected.pseudo_likelihood import fit_pseudo
+from gml.model.undirected.pseudo_likelihood import FEW_COEFFICIENTS, fit_pseudo
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, listing, parameter
-from gml.model.undirected.coefficients import FEW_COEFFICIENTS, Coefficients, Vector
+from gml.model.undirected.coefficients import Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
 from gml.model.undirected.first_order import Descent, Function, minimise
 from gml.model.undirected.fitting import NO_PENALTY, TOLERANCE, Fitted, Penalty, Support
@@ -48,6 +48,8 @@ from gml.resources import available_threads
 # The least curvature in rows: that of a maximum with a fraction of a row against it is larger, and
 # that of none, where the gradient is as good as 0, is smaller.
 _LEAST_CURVATURE = 1e-3
+FEW_COEFFICIENTS = 1500
+"""So many that a matrix of them is soon made and solved."""
 _NOT_FLAT = 1e-6
 # Below this sum of strengths per variable, no probability is so small that it may tend to 0.
 _SUSPICIOUS = 3.0
