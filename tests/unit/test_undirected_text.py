@@ -65,7 +65,7 @@ def test_what_the_fit_says():
         "  entropy                  3.6",
         "  log Z                    4.805220762",
         "  penalties                l2 0.5, smoothing 1",
-        "  fitted zeros             12 combinations of levels",
+        "  fitted zeros             12",
         "                           A=n, B=y",
         "                           and 11 more",
     ]

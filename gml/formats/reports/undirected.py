@@ -102,7 +102,7 @@ def fit_in_words(summary: FitSummary) -> Iterator[tuple[str, list[str]]]:
     ]
     more = summary.n_zeros - len(cells)
     if cells:
-        yield "fitted zeros", [f"{counted(summary.n_zeros, 'combination')} of levels"]
+        yield "fitted zeros", [f"{summary.n_zeros:,}"]
     for cell in cells:
         yield "", [cell]
     if cells and more:

@@ -50,7 +50,7 @@ from gml.model.undirected.moment_gaps import (
     largest_margin_gap,
 )
 from gml.model.undirected.observed import tables_over
-from gml.model.undirected.pseudo_likelihood import FEW_COEFFICIENTS, fit_pseudo
+from gml.model.undirected.pseudo_likelihood import fit_pseudo
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
@@ -61,6 +61,7 @@ _BURN_IN, _SAMPLES = 30, 30
 _CHECK_SWEEPS = 100
 _STATES_PER_ROW = 50
 _SLOWING, _SLOW_AFTER = 0.6, 20
+_FEW_COEFFICIENTS = 1500
 # Chains are averaged in about so many groups, whose differences say how large errors are.
 _GROUPS = 100
 
@@ -194,7 +195,7 @@ class _Learner:
         self._seed, self._n_chains = seed, n_chains
         self._n_groups = n_chains // max(1, n_chains // _GROUPS)
         require_memory(
-            8 * (6 * n_chains + min(coefficients.size, FEW_COEFFICIENTS)) * coefficients.size,
+            8 * (6 * n_chains + min(coefficients.size, _FEW_COEFFICIENTS)) * coefficients.size,
             None,
             "the moments of the chains",
         )
@@ -294,7 +295,7 @@ class _Learner:
     def _scaling(self, chains: GibbsChains) -> Callable[[Vector], Vector]:
         """Return what turns a difference of moments into a step, from sweeps at the start."""
         size = self._coefficients.size
-        full = size <= FEW_COEFFICIENTS and self._groups.l1 == 0
+        full = size <= _FEW_COEFFICIENTS and self._groups.l1 == 0
         n_samples = _SAMPLES if full else 2
         means, squares = np.zeros(size), np.zeros(size)
         second = np.zeros((size, size)) if full else None
