@@ -48,8 +48,7 @@ from gml.resources import available_threads
 # The least curvature in rows: that of a maximum with a fraction of a row against it is larger, and
 # that of none, where the gradient is as good as 0, is smaller.
 _LEAST_CURVATURE = 1e-3
-FEW_COEFFICIENTS = 1500
-"""So many that a matrix of them is soon made and solved."""
+_FEW_COEFFICIENTS = 1500
 _NOT_FLAT = 1e-6
 # Below this sum of strengths per variable, no probability is so small that it may tend to 0.
 _SUSPICIOUS = 3.0
@@ -191,7 +190,7 @@ def _require_curvature(
     n: float,
 ) -> None:
     """Refuse a fit that some direction leaves as it is, other than those of excluded cells."""
-    if isinstance(objective, FamilyObjective) and coefficients.size <= FEW_COEFFICIENTS:
+    if isinstance(objective, FamilyObjective) and coefficients.size <= _FEW_COEFFICIENTS:
         values, vectors = np.linalg.eigh(objective.curvature(point))
         weak = list(vectors.T[values < _LEAST_CURVATURE / n])
     elif coefficients.summed_strengths(point).max(initial=0.0) >= _SUSPICIOUS:
