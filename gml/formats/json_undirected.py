@@ -33,6 +33,7 @@ from gml.formats.json_graph import edge_objects, graph_of, kind_in, node_link_te
 from gml.formats.json_training import training_of
 from gml.formats.text_room import require_factor_text, require_graph_text
 from gml.graph.graph import Graph
+from gml.kernel.layout import MOST_AXES
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.from_tables import LogTable, markov_of_tables
 from gml.model.undirected.gauge import CODINGS
@@ -41,8 +42,6 @@ from gml.model.undirected.summary import FitSummary
 
 Table = NDArray[np.float64]
 
-# The kernel's limit on the axes of a table.
-_MOST_AXES = 62
 _KEYS = ("scope", "table", "errors", "intervals", "counts", "boundary")
 
 # ---------------------------------------------------------------------- writing
@@ -161,8 +160,8 @@ def _potential(given: Any, k: int, variables: dict[str, Variable]) -> Potential:
         raise GraphError(f'{where}: the "scope" is not a list of names')
     if not names:
         raise GraphError(f'{where}: the "scope" is empty')
-    if len(names) > _MOST_AXES:
-        raise GraphError(f"{where} is over {len(names)} variables; the limit is {_MOST_AXES}")
+    if len(names) > MOST_AXES:
+        raise GraphError(f"{where} is over {len(names)} variables; the limit is {MOST_AXES}")
     for name in names:
         if name not in variables:
             raise GraphError(f"{where}: {unknown_name('node', name, variables)}")
@@ -215,7 +214,26 @@ def _table(value: Any, shape: tuple[int, ...], what: str, unknown: float) -> Tab
 
 # ---------------------------------------------------------------------- what is said of the fit
 
-_SORTS = {"str": str, "int": int, "float": float, "bool": bool, "None": type(None)}
+_UNKNOWN = type(None)
+_MAYBE = (
+    *("gap", "log_likelihood", "pseudo_log_likelihood", "aic", "bic", "g2", "x2"),
+    *("g2_p_value", "g2_log10_p", "x2_p_value", "x2_log10_p"),
+    *("entropy", "log_z", "log_z_error", "log_z_samples"),
+)
+_SORTS: dict[str, tuple[type, ...]] = {
+    "method": (str,),
+    "algorithm": (str,),
+    "rows": (int, float),
+    "dimension": (int,),
+    "converged": (bool,),
+    "iterations": (int,),
+    "df": (int, _UNKNOWN),
+    "n_zeros": (int,),
+    **dict.fromkeys(_MAYBE, (float, _UNKNOWN)),
+    **dict.fromkeys(("l1", "l2", "smoothing"), (float,)),
+    "zeros": (list,),
+}
+"""What each figure of a fit may be."""
 
 
 def _summary(given: Any) -> FitSummary | None:
@@ -224,26 +242,26 @@ def _summary(given: Any) -> FitSummary | None:
         return None
     if not isinstance(given, dict):
         raise GraphError('the "fit" is not an object')
-    fields = {each.name: each for each in dataclasses.fields(FitSummary)}
     for key in given:
-        if key not in fields:
-            raise GraphError(f'the "fit": {unknown_name("key", key, fields)}')
-    for name, each in fields.items():
+        if key not in _SORTS:
+            raise GraphError(f'the "fit": {unknown_name("key", key, _SORTS)}')
+    for each in dataclasses.fields(FitSummary):
         needed = each.default is each.default_factory is dataclasses.MISSING
-        if needed and name not in given:
-            raise GraphError(f'the "fit" has no "{name}"')
-    return FitSummary(**{key: _field(key, str(fields[key].type), v) for key, v in given.items()})
+        if needed and each.name not in given:
+            raise GraphError(f'the "fit" has no "{each.name}"')
+    return FitSummary(**{key: _field(key, value) for key, value in given.items()})
 
 
-def _field(key: str, annotation: str, value: Any) -> Any:
+def _field(key: str, value: Any) -> Any:
     if key == "zeros":
         return _zeros(value)
-    sorts = [_SORTS[name] for name in annotation.split(" | ")]
+    sorts = _SORTS[key]
     if type(value) in sorts:
         return value
     if isinstance(value, int) and not isinstance(value, bool) and float in sorts:
         return float(value)
-    raise GraphError(f'"{key}" of the "fit" must be {annotation.replace("None", "null")}')
+    shown = " | ".join("null" if sort is _UNKNOWN else sort.__name__ for sort in sorts)
+    raise GraphError(f'"{key}" of the "fit" must be {shown}')
 
 
 def _zeros(value: Any) -> tuple[dict[str, str], ...]:

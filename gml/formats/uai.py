@@ -34,6 +34,7 @@ from gml.data.dataset import MAX_LEVELS
 from gml.errors import GraphError, counted
 from gml.formats.assembly import Assembly, discrete_tables
 from gml.formats.text_room import require_factor_text
+from gml.kernel.layout import MOST_AXES
 from gml.model.bayesnet import BayesNet
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.from_tables import LogTable, markov_of_tables
@@ -42,7 +43,6 @@ from gml.resources import FEW_BYTES, require_memory
 
 # exp of what is above overflows; below, numbers lose their digits.
 _LARGEST = 700.0
-_MOST_AXES = 62
 _LONGEST = 40
 _WORD = re.compile(r"#[^\n]*|[^\s#]+")
 # A variable and its levels: the tuple that they share with others of that many.
@@ -145,7 +145,7 @@ def _scopes(words: _Words, names: Sequence[str]) -> list[list[int]]:
     n = words.whole("the number of functions", least=0)
     found = []
     for k in words.first(n):
-        size = words.whole(f"the number of variables of function {k}", 0, _MOST_AXES)
+        size = words.whole(f"the number of variables of function {k}", 0, MOST_AXES)
         scope = [words.whole(f"a variable of function {k}", 0, len(names) - 1) for _ in range(size)]
         if len(set(scope)) != size:
             raise words.fail(f"function {k} has a variable twice")

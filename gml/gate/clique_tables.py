@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from gml.errors import CannotAnswer
 from gml.gate.families import CheckedModel, table_of
 from gml.model.bayesnet import CPT
+from gml.model.factor import margin_over
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.directed import conditional
@@ -129,11 +130,7 @@ def clique_tables(net: MarkovNet) -> list[CPT]:
     found = []
     for generator, child, parents in parts_of(net.terms):
         axes = [generator.index(k) for k in (*parents, child)]
-        others = [axis for axis in range(len(generator)) if axis not in axes]
-        # Once the others are gone, what is left keeps its order.
-        left = sorted(axes)
-        table = margins[generator].sum(axis=tuple(others))
-        table = table.transpose([left.index(axis) for axis in axes])
+        table = margin_over(margins[generator], axes)
         rows = table.reshape(-1, table.shape[-1])
         found.append(
             CPT(

@@ -54,6 +54,7 @@ from gml.gate.question import Question
 from gml.gate.selection import Selection
 from gml.gate.settings import CheckSettings
 from gml.model.bayesnet import BayesNet
+from gml.model.factor import margin_over
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.directed import Directed, directed
 
@@ -177,10 +178,7 @@ def mean_log_p(net: MarkovNet, counts: Margins, log_z: float) -> float:
             continue
         scope = [rank[name] for name in potential.names]
         generator = terms.generator_of(scope)
-        axes = [generator.index(k) for k in scope]
-        others = tuple(axis for axis in range(len(generator)) if axis not in axes)
-        left = sorted(axes)
-        margin = counts[generator].sum(axis=others).transpose([left.index(a) for a in axes])
+        margin = margin_over(counts[generator], [generator.index(k) for k in scope])
         seen = margin > 0
         found.append(float(np.sum(potential.table[seen] * margin[seen])) / float(margin.sum()))
     return math.fsum(found)

@@ -14,6 +14,9 @@ BLOCK_BYTES = 1 << 20
 DENSE_CELLS = 1 << 16
 """The largest table that is always counted with one cell per possible configuration."""
 
+MOST_AXES = 62
+"""Of a table (elimination.c); with two levels each, it has more cells than any machine."""
+
 # What a column of a CSV file becomes (csv_reader.h).
 SKIP, CODES8, CODES16, NUMBERS, OVERFLOW = range(5)
 

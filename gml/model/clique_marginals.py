@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.model.factor import margin_over
 from gml.model.inference import Inference
 from gml.model.model import AskedModel
 from gml.resources import budget_in_force
@@ -62,7 +63,4 @@ class CliqueMarginals:
         if not names:
             return np.ones(())
         scope, table = self._cliques[self._last(names)]
-        left = [name for name in scope if name in names]
-        gone = tuple(k for k, name in enumerate(scope) if name not in names)
-        found: Table = table.sum(axis=gone)
-        return found.transpose([left.index(name) for name in names])
+        return margin_over(table, [scope.index(name) for name in names])

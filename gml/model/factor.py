@@ -6,7 +6,9 @@ for each node, an undirected one any table of numbers, 0 or more, for each cliqu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,21 @@ from gml.data.dataset import Variable
 from gml.errors import GraphError, listing
 
 _SUM_TOLERANCE = 1e-6
+
+
+def margin_over(table: NDArray[Any], axes: Sequence[int]) -> NDArray[Any]:
+    """Return the sums of a table over all axes but these, which come in the order given.
+
+    Examples
+    --------
+    >>> margin_over(np.arange(8).reshape(2, 2, 2), [2, 0]).tolist()
+    [[2, 10], [4, 12]]
+    """
+    others = tuple(axis for axis in range(table.ndim) if axis not in axes)
+    # Once the others are gone, what is left keeps its order.
+    left = sorted(axes)
+    summed: NDArray[Any] = table.sum(axis=others)
+    return summed.transpose([left.index(axis) for axis in axes])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

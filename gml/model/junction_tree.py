@@ -19,10 +19,8 @@ from dataclasses import dataclass, field
 from gml.errors import CannotAnswer, listing, parameter
 from gml.graph.bits import members
 from gml.graph.triangulation import eliminate_by_min_fill
+from gml.kernel.layout import MOST_AXES
 from gml.resources import format_size
-
-# The kernel's limit; with two levels each, this many axes have more cells than any machine.
-_MOST_AXES = 62
 
 
 class NoRoom(CannotAnswer):
@@ -68,7 +66,7 @@ class JunctionTree:
     def require_room(self, names: Sequence[str], budget: int) -> None:
         """Refuse tables over all cliques, and messages, that take more than the budget."""
         n_bytes = sum(8 * (self.cells(clique) + self.cells(clique[:-1])) for clique in self.cliques)
-        if n_bytes <= budget and self.treewidth < _MOST_AXES:
+        if n_bytes <= budget and self.treewidth < MOST_AXES:
             return
         largest = max(self.cliques, key=self.cells)
         raise NoRoom(

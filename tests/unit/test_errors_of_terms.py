@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,7 @@ from gml.model.undirected.chain_moments import ChainMoments
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.coefficients import Coefficients, contrasts_of
 from gml.model.undirected.errors_of_terms import intervals, standard_errors
+from gml.model.undirected.exact import fit_exact
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.information import (
     feature_covariance,
@@ -22,6 +24,7 @@ from gml.model.undirected.information import (
     sampled_covariance,
 )
 from gml.model.undirected.pseudo_information import pseudo_information
+from gml.model.undirected.pseudo_likelihood import fit_pseudo
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
 from tests.log_linear_fits import NewtonFit, counter_of_table, possible_cells, supports_of
@@ -160,6 +163,28 @@ def test_estimates_without_errors(method, penalty, why):
     with pytest.warns(GmlWarning, match=why):
         found = standard_errors(counter, terms, fit.fitted(method=method), penalty)
     assert all(np.isnan(table).all() for table in found)
+
+
+@pytest.mark.parametrize("method", ["exact", "pl", "pcd"])
+def test_a_fit_that_did_not_converge_has_no_errors(method):
+    counter, terms, fit = drawn(0)
+    fitted = replace(fit.fitted(method=method), converged=False)
+    with pytest.warns(GmlWarning, match="no standard errors: the fit did not converge"):
+        found = standard_errors(counter, terms, fitted, Penalty())
+    assert all(np.isnan(table).all() for table in found)
+
+
+@pytest.mark.parametrize("fit", [fit_exact, fit_pseudo])
+def test_what_varies_by_rounding_alone_has_no_error(fit):
+    """Levels that no row has leave the others' terms open, and nothing seems to hold them."""
+    table = np.zeros((4, 4), dtype=int)
+    table[[1, 2, 3], [0, 1, 2]] = 1
+    counter = counter_of_table(table)
+    terms = Terms.of(counter.variables, ["A", "B"])
+    fitted = fit(counter, terms)
+    assert fitted.converged
+    for errors in standard_errors(counter, terms, fitted, Penalty()):
+        assert np.isnan(errors).all()
 
 
 def test_the_covariance_of_features_is_that_of_the_joint_table():

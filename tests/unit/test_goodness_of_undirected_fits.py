@@ -14,6 +14,7 @@ from scipy.stats import chi2
 from gml.counts.counter import Counter
 from gml.errors import GmlWarning
 from gml.model.undirected import annealing
+from gml.model.undirected.exact import fit_exact
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.goodness import summarise, zeros_in_words
 from gml.model.undirected.terms import Terms
@@ -101,7 +102,7 @@ def test_a_boundary_behind_positive_margins():
     assert (found.g2, found.x2) == pytest.approx((0, 0), abs=1e-12)
     assert (found.df, found.g2_p_value, found.n_zeros) == (0, None, 2)
     assert zeros_in_words(found) == (
-        "the maximum lies at infinity: fitted as impossible are 2 cells: "
+        "the maximum lies at infinity: fitted as impossible are 2 combinations of levels: "
         "'A'='0' 'B'='0' 'C'='0', 'A'='1' 'B'='1' 'C'='1'"
     )
 
@@ -127,13 +128,23 @@ def test_an_unobserved_level_is_named_once():
     table[:, 1] = 0
     _, found = on_the_face(table, ["AB", "BC"])
     assert (found.n_zeros, found.zeros) == (1, ({"B": "1"},))
-    assert "fitted as impossible is 1 cell: 'B'='1'" in zeros_in_words(found)
+    assert "fitted as impossible is 1 combination of levels: 'B'='1'" in zeros_in_words(found)
 
 
 def test_only_the_first_zeros_are_named():
     _, found = on_the_face(np.eye(6, dtype=int) * 9, ["AB"])
     assert (found.n_zeros, len(found.zeros)) == (30, 10)
     assert zeros_in_words(found).endswith(", and 20 more")
+
+
+@pytest.mark.parametrize("rows", [1, 10_000])
+def test_features_that_do_not_vary_on_a_face_are_no_freedom(rows):
+    """Of nine cells three are possible, which two features tell apart; six are constant."""
+    counter = counter_of_table(np.array([[rows, 0, 0]] * 3))
+    terms = Terms.of(counter.variables, ["AB"])
+    with pytest.warns(GmlWarning, match="the maximum lies at infinity"):
+        found = summarise(counter, terms, fit_exact(counter, terms), LIKELIHOOD)
+    assert (found.df, found.g2_p_value, found.x2_p_value) == (0, None, None)
 
 
 def test_no_p_value_with_more_cells_than_rows():
@@ -154,6 +165,19 @@ def test_what_is_not_a_maximum_of_the_likelihood_has_no_criteria(method, penalty
     found = summary_of(STUDENTS, ["AB", "BC"], method=method, penalty=penalty)
     assert (found.aic, found.bic, found.g2_p_value, found.x2_p_value) == (None,) * 4
     assert found.log_likelihood is not None
+
+
+@pytest.mark.parametrize("method", ["exact", "pcd"])
+def test_a_fit_that_did_not_converge_has_no_criteria(method):
+    counter = counter_of_table(STUDENTS)
+    terms = Terms.of(counter.variables, ["AB", "BC"])
+    fitted = NewtonFit(STUDENTS, terms).fitted(method=method)
+    assert summarise(counter, terms, fitted, LIKELIHOOD).bic is not None
+    found = summarise(counter, terms, replace(fitted, converged=False), LIKELIHOOD)
+    assert (found.aic, found.bic, found.g2_p_value, found.x2_p_value) == (None,) * 4
+    assert (found.g2_log10_p, found.x2_log10_p) == (None, None)
+    assert (found.converged, found.df) == (False, 2)
+    assert found.g2 > 0
 
 
 def test_too_many_cells_have_no_freedom(monkeypatch):

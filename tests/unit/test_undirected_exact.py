@@ -176,6 +176,18 @@ def test_rounding_never_takes_a_maximum_for_its_shortest_terms(monkeypatch):
     np.testing.assert_allclose(joint_of_fit(terms, fitted), table.counts / 28, atol=1e-15)
 
 
+def test_second_derivatives_that_are_no_numbers_end_the_fit(monkeypatch):
+    """No damping helps, so that trying ever more of it would never end."""
+
+    def broken(problem):
+        return np.full((problem.coefficients.size,) * 2, math.nan)
+
+    monkeypatch.setattr(moment_matching.MomentMatching, "hessian", broken)
+    table = student_survey()
+    with pytest.raises(CannotAnswer, match="the fit broke down"):
+        fit_exact(table.counter(), Terms.of(table.variables, table.pairs), algorithm="newton")
+
+
 def test_a_boundary_fit_with_positive_margins_has_its_zeros():
     table = contingency({"A": "0 1", "B": "0 1", "C": "0 1"}, "0 5 7 3 4 6 8 0")
     terms = Terms.of(table.variables, table.pairs)

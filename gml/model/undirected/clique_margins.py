@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer
 from gml.kernel.layout import STEP_SUM
-from gml.model.factor import Factor
+from gml.model.factor import Factor, margin_over
 from gml.model.table_elimination import TableElimination, flat_tables
 from gml.model.undirected.terms import Scope, Terms
 
@@ -84,19 +84,11 @@ class CliqueMargins:
 
         The clique is −1 where no variable of the scope has two levels.
         """
-        return [
-            (at.step, tuple(self.cliques[at.step].index(k) for k in scope if self._varies(k)))
-            if at.step >= 0
-            else (-1, ())
-            for at, scope in zip(self._places, self.scopes, strict=True)
-        ]
+        return [(at.step, at.axes) for at in self._places]
 
     def clique_table(self, step: int) -> Table:
         """Return the distribution of a clique, after `of`; the next call of it overwrites it."""
         return self._elimination.table(step)
-
-    def _varies(self, k: int) -> bool:
-        return self.terms.sizes[k] > 1
 
     def of(self, log_tables: Sequence[Table]) -> Moments:
         """Return ln Z and the margins of the scopes for their log-potentials; −∞ is allowed."""
@@ -110,26 +102,22 @@ class CliqueMargins:
         return Moments(log_sum + math.fsum(largest), [self._margin(at) for at in self._places])
 
     def _place(self, scope: Scope) -> _Place:
-        varying = [k for k in scope if self._varies(k)]
+        varying = [k for k in scope if self.terms.sizes[k] > 1]
         shape = self.terms.shape(scope)
         for step, clique in enumerate(self.cliques):
             if varying and set(varying) <= set(clique):
-                others = tuple(i for i, k in enumerate(clique) if k not in varying)
-                left = [k for k in clique if k in varying]
-                return _Place(step, others, tuple(left.index(k) for k in varying), shape)
-        return _Place(-1, (), (), shape)
+                return _Place(step, tuple(clique.index(k) for k in varying), shape)
+        return _Place(-1, (), shape)
 
     def _margin(self, at: _Place) -> Table:
         if at.step < 0:
             return np.ones(at.shape)
-        table: Table = self._elimination.table(at.step).sum(axis=at.summed)
-        return table.transpose(at.axes).reshape(at.shape)
+        return margin_over(self._elimination.table(at.step), at.axes).reshape(at.shape)
 
 
 class _Place(NamedTuple):
-    """The clique that a scope is in, the axes to sum out, and the order of the others."""
+    """The clique that a scope is in, and the axes there of what varies."""
 
     step: int
-    summed: tuple[int, ...]
     axes: tuple[int, ...]
     shape: tuple[int, ...]

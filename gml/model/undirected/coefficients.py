@@ -100,6 +100,7 @@ class Coefficients:
         """Which coefficients belong to terms of two or more variables."""
         self.containing: list[list[int]] = [[] for _ in terms.variables]
         """The terms that each variable is in."""
+        self._within: dict[Scope, NDArray[np.int64]] = {}
         members: dict[tuple[int, ...], list[int]] = {}
         for t, scope in enumerate(terms.all):
             members.setdefault(terms.shape(scope), []).append(t)
@@ -162,11 +163,14 @@ class Coefficients:
 
         The constant of all axes has no place: the length of the vector stands for it.
         """
-        found = np.full(self.terms.shape(scope), self.size)
-        for size in range(1, len(scope) + 1):
-            for axes in combinations(range(len(scope)), size):
-                own = tuple(slice(1, None) if axis in axes else 0 for axis in range(len(scope)))
-                found[own] = self.of(self._position[tuple(scope[axis] for axis in axes)])
+        found = self._within.get(scope)
+        if found is None:
+            found = np.full(self.terms.shape(scope), self.size)
+            for size in range(1, len(scope) + 1):
+                for axes in combinations(range(len(scope)), size):
+                    own = tuple(slice(1, None) if axis in axes else 0 for axis in range(len(scope)))
+                    found[own] = self.of(self._position[tuple(scope[axis] for axis in axes)])
+            self._within[scope] = found
         return found
 
     def tables(self, vector: Vector) -> list[Table]:

@@ -19,6 +19,7 @@ from gml.graph.chordal import perfect_sequence
 from gml.graph.extension import consistent_extension
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.clique_marginals import CliqueMarginals
+from gml.model.factor import margin_over
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.from_tables import LogTable, log_conditional, markov_of_tables
 from gml.model.undirected.terms import Terms
@@ -66,10 +67,9 @@ def _rows_behind(net: MarkovNet, parents: list[str], child: str) -> NDArray[Any]
     family = [*parents, child]
     for potential in net.potentials:
         if potential.counts is not None and set(family) <= set(potential.names):
-            left = [name for name in potential.names if name in family]
-            gone = tuple(k for k, name in enumerate(potential.names) if name not in family)
-            cells = potential.counts.sum(axis=gone).transpose([left.index(n) for n in family])
-            rows: NDArray[Any] = cells.reshape(-1, cells.shape[-1])
+            axes = [potential.names.index(name) for name in family]
+            cells = margin_over(potential.counts, axes)
+            rows = cells.reshape(-1, cells.shape[-1])
             return rows.astype(np.int64) if not (rows % 1).any() else rows
     return None
 

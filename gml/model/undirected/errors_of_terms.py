@@ -10,7 +10,7 @@ of the coding 01, whence their errors.
 
 Where the maximum lies at infinity, only some directions are known; a cell that others move has no
 error (NaN). Penalised estimates are biased by as much as they vary, and those of contrastive
-divergence are not maxima: they have none at all.
+divergence and of fits that did not converge are not maxima: they have none at all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gml import kernel
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, require_one_of
 from gml.model.undirected.coefficients import Coefficients, contrasts_of
-from gml.model.undirected.face import face_directions
+from gml.model.undirected.face import deviations, face_directions
 from gml.model.undirected.fitting import Fitted, OutOfTime, Penalty
 from gml.model.undirected.gauge import CODINGS, SUM_TO_ZERO, require_two_levels
 from gml.model.undirected.goodness import MAXIMUM_LIKELIHOOD, cells_seen
@@ -105,6 +105,8 @@ def _none(terms: Terms, reason: str) -> list[Table]:
 
 def _refused(fitted: Fitted, penalty: Penalty) -> str | None:
     """Why an estimate has no standard errors, if it has none."""
+    if not fitted.converged:
+        return "the fit did not converge"
     if penalty.l1 or penalty.l2:
         return "the estimate is penalised, and so biased"
     if fitted.method == "pl":
@@ -166,8 +168,7 @@ def _covariance(
 def _inverse(matrix: Table, directions: Table) -> tuple[Table, Table]:
     """The inverse among some directions, and a basis of those where there is none."""
     inner = directions.T @ matrix @ directions
-    scale = np.sqrt(np.maximum(np.diag(inner), 0.0))
-    scale[scale == 0] = 1.0
+    scale = deviations(inner)
     values, vectors = np.linalg.eigh(inner / np.outer(scale, scale))
     kept = values > _SINGULAR * max(1.0, float(values.max(initial=0.0)))
     half = directions @ (vectors[:, kept] / scale[:, None]) / np.sqrt(values[kept])

@@ -30,9 +30,9 @@ from gml.counts.counter import Counter
 from gml.errors import UsageError, parameter, require_one_of
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.first_order import minimise
-from gml.model.undirected.fitting import Fitted, Penalty, Support
+from gml.model.undirected.fitting import NO_PENALTY, TOLERANCE, Fitted, Penalty, Support
 from gml.model.undirected.gauge import terms_of_tables
-from gml.model.undirected.moment_matching import TOLERANCE, MomentMatching, Point
+from gml.model.undirected.moment_matching import MomentMatching, Point
 from gml.model.undirected.observed import Observed, observed_margins, tables_over
 from gml.model.undirected.proportional_fitting import proportional_fitting
 from gml.model.undirected.second_order import Descent, newton, proximal_newton
@@ -53,7 +53,7 @@ def fit_exact(
     counter: Counter,
     terms: Terms,
     *,
-    penalty: Penalty = Penalty(),  # noqa: B008
+    penalty: Penalty = NO_PENALTY,
     algorithm: str = "auto",
     max_memory: int | None = None,
     deadline: Deadline | None = None,

@@ -141,9 +141,16 @@ class _Changes:
         self, coefficients: Coefficients, zeros: Mapping[Scope, NDArray[np.bool_]]
     ) -> None:
         self.scale = np.sqrt(coefficients.cells)
-        self._zeros = list(zeros.values())
+        alike: dict[tuple[int, ...], list[Scope]] = {}
+        for scope, zero in zeros.items():
+            alike.setdefault(zero.shape, []).append(scope)
+        # Tables of the same shape are one, with a first axis for the scopes.
+        self._zeros = [np.stack([zeros[scope] for scope in scopes]) for scopes in alike.values()]
+        self._places = [
+            np.stack([coefficients.places_in(scope) for scope in scopes])
+            for scopes in alike.values()
+        ]
         self._ends = np.cumsum([np.count_nonzero(zero) for zero in self._zeros])[:-1]
-        self._places = [coefficients.places_in(scope) for scope in zeros]
 
     def spread(self, amounts: Vector) -> Vector:
         """Return the coefficients of tables with these amounts."""
@@ -153,9 +160,9 @@ class _Changes:
         ):
             table = np.zeros(zero.shape)
             table[zero] = part
-            for axis, size in enumerate(zero.shape):
+            for axis, size in enumerate(zero.shape[1:], start=1):
                 table = along(with_constant(size).T / size, table, axis)
-            found[places] += table
+            found += np.bincount(places.reshape(-1), table.reshape(-1), minlength=len(found))
         return found[:-1] * self.scale
 
     def gathered(self, change: Vector) -> Vector:
@@ -164,7 +171,7 @@ class _Changes:
         found = []
         for zero, places in zip(self._zeros, self._places, strict=True):
             table = padded[places]
-            for axis, size in enumerate(zero.shape):
+            for axis, size in enumerate(zero.shape[1:], start=1):
                 table = along(with_constant(size) / size, table, axis)
             found.append(table[zero])
         return np.concatenate(found)

@@ -24,6 +24,20 @@ _NOTHING_VARIES = 1e-10
 _ROUNDED = 1e-14
 
 
+def deviations(covariance: Table) -> Table:
+    """Return standard deviations to divide by: 1 where a variance is the rounding of the others.
+
+    Examples
+    --------
+    >>> deviations(np.diag([4.0, 1e-17, 0.0])).tolist()
+    [2.0, 1.0, 1.0]
+    """
+    variances = np.diag(covariance)
+    varies = variances > _ROUNDED * variances.max(initial=0.0)
+    found: Table = np.sqrt(np.where(varies, variances, 1.0))
+    return found
+
+
 def directions_of(covariance: Table) -> tuple[Table, Table]:
     """Return bases, in columns, of the directions in which features vary, and of all others.
 
@@ -34,9 +48,7 @@ def directions_of(covariance: Table) -> tuple[Table, Table]:
     ([[1.0], [0.0]], [[0.0], [1.0]])
     """
     # Features that are rare vary little: what counts is whether others determine them.
-    variances = np.diag(covariance)
-    varies = variances > _ROUNDED * variances.max(initial=0.0)
-    scale = np.sqrt(np.where(varies, variances, 1.0))
+    scale = deviations(covariance)
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
     kept = values > _NOTHING_VARIES * values.max(initial=0.0)
     varying: Table = np.linalg.qr(scale[:, None] * vectors[:, kept])[0]

@@ -26,7 +26,7 @@ from gml.errors import (
 )
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.clique_margins import CliqueMargins
-from gml.model.undirected.fitting import FEWEST_CHAINS, Fitted, Penalty, Support
+from gml.model.undirected.fitting import FEWEST_CHAINS, NO_PENALTY, Fitted, Penalty, Support
 from gml.model.undirected.gauge import CODINGS, SUM_TO_ZERO, require_two_levels, zero_one
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.potential import Potential
@@ -69,7 +69,7 @@ def fit_markov(
     terms: Terms,
     *,
     method: str = "auto",
-    penalty: Penalty | None = None,
+    penalty: Penalty = NO_PENALTY,
     coding: str = SUM_TO_ZERO,
     errors: bool = False,
     intervals: float | None = None,
@@ -97,7 +97,6 @@ def fit_markov(
         require_two_levels(terms)
     if intervals is not None and not 0 < intervals < 1:
         raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
-    penalty = penalty or Penalty()
     fitted = _fitted(
         counter,
         terms,

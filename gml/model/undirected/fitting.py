@@ -56,6 +56,9 @@ NO_PENALTY = Penalty()
 FEWEST_CHAINS = 2
 """Chains of contrastive divergence: Monte Carlo errors come from differences between them."""
 
+TOLERANCE = 1e-9
+"""At which a fit has converged: a gap in probabilities, or a derivative per row."""
+
 
 @dataclass(frozen=True)
 class Support:

@@ -7,8 +7,8 @@ less the rank of the model's features on them, which without fitted zeros is its
 
 ln Z and the entropy come from the junction tree; where that takes more than the budget, ln Z comes
 from annealed importance sampling, and is not known if too few samples count, while the entropy is
-not known. aic and bic are those of a maximum of the likelihood, so pseudo-likelihood and penalties
-have none, nor p-values. A p-value needs at least a row per cell.
+not known. aic and bic are those of a maximum of the likelihood, so pseudo-likelihood, penalties and
+fits that did not converge have none, nor p-values. A p-value needs at least a row per cell.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def summarise(
             for counts, table in zip(observed.counts, tables, strict=False)
         )
         likelihood = reached - observed.rows * normal.log_z
-    is_maximum = fitted.method in MAXIMUM_LIKELIHOOD and penalty.is_likelihood
+    is_maximum = fitted.converged and fitted.method in MAXIMUM_LIKELIHOOD and penalty.is_likelihood
     aic = bic = None
     if is_maximum and likelihood is not None:
         aic = likelihood - terms.dimension
@@ -125,13 +125,15 @@ def summarise(
 
 
 def zeros_in_words(summary: FitSummary) -> str:
-    """Say which cells the maximum at infinity makes impossible.
+    """Say which combinations of levels the maximum at infinity makes impossible.
+
+    They may be of different columns, so that their number is not one of cells of any table.
 
     Examples
     --------
     >>> cells = ({"A": "n", "B": "y"},)
-    >>> zeros_in_words(FitSummary("exact", "ipf", 9, 3, True, n_zeros=2, zeros=cells))
-    "the maximum lies at infinity: fitted as impossible are 2 cells: 'A'='n' 'B'='y', and 1 more"
+    >>> zeros_in_words(FitSummary("exact", "ipf", 9, 3, True, n_zeros=1, zeros=cells))
+    "the maximum lies at infinity: fitted as impossible is 1 combination of levels: 'A'='n' 'B'='y'"
     """
     shown = [
         " ".join(f"{quote(name)}={quote(level)}" for name, level in cell.items())
@@ -141,7 +143,7 @@ def zeros_in_words(summary: FitSummary) -> str:
     verb = "is" if summary.n_zeros == 1 else "are"
     return (
         f"the maximum lies at infinity: fitted as impossible {verb} "
-        f"{counted(summary.n_zeros, 'cell')}: {', '.join(shown)}"
+        f"{counted(summary.n_zeros, 'combination')} of levels: {', '.join(shown)}"
         f"{f', and {more} more' if more else ''}"
     )
 
@@ -269,7 +271,9 @@ def _freedom(terms: Terms, fitted: Fitted, max_memory: int | None) -> tuple[int 
             rank = face_directions(terms, fitted.supports, max_memory=max_memory).shape[1]
         except CannotAnswer:
             return None, None
-    return cells, cells - 1 - rank
+    df = cells - 1 - rank
+    assert df >= 0, f"{cells} cells cannot have {rank} directions"
+    return cells, df
 
 
 def _log_p(statistic: float | None, df: int | None) -> float | None:

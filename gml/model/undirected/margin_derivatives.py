@@ -14,6 +14,7 @@ from string import ascii_letters
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.model.factor import margin_over
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.coefficients import Coefficients
 from gml.resources import budget_in_force, require_memory
@@ -120,7 +121,9 @@ def margin_derivatives(engine: CliqueMargins, directions: Sequence[Table]) -> li
         flat *= weights[:, None]
     return [
         np.zeros((*engine.terms.shape(scope), n_directions)) if step < 0
-        else _margin(own[step], axes, engine.terms.shape(scope))
+        else margin_over(own[step], (*axes, len(cliques[step]))).reshape(
+            *engine.terms.shape(scope), n_directions
+        )
         for scope, (step, axes) in zip(engine.scopes, engine.placements, strict=True)
     ]  # fmt: skip
 
@@ -139,19 +142,8 @@ def _spread(table: Table, scope: Sequence[int], axes: Sequence[int], n_axes: int
 def _given_part(table: Table, values: Table, clique: Sequence[int], part: Sequence[int]) -> Table:
     """Expectations of values over a clique given each cell of a part of it."""
     letters = ascii_letters[: len(clique)]
-    kept = "".join(letters[i] for i, k in enumerate(clique) if k in part)
+    kept = "".join(letters[clique.index(k)] for k in part)
     weighted = np.einsum(f"{letters},{letters}...->{kept}...", table, values)
     weights = np.einsum(f"{letters}->{kept}", table)[..., None]
     found: Table = np.divide(weighted, weights, out=np.zeros_like(weighted), where=weights > 0)
-    left = [k for k in clique if k in part]
-    return found.transpose(*(left.index(k) for k in part), len(part))
-
-
-def _margin(table: Table, axes: Sequence[int], shape: Sequence[int]) -> Table:
-    """Sum a table over a clique out to some of its axes, in the order given."""
-    others = tuple(i for i in range(table.ndim - 1) if i not in axes)
-    left = sorted(axes)
-    summed: Table = table.sum(axis=others)
-    return summed.transpose(*(left.index(i) for i in axes), len(axes)).reshape(
-        *shape, table.shape[-1]
-    )
+    return found

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.coefficients import Coefficients
 from gml.model.undirected.excluded_cells import without_flat_part
-from gml.model.undirected.fitting import Penalty, Support
+from gml.model.undirected.fitting import NO_PENALTY, TOLERANCE, Penalty, Support
 from gml.model.undirected.groups import Groups
 from gml.model.undirected.margin_derivatives import covariance_on_tree, covariance_times
 from gml.model.undirected.observed import Observed
@@ -27,8 +27,6 @@ from gml.stopping import check_stopped
 
 Table = NDArray[np.float64]
 
-TOLERANCE = 1e-9
-"""The gap, in probabilities, at which a fit has converged."""
 _MOST_ROUNDS = 10_000
 _ROUNDED = 1e-15
 
@@ -64,11 +62,10 @@ class MomentMatching:
         self,
         observed: Observed,
         *,
-        penalty: Penalty | None = None,
+        penalty: Penalty = NO_PENALTY,
         supports: Sequence[Support] = (),
         max_memory: int | None = None,
     ) -> None:
-        penalty = penalty or Penalty()
         terms = observed.terms
         self.observed = observed
         self.supports = tuple(supports)

@@ -37,7 +37,14 @@ from gml.kernel.blas import one_blas_thread
 from gml.model.undirected.coefficients import Coefficients, Vector
 from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
 from gml.model.undirected.first_order import Descent, Function, minimise
-from gml.model.undirected.fitting import NO_PENALTY, Fitted, NoPseudoMaximum, Penalty, Support
+from gml.model.undirected.fitting import (
+    NO_PENALTY,
+    TOLERANCE,
+    Fitted,
+    NoPseudoMaximum,
+    Penalty,
+    Support,
+)
 from gml.model.undirected.groups import Groups
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.pseudo_families import FamilyObjective, family_numbers
@@ -46,8 +53,6 @@ from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline
 from gml.resources import available_threads
 
-TOLERANCE = 1e-9
-"""The largest derivative per row of a fit that has converged."""
 # The least curvature in rows: that of a maximum with a fraction of a row against it is larger, and
 # that of none, where the gradient is as good as 0, is smaller.
 _LEAST_CURVATURE = 1e-3

@@ -19,7 +19,10 @@ def pseudo_start(
     max_memory: int | None,
     deadline: Deadline | None,
 ) -> Fitted:
-    """Return the maximum of the pseudo-likelihood, or of one with a ridge, not converged, if none."""
+    """Return the maximum of the pseudo-likelihood; if there is none, of one with a ridge.
+
+    The latter counts as not converged.
+    """
 
     def fitted(penalty: Penalty) -> Fitted:
         return fit_pseudo(

@@ -23,8 +23,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.errors import CannotAnswer, parameter
 from gml.model.undirected.face import directions_of
-from gml.model.undirected.moment_matching import TOLERANCE, MomentMatching, Point
+from gml.model.undirected.fitting import TOLERANCE
+from gml.model.undirected.moment_matching import MomentMatching, Point
 from gml.progress import Deadline, reporter
 from gml.stopping import check_stopped
 
@@ -35,6 +37,8 @@ _SQUARED = 1e-13
 _FARTHEST = 8.0
 _SLOPE_ROUNDING, _VALUE_ROUNDING = 1e-12, 1e-14
 _DAMPING = 1e-10
+# From 1e-14 to 1e6 times the diagonal.
+_MOST_DAMPINGS = 22
 _MOST_SWEEPS = 100
 _ENOUGH = 1e-3
 
@@ -84,7 +88,7 @@ def _newton_direction(hessian: Table, gradient: Table) -> Table:
     scaled = hessian * scale * scale[:, None]
     target = -gradient * scale
     damping = 0.0
-    while True:
+    for _ in range(_MOST_DAMPINGS):
         try:
             np.linalg.cholesky(scaled)
             found: Table = scale * np.linalg.solve(scaled, target)
@@ -95,6 +99,10 @@ def _newton_direction(hessian: Table, gradient: Table) -> Table:
         more = 10 * damping if damping else 1e-14
         scaled[np.diag_indices(len(scaled))] += more - damping
         damping = more
+    raise CannotAnswer(
+        "the fit broke down: derivatives of the likelihood are not numbers any more; use "
+        f"{parameter('l2')} or {parameter('smoothing')}"
+    )
 
 
 def _curvature_of_nothing(problem: MomentMatching) -> Table:

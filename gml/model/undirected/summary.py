@@ -13,8 +13,9 @@ class FitSummary:
 
     aic and bic are the log-likelihood less the dimension and ½ ln n times it. `g2` and `x2` compare
     with the saturated model. `gap` is the largest difference of a fitted margin of a generator from
-    the observed one, in probabilities. `zeros` are cells that the maximum of the likelihood, which
-    lies at infinity, makes impossible: of how many there are, the first ones, as levels by name.
+    the observed one, in probabilities. `zeros` are combinations of levels, of some columns each,
+    that the maximum of the likelihood, which lies at infinity, makes impossible: of how many there
+    are, the first ones, as levels by name.
     """
 
     method: str
