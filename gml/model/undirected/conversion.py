@@ -14,14 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import GraphError
+from gml.errors import GraphError, counted
 from gml.graph.chordal import perfect_sequence
 from gml.graph.extension import consistent_extension
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.clique_marginals import CliqueMarginals
 from gml.model.markovnet import MarkovNet
+from gml.model.reach import WIDEST, log_span
 from gml.model.undirected.from_tables import LogTable, log_conditional, markov_of_tables
+from gml.model.undirected.potential import Potential
 from gml.model.undirected.terms import Terms
+from gml.progress import reporter
 
 
 def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet:
@@ -48,17 +51,38 @@ def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet
         )
     dag = consistent_extension(graph)
     margins = CliqueMarginals(net, max_memory=max_memory)
+    support = _support(net, max_memory)
+    lost = 0
     cpds = []
     for variable in net.variables:
         names = [dag.names[j] for j in dag.parents(dag.index(variable.name))]
         parents = tuple(net.variables[net.index(name)] for name in names)
         joint = margins.of([*names, variable.name]).reshape(-1, len(variable.levels or ()))
+        if support is not None and not joint.all():
+            possible_cells = support.of([*names, variable.name]).reshape(joint.shape) > 0
+            lost += int(((joint == 0) & possible_cells).sum())
         totals = joint.sum(axis=1, keepdims=True)
         # A row that cannot occur says nothing.
         possible = totals > 0
         table = np.where(possible, joint / np.where(possible, totals, 1.0), 1 / joint.shape[1])
         cpds.append(CPT(variable, parents, table, _rows_behind(net, names, variable.name)))
+    if lost:
+        reporter().warn(
+            f"{counted(lost, 'cell')} of the tables {'is' if lost == 1 else 'are'} possible, but "
+            "too improbable for a floating-point number: 0 in the Bayesian network"
+        )
     return BayesNet(tuple(cpds), net.learning, net.training)
+
+
+def _support(net: MarkovNet, max_memory: int | None) -> CliqueMarginals | None:
+    """What is possible, as a model, where zeros of a margin may be too small numbers instead."""
+    if sum(map(log_span, net.factors)) <= WIDEST:
+        return None
+    flat = [
+        Potential(potential.scope, np.where(np.isneginf(potential.table), -np.inf, 0.0))
+        for potential in net.potentials
+    ]
+    return CliqueMarginals(MarkovNet(net.variables, tuple(flat)), max_memory=max_memory)
 
 
 def _rows_behind(net: MarkovNet, parents: list[str], child: str) -> NDArray[Any] | None:
