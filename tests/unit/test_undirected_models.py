@@ -314,6 +314,17 @@ def test_the_rows_behind_tables_go_along():
     assert directed_model(ising((A, B))).cpt("A").counts is None
 
 
+def test_rows_that_contradict_each_other_do_not_go_along():
+    table = np.full((1, 2), 0.5)
+    cpds = [
+        CPT(A, (), table, np.array([[5, 5]])),
+        CPT(B, (A,), np.full((2, 2), 0.5), np.array([[1, 2], [1, 2]])),
+    ]
+    with pytest.warns(GmlWarning, match="the rows behind the tables do not go along: .* differ in"):
+        net = undirected_model(BayesNet(tuple(cpds)))
+    assert all(potential.counts is None for potential in net.potentials)
+
+
 def test_provenance_and_training_go_along():
     net = gml.fit("sample_data/asia.csv", gml.chow_liu("sample_data/asia.csv"))
     found = undirected_model(net)

@@ -9,6 +9,7 @@ The rows behind tables and terms go along where they are known.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from gml.model.clique_marginals import CliqueMarginals
 from gml.model.markovnet import MarkovNet
 from gml.model.reach import WIDEST, log_span
 from gml.model.undirected.from_tables import LogTable, log_conditional, markov_of_tables
-from gml.model.undirected.potential import Potential
+from gml.model.undirected.potential import Potential, require_counts_agree
 from gml.model.undirected.terms import Terms
 from gml.progress import reporter
 
@@ -115,4 +116,11 @@ def undirected_model(net: BayesNet) -> MarkovNet:
         assert isinstance(cpd, CPT)
         counts = None if cpd.counts is None else cpd.counts.reshape(factor.table.shape)
         tables.append(LogTable(factor.scope, log_conditional(factor), counts))
-    return markov_of_tables(net.variables, tables, learning=net.learning, training=net.training)
+    model = markov_of_tables(net.variables, tables, learning=net.learning, training=net.training)
+    try:
+        require_counts_agree(model.potentials)
+    except GraphError as error:
+        reporter().warn(f"the rows behind the tables do not go along: {error}")
+        alone = [replace(potential, counts=None) for potential in model.potentials]
+        return replace(model, potentials=tuple(alone))
+    return model
