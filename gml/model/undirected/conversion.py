@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import GraphError, counted
+from gml.errors import GraphError, counted, quote
 from gml.graph.chordal import perfect_sequence
 from gml.graph.extension import consistent_extension
+from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.clique_marginals import CliqueMarginals
 from gml.model.markovnet import MarkovNet
@@ -27,12 +28,15 @@ from gml.model.undirected.potential import Potential, require_counts_agree
 from gml.model.undirected.terms import Terms
 from gml.progress import reporter
 
+_MOST_NAMED = 3
+
 
 def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet:
     """Return a Bayesian network with the distribution of an undirected model.
 
     The arrows are those of the first DAG by name. Raises GraphError if the graph has a cycle of
-    four or more nodes without a chord: no DAG has the same independences then.
+    four or more nodes without a chord: no DAG has the same independences then. Nodes that only
+    impossible cells join have an arrow too, with a warning.
 
     Examples
     --------
@@ -50,6 +54,7 @@ def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet
             "the model is not decomposable: its graph has a cycle of four or more nodes without a "
             "chord, and no DAG says the same"
         )
+    _warn_of_ties(net, graph)
     dag = consistent_extension(graph)
     margins = CliqueMarginals(net, max_memory=max_memory)
     support = _support(net, max_memory)
@@ -73,6 +78,23 @@ def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet
             "too improbable for a floating-point number: 0 in the Bayesian network"
         )
     return BayesNet(tuple(cpds), net.learning, net.training)
+
+
+def _warn_of_ties(net: MarkovNet, graph: Graph) -> None:
+    """Say which nodes only impossible cells join, so that the DAG has an arrow more."""
+    ends = ((graph.names[edge.source], graph.names[edge.target]) for edge in graph.edges())
+    known = net.graph
+    more = [
+        f"{quote(a)} and {quote(b)}"
+        for a, b in ends
+        if not known.adjacent(known.index(a), known.index(b))
+    ]
+    if more:
+        shown = ", ".join(more[:_MOST_NAMED]) + (", …" if len(more) > _MOST_NAMED else "")
+        reporter().warn(
+            f"the DAG has {counted(len(more), 'edge')} more than the model: what is impossible "
+            f"joins {shown}, which no term does"
+        )
 
 
 def _support(net: MarkovNet, max_memory: int | None) -> CliqueMarginals | None:
