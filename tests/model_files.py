@@ -83,15 +83,22 @@ def random_markov_net(rng, names, labels, *, beside=False, zeros=False):
         for name in names
     )
     potentials = []
+    rows = {variable: rng.integers(len(variable.levels), size=30) for variable in variables}
+    weight = 1 / rng.integers(1, 3)
+    coding = "01" if all(len(variable.levels) == 2 for variable in variables) else "sum-to-zero"
     for _ in range(int(rng.integers(1, 6))):
         scope = _some(rng, variables, int(rng.integers(1, min(3, len(variables)) + 1)))
         shape = tuple(len(variable.levels) for variable in scope)
         table = rng.normal(size=shape)
+        if beside:
+            table = _in_gauge(table, coding)
         if zeros:
             table.flat[0] = -np.inf
         errors = rng.gamma(2, size=shape) if beside else None
         intervals = rng.normal(size=(*shape, 2)) if beside else None
-        counts = rng.integers(0, 9, size=shape) / rng.integers(1, 3) if beside else None
+        counts = np.zeros(shape) if beside else None
+        if beside:
+            np.add.at(counts, tuple(rows[variable] for variable in scope), weight)
         potentials.append(Potential(scope, table, errors, intervals, counts=counts))
     if not beside:
         return MarkovNet(variables, tuple(potentials))
@@ -101,7 +108,7 @@ def random_markov_net(rng, names, labels, *, beside=False, zeros=False):
     return MarkovNet(
         variables,
         tuple(potentials),
-        "01",
+        coding,
         FitSummary(
             "pl",
             "l-bfgs",
@@ -119,6 +126,15 @@ def random_markov_net(rng, names, labels, *, beside=False, zeros=False):
         Training({}, Repeats({1: 48, 2: 1})),
         Baseline(frozenset({"schema:levels"})),
     )
+
+
+def _in_gauge(table, coding):
+    if coding == "01":
+        table.flat[:-1] = 0.0
+        return table
+    for axis in range(table.ndim):
+        table = table - table.mean(axis=axis, keepdims=True)
+    return table
 
 
 def assert_same_terms(one, other):

@@ -11,8 +11,9 @@ has the "coding" of the terms, the "method" and all of the "fit", and "learning"
 computes it from the terms.
 
 Files that others write need only nodes with levels, and factors. "edges", if there are any, must
-join what the factors do. Without a "coding" the tables may be any logarithms: they are brought into
-the sum-to-zero gauge.
+join what the factors do. A "coding" that is not that of the tables is refused, and not written.
+Without one the tables may be any logarithms: they are brought into the sum-to-zero gauge, with
+their counts.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from gml.graph.graph import Graph
 from gml.kernel.layout import MOST_AXES
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.from_tables import LogTable, markov_of_tables
-from gml.model.undirected.gauge import CODINGS
-from gml.model.undirected.potential import Potential
+from gml.model.undirected.gauge import CODINGS, is_in_gauge
+from gml.model.undirected.potential import Potential, require_counts_agree
 from gml.model.undirected.summary import FitSummary
 
 Table = NDArray[np.float64]
@@ -51,7 +52,9 @@ def dump_json_undirected(net: MarkovNet, *, inputs: Hashes = NO_INPUTS) -> str:
     """Return the text of a model file, one line per node, edge and factor."""
     require_factor_text(net.potentials, "JSON")
     require_graph_text(net.graph, "JSON")
-    about: dict[str, Any] = {"schema": SCHEMA, "kind": "undirected", "coding": net.coding}
+    about: dict[str, Any] = {"schema": SCHEMA, "kind": "undirected"}
+    if all(is_in_gauge(potential.table, net.coding) for potential in net.potentials):
+        about["coding"] = net.coding
     if net.summary is not None:
         about["method"] = net.summary.method
         about["fit"] = {key: _known(value) for key, value in net.summary.written().items()}
@@ -121,17 +124,26 @@ def _model(content: dict[str, Any], graph: Graph) -> MarkovNet:
     if not isinstance(given, list):
         raise GraphError('"factors" is not a list')
     potentials = [_potential(one, k, variables) for k, one in enumerate(given)]
+    require_counts_agree(potentials)
     about = content.get("graph", {})
     nodes = {str(node["id"]): node for node in content["nodes"]}
     training = training_of(about.get("training"), nodes, graph.names)
     coding = about.get("coding")
     if coding is None:
-        tables = [LogTable(potential.scope, potential.table) for potential in potentials]
+        terms = [potential for potential in potentials if not potential.is_boundary]
+        tables = [LogTable(term.scope, term.table, term.counts) for term in terms]
         net = markov_of_tables(tuple(variables.values()), tables)
-        potentials, coding = list(net.potentials), net.coding
+        limits = [potential for potential in potentials if potential.is_boundary]
+        potentials, coding = [*net.potentials, *limits], net.coding
     if coding not in CODINGS:
         shown = quote(coding) if isinstance(coding, str) else repr(coding)
         raise GraphError(f'the "coding" must be one of {listing(CODINGS)}, not {shown}')
+    for k, potential in enumerate(potentials):
+        if not is_in_gauge(potential.table, coding):
+            raise GraphError(
+                f'factor {k + 1} ({listing(potential.names)}): the "table" is not in the coding '
+                f'{coding}; without a "coding" any logarithms are read'
+            )
     net = MarkovNet(
         tuple(variables.values()),
         tuple(potentials),
@@ -175,12 +187,15 @@ def _potential(given: Any, k: int, variables: dict[str, Variable]) -> Potential:
     boundary = given.get("boundary", False)
     if not isinstance(boundary, bool):
         raise GraphError(f'{where}: "boundary" is neither true nor false')
+    table = _table(given["table"], shape, f'{where}: the "table"', -math.inf)
+    if boundary and table[np.isfinite(table)].any():
+        raise GraphError(f'{where}: a table with "boundary" has only 0 and null')
     errors, intervals, counts = (given.get(key) for key in ("errors", "intervals", "counts"))
     if intervals is not None:
         intervals = _pairs(intervals, f'{where}: "intervals"')
     return Potential(
         scope,
-        _table(given["table"], shape, f'{where}: the "table"', -math.inf),
+        table,
         None if errors is None else _table(errors, shape, f'{where}: "errors"', math.nan),
         None
         if intervals is None

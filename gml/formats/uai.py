@@ -76,6 +76,7 @@ def dump_uai(net: BayesNet | MarkovNet) -> str:
             ([position[name] for name in names], _numbers(table))
             for names, table in net.log_tables.items()
         ]
+        _warn_of_zeros(net.log_tables.values(), [table for _, table in functions])
     sizes = [str(len(variable.levels or ())) for variable in net.variables]
     lines = [kind, str(len(sizes)), " ".join(sizes), str(len(functions))]
     lines += [" ".join(map(str, (len(scope), *scope))) for scope, _ in functions]
@@ -89,6 +90,16 @@ def _numbers(log_table: Table) -> Table:
     largest = float(log_table.max())
     found: Table = np.exp(log_table - (largest if abs(largest) > _LARGEST else 0.0))
     return found
+
+
+def _warn_of_zeros(logs: Iterable[Table], tables: Iterable[Table]) -> None:
+    pairs = zip(logs, tables, strict=True)
+    lost = sum(int(((table == 0) & np.isfinite(log)).sum()) for log, table in pairs)
+    if lost:
+        reporter().warn(
+            f"{counted(lost, 'cell')} of the factors {'is' if lost == 1 else 'are'} possible, but "
+            "too small for a floating-point number: 0 in the UAI file; JSON keeps the logarithms"
+        )
 
 
 # ---------------------------------------------------------------------- reading

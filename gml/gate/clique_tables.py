@@ -170,8 +170,7 @@ def model_margins(net: MarkovNet) -> Margins:
     whole = Terms.of(net.variables, [potential.names for potential in net.potentials])
     added = [scope for scope in net.terms.generators if scope not in whole.generators]
     scopes = [*whole.generators, *added]
-    with np.errstate(divide="ignore"):
-        tables = [np.log(factor.table) for factor in net.factors]
+    tables = [*net.log_tables.values()]
     tables += [np.zeros(whole.shape(scope)) for scope in added]
     margins = dict(zip(scopes, CliqueMargins(whole, scopes).of(tables).margins, strict=True))
     return {scope: margins[scope] for scope in net.terms.generators}

@@ -40,6 +40,7 @@ class Factor:
 
     A `conditional` factor is P(last variable | the others): it adds up to 1 over its last axis,
     whatever the others are, and so makes no difference unless that variable is asked for.
+    `log_table` has the logarithms of the table where some are of numbers too small for a double.
 
     Examples
     --------
@@ -51,6 +52,7 @@ class Factor:
     scope: tuple[Variable, ...]
     table: NDArray[np.float64]
     conditional: bool = False
+    log_table: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         names = [variable.name for variable in self.scope]
@@ -69,6 +71,8 @@ class Factor:
             raise GraphError(
                 f"the factor of {listing(names)} has a number that is negative or not finite"
             )
+        if self.log_table is not None and self.log_table.shape != shape:
+            raise GraphError(f"the logarithms of {listing(names)} do not have the table's shape")
         if self.conditional and np.abs(table.sum(axis=-1) - 1.0).max() > _SUM_TOLERANCE:
             raise GraphError(
                 f"the factor of {listing(names)} is conditional, but does not add up to 1 over "

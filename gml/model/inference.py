@@ -24,8 +24,9 @@ from gml.data.resampling import distinct_codes
 from gml.errors import CannotAnswer, GraphError, UsageError, parameter, quote, unknown_name
 from gml.kernel.layout import STEP_MAX, STEP_SUM
 from gml.model.evidence import coded
+from gml.model.flat_tables import flat_tables
 from gml.model.model import TableModel
-from gml.model.table_elimination import TableElimination, flat_tables
+from gml.model.table_elimination import TableElimination
 from gml.name_order import NameOrder
 from gml.progress import reporter
 from gml.resources import budget_in_force
@@ -136,19 +137,22 @@ class Inference:
 
     def _log_evidence(self, log_weight: float) -> float:
         """ln P(evidence), which must be possible."""
+        log_z = self._possible_log_z()
         if log_weight == -math.inf:
             raise CannotAnswer("the evidence has probability 0")
-        return log_weight - self.log_z
+        return log_weight - log_z
+
+    def _possible_log_z(self) -> float:
+        if self.log_z == -math.inf:
+            raise CannotAnswer("the factors exclude everything: their product is 0")
+        return self.log_z
 
     # ------------------------------------------------------------------ questions
 
     def log_probability(self, evidence: Mapping[str, Any]) -> float:
         """ln P(evidence); −infinity if it is impossible."""
         codes = self.coded(evidence)
-        log_z = self.log_z
-        if log_z == -math.inf:
-            raise CannotAnswer("the factors exclude everything: their product is 0")
-        return self._plan(codes).eliminate(codes) - log_z
+        return self._plan(codes).eliminate(codes) - self._possible_log_z()
 
     def marginals(
         self, evidence: Mapping[str, Any] | None = None, targets: Sequence[str] | None = None
@@ -252,7 +256,7 @@ class Inference:
             out[node][log_p == -math.inf] = np.nan
         return {self._tables.names[node]: out[node][where] for node in asked}, log_p[
             where
-        ] - self.log_z
+        ] - self._possible_log_z()
 
     def _plans(
         self, asked: list[int], nodes: list[int], seen: NDArray[np.bool_]

@@ -1,8 +1,9 @@
-"""Elimination in logarithms, for evidence so improbable that a double cannot hold it.
+"""Elimination in logarithms, for products that a double cannot hold.
 
 The kernel scales every product by its largest number. Where a later factor excludes exactly that
-one, the others may already have become 0. Here products are sums of logarithms, of any size; that
-is slow, and so only for evidence that the kernel calls impossible although the supports meet.
+one, or makes it as small, the others may already have become 0. Here products are sums of
+logarithms, of any size; that is slow, and so only for tables whose numbers lie far apart
+(reach.py), and for evidence that the kernel calls impossible although the supports meet.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from gml.kernel.layout import STEP_KEEP, STEP_SUM
 from gml.kernel.reference.elimination import Elimination, Numbers, spread
+from gml.stopping import check_stopped
 
 
 class LogElimination(Elimination):
@@ -24,14 +26,13 @@ class LogElimination(Elimination):
     """
 
     def eliminate(self, tables: Numbers, bases: NDArray[np.int64]) -> float:
-        """Multiply and eliminate; ln of the product of all factors, -inf when that is 0."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(tables)
+        """Add the logarithms in `tables` and eliminate; ln of the product, -inf when that is 0."""
         total = 0.0
         for step in self._steps:
+            check_stopped()
             step.table[...] = 0.0
             for source, strides in step.factors.items():
-                numbers = logs[bases[-1 - source] :] if source < 0 else self._message(source)
+                numbers = tables[bases[-1 - source] :] if source < 0 else self._message(source)
                 step.table[...] += spread(numbers, step, strides)
             if step.operation == STEP_KEEP:
                 kept = float(_log_sum(step.table.reshape(1, -1))[0])

@@ -145,7 +145,8 @@ class MarkovNet:
     def factors(self) -> tuple[Factor, ...]:
         """The product of all terms as tables over the generators, each at most 1.
 
-        What each was divided by is in `log_scale`.
+        What each was divided by is in `log_scale`. Where a number other than 0 is too small for a
+        double, the factor has the logarithms besides.
         """
         return self._scaled[0]
 
@@ -181,7 +182,11 @@ class MarkovNet:
         for scope, table in self._summed.items():
             largest = float(table.max(initial=-math.inf))
             scales.append(largest if math.isfinite(largest) else 0.0)
-            factors.append(Factor(scope, np.exp(table - scales[-1])))
+            logs = table - scales[-1]
+            cells = np.exp(logs)
+            # Below this a double loses digits, and then all of them.
+            has_lost = bool(((cells < np.finfo(np.float64).tiny) & np.isfinite(logs)).any())
+            factors.append(Factor(scope, cells, log_table=logs if has_lost else None))
         return tuple(factors), math.fsum(scales)
 
     def potential(self, *names: str) -> Potential:

@@ -8,113 +8,32 @@ P(variable | neighbours, evidence), and the steps backwards are a network of the
 drawn from it are exact draws under the evidence.
 
 Variables are numbered by name, so that the order of nodes in a file does not change a single bit.
-Messages are scaled by powers of two, and what is lost even so is computed again in logarithms
-(log_elimination.py), so that no evidence is too improbable. Tables that do not fit into the budget
-are refused before they are made.
+Messages are scaled by powers of two, and what would be lost even so is computed in logarithms
+(reach.py, log_elimination.py), so that no evidence is too improbable. Tables that do not fit into
+the budget are refused before they are made.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.data.dataset import Variable
 from gml.kernel.layout import STEP_KEEP, STEP_MAX
-from gml.model.factor import Factor
+from gml.model.flat_tables import Tables, logarithms, strides_of
 from gml.model.junction_tree import build_tree
+from gml.model.reach import is_beyond_doubles
 from gml.resources import budget_in_force
 
 if TYPE_CHECKING:
     from gml.model.log_elimination import LogElimination
 
 _HEADER = 7
-
-
-class Tables(NamedTuple):
-    """The tables of factors, one after the other; variables are numbered by name."""
-
-    names: list[str]
-    sizes: list[int]
-    """Levels of each variable."""
-    scopes: list[tuple[int, ...]]
-    strides: list[tuple[int, ...]]
-    starts: NDArray[np.int64]
-    numbers: NDArray[np.float64]
-    exponents: list[int]
-    """Each table stands for itself times two to the power of this."""
-    conditional: list[bool]
-
-    def relevant(self, asked: Iterable[int]) -> tuple[list[int], list[int]]:
-        """Return the variables and the factors that matter for the variables asked for.
-
-        A variable that is not asked for, and that occurs only in the factor that is conditional in
-        it, adds up to 1: both go, until no such variable is left (barren nodes; Shachter 1986).
-        """
-        asked = set(asked)
-        speaking: list[set[int]] = [set() for _ in self.names]
-        for k, scope in enumerate(self.scopes):
-            for node in scope:
-                speaking[node].add(k)
-        gone = [False] * len(self.scopes)
-        barren = set()
-        waiting = [node for node in range(len(self.names)) if len(speaking[node]) == 1]
-        while waiting:
-            node = waiting.pop()
-            if node in asked or len(speaking[node]) != 1:
-                continue
-            (k,) = speaking[node]
-            if not self.conditional[k] or self.scopes[k][-1] != node:
-                continue
-            barren.add(node)
-            gone[k] = True
-            for other in self.scopes[k]:
-                speaking[other].discard(k)
-                if len(speaking[other]) == 1:
-                    waiting.append(other)
-        nodes = [node for node in range(len(self.names)) if node not in barren]
-        return nodes, [k for k in range(len(self.scopes)) if not gone[k]]
-
-
-def flat_tables(variables: Sequence[Variable], factors: Sequence[Factor]) -> Tables:
-    """Lay the tables of factors out, by the last name of their scopes, then the one before it, …"""
-    by_name = sorted(variables, key=lambda variable: variable.name)
-    rank = {variable.name: k for k, variable in enumerate(by_name)}
-    ordered = sorted(
-        factors, key=lambda factor: [variable.name for variable in reversed(factor.scope)]
-    )
-    exponents = [0 if factor.conditional else _exponent(factor.table) for factor in ordered]
-    parts = [
-        np.ldexp(factor.table, -exponent) if exponent else factor.table
-        for factor, exponent in zip(ordered, exponents, strict=True)
-    ]
-    return Tables(
-        [variable.name for variable in by_name],
-        [len(variable.levels or ()) for variable in by_name],
-        [tuple(rank[variable.name] for variable in factor.scope) for factor in ordered],
-        [_strides(factor.table.shape) for factor in ordered],
-        np.cumsum([0, *(part.size for part in parts)], dtype=np.int64)[:-1],
-        np.concatenate([np.empty(0), *(part.reshape(-1) for part in parts)]),
-        exponents,
-        [factor.conditional for factor in ordered],
-    )
-
-
-def _exponent(table: NDArray[np.float64]) -> int:
-    """The exponent of the largest number: the kernel multiplies numbers that are at most 1."""
-    return math.frexp(float(table.max(initial=0.0)))[1]
-
-
-def _strides(shape: Sequence[int]) -> tuple[int, ...]:
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
 
 
 class TableElimination:
@@ -191,7 +110,7 @@ class TableElimination:
         for s, parent in enumerate(tree.parents):
             if parent >= 0:
                 around = tree.cliques[s][:-1]
-                strides = _strides([sizes[node] for node in around])
+                strides = strides_of([sizes[node] for node in around])
                 factors[parent].append((s, dict(zip(around, strides, strict=True))))
         code: list[int] = []
         starts, places = [], {}
@@ -205,9 +124,9 @@ class TableElimination:
             code += [sizes[node] for node in clique]
             code += clique
             room = message + tree.cells(clique[:-1])
-            for source, strides_of in factors[s]:
+            for source, along in factors[s]:
                 places[source] = len(code) + 1
-                code += [source, *(strides_of.get(node, 0) for node in clique)]
+                code += [source, *(along.get(node, 0) for node in clique)]
         for s, parent in enumerate(tree.parents):
             if parent >= 0:
                 code[starts[s] + _HEADER - 1] = places[s]
@@ -239,9 +158,10 @@ class TableElimination:
     def _log_constants(self, evidence: NDArray[np.int64]) -> NDArray[np.float64]:
         """ln of the product of the tables that evidence turns into numbers, and of all scales."""
         log_p = np.full(len(evidence), self._exponent * math.log(2))
-        with np.errstate(divide="ignore"):
-            for table in self._constants:
-                log_p += np.log(self._tables.numbers[self._base(table, evidence)])
+        for table in self._constants:
+            base = self._base(table, evidence)
+            logs = self._tables.logs
+            log_p += logarithms(self._tables.numbers[base]) if logs is None else logs[base]
         return log_p
 
     def eliminate(self, evidence: Mapping[int, int]) -> float:
@@ -252,31 +172,55 @@ class TableElimination:
         if self.cliques and log_p > -math.inf:
             bases = self.bases(row)[0]
             self._last = self._program
-            found = self._program.eliminate(self._numbers, bases)
-            if found == -math.inf and self._supports_meet(bases):
+            found = -math.inf
+            if not self._is_wide:
+                found = self._program.eliminate(self._numbers, bases)
+            if found == -math.inf and (self._is_wide or self._supports_meet(bases)):
                 self._last = self._in_logarithms()
-                found = self._last.eliminate(self._numbers, bases)
+                found = self._last.eliminate(self._logs, bases)
             log_p += found
         return log_p
 
-    def pass_both_ways(self, numbers: NDArray[np.float64]) -> float:
+    def pass_both_ways(self, logs: NDArray[np.float64]) -> float:
         """Give the tables other numbers, without evidence; ln of the sum of their product.
 
-        Then `table` is the distribution of each clique. The numbers stand as in `Tables.numbers`.
+        Then `table` is the distribution of each clique. The logarithms of the numbers stand as in
+        `Tables.numbers`, and the largest of each table is 0.
         """
         if not self.cliques:
             return 0.0
         sizes = [self._tables.sizes[clique[-1]] for clique in self.cliques]
         offsets = np.cumsum([0, *sizes], dtype=np.int64)
         bases = self.bases(np.empty((1, 0), dtype=np.int64))[0]
+        possible = np.where(logs > -math.inf, logs, 0.0)
+        spans = -np.minimum.reduceat(possible, self._tables.starts)
         self._last = self._program
-        found: float = self._program.eliminate(numbers, bases)
+        found = -math.inf
+        is_wide = self._spans_too_much(spans, excludes=bool(np.isneginf(logs).any()))
+        if not is_wide:
+            found = self._program.eliminate(np.exp(logs), bases)
         if found == -math.inf:
             self._last = self._in_logarithms()
-            found = self._last.eliminate(numbers, bases)
+            found = self._last.eliminate(logs, bases)
         if found > -math.inf:
             self._last.distribute(offsets[:-1].copy(), np.zeros(int(offsets[-1])))
         return found
+
+    @functools.cached_property
+    def _is_wide(self) -> bool:
+        """Whether products of the tables may be too small for a double, but not impossible."""
+        return self._spans_too_much(self._tables.spans, excludes=self._tables.excludes)
+
+    def _spans_too_much(self, spans: NDArray[np.float64], *, excludes: bool) -> bool:
+        scopes = [[node for node, _ in factor] for factor in self._factors[: len(self._used)]]
+        return is_beyond_doubles(spans[self._used], scopes, self.cliques, excludes=excludes)
+
+    @functools.cached_property
+    def _logs(self) -> NDArray[np.float64]:
+        logs, n = self._tables.logs, len(self._tables.numbers)
+        if logs is None:
+            return logarithms(self._numbers)
+        return np.concatenate([logs, logarithms(self._numbers[n:])])
 
     def _in_logarithms(self) -> LogElimination:
         # Seldom needed, and it brings the whole reference kernel.
@@ -287,7 +231,7 @@ class TableElimination:
     def _supports_meet(self, bases: NDArray[np.int64]) -> bool:
         """Whether evidence whose weight a double cannot hold is possible all the same."""
         if self._support is None:
-            self._support = (self._numbers > 0).astype(np.float64)
+            self._support = (self._logs > -math.inf).astype(np.float64)
         possible: bool = self._program.eliminate(self._support, bases) > -math.inf
         return possible
 
@@ -332,13 +276,16 @@ class TableElimination:
         offsets = np.cumsum([0, *sizes], dtype=np.int64)
         out = np.zeros((len(evidence), int(offsets[-1])))
         bases, places = self.bases(evidence), offsets[:-1].copy()
-        self._program.marginals(self._numbers, bases, places, out, log_p)
-        for row in np.flatnonzero(log_p == -math.inf).tolist():
-            if self._supports_meet(bases[row]):
-                some = slice(row, row + 1)
-                self._in_logarithms().marginals(
-                    self._numbers, bases[some], places, out[some], log_p[some]
-                )
+        if self._is_wide:
+            self._in_logarithms().marginals(self._logs, bases, places, out, log_p)
+        else:
+            self._program.marginals(self._numbers, bases, places, out, log_p)
+            for row in np.flatnonzero(log_p == -math.inf).tolist():
+                if self._supports_meet(bases[row]):
+                    some = slice(row, row + 1)
+                    self._in_logarithms().marginals(
+                        self._logs, bases[some], places, out[some], log_p[some]
+                    )
         found = {
             clique[-1]: out[:, offsets[s] : offsets[s + 1]] for s, clique in enumerate(self.cliques)
         }

@@ -28,9 +28,11 @@ from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 from gml.verbs.shared.swapped import answers_swapped
 from gml.verbs.shared.undirected_scores import (
     Factors,
+    default_prior,
     factors_to_fit,
     fitted_scores,
     require_by_likelihood,
+    warn_of_different_priors,
 )
 
 if TYPE_CHECKING:
@@ -111,7 +113,8 @@ def score(
         A bound, or a graph, that no graph may be below; `is_worse` says whether one is.
     holdout, folds, prior, seed
         Fit on `data` and predict other data, or the same by cross-validation; the prior of the
-        tables (`jeffreys`), and the seed of the folds.
+        tables (`jeffreys`, or `bdeu` if a graph is undirected and not decomposable), and the seed
+        of the folds.
     predict
         A column that is predicted from the others in the rows that were not fitted; its log loss
         then ranks the graphs.
@@ -180,7 +183,9 @@ def score(
         splits = _splits(
             counter, holdout, folds, seed or 0, given[0], declared, chosen[0].undeclared, reading
         )
-        how = {"prior": prior or "jeffreys", "ess": options.get("ess", 1.0), "threads": threads}
+        how = {"prior": prior or default_prior(factors), "ess": options.get("ess", 1.0)}
+        how["threads"] = threads
+        warn_of_different_priors(how["prior"], given, factors)
         how["n_splits"] = folds
         found = [
             _with_held_out(one, some, fitted, splits, predict, how)

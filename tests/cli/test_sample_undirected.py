@@ -59,7 +59,7 @@ def test_threads_change_no_row_of_chains(run):
 def test_chains_that_do_not_mix_are_exit_code_4(run):
     done = run(1.5, "-n", "10", "--burn-in", "200", "--chains", "64")
     line = error_line(done, 4)
-    assert "has not converged after 712 sweeps of 64 chains: the worst R̂ is" in line
+    assert "has not converged after 7880 sweeps of 64 chains: the worst R̂ is" in line
     assert "a larger --burn-in may help, or more --max-memory for exact rows" in line
 
 

@@ -10,7 +10,8 @@ import pytest
 
 import gml
 from gml.data.resampling import folds
-from gml.errors import GmlWarning, UsageError
+from gml.errors import GmlWarning, UsageError, with_flags
+from gml.formats.reports.predictions import summary
 from gml.graph.graph import Graph
 
 XY = Graph.from_edges("xy", [("x", "-->", "y")])
@@ -52,6 +53,8 @@ def test_a_level_of_probability_0_makes_the_loss_infinite():
     found = sure.predict(pd.DataFrame({"x": ["a"], "y": ["1"]}), "y").metrics
     assert found.log_loss == math.inf
     assert found.brier == 2.0
+    wanted = "fitted with --method bayes, or an undirected one with --smoothing, avoids"
+    assert wanted in with_flags(summary(found))
 
 
 def test_without_the_column_there_are_no_figures(net):

@@ -83,7 +83,8 @@ def test_json_says_what_it_holds():
 
 
 def test_a_figure_that_is_not_finite_is_null():
-    net = parse_model(text_of(PAIR, about={"kind": "undirected", "coding": "01", "fit": FIT}), "t")
+    about = {"kind": "undirected", "coding": "sum-to-zero", "fit": FIT}
+    net = parse_model(text_of(PAIR, about=about), "t")
     assert net.summary.rows == 10
     assert net.summary.log_likelihood is None
     lost = MarkovNet(
@@ -157,6 +158,16 @@ def test_zeros_of_such_files_stay_impossible():
         (text_of(PAIR, edges=[]), 'the "edges" do not agree with the "scope" of the factors'),
         (text_of(PAIR, about={"kind": "undirected", "coding": "02"}), "the \"coding\" must be one of 'sum-to-zero', '01', not '02'"),
         (text_of(PAIR, about={"kind": "undirected", "coding": 1}), "must be one of 'sum-to-zero', '01', not 1"),
+        (text_of({"scope": ["A"], "table": [1, 2]}), "factor 1 ('A'): the \"table\" is not in the coding sum-to-zero; without a"),
+        (text_of(PAIR | {"table": [1, -1, 0, 1, -1, 0]}), "factor 1 ('A', 'B'): the \"table\" is not in the coding sum-to-zero"),
+        (text_of(PAIR | {"table": [None, 1, -1, 0, 0, 0]}), "is not in the coding sum-to-zero"),
+        (text_of({"scope": ["A"], "table": [1, 2]}, about={"kind": "undirected", "coding": "01"}), "is not in the coding 01"),
+        (text_of({"scope": ["B"], "table": [0, 0, 2]}, about={"kind": "undirected", "coding": "01"}), "is not in the coding 01"),
+        (text_of(PAIR, PAIR | {"boundary": True}), "factor 2 ('A', 'B'): a table with \"boundary\" has only 0 and null"),
+        (text_of({"scope": ["A"], "table": [1e308, -1e308]}), "the factor of 'A' has a number that is too large for a logarithm"),
+        (text_of({"scope": ["A"], "table": [1e308, 0]}, about={}), "the factor of 'A' has a number that is too large for a logarithm"),
+        (text_of({"scope": ["A"], "table": [1, -1], "counts": [100, 4]}, PAIR | {"counts": [1, 2, 3, 4, 0, 0]}), "the counts of the factors of 'A' and of 'A', 'B' differ in the number of rows"),
+        (text_of({"scope": ["A"], "table": [1, -1], "counts": [6, 4]}, PAIR | {"counts": [1, 2, 2, 4, 0, 1]}, about={}), "the counts of the factors of 'A' and of 'A', 'B' differ in the rows of 'A'"),
         (text_of(PAIR, about={"kind": "undirected", "factors": []}), '"factors" must not be within "graph"'),
         (text_of(PAIR, about={"kind": "undirected", "fit": 1}), 'the "fit" is not an object'),
         (text_of(PAIR, about={"kind": "undirected", "fit": {}}), 'the "fit" has no "method"'),
@@ -176,6 +187,30 @@ def test_malformed_json(text, message):
     assert message in str(caught.value)
     assert str(caught.value).startswith("file: ")
     assert "\n" not in str(caught.value)
+
+
+def test_a_coding_is_written_only_if_it_is_that_of_the_terms():
+    a, b = Variable("A", ("n", "y")), Variable("B", ("n", "y"))
+    net = MarkovNet((a, b), (Potential((a, b), np.array([[0.0, 1.0], [2.0, 3.0]])),))
+    text = MODEL_WRITERS["json"](net)
+    assert "coding" not in json.loads(text)["graph"]
+    again = parse_model(text, "t")
+    np.testing.assert_allclose(joint_of(again), joint_of(net), rtol=1e-14)
+    assert [edge.attributes for edge in again.graph.edges()] == [{"coupling": 0.0}]
+
+
+def test_counts_and_limits_stay_without_a_coding():
+    pair = PAIR | {"table": [0, 1, 2, 3, 4, 9], "counts": [1, 2, 3, 4, 5, 6]}
+    limit = {"scope": ["A", "B"], "table": [0, 0, None, 0, 0, 0], "boundary": True}
+    net = parse_model(text_of(pair, limit, about={}), "t")
+    assert net.potential("A", "B").counts.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert [term.names for term in net.potentials if term.is_boundary] == [("A", "B")]
+    assert net.query("B", {"A": "n"})["B"]["2"] == 0
+
+
+def test_rounded_sums_are_accepted():
+    third = {"scope": ["B"], "table": [0.333333, 0.333333, -0.666667]}
+    assert parse_model(text_of(third), "t").coding == "sum-to-zero"
 
 
 def test_terms_that_would_not_fit_are_refused():

@@ -11,7 +11,7 @@ import pytest
 import gml
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
-from gml.errors import GraphError, UsageError
+from gml.errors import GmlWarning, GraphError, UsageError
 from gml.graph.chordal import perfect_sequence
 from gml.graph.graph import Graph
 from gml.model.heldout import held_out
@@ -168,6 +168,23 @@ def test_held_out_rows_are_predicted_by_a_smoothed_fit():
             prior=prior,
         )
         assert scored.heldout == pytest.approx(wanted, abs=1e-7)
+
+
+def test_graphs_are_judged_under_the_same_prior():
+    """A clique beside them does not smooth a loop more than the graph with a chord."""
+    names = ["d", "a", "c", "b", "e", "f"]
+    train, test = drawn_rows(1, 60, names), drawn_rows(2, 300, names)
+    beside = ["ef", "eb", "fb"]
+    loop = undirected(names, ["ab", "bc", "cd", "da", *beside])
+    chord = undirected(names, ["ab", "bc", "cd", "da", "ac", *beside])
+    plain = {one.graph: one.heldout for one in gml.score(train, [loop, chord], holdout=test)}
+    same = gml.score(train, [loop, chord], holdout=test, prior="bdeu")
+    assert plain == {one.graph: one.heldout for one in same}
+    assert gml.score(train, loop, holdout=test)[0].heldout == plain["graph 1"]
+    alone = gml.score(train, chord, holdout=test)[0].heldout
+    assert alone == gml.score(train, chord, holdout=test, prior="jeffreys")[0].heldout
+    with pytest.warns(GmlWarning, match="of graph 1, which is not decomp.* not under the same"):
+        gml.score(train, [loop, chord], holdout=test, prior="jeffreys")
 
 
 def test_equivalent_priors_of_a_dag_and_of_its_undirected_graph():

@@ -66,9 +66,8 @@ from gml.cli.shared.score_options import score_options
     click.option(
         "--prior",
         type=click.Choice(["jeffreys", "k2", "uniform", "bdeu"]),
-        default="jeffreys",
-        show_default=True,
-        help="Prior of the tables fitted for --holdout and --folds.",
+        help="Prior of the tables fitted for --holdout and --folds.  [default: jeffreys; bdeu if a "
+        "graph is undirected and not decomposable]",
     ),
     seed_option,
 )

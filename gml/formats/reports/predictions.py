@@ -54,8 +54,8 @@ def summary(metrics: Metrics) -> str:
         figures = "nothing to judge"
     said = [f"{visible(metrics.target)}: {counted(metrics.rows, 'row')}, {figures}"]
     if math.isinf(metrics.log_loss) and isinstance(metrics, LevelMetrics):
-        bayes = parameter("method", "bayes")
-        said.append(f"a true level had probability 0, which a model fitted with {bayes} avoids")
+        how = f"{parameter('method', 'bayes')}, or an undirected one with {parameter('smoothing')},"
+        said.append(f"a true level had probability 0, which a model fitted with {how} avoids")
     return "; ".join([*said, *metrics.not_counted.sentences()])
 
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from gml.errors import CannotAnswer
 from gml.kernel.layout import STEP_SUM
 from gml.model.factor import Factor, margin_over
-from gml.model.table_elimination import TableElimination, flat_tables
+from gml.model.flat_tables import flat_tables
+from gml.model.table_elimination import TableElimination
 from gml.model.undirected.terms import Scope, Terms
 
 Table = NDArray[np.float64]
@@ -95,7 +96,7 @@ class CliqueMargins:
         largest = [float(table.max(initial=-math.inf)) for table in log_tables]
         if -math.inf in largest:
             raise CannotAnswer("the factors exclude everything: their product is 0")
-        parts = [np.exp(log_tables[i] - largest[i]).reshape(-1) for i in self._order]
+        parts = [(log_tables[i] - largest[i]).reshape(-1) for i in self._order]
         log_sum = self._elimination.pass_both_ways(np.concatenate([np.empty(0), *parts]))
         if log_sum == -math.inf:
             raise CannotAnswer("the factors exclude everything: their product is 0")

@@ -9,27 +9,35 @@ The rows behind tables and terms go along where they are known.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import GraphError
+from gml.errors import GraphError, counted, quote
 from gml.graph.chordal import perfect_sequence
 from gml.graph.extension import consistent_extension
+from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.clique_marginals import CliqueMarginals
 from gml.model.factor import margin_over
 from gml.model.markovnet import MarkovNet
+from gml.model.reach import WIDEST, log_span
 from gml.model.undirected.from_tables import LogTable, log_conditional, markov_of_tables
+from gml.model.undirected.potential import Potential, require_counts_agree
 from gml.model.undirected.terms import Terms
+from gml.progress import reporter
+
+_MOST_NAMED = 3
 
 
 def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet:
     """Return a Bayesian network with the distribution of an undirected model.
 
     The arrows are those of the first DAG by name. Raises GraphError if the graph has a cycle of
-    four or more nodes without a chord: no DAG has the same independences then.
+    four or more nodes without a chord: no DAG has the same independences then. Nodes that only
+    impossible cells join have an arrow too, with a warning.
 
     Examples
     --------
@@ -47,19 +55,58 @@ def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet
             "the model is not decomposable: its graph has a cycle of four or more nodes without a "
             "chord, and no DAG says the same"
         )
+    _warn_of_ties(net, graph)
     dag = consistent_extension(graph)
     margins = CliqueMarginals(net, max_memory=max_memory)
+    support = _support(net, max_memory)
+    lost = 0
     cpds = []
     for variable in net.variables:
         names = [dag.names[j] for j in dag.parents(dag.index(variable.name))]
         parents = tuple(net.variables[net.index(name)] for name in names)
         joint = margins.of([*names, variable.name]).reshape(-1, len(variable.levels or ()))
+        if support is not None and not joint.all():
+            possible_cells = support.of([*names, variable.name]).reshape(joint.shape) > 0
+            lost += int(((joint == 0) & possible_cells).sum())
         totals = joint.sum(axis=1, keepdims=True)
         # A row that cannot occur says nothing.
         possible = totals > 0
         table = np.where(possible, joint / np.where(possible, totals, 1.0), 1 / joint.shape[1])
         cpds.append(CPT(variable, parents, table, _rows_behind(net, names, variable.name)))
+    if lost:
+        reporter().warn(
+            f"{counted(lost, 'cell')} of the tables {'is' if lost == 1 else 'are'} possible, but "
+            "too improbable for a floating-point number: 0 in the Bayesian network"
+        )
     return BayesNet(tuple(cpds), net.learning, net.training)
+
+
+def _warn_of_ties(net: MarkovNet, graph: Graph) -> None:
+    """Say which nodes only impossible cells join, so that the DAG has an arrow more."""
+    ends = ((graph.names[edge.source], graph.names[edge.target]) for edge in graph.edges())
+    known = net.graph
+    more = [
+        f"{quote(a)} and {quote(b)}"
+        for a, b in ends
+        if not known.adjacent(known.index(a), known.index(b))
+    ]
+    if more:
+        shown = ", ".join(more[:_MOST_NAMED]) + (", …" if len(more) > _MOST_NAMED else "")
+        reporter().warn(
+            f"the DAG has {counted(len(more), 'edge')} more than the model: what is impossible "
+            f"joins {shown}, which no term does"
+        )
+
+
+def _support(net: MarkovNet, max_memory: int | None) -> CliqueMarginals | None:
+    """What is possible, as a model, where zeros of a margin may be too small numbers instead."""
+    if sum(map(log_span, net.factors)) <= WIDEST:
+        return None
+    flat = [
+        Potential(potential.scope, np.where(np.isneginf(potential.table), -np.inf, 0.0))
+        for potential in net.potentials
+    ]
+    return CliqueMarginals(MarkovNet(net.variables, tuple(flat)), max_memory=max_memory)
 
 
 def _rows_behind(net: MarkovNet, parents: list[str], child: str) -> NDArray[Any] | None:
@@ -91,4 +138,11 @@ def undirected_model(net: BayesNet) -> MarkovNet:
         assert isinstance(cpd, CPT)
         counts = None if cpd.counts is None else cpd.counts.reshape(factor.table.shape)
         tables.append(LogTable(factor.scope, log_conditional(factor), counts))
-    return markov_of_tables(net.variables, tables, learning=net.learning, training=net.training)
+    model = markov_of_tables(net.variables, tables, learning=net.learning, training=net.training)
+    try:
+        require_counts_agree(model.potentials)
+    except GraphError as error:
+        reporter().warn(f"the rows behind the tables do not go along: {error}")
+        alone = [replace(potential, counts=None) for potential in model.potentials]
+        return replace(model, potentials=tuple(alone))
+    return model

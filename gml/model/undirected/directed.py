@@ -45,15 +45,14 @@ def directed(net: MarkovNet, *, max_memory: int | None = None) -> Directed:
     """
     terms = Terms.of(net.variables, [potential.names for potential in net.potentials])
     margins = CliqueMargins(terms, terms.generators, max_memory=max_memory)
-    with np.errstate(divide="ignore"):
-        log_z = margins.of([np.log(factor.table) for factor in net.factors]).log_z
+    log_z = margins.of([*net.log_tables.values()]).log_z
     found = {variable.name: CPT(variable, (), np.ones((1, 1))) for variable in _certain(terms)}
     for step, clique in enumerate(margins.cliques):
         *parents, child = (terms.variables[k] for k in clique)
         table = margins.clique_table(step)
         rows = conditional(table.reshape(-1, table.shape[-1]))
         found[child.name] = CPT(child, tuple(parents), rows)
-    return Directed(BayesNet(tuple(found[name] for name in net.names)), log_z + net.log_scale)
+    return Directed(BayesNet(tuple(found[name] for name in net.names)), log_z)
 
 
 def _certain(terms: Terms) -> list[Variable]:

@@ -22,6 +22,9 @@ CODINGS = (SUM_TO_ZERO, ZERO_ONE)
 
 Table = NDArray[np.float64]
 
+# What sums of numbers that others have rounded may differ from 0, per size of the largest.
+_ROUNDING = 1e-4
+
 
 def terms_of_tables(terms: Terms, tables: Mapping[Scope, Table]) -> list[Table]:
     """Return the sum-to-zero terms, in the order of `terms.all`, of a sum of tables.
@@ -86,6 +89,27 @@ def zero_one(terms: Terms, tables: Sequence[Table]) -> list[Table]:
         table[(-1,) * len(scope)] = coefficients[scope]
         found.append(table)
     return found
+
+
+def is_in_gauge(table: Table, coding: str) -> bool:
+    """Whether a term is in a gauge, up to rounding; zeros beside what is impossible are in any.
+
+    Examples
+    --------
+    >>> is_in_gauge(np.array([[0.5, -0.5], [-0.5, 0.5]]), SUM_TO_ZERO)
+    True
+    >>> is_in_gauge(np.array([[0.0, 1.0], [2.0, 3.0]]), SUM_TO_ZERO)
+    False
+    """
+    finite = np.isfinite(table)
+    if not finite.all():
+        return not table[finite].any()
+    size = float(np.abs(table).max(initial=1.0))
+    if coding == ZERO_ONE:
+        return set(table.shape) <= {2} and not table.reshape(-1)[:-1].any()
+    # Divided first, as sums of the largest doubles overflow.
+    sums = [np.abs((table / size).sum(axis=axis)) for axis in range(table.ndim)]
+    return all(float(found.max()) <= _ROUNDING for found in sums)
 
 
 def require_two_levels(terms: Terms) -> None:

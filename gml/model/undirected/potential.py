@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,12 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import GraphError, listing
+
+# Weighted rows are added up in any order, and others round them.
+_ROUNDING = 1e-6
+
+# Its square, and sums of as many squares as there are terms, are still doubles.
+_LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +55,8 @@ class Potential:
             raise GraphError(f"{where} must be {sizes}, not {table.shape}")
         if np.isnan(table).any() or (table == np.inf).any():
             raise GraphError(f"{where} has a number that is not a logarithm of a finite one")
+        if np.abs(table[np.isfinite(table)]).max(initial=0.0) > _LARGEST:
+            raise GraphError(f"{where} has a number that is too large for a logarithm")
         table.flags.writeable = False
         object.__setattr__(self, "table", table)
         if self.counts is None:
@@ -79,3 +88,37 @@ class Potential:
         """The root mean square of the finite cells: |J| for a term of two levels each."""
         finite = self.table[np.isfinite(self.table)]
         return math.sqrt(float(np.mean(finite**2))) if finite.size else 0.0
+
+
+def require_counts_agree(potentials: Iterable[Potential]) -> None:
+    """Refuse counts that cannot be of the same rows: of each variable there is one margin.
+
+    Examples
+    --------
+    >>> a = Variable("A", ("n", "y"))
+    >>> zeros = np.zeros(2)
+    >>> terms = [Potential((a,), zeros, counts=np.array(rows)) for rows in ([1, 2], [2, 1])]
+    >>> require_counts_agree(terms)
+    Traceback (most recent call last):
+    gml.errors.GraphError: the counts of the factors of 'A' and of 'A' differ in the rows of 'A'
+    """
+    first: Potential | None = None
+    seen: dict[str, tuple[Potential, NDArray[np.float64]]] = {}
+    for potential in potentials:
+        if potential.counts is None:
+            continue
+        first = first or potential
+        assert first.counts is not None
+        if not math.isclose(first.counts.sum(), potential.counts.sum(), rel_tol=_ROUNDING):
+            raise _disagreement(first, potential, "number of rows")
+        for axis, name in enumerate(potential.names):
+            others = tuple(k for k in range(potential.counts.ndim) if k != axis)
+            margin = potential.counts.sum(axis=others)
+            earlier, known = seen.setdefault(name, (potential, margin))
+            if not np.allclose(margin, known, rtol=_ROUNDING, atol=_ROUNDING):
+                raise _disagreement(earlier, potential, f"rows of {listing([name])}")
+
+
+def _disagreement(one: Potential, other: Potential, where: str) -> GraphError:
+    both = f"{listing(one.names)} and of {listing(other.names)}"
+    return GraphError(f"the counts of the factors of {both} differ in the {where}")

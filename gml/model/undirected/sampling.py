@@ -45,6 +45,9 @@ JUDGED_STATES = 1 << 15
 """States of all chains together, at least."""
 MOST_SWEEPS = 1 << 16
 """All sweeps before the first row, unless `burn_in` says how many."""
+_LONGER = 8
+"""How many times as many sweeps as at first are judged after a `burn_in` that is given, at most: a
+short run has a large R̂ even if it began well."""
 N_CHAINS = 256
 
 
@@ -55,7 +58,8 @@ class GibbsSettings:
     Parameters
     ----------
     burn_in
-        Sweeps that are left out; as many, but no fewer than there are states to judge, follow.
+        Sweeps that are left out; as many, but no fewer than there are states to judge, follow, and
+        up to eight times as many where these are too few to tell.
     thin
         Sweeps from one row of a chain to the next.
     chains
@@ -217,16 +221,19 @@ def gibbs_stream(
     n_states = max(FEWEST_STATES, JUDGED_STATES // n_chains)
     require_memory(n_states * chains.states.nbytes, None, "the states of the chains")
     burn_in = settings.burn_in or n_states
-    most = MOST_SWEEPS if settings.burn_in is None else 2 * burn_in
+    sweeps = max(burn_in, n_states)
+    most = MOST_SWEEPS if settings.burn_in is None else 2 * _LONGER * sweeps
     chains.sweep(burn_in)
     while True:
-        found = _judged(chains, n_states, burn_in, most)
+        found = _judged(chains, n_states, sweeps, most)
         lost = np.isneginf(chains.log_weights(scopes, tables)).sum()
         if not lost and _is_good(found.convergence):
             break
-        if 4 * burn_in > most:
+        if 4 * sweeps > most:
             raise CannotAnswer(_refusal(chains, found.convergence, int(lost)))
-        burn_in *= 2
+        sweeps *= 2
+        if settings.burn_in is None:
+            burn_in = sweeps
     time = found.convergence.autocorrelation_time * found.interval
     thin = settings.thin or max(1, math.ceil(2 * time))
     return GibbsStream(net.variables, chains, found.convergence, burn_in, thin)

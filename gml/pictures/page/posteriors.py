@@ -13,13 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gml.errors import CannotAnswer
 from gml.model.bayesnet import BayesNet
 from gml.model.evidence import circumstances
 from gml.model.gaussian import gaussian_posterior
 from gml.model.inference import Inference
-from gml.model.junction_tree import build_tree
+from gml.model.junction_tree import JunctionTree, build_tree
 from gml.model.markovnet import MarkovNet
+from gml.model.reach import excludes, is_beyond_doubles, log_span
 from gml.model.undirected.terms import Terms
 from gml.name_order import NameOrder
 from gml.pictures.text.layers import components, neighbours_of
@@ -76,13 +79,17 @@ def posteriors_of(net: BayesNet | MarkovNet) -> Posteriors:
     cells = junction_cells(net)
     prior = _prior(net)
     parameters = sum(factor.table.size for factor in net.factors)
-    if cells <= MOST_CELLS and parameters <= MOST_PARAMETERS:
+    if cells > MOST_CELLS:
+        too_large = (
+            f"The junction tree of this model has {cells:,} cells, too many to compute with in a "
+            "page"
+        )
+    elif parameters > MOST_PARAMETERS:
+        too_large = f"The tables of this model have {parameters:,} cells, too many for a page"
+    elif _is_too_wide(net):
+        too_large = "The factors of this model lie too far apart for the numbers of a page"
+    else:
         return Posteriors("exact", None, prior)
-    too_large = (
-        f"The junction tree of this model has {cells:,} cells, too many to compute with in a page"
-        if cells > MOST_CELLS
-        else f"The tables of this model have {parameters:,} cells, too many for a page"
-    )
     n_levels = sum(len(variable.levels or ()) for variable in net.variables)
     if n_levels**2 > MOST_ANSWERS or n_levels * cells > _MOST_WORK or None in prior.values():
         shown = "only priors are shown"
@@ -99,13 +106,28 @@ def posteriors_of(net: BayesNet | MarkovNet) -> Posteriors:
 
 def junction_cells(net: BayesNet | MarkovNet) -> int:
     """Return the cells of all tables of the junction tree of a model of levels, by min-fill."""
+    tree, _ = _junction_tree(net)
+    return sum(map(tree.cells, tree.cliques))
+
+
+def _is_too_wide(net: BayesNet | MarkovNet) -> bool:
+    """Whether a page, which does not compute in logarithms, might lose what is possible."""
+    if isinstance(net, BayesNet):
+        return False
+    tree, scopes = _junction_tree(net)
+    spans = np.array([log_span(factor) for factor in net.factors])
+    some_excluded = any(excludes(factor) for factor in net.factors)
+    return is_beyond_doubles(spans, scopes, tree.cliques, excludes=some_excluded)
+
+
+def _junction_tree(net: BayesNet | MarkovNet) -> tuple[JunctionTree, list[list[int]]]:
+    """The tree by min-fill, and the scopes of the factors as it numbers the nodes."""
     rank = dict(zip(net.names, NameOrder(net.names).rank, strict=True))
     sizes = [0] * len(net.variables)
     for variable in net.variables:
         sizes[rank[variable.name]] = len(variable.levels or ())
     scopes = [[rank[variable.name] for variable in factor.scope] for factor in net.factors]
-    tree = build_tree(scopes, sizes, [range(len(sizes))])
-    return sum(map(tree.cells, tree.cliques))
+    return build_tree(scopes, sizes, [range(len(sizes))]), scopes
 
 
 def _prior(net: BayesNet | MarkovNet) -> dict[str, Shares | None]:

@@ -11,8 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from gml.counts.counter import Counter, rows_counted
-from gml.errors import UsageError
+from gml.errors import UsageError, parameter
 from gml.graph.chordal import maximal_cliques, perfect_sequence
+from gml.progress import reporter
 from gml.scores.ranking import ScoredGraph
 from gml.verbs.shared.chosen_methods import ChosenScore
 from gml.verbs.shared.graph_input import GivenGraph
@@ -45,6 +46,28 @@ def factors_to_fit(given: GivenGraph) -> Factors | None:
     if perfect_sequence(graph) is not None:
         return None
     return [tuple(graph.names[k] for k in clique) for clique in maximal_cliques(graph)]
+
+
+def default_prior(factors: Sequence[Factors | None]) -> str:
+    """Return the prior of fits that predict other rows, if none is asked for.
+
+    That of Jeffreys counts cells, and so is not the same for tables of a DAG and for terms that
+    have no closed form; the rows of bdeu are.
+    """
+    return "jeffreys" if all(fitted is None for fitted in factors) else "bdeu"
+
+
+def warn_of_different_priors(
+    prior: str, given: Sequence[GivenGraph], factors: Sequence[Factors | None]
+) -> None:
+    """Say so where graphs are judged under priors that cannot be compared."""
+    looped = [some.name for some, fitted in zip(given, factors, strict=True) if fitted is not None]
+    if prior != "bdeu" and looped and len(given) > 1:
+        reporter().warn(
+            f"{parameter('prior', prior)} adds rows per cell of the largest factor of {looped[0]}, "
+            "which is not decomposable, and of each table of a DAG: losses are not under the same "
+            f"prior; {parameter('prior', 'bdeu')} is the same for all"
+        )
 
 
 def require_by_likelihood(given: GivenGraph, scores: Sequence[ChosenScore]) -> None:
