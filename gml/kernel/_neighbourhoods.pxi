@@ -6,6 +6,7 @@ cdef extern from "neighbourhoods.h":
     enum:
         PATH_NO_MEMORY
         PATH_TOO_LARGE
+        PATH_UNWANTED
     ctypedef struct path_problem:
         size_t n_rows, stride
         const uint8_t *masks
@@ -26,6 +27,8 @@ cdef extern from "neighbourhoods.h":
         int chosen
         double cost, tolerance
         size_t room
+        int (*watch)(void *, double) noexcept nogil
+        void *watcher
     ctypedef struct path_result:
         double *penalties
         double *losses
@@ -36,6 +39,25 @@ cdef extern from "neighbourhoods.h":
         size_t n_done, needed
     int c_penalty_path "penalty_path"(
         const path_problem *, const path_rule *, path_result *) nogil
+
+
+cdef class _Watcher:
+    """Asks whether to go on, and keeps what that raised."""
+
+    cdef object ask
+    cdef object raised
+
+    def __cinit__(self, ask):
+        self.ask = ask
+
+
+cdef int _goes_on(void *watcher, double share) noexcept with gil:
+    cdef _Watcher watching = <_Watcher>watcher
+    try:
+        return bool(watching.ask(share))
+    except BaseException as problem:
+        watching.raised = problem
+        return False
 
 
 def penalty_path(columns, response, rule):
@@ -81,6 +103,11 @@ def penalty_path(columns, response, rule):
     how.cost = rule.cost
     how.tolerance = rule.tolerance
     how.room = rule.room
+    cdef _Watcher watcher = _Watcher(rule.watch)
+    how.watch = NULL
+    if rule.watch is not None:
+        how.watch = _goes_on
+    how.watcher = <void *>watcher
     found = [np.zeros(n) for _ in range(4)]
     if rule.penalties is not None:
         found[0][:] = rule.penalties
@@ -100,8 +127,11 @@ def penalty_path(columns, response, rule):
     with nogil:
         done = c_penalty_path(&problem, &how, &result)
     check_stopped()
+    if watcher.raised is not None:
+        raise watcher.raised
     if done == PATH_NO_MEMORY:
         raise MemoryError
     cut = slice(0, result.n_done)
     needed = result.needed if done == PATH_TOO_LARGE else 0
-    return PenaltyPath(*(part[cut] for part in found), parameters[cut], norms[cut], needed)
+    return PenaltyPath(
+        *(part[cut] for part in found), parameters[cut], norms[cut], needed, done != PATH_UNWANTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +54,8 @@ class PathRule(NamedTuple):
     """By how much the conditions of a minimum may be missed, in shares of the penalty."""
     room: int = 1 << 40
     """The most numbers that the Hessian may have."""
+    watch: Callable[[float], bool] | None = None
+    """Asked now and then, with the share of the path that is done, whether to go on."""
 
 
 class PenaltyPath(NamedTuple):
@@ -70,3 +73,5 @@ class PenaltyPath(NamedTuple):
     """Penalties × groups."""
     needed: int = 0
     """Numbers that a Hessian would have had that was too large; 0 where none was."""
+    is_wanted: bool = True
+    """Whether the one who watched let it go on to its end."""

@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -62,6 +63,9 @@ from gml.resources import available_threads, budget_in_force, require_memory
 CRITERIA = ("ebic", "folds")
 RULES = ("and", "or")
 TOLERANCE = 1e-7
+# More coefficients at once take minutes per penalty.
+_MOST_COEFFICIENTS = 2000
+_BYTES = 48
 # Where rounding ends the search for a minimum before, so much is still no cause for concern.
 _NOTABLE_GAP = 1e-5
 
@@ -234,17 +238,27 @@ class _Search:
     def run(self, threads: int, deadline: Deadline) -> Iterator[Neighbourhood]:
         """Regress each column, several at a time."""
         total, widest = len(self.table.names), max(self.table.n_levels, default=1)
+        self._require_few_levels()
         threads = max(1, min(threads, total))
-        scores = 8 * (5 * widest + 4) * (len(self.table.counts) + 8)
+        scores = (8 * (5 * widest + 4) + 4 * total) * (len(self.table.counts) + 8)
         require_memory(threads * scores, None, "the scores of all rows")
-        # The Hessian grows by doubling, and its factor is as large.
-        rule = self.rule._replace(room=max(1, budget_in_force() // (32 * threads)))
+        # The Hessian grows by doubling, and its factor and the tables it is made from are as large.
+        room = min(max(1, budget_in_force() // (_BYTES * threads)), _MOST_COEFFICIENTS**2)
         in_time = takewhile(lambda _: not deadline.passed, range(total))
         done, missed = 0, 0.0
         with reporter().counting("regressions", total) as count:
-            for one in in_order(
-                lambda j: self._neighbourhood(j, rule, threads), in_time, threads, ahead=threads
-            ):
+
+            def watch(column: int, share: float) -> bool:
+                count(done, f"{quote(self.table.names[column])} {share:.0%}")
+                return not deadline.passed
+
+            def regress(column: int) -> Neighbourhood | None:
+                rule = self.rule._replace(room=room, watch=partial(watch, column))
+                return self._neighbourhood(column, rule, threads)
+
+            for one in in_order(regress, in_time, threads, ahead=threads):
+                if one is None:
+                    break
                 done += 1
                 missed = max(missed, one.gap)
                 count(done)
@@ -259,14 +273,36 @@ class _Search:
                 f"a regression missed the conditions of its minimum by {missed:.1g} of the penalty"
             )
 
-    def _neighbourhood(self, column: int, rule: PathRule, threads: int) -> Neighbourhood:
+    def _require_few_levels(self) -> None:
+        """Refuse a regression that a single neighbour would make too large."""
+        seen = self.table.n_levels
+        for column, levels in enumerate(seen):
+            scores = 1 if levels == 2 else levels
+            others = [other for k, other in enumerate(seen) if k != column and other > 1]
+            if levels > 1 and others and scores * min(others) > _MOST_COEFFICIENTS:
+                raise self._too_many(column)
+
+    def _too_many(self, column: int) -> CannotAnswer:
+        return CannotAnswer(
+            f"the regression of {quote(self.table.names[column])}, which has "
+            f"{counted(self.table.n_levels[column], 'level')}, would have more than "
+            f"{_MOST_COEFFICIENTS:,} coefficients at once, which takes too long: leave columns "
+            "with many levels out, or join levels"
+        )
+
+    def _neighbourhood(self, column: int, rule: PathRule, threads: int) -> Neighbourhood | None:
+        """The neighbourhood of a column, or None where time was up."""
         name, seen = self.table.names[column], self.table.n_levels
         if seen[column] < 2 or sum(levels > 1 for levels in seen) < 2:
             shares = np.bincount(self.table.codes[column], weights=self.predictors.weights)
             loss = max(0.0, -float(np.sum(shares * np.log(shares))))
             return Neighbourhood(name, math.nan, loss, 0, 0.0, {})
         path = self._path(self.predictors, column, rule, threads)
-        best = self._best_fold(path, column, rule, threads) if self.splits else self._best(path)
+        best = None
+        if path.is_wanted:
+            best = self._best_fold(path, column, rule, threads) if self.splits else self._best(path)
+        if best is None:
+            return None
         return Neighbourhood(
             name,
             float(path.penalties[best]),
@@ -282,13 +318,17 @@ class _Search:
     def _best(self, path: PenaltyPath) -> int:
         return int(np.argmin(2 * path.losses + self.cost * path.parameters))
 
-    def _best_fold(self, path: PenaltyPath, column: int, rule: PathRule, threads: int) -> int:
+    def _best_fold(
+        self, path: PenaltyPath, column: int, rule: PathRule, threads: int
+    ) -> int | None:
         """The largest penalty within one standard error of the smallest held-out loss."""
         same = rule._replace(n_penalties=len(path.penalties), penalties=path.penalties)
-        found = [
-            self._path(split.predictors, column, same, threads, split.held_out).held_out
-            for split in self.splits
-        ]
+        found = []
+        for split in self.splits:
+            part = self._path(split.predictors, column, same, threads, split.held_out)
+            if not part.is_wanted:
+                return None
+            found.append(part.held_out)
         # Where a fold left nothing to explain, its path ended.
         reached = min(len(losses) for losses in found)
         losses = np.array([losses[:reached] for losses in found])
@@ -310,9 +350,10 @@ class _Search:
         path = kernel.active().penalty_path(grouped, response, rule)
         if path.needed:
             require_memory(
-                32 * threads * path.needed,
+                _BYTES * threads * path.needed,
                 None,
                 f"the regression of {quote(self.table.names[column])}",
                 f"; fewer {parameter('threads')} or columns with fewer levels take less",
             )
+            raise self._too_many(column)
         return path

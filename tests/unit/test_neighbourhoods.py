@@ -10,6 +10,7 @@ import pytest
 import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, UsageError
+from gml.kernel import reference
 from gml.learners.grouped_columns import PredictorTable
 from gml.learners.neighbourhoods import neighbourhood_graph
 from gml.progress import Deadline
@@ -163,7 +164,6 @@ def test_rare_level_in_one_fold():
 def test_folds_take_the_largest_penalty_within_an_error(mixed):
     """The choice for one column, made again from paths of the reference."""
     from gml.data.resampling import fold_counts
-    from gml.kernel import reference
     from gml.kernel.penalty_paths import PathRule
 
     table = PredictorTable.of(mixed)
@@ -197,6 +197,45 @@ def test_deadline(mixed):
         CannotAnswer, match=r"`max_seconds` ran out after the regressions of 0 of 5"
     ):
         neighbourhood_graph(gml.MemoryCounter(mixed), deadline=Deadline(0))
+
+
+@pytest.mark.parametrize("criterion", ["ebic", "folds"])
+def test_deadline_within_a_regression(mixed, criterion, monkeypatch):
+    """Time that is up while a path is under way ends it, and nothing is made of its beginning."""
+    from gml import kernel
+
+    class Watched:
+        penalty_path = staticmethod(reference.penalty_path)
+
+    class Late(Deadline):
+        looks = 0
+
+        @property
+        def passed(self):
+            self.looks += 1
+            return self.looks > 30
+
+    monkeypatch.setattr(kernel, "active", Watched)
+    late = Late()
+    with pytest.raises(CannotAnswer, match=r"`max_seconds` ran out after the regressions of [01] "):
+        neighbourhood_graph(
+            gml.MemoryCounter(mixed), criterion=criterion, folds=3, threads=1, deadline=late
+        )
+    assert late.looks == 31
+
+
+def test_too_many_levels_are_refused_at_once():
+    codes = np.arange(2400) % 1200
+    many = Dataset(
+        (Variable("many", tuple(map(str, range(1200)))), Variable("two", ("0", "1"))),
+        (codes.astype(np.uint16), (np.arange(2400) % 2).astype(np.uint8)),
+    )
+    with pytest.raises(CannotAnswer) as caught:
+        neighbourhood_graph(gml.MemoryCounter(many))
+    assert str(caught.value) == (
+        "the regression of 'many', which has 1200 levels, would have more than 2,000 coefficients "
+        "at once, which takes too long: leave columns with many levels out, or join levels"
+    )
 
 
 def test_budget(mixed):

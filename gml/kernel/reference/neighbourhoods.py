@@ -1,6 +1,7 @@
 """Paths of penalised logistic regressions, as `src/neighbourhoods.c` says it, in plain words.
 
-The columns are spelt out as numbers, rows × dimensions, and the Newton steps are over all groups.
+The columns are spelt out as numbers, rows × dimensions, the Newton steps are over all groups, and
+groups are only ever moved one by one: the minima are the same.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _MOST_SWEEPS = 1000
 _MOST_HALVINGS = 40
 _EXPLAINED = 1e-3
 _NEGLIGIBLE = 0.01
+_ROUNDING = 1e-12
 
 
 def penalty_path(columns: GroupedColumns, response: Response, rule: PathRule) -> PenaltyPath:
@@ -35,7 +37,7 @@ def penalty_path(columns: GroupedColumns, response: Response, rule: PathRule) ->
     rows: list[tuple[float, float, float, float, int]] = []
     norms: list[Numbers] = []
     best = math.inf
-    needed = 0
+    needed, is_wanted = 0, True
     for k, penalty in enumerate(penalties.tolist()):
         gap, nothing = 0.0, rule.penalties is None and k == 0
         if penalty <= 0 and k > 0:
@@ -43,6 +45,9 @@ def penalty_path(columns: GroupedColumns, response: Response, rule: PathRule) ->
         if not nothing:
             if state.dimension**2 > rule.room:
                 needed = state.dimension**2
+                break
+            if rule.watch is not None and not rule.watch(k / len(penalties)):
+                is_wanted = False
                 break
             gap = state.fit(penalty, rule.tolerance)
         parameters = state.parameters
@@ -57,7 +62,14 @@ def penalty_path(columns: GroupedColumns, response: Response, rule: PathRule) ->
     found = np.array(rows, dtype=np.float64).reshape(len(rows), 5).T
     table = np.array(norms).reshape(len(rows), len(columns.ranks))
     return PenaltyPath(
-        found[0], found[1], found[2], found[3], found[4].astype(np.int64), table, needed
+        penalties=found[0],
+        losses=found[1],
+        held_out=found[2],
+        gaps=found[3],
+        parameters=found[4].astype(np.int64),
+        norms=table,
+        needed=needed,
+        is_wanted=is_wanted,
     )
 
 
@@ -210,7 +222,7 @@ class _Regression:
             share, failures = 1.0, failures + 1
             for _ in range(_MOST_HALVINGS):
                 to = self.coefficients + share * moved
-                if self._objective(to, penalty) <= before + 1e-14 * (1 + before):
+                if self._objective(to, penalty) <= before + _ROUNDING * (1 + before):
                     self.coefficients, failures = to, 0
                     break
                 share /= 2

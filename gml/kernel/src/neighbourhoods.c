@@ -4,16 +4,22 @@
 
    L the mean loss of a (multinomial) logistic regression. A Newton step replaces L by its quadratic
    model on the groups that may matter (Friedman, Hastie & Tibshirani 2010), which is minimised group
-   by group, each exactly, by the eigenvalues of its Hessian; a line search makes it descend. Groups are left out by the sequential strong rule (Tibshirani
-   et al. 2012, section 7) and come back where the conditions of a minimum fail.
+   by group, each exactly; where that takes long, the groups that are in are moved together by steps of
+   Newton's for the model and its penalty, which is smooth there. A line search makes it descend. Groups
+   are left out by the sequential strong rule (Tibshirani et al. 2012, section 7) and come back where the
+   conditions of a minimum fail.
 
    Columns are bits. All that rows are needed for are sums of numbers over the rows with a bit, which
-   are made in eight lanes in one order, whatever the instructions. */
+   are made in eight lanes in one order, whatever the instructions. The Hessian of several scores, or of
+   columns with many levels, is made instead from sums of the numbers of all pairs of scores at once over
+   the rows with a pair of levels. */
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "cholesky.h"
 #include "cpu.h"
 #include "neighbourhoods.h"
 #include "stop.h"
@@ -28,8 +34,16 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define ALWAYS_INLINE __attribute__((always_inline)) static inline
 
-enum { LANES = 8, MOST_STEPS = 200, MOST_SWEEPS = 1000, MOST_HALVINGS = 40,
-       MOST_ROTATIONS = 30 };
+enum { LANES = 8, MOST_STEPS = 200, MOST_SWEEPS = 1000, MOST_HALVINGS = 40 };
+
+/* Rows whose curvatures are made at a time, and the most pairs of scores for which they are. */
+enum { TILE = 32, MOST_PAIRS = 128 };
+
+/* Seconds after which whoever watches is asked again. */
+#define WATCH_SECONDS 0.1
+
+/* By how much a loss may be off, in shares of 1 and itself. */
+#define ROUNDING 1e-12
 
 /* The share of a parameter's cost that is not worth going on for. */
 #define NEGLIGIBLE 0.01
@@ -43,7 +57,7 @@ typedef struct {
     size_t blocks, padded;      /* groups of eight rows, and the rows in them */
     lane_bits *lane_masks;      /* of a byte: all ones in the lanes of its bits */
     double *weights, *held_out; /* of the rows, with zeros to fill the lanes */
-    double *targets;            /* whether the class is the second of two */
+    double *targets;            /* the classes of the rows */
     double *scores, *steps;     /* n_scores × padded: of the rows, and how they change */
     double *trial;
     double *probabilities;      /* of the classes, or of the second of two */
@@ -59,14 +73,23 @@ typedef struct {
     double *hessian, *factor;
     size_t hessian_room;
     double *moved, *slope;
-    double *values;             /* eigenvalues of the blocks on the diagonal of the Hessian */
     double *pull;
-    uint8_t *is_decomposed;
+    size_t *which;              /* coefficients of the model that are moved together */
+    double *joint, *response;   /* a step of all coefficients that are in, and how the slope changes */
+    int32_t *levels;            /* groups × rows, where the Hessian needs them */
+    double *level_values;       /* by group: levels × dimensions */
+    size_t *values_at;
+    double *tables;
+    size_t tables_room;
     double *column_sums;        /* one per indicator column */
     double *scratch;
     int is_current;             /* whether the Hessian is that of the set */
     double loss, held_out_loss;
     uint64_t work;
+    const path_rule *rule;
+    double asked;               /* when whoever watches was asked last */
+    double share;               /* of the path that is done */
+    int is_ended;               /* whether the answer was no */
 } path;
 
 static void *aligned(size_t n, size_t size)
@@ -100,11 +123,36 @@ static void path_free(path *p)
     free(p->factor);
     free(p->moved);
     free(p->slope);
-    free(p->values);
     free(p->pull);
-    free(p->is_decomposed);
+    free(p->which);
+    free(p->joint);
+    free(p->response);
+    free(p->levels);
+    free(p->level_values);
+    free(p->values_at);
+    free(p->tables);
     free(p->column_sums);
     free(p->scratch);
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Whether whoever watches wants no more. */
+static int is_unwanted(path *p)
+{
+    if (p->rule->watch && !p->is_ended) {
+        const double now = seconds_now();
+        if (!(now >= p->asked && now < p->asked + WATCH_SECONDS)) {
+            p->asked = now;
+            p->is_ended = !p->rule->watch(p->rule->watcher, p->share);
+        }
+    }
+    return p->is_ended;
 }
 
 static size_t group_size(const path *p, size_t g)
@@ -112,11 +160,13 @@ static size_t group_size(const path *p, size_t g)
     return (size_t)p->problem->ranks[g] * p->n_scores;
 }
 
-static int path_new(path *p, const path_problem *problem)
+static int path_new(path *p, const path_problem *problem, const path_rule *rule)
 {
     const size_t groups = problem->n_groups, columns = (size_t)problem->starts[groups];
     memset(p, 0, sizeof *p);
     p->problem = problem;
+    p->rule = rule;
+    p->asked = seconds_now();
     p->n_scores = problem->n_classes == 2 ? 1 : problem->n_classes;
     p->blocks = (problem->n_rows + LANES - 1) / LANES;
     p->padded = p->blocks * LANES;
@@ -144,7 +194,7 @@ static int path_new(path *p, const path_problem *problem)
     for (size_t i = 0; i < problem->n_rows; i++) {
         p->weights[i] = problem->weights[i];
         p->held_out[i] = problem->held_out ? problem->held_out[i] : 0;
-        p->targets[i] = problem->classes[i] == 1;
+        p->targets[i] = problem->classes[i];
     }
     size_t total = p->n_scores, widest = 1, largest = p->n_scores;
     for (size_t g = 0; g < groups; g++) {
@@ -158,12 +208,13 @@ static int path_new(path *p, const path_problem *problem)
     p->gradient = aligned(total, sizeof(double));
     p->moved = aligned(total, sizeof(double));
     p->slope = aligned(total, sizeof(double));
-    p->values = aligned(total, sizeof(double));
-    p->pull = aligned(2 * largest, sizeof(double));
-    p->is_decomposed = aligned(groups + 1, 1);
-    p->scratch = aligned(2 * widest * widest + largest * largest, sizeof(double));
-    if (!p->coefficients || !p->gradient || !p->moved || !p->slope || !p->values || !p->pull
-        || !p->is_decomposed || !p->scratch)
+    p->which = aligned(total, sizeof(size_t));
+    p->joint = aligned(total, sizeof(double));
+    p->response = aligned(total, sizeof(double));
+    p->pull = aligned(4 * largest, sizeof(double));
+    p->scratch = aligned(2 * widest * widest + largest, sizeof(double));
+    if (!p->coefficients || !p->gradient || !p->moved || !p->slope || !p->joint || !p->response
+        || !p->which || !p->pull || !p->scratch)
         return 0;
     for (int byte = 0; byte < 256; byte++)
         for (int k = 0; k < LANES; k++)
@@ -289,30 +340,40 @@ LANE_CLONES static void evaluate_two(path *p, const double *scores)
     p->held_out_loss = lane_sum(held_out);
 }
 
-static void evaluate_several(path *p, const double *scores)
+LANE_CLONES static void evaluate_several(path *p, const double *scores)
 {
-    const size_t q = p->n_scores, padded = p->padded;
-    double loss = 0, held_out = 0;
-    for (size_t i = 0; i < p->problem->n_rows; i++) {
-        const size_t class = (size_t)p->problem->classes[i];
-        double top = scores[i], sum = 0;
-        for (size_t a = 1; a < q; a++)
-            top = scores[a * padded + i] > top ? scores[a * padded + i] : top;
-        for (size_t a = 0; a < q; a++)
-            sum += p->probabilities[a * padded + i] = exp(scores[a * padded + i] - top);
-        const double own = log(sum) + top - scores[class * padded + i];
-        for (size_t a = 0; a < q; a++) {
-            double *probability = &p->probabilities[a * padded + i];
-            *probability /= sum;
-            p->residuals[a * padded + i] = p->weights[i] * (*probability - (class == a));
+    const size_t q = p->n_scores, blocks = p->blocks;
+    const lanes *s = (const lanes *)scores;
+    lanes *probabilities = (lanes *)p->probabilities, *residuals = (lanes *)p->residuals;
+    lanes loss = {0}, held_out = {0};
+    for (size_t k = 0; k < blocks; k++) {
+        const lanes class = ((const lanes *)p->targets)[k], weight = ((const lanes *)p->weights)[k];
+        lanes top = s[k], sum = {0}, own = {0};
+        for (size_t a = 1; a < q; a++) {
+            const lane_bits higher = s[a * blocks + k] > top;
+            top = (lanes)(((lane_bits)s[a * blocks + k] & higher) | ((lane_bits)top & ~higher));
         }
-        if (p->weights[i] > 0)
-            loss += p->weights[i] * own;
-        if (p->held_out[i] > 0)
-            held_out += p->held_out[i] * own;
+        for (size_t a = 0; a < q; a++) {
+            lanes below = top - s[a * blocks + k];
+            const lane_bits is_class = class == all_lanes((double)a), far = below > all_lanes(700);
+            own += (lanes)((lane_bits)below & is_class);
+            below = (lanes)(((lane_bits)below & ~far) | ((lane_bits)all_lanes(700) & far));
+            sum += probabilities[a * blocks + k] = exp_minus(below);
+        }
+        for (int lane = 0; lane < LANES; lane++)
+            own[lane] += log(sum[lane]);
+        for (size_t a = 0; a < q; a++) {
+            const lane_bits is_class = class == all_lanes((double)a);
+            const lanes probability = probabilities[a * blocks + k] / sum;
+            probabilities[a * blocks + k] = probability;
+            residuals[a * blocks + k] =
+                weight * (probability - (lanes)((lane_bits)all_lanes(1) & is_class));
+        }
+        loss += weight * own;
+        held_out += ((const lanes *)p->held_out)[k] * own;
     }
-    p->loss = loss;
-    p->held_out_loss = held_out;
+    p->loss = lane_sum(loss);
+    p->held_out_loss = lane_sum(held_out);
 }
 
 /* Losses and residuals of the rows from their scores; returns whether the loss is finite. */
@@ -438,13 +499,11 @@ static int make_room(path *p, const path_rule *rule, path_result *result)
     return PATH_OK;
 }
 
-/* Weights of the rows in the Hessian of two scores. */
-static void find_curvature(path *p, size_t a, size_t b)
+/* Weights of the rows in the Hessian of one score. */
+static void find_curvature(path *p)
 {
-    const double *weights = p->weights;
-    const double *pa = p->probabilities + a * p->padded, *pb = p->probabilities + b * p->padded;
     for (size_t i = 0; i < p->problem->n_rows; i++)
-        p->curvature[i] = weights[i] * (a == b ? pa[i] * (1 - pa[i]) : -pa[i] * pb[i]);
+        p->curvature[i] = p->weights[i] * p->probabilities[i] * (1 - p->probabilities[i]);
 }
 
 static void put(path *p, size_t row, size_t col, double value)
@@ -453,11 +512,11 @@ static void put(path *p, size_t row, size_t col, double value)
     p->hessian[col * p->dimension + row] = value;
 }
 
-/* The block of the Hessian for groups g and h and scores a and b, from sums over pairs of columns. */
-static void put_block(path *p, size_t kg, size_t kh, size_t a, size_t b, const double *pairs)
+/* The block of the Hessian of one score for two groups, from sums over pairs of columns. */
+static void put_block(path *p, size_t kg, size_t kh, const double *pairs)
 {
     const path_problem *problem = p->problem;
-    const size_t g = p->set[kg], h = p->set[kh], q = p->n_scores;
+    const size_t g = p->set[kg], h = p->set[kh];
     const size_t rank_g = (size_t)problem->ranks[g], rank_h = (size_t)problem->ranks[h];
     const size_t wide_g = (size_t)(problem->starts[g + 1] - problem->starts[g]);
     const size_t wide_h = (size_t)(problem->starts[h + 1] - problem->starts[h]);
@@ -476,17 +535,17 @@ static void put_block(path *p, size_t kg, size_t kh, size_t a, size_t b, const d
             double sum = 0;
             for (size_t j = 0; j < wide_g; j++)
                 sum += basis_g[j * rank_g + m] * half[j * rank_h + r];
-            put(p, p->local[kg] + m * q + a, p->local[kh] + r * q + b, sum);
-            put(p, p->local[kg] + m * q + b, p->local[kh] + r * q + a, sum);
+            put(p, p->local[kg] + m, p->local[kh] + r, sum);
         }
 }
 
-static void find_hessian_of(path *p, size_t a, size_t b)
+/* The Hessian of one score, from sums over columns. */
+static void find_hessian_by_columns(path *p)
 {
     const path_problem *problem = p->problem;
-    const size_t q = p->n_scores;
+    find_curvature(p);
     const double total = plain_sum(p->blocks, p->curvature);
-    put(p, a, b, total);
+    put(p, 0, 0, total);
     for (size_t k = 0; k < p->set_size; k++) {
         const size_t g = p->set[k], rank = (size_t)problem->ranks[g];
         const size_t from = (size_t)problem->starts[g], to = (size_t)problem->starts[g + 1];
@@ -498,8 +557,7 @@ static void find_hessian_of(path *p, size_t a, size_t b)
             for (size_t j = from; j < to; j++)
                 sum += basis[(j - from) * rank + m]
                        * (p->column_sums[j] - problem->means[j] * total);
-            put(p, p->local[k] + m * q + a, b, sum);
-            put(p, p->local[k] + m * q + b, a, sum);
+            put(p, p->local[k] + m, 0, sum);
         }
     }
     for (size_t kg = 0; kg < p->set_size; kg++)
@@ -519,132 +577,322 @@ static void find_hessian_of(path *p, size_t a, size_t b)
                 if (stop_after(&p->work, wide * p->blocks))
                     return;
             }
-            put_block(p, kg, kh, a, b, p->scratch);
+            put_block(p, kg, kh, p->scratch);
         }
 }
 
-static void find_hessian(path *p)
+/* What levels the rows have and which values these have in the dimensions of their group. */
+static int find_levels(path *p)
 {
-    for (size_t a = 0; a < p->n_scores; a++)
-        for (size_t b = 0; b <= a; b++) {
-            find_curvature(p, a, b);
-            find_hessian_of(p, a, b);
+    const path_problem *problem = p->problem;
+    const size_t groups = problem->n_groups, n = problem->n_rows;
+    size_t total = 0;
+    p->levels = aligned(groups * n, sizeof(int32_t));
+    p->values_at = aligned(groups, sizeof(size_t));
+    if (!p->levels || !p->values_at)
+        return 0;
+    for (size_t g = 0; g < groups; g++) {
+        p->values_at[g] = total;
+        total += (size_t)(problem->starts[g + 1] - problem->starts[g] + 1) * (size_t)problem->ranks[g];
+        for (int64_t j = problem->starts[g]; j < problem->starts[g + 1]; j++) {
+            const uint8_t *bits = column(p, (size_t)j);
+            for (size_t i = 0; i < n; i++)
+                if (bits[i / 8] >> i % 8 & 1)
+                    p->levels[g * n + i] = (int32_t)(j - problem->starts[g] + 1);
         }
-    p->is_current = 1;
-}
-
-/* The eigenvalues and, as rows, the eigenvectors of a block on the diagonal, by Jacobi's rotations. */
-static void decompose(path *p, size_t from, size_t size, double *values, double *vectors)
-{
-    double *block = p->scratch, total = 0;
-    for (size_t r = 0; r < size; r++)
-        for (size_t c = 0; c < size; c++) {
-            block[r * size + c] = p->hessian[(from + r) * p->dimension + from + c];
-            vectors[r * size + c] = r == c;
-            total += fabs(block[r * size + c]);
-        }
-    for (int sweep = 0; sweep < MOST_ROTATIONS; sweep++) {
-        double rest = 0;
-        for (size_t r = 0; r < size; r++)
-            for (size_t c = 0; c < r; c++) {
-                const double off = block[r * size + c];
-                rest += fabs(off);
-                if (fabs(off) <= 1e-16 * total)
-                    continue;
-                const double half = (block[c * size + c] - block[r * size + r]) / (2 * off);
-                const double t = (half >= 0 ? 1 : -1) / (fabs(half) + sqrt(half * half + 1));
-                const double cosine = 1 / sqrt(t * t + 1), sine = t * cosine;
-                for (size_t k = 0; k < size; k++) {
-                    const double x = block[r * size + k], y = block[c * size + k];
-                    block[r * size + k] = cosine * x - sine * y;
-                    block[c * size + k] = sine * x + cosine * y;
-                }
-                for (size_t k = 0; k < size; k++) {
-                    const double x = block[k * size + r], y = block[k * size + c];
-                    block[k * size + r] = cosine * x - sine * y;
-                    block[k * size + c] = sine * x + cosine * y;
-                }
-                for (size_t k = 0; k < size; k++) {
-                    const double x = vectors[r * size + k], y = vectors[c * size + k];
-                    vectors[r * size + k] = cosine * x - sine * y;
-                    vectors[c * size + k] = sine * x + cosine * y;
-                }
-            }
-        if (rest <= 1e-11 * total || stop_after(&p->work, size * size * size))
-            break;
     }
-    for (size_t k = 0; k < size; k++)
-        values[k] = block[k * size + k] > 1e-14 * total ? block[k * size + k] : 0;
+    p->level_values = aligned(total, sizeof(double));
+    if (!p->level_values)
+        return 0;
+    for (size_t g = 0; g < groups; g++) {
+        const size_t rank = (size_t)problem->ranks[g];
+        const size_t wide = (size_t)(problem->starts[g + 1] - problem->starts[g]);
+        const double *basis = problem->bases + problem->base_starts[g];
+        const double *means = problem->means + problem->starts[g];
+        double *values = p->level_values + p->values_at[g];
+        for (size_t m = 0; m < rank; m++) {
+            for (size_t j = 0; j < wide; j++)
+                values[m] -= means[j] * basis[j * rank + m];
+            for (size_t j = 0; j < wide; j++)
+                values[(j + 1) * rank + m] = values[m] + basis[j * rank + m];
+        }
+    }
+    return 1;
 }
 
-/* Where pull' z - z' H z / 2 - penalty · |z| is largest, with the pull along the eigenvectors of H: the
-   norm t of z solves sum (pull / (eigenvalue · t + penalty))² = 1. The inverse root of this sum is concave
-   in t, so that Newton's iteration comes up to the solution from below. */
-static void solve_block(double *pull, const double *values, size_t size, double penalty)
+/* Some pairs of scores, the second no later than the first. */
+typedef struct {
+    size_t count, lanes;
+    size_t first[MOST_PAIRS], second[MOST_PAIRS];
+} score_pairs;
+
+/* The curvatures of some rows for the pairs, a row's side by side. */
+static void find_tile(const path *p, const score_pairs *pairs, size_t from, size_t count, double *tile)
 {
-    double t = 0;
+    for (size_t i = from; i < from + count; i++, tile += pairs->lanes * LANES) {
+        const double *here = p->probabilities + i;
+        for (size_t k = 0; k < pairs->count; k++) {
+            const double one = here[pairs->first[k] * p->padded];
+            const double other = here[pairs->second[k] * p->padded];
+            tile[k] = p->weights[i]
+                      * (pairs->first[k] == pairs->second[k] ? one * (1 - one) : -one * other);
+        }
+    }
+}
+
+/* Add the numbers of each row to those of its cell. */
+LANE_CLONES static void add_to_cells(const double *tile, size_t count, size_t n_lanes,
+                                     const size_t *cells, double *table)
+{
+    const lanes *from = (const lanes *)tile;
+    for (size_t i = 0; i < count; i++) {
+        lanes *to = (lanes *)table + cells[i] * n_lanes;
+        for (size_t k = 0; k < n_lanes; k++)
+            to[k] += *from++;
+    }
+}
+
+LANE_CLONES static void add_multiple(double *to, const double *from, double by, size_t n_lanes)
+{
+    const lanes all = all_lanes(by);
+    for (size_t k = 0; k < n_lanes; k++)
+        ((lanes *)to)[k] += all * ((const lanes *)from)[k];
+}
+
+static size_t level_count(const path *p, size_t g)
+{
+    return (size_t)(p->problem->starts[g + 1] - p->problem->starts[g]) + 1;
+}
+
+/* Sums for the pairs over the rows with each level of a group and, one after the other, each level of the
+   groups before it in the set; those over its own levels come last. */
+static void fill_tables(path *p, const score_pairs *pairs, size_t kg, double *tile)
+{
+    const size_t n = p->problem->n_rows, g = p->set[kg], step = pairs->lanes * LANES;
+    size_t cells[TILE];
+    for (size_t from = 0; from < n; from += TILE) {
+        const size_t count = n - from < TILE ? n - from : TILE;
+        const int32_t *own = p->levels + g * n + from;
+        double *table = p->tables;
+        find_tile(p, pairs, from, count, tile);
+        for (size_t kh = 0; kh < kg; kh++) {
+            const size_t h = p->set[kh], wide = level_count(p, h);
+            const int32_t *other = p->levels + h * n + from;
+            for (size_t i = 0; i < count; i++)
+                cells[i] = (size_t)own[i] * wide + (size_t)other[i];
+            add_to_cells(tile, count, pairs->lanes, cells, table);
+            table += level_count(p, g) * wide * step;
+        }
+        for (size_t i = 0; i < count; i++)
+            cells[i] = (size_t)own[i];
+        add_to_cells(tile, count, pairs->lanes, cells, table);
+        if (stop_after(&p->work, count * pairs->lanes * (kg + 1)))
+            return;
+    }
+}
+
+/* Put sums for the pairs where a dimension of one group and one of another meet. */
+static void put_pairs(path *p, const score_pairs *pairs, size_t row, size_t col, const double *sums)
+{
+    for (size_t k = 0; k < pairs->count; k++) {
+        put(p, row + pairs->first[k], col + pairs->second[k], sums[k]);
+        put(p, row + pairs->second[k], col + pairs->first[k], sums[k]);
+    }
+}
+
+/* The blocks of the Hessian for a group, the intercepts and the groups before it in the set. */
+static void put_tables(path *p, const score_pairs *pairs, size_t kg, double *half, double *sums)
+{
+    const size_t g = p->set[kg], q = p->n_scores, step = pairs->lanes * LANES;
+    const size_t rank = (size_t)p->problem->ranks[g], levels = level_count(p, g);
+    const double *values = p->level_values + p->values_at[g], *table = p->tables;
+    for (size_t kh = 0; kh < kg; kh++) {
+        const size_t h = p->set[kh], other = (size_t)p->problem->ranks[h];
+        const double *others = p->level_values + p->values_at[h];
+        memset(half, 0, levels * other * step * sizeof(double));
+        for (size_t l = 0; l < levels; l++)
+            for (size_t c = 0; c < level_count(p, h); c++, table += step)
+                for (size_t r = 0; r < other; r++)
+                    add_multiple(half + (l * other + r) * step, table, others[c * other + r],
+                                 pairs->lanes);
+        for (size_t m = 0; m < rank; m++)
+            for (size_t r = 0; r < other; r++) {
+                memset(sums, 0, step * sizeof(double));
+                for (size_t l = 0; l < levels; l++)
+                    add_multiple(sums, half + (l * other + r) * step, values[l * rank + m],
+                                 pairs->lanes);
+                put_pairs(p, pairs, p->local[kg] + m * q, p->local[kh] + r * q, sums);
+            }
+        if (stop_after(&p->work, levels * other * (level_count(p, h) + rank) * pairs->lanes))
+            return;
+    }
+    for (size_t m = 0; m < rank; m++)
+        for (size_t r = 0; r <= m + 1; r++) {
+            /* One more than its dimensions: the intercepts. */
+            const int is_intercept = r == m + 1;
+            memset(sums, 0, step * sizeof(double));
+            for (size_t l = 0; l < levels; l++)
+                add_multiple(sums, table + l * step,
+                             values[l * rank + m] * (is_intercept ? 1 : values[l * rank + r]),
+                             pairs->lanes);
+            put_pairs(p, pairs, p->local[kg] + m * q, is_intercept ? 0 : p->local[kg] + r * q, sums);
+        }
+}
+
+/* The Hessian for some pairs of scores from sums over levels. */
+static void find_hessian_from_levels(path *p, const score_pairs *pairs, double *tile, double *half,
+                                     double *sums)
+{
+    const size_t n = p->problem->n_rows;
+    const size_t cells[TILE] = {0};
+    memset(tile, 0, TILE * pairs->lanes * LANES * sizeof(double));
+    memset(sums, 0, pairs->lanes * LANES * sizeof(double));
+    for (size_t from = 0; from < n; from += TILE) {
+        const size_t count = n - from < TILE ? n - from : TILE;
+        find_tile(p, pairs, from, count, tile);
+        add_to_cells(tile, count, pairs->lanes, cells, sums);
+    }
+    put_pairs(p, pairs, 0, 0, sums);
+    for (size_t kg = 0, before = 0; kg < p->set_size; kg++) {
+        const size_t levels = level_count(p, p->set[kg]);
+        memset(p->tables, 0, levels * (before + 1) * pairs->lanes * LANES * sizeof(double));
+        fill_tables(p, pairs, kg, tile);
+        put_tables(p, pairs, kg, half, sums);
+        before += levels;
+        if (stop_wanted())
+            return;
+    }
+}
+
+static int find_hessian_by_levels(path *p)
+{
+    const size_t q = p->n_scores, all = q * (q + 1) / 2;
+    const size_t most = all < MOST_PAIRS ? all : MOST_PAIRS;
+    const size_t step = (most + LANES - 1) / LANES * LANES;
+    size_t largest = 0, half = 0, before = 0, rank = 0;
+    if (!p->levels && !find_levels(p))
+        return 0;
+    for (size_t kg = 0; kg < p->set_size; kg++) {
+        const size_t levels = level_count(p, p->set[kg]);
+        largest = levels * (before + 1) > largest ? levels * (before + 1) : largest;
+        half = levels * rank > half ? levels * rank : half;
+        before += levels;
+        if ((size_t)p->problem->ranks[p->set[kg]] > rank)
+            rank = (size_t)p->problem->ranks[p->set[kg]];
+    }
+    const size_t wanted = (largest + half + TILE + 1) * step;
+    if (wanted > p->tables_room) {
+        free(p->tables);
+        p->tables_room = 2 * wanted;
+        p->tables = aligned(p->tables_room, sizeof(double));
+        if (!p->tables) {
+            p->tables_room = 0;
+            return 0;
+        }
+    }
+    score_pairs pairs = {0};
+    double *after = p->tables + largest * step;
+    for (size_t a = 0; a < q; a++)
+        for (size_t b = 0; b <= a; b++) {
+            pairs.first[pairs.count] = a;
+            pairs.second[pairs.count++] = b;
+            if (pairs.count < most && !(a == q - 1 && b == a))
+                continue;
+            pairs.lanes = (pairs.count + LANES - 1) / LANES;
+            find_hessian_from_levels(p, &pairs, after, after + TILE * step, after + (TILE + half) * step);
+            pairs.count = 0;
+        }
+    return 1;
+}
+
+/* Find the Hessian of the set; returns whether there was memory for it. */
+static int find_hessian(path *p)
+{
+    size_t columns = 0;
+    for (size_t k = 0; k < p->set_size; k++)
+        columns += level_count(p, p->set[k]) - 1;
+    p->is_current = 1;
+    /* Eight rows are summed at a time for a pair of columns, or one for a pair of groups. */
+    if (p->n_scores > 1 || columns * columns > 2 * LANES * p->set_size * p->set_size)
+        return find_hessian_by_levels(p);
+    find_hessian_by_columns(p);
+    return 1;
+}
+
+/* Where pull' z - z' H z / 2 - penalty · |z| is largest for a block H of the Hessian; z replaces the pull.
+   The norm t of z is that at which (t H + penalty) y = pull has a solution of norm 1, and then z = t y.
+   The inverse of the norm of y is concave in t, so that Newton's iteration comes up from below. */
+static void solve_block(path *p, size_t from, size_t size, double penalty, double t)
+{
+    const size_t d = p->dimension;
+    const double *block = p->hessian + from * d + from;
+    double *pull = p->pull, *y = pull + 2 * size, *along = pull + 3 * size, trace = 0;
+    for (size_t k = 0; k < size; k++)
+        trace += block[k * d + k];
     if (penalty == 0) {
-        for (size_t k = 0; k < size; k++)
-            pull[k] = values[k] > 0 ? pull[k] / values[k] : 0;
+        /* Intercepts: to add the same to all of them changes nothing, so nothing is added. */
+        for (size_t r = 0; r < size; r++)
+            for (size_t c = 0; c <= r; c++)
+                p->factor[r * size + c] = block[r * d + c] + trace / (double)(size * size);
+        cholesky(p->factor, size, &p->work);
+        cholesky_solve(p->factor, size, pull);
         return;
     }
     for (int step = 0; step < MOST_STEPS; step++) {
-        double sum = 0, slope = 0;
-        for (size_t k = 0; k < size; k++) {
-            const double below = values[k] * t + penalty, share = pull[k] / below;
-            sum += share * share;
-            slope += share * share * values[k] / below;
+        double squares = 0, slope = 0;
+        for (size_t r = 0; r < size; r++)
+            for (size_t c = 0; c <= r; c++)
+                p->factor[r * size + c] = t * block[r * d + c] + (r == c ? penalty : 0);
+        cholesky(p->factor, size, &p->work);
+        memcpy(y, pull, size * sizeof(double));
+        cholesky_solve(p->factor, size, y);
+        memcpy(along, y, size * sizeof(double));
+        cholesky_solve(p->factor, size, along);
+        for (size_t r = 0; r < size; r++) {
+            double curve = 0;
+            for (size_t c = 0; c < size; c++)
+                curve += block[r * d + c] * y[c];
+            slope += along[r] * curve;
+            squares += y[r] * y[r];
         }
-        const double more = slope > 0 ? (sqrt(sum) - 1) * sum / slope : 0;
-        t += more > 0 ? more : 0;
-        if (!(more > 1e-15 * t))
+        const double more = slope > 0 ? (sqrt(squares) - 1) * squares / slope : 0;
+        const double to = t + more > 0 ? t + more : 0;
+        const int is_close = fabs(to - t) <= 1e-12 * t;
+        t = to;
+        if (is_close || stop_wanted())
             break;
     }
     for (size_t k = 0; k < size; k++)
-        pull[k] *= t / (values[k] * t + penalty);
+        pull[k] = t * y[k];
 }
 
-/* Move one block of the quadratic model to its minimum; returns the change of its slope. The block is
-   decomposed when it has more than one dimension and is first found to be in. */
-static double move_block(path *p, size_t from, size_t size, const double *start, double penalty,
-                         uint8_t *is_decomposed, double *vectors)
+/* Move one block of the quadratic model to its minimum; returns the change of its slope. */
+static double move_block(path *p, size_t from, size_t size, const double *start, double penalty)
 {
     const size_t d = p->dimension;
-    double *moved = p->moved + from, *slope = p->slope + from, *values = p->values + from;
-    double *pull = p->pull, *to = p->pull + size, norm = 0;
+    double *moved = p->moved + from, *slope = p->slope + from;
+    double *pull = p->pull, *here = p->pull + size, norm = 0;
+    for (size_t r = 0; r < size; r++)
+        here[r] = start[r] + moved[r];
     for (size_t r = 0; r < size; r++) {
         double sum = -slope[r];
         for (size_t c = 0; c < size; c++)
-            sum += p->hessian[(from + r) * d + from + c] * (start[c] + moved[c]);
+            sum += p->hessian[(from + r) * d + from + c] * here[c];
         pull[r] = sum;
     }
     const double length = norm_of(pull, size);
     if (penalty > 0 && length <= penalty)
-        memset(to, 0, size * sizeof(double));
+        memset(pull, 0, size * sizeof(double));
     else if (size == 1) {
         const double curve = p->hessian[from * d + from];
-        to[0] = (length - penalty) / (curve > 1e-300 ? curve : 1e-300) * (pull[0] < 0 ? -1 : 1);
-    } else {
-        if (!*is_decomposed)
-            decompose(p, from, size, values, vectors);
-        *is_decomposed = 1;
-        double *along = p->scratch;
-        for (size_t k = 0; k < size; k++) {
-            along[k] = 0;
-            for (size_t c = 0; c < size; c++)
-                along[k] += vectors[k * size + c] * pull[c];
-        }
-        solve_block(along, values, size, penalty);
-        memset(to, 0, size * sizeof(double));
-        for (size_t k = 0; k < size; k++)
-            for (size_t c = 0; c < size; c++)
-                to[c] += vectors[k * size + c] * along[k];
-    }
+        pull[0] = (length - penalty) / (curve > 1e-300 ? curve : 1e-300) * (pull[0] < 0 ? -1 : 1);
+    } else
+        solve_block(p, from, size, penalty, norm_of(here, size));
     for (size_t k = 0; k < size; k++) {
-        const double change = to[k] - start[k] - moved[k];
+        const double change = pull[k] - start[k] - moved[k];
         const double *row = p->hessian + (from + k) * d;
         /* Exactly 0, and not nearly so, where the group is out. */
-        moved[k] = to[k] - start[k];
+        moved[k] = pull[k] - start[k];
         if (change == 0)
             continue;
         norm += fabs(change) * row[from + k];
@@ -654,31 +902,142 @@ static double move_block(path *p, size_t from, size_t size, const double *start,
     return norm;
 }
 
+/* Where the coefficients of a group of the set are now in the model. */
+static double place_of(const path *p, size_t k, double share, double *there)
+{
+    const size_t size = group_size(p, p->set[k]), from = p->local[k];
+    const double *start = p->coefficients + p->at[p->set[k]];
+    for (size_t m = 0; m < size; m++)
+        there[m] = start[m] + p->moved[from + m] + share * p->joint[from + m];
+    return norm_of(there, size);
+}
+
+/* The quadratic model of the groups that are in, and of their norms, in `factor`; the opposite of its slope
+   in `response`. Returns its dimension. */
+static size_t model_of_those_in(path *p, double penalty)
+{
+    const size_t d = p->dimension, q = p->n_scores;
+    size_t size = 0, *which = p->which;
+    for (; size < q; size++)
+        which[size] = size;
+    memset(p->joint, 0, d * sizeof(double));
+    for (size_t k = 0; k < p->set_size; k++)
+        if (place_of(p, k, 0, p->pull) > 0)
+            for (size_t m = 0; m < group_size(p, p->set[k]); m++)
+                which[size++] = p->local[k] + m;
+    double trace = 0;
+    for (size_t r = 0; r < size; r++) {
+        const double *row = p->hessian + which[r] * d;
+        for (size_t c = 0; c <= r; c++)
+            p->factor[r * size + c] = row[which[c]];
+        p->factor[r * size + r] *= 1 + 1e-12;
+        p->response[r] = -p->slope[which[r]];
+        trace += r < q ? row[which[r]] : 0;
+    }
+    /* To add the same to all intercepts changes nothing. */
+    for (size_t r = 0; q > 1 && r < q; r++)
+        for (size_t c = 0; c <= r; c++)
+            p->factor[r * size + c] += trace / (double)(q * q);
+    for (size_t k = 0, at = q; k < p->set_size; k++) {
+        const size_t g = p->set[k], own = group_size(p, g);
+        const double norm = place_of(p, k, 0, p->pull), cost = penalty * p->problem->group_weights[g];
+        if (norm == 0)
+            continue;
+        for (size_t r = 0; r < own; r++) {
+            const double unit = p->pull[r] / norm;
+            for (size_t c = 0; c <= r && own > 1; c++)
+                p->factor[(at + r) * size + at + c] +=
+                    cost / norm * ((r == c) - unit * (p->pull[c] / norm));
+            p->response[at + r] -= cost * unit;
+        }
+        at += own;
+    }
+    return size;
+}
+
+/* The change of the model when a share of the joint step is taken, the quadratic part given. */
+static double model_change(path *p, double penalty, double share, double slope, double curve)
+{
+    double change = share * (slope + share * curve / 2);
+    for (size_t k = 0; k < p->set_size; k++) {
+        const double before = place_of(p, k, 0, p->pull);
+        if (before > 0)
+            change += penalty * p->problem->group_weights[p->set[k]]
+                      * (place_of(p, k, share, p->pull) - before);
+    }
+    return change;
+}
+
+/* Move all groups that are in at once, by a step of Newton's for the model and its penalty. */
+static void move_together(path *p, double penalty)
+{
+    const size_t d = p->dimension, size = model_of_those_in(p, penalty), *which = p->which;
+    double slope = 0, curve = 0, fall = 0;
+    for (size_t r = 0; r < size; r++)
+        p->joint[which[r]] = p->response[r];
+    cholesky(p->factor, size, &p->work);
+    cholesky_solve(p->factor, size, p->response);
+    for (size_t r = 0; r < size; r++) {
+        fall -= p->joint[which[r]] * p->response[r];
+        p->joint[which[r]] = p->response[r];
+    }
+    memset(p->response, 0, d * sizeof(double));
+    for (size_t r = 0; r < size; r++) {
+        const double *row = p->hessian + which[r] * d, by = p->joint[which[r]];
+        for (size_t c = 0; c < d; c++)
+            p->response[c] += row[c] * by;
+    }
+    for (size_t r = 0; r < size; r++) {
+        slope += p->slope[which[r]] * p->joint[which[r]];
+        curve += p->response[which[r]] * p->joint[which[r]];
+    }
+    double share = 1;
+    for (int halving = 0; halving < MOST_HALVINGS; halving++, share /= 2)
+        if (model_change(p, penalty, share, slope, curve) <= 1e-4 * share * fall)
+            break;
+        else if (halving == MOST_HALVINGS - 1)
+            return;
+    for (size_t k = 0; k < d; k++) {
+        p->moved[k] += share * p->joint[k];
+        p->slope[k] += share * p->response[k];
+    }
+}
+
 /* Minimise the quadratic model; `moved` says by how much the coefficients change. */
 static void minimise_model(path *p, double penalty, double tolerance)
 {
     const path_problem *problem = p->problem;
     const size_t q = p->n_scores;
+    uint64_t spent = 0, effort = p->dimension * p->dimension;
+    int has_blocks = q > 1;
     memset(p->moved, 0, p->dimension * sizeof(double));
-    memset(p->is_decomposed, 0, p->set_size + 1);
+    memset(p->joint, 0, p->dimension * sizeof(double));
     memcpy(p->slope, p->gradient, q * sizeof(double));
     for (size_t k = 0; k < p->set_size; k++) {
-        const size_t g = p->set[k];
-        memcpy(p->slope + p->local[k], p->gradient + p->at[g], group_size(p, g) * sizeof(double));
+        const size_t g = p->set[k], size = group_size(p, g);
+        memcpy(p->slope + p->local[k], p->gradient + p->at[g], size * sizeof(double));
+        effort += size > 1 ? size * size * size : 0;
+        has_blocks |= size > 1;
     }
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
-        double most = move_block(p, 0, q, p->coefficients, 0, p->is_decomposed, p->factor) / penalty;
-        double *vectors = p->factor + q * q;
+        double most = move_block(p, 0, q, p->coefficients, 0) / penalty;
+        uint64_t in = q;
         for (size_t k = 0; k < p->set_size; k++) {
             const size_t g = p->set[k], size = group_size(p, g);
             const double own = penalty * problem->group_weights[g];
-            const double change = move_block(p, p->local[k], size, p->coefficients + p->at[g], own,
-                                             p->is_decomposed + k + 1, vectors);
+            const double change =
+                move_block(p, p->local[k], size, p->coefficients + p->at[g], own);
             most = change / own > most ? change / own : most;
-            vectors += size * size;
+            in += place_of(p, k, 0, p->pull) > 0 ? size : 0;
         }
-        if (most <= tolerance || stop_after(&p->work, p->dimension * p->dimension))
+        if (most <= tolerance || stop_after(&p->work, effort) || is_unwanted(p))
             return;
+        /* Groups of several coefficients are moved one by one for as long as all together would take. */
+        spent += effort;
+        if (has_blocks && sweep > 0 && spent > in * in * in / 24) {
+            move_together(p, penalty);
+            spent = 0;
+        }
     }
 }
 
@@ -740,7 +1099,7 @@ static int take_step(path *p, double penalty)
             p->trial[i] = p->scores[i] + share * p->steps[i];
         const int finite = evaluate(p, p->trial);
         const double after = p->loss + penalty * weighted_norms(p, share);
-        if (!finite || after > before + 1e-4 * share * fall + 1e-14 * (1 + before))
+        if (!finite || after > before + 1e-4 * share * fall + ROUNDING * (1 + before))
             continue;
         double *old = p->scores;
         p->scores = p->trial;
@@ -787,7 +1146,8 @@ static int fit(path *p, double penalty, const path_rule *rule, path_result *resu
         const int room = make_room(p, rule, result);
         if (room != PATH_OK)
             return room;
-        find_hessian(p);
+        if (!find_hessian(p))
+            return PATH_NO_MEMORY;
         const double inner = 0.01 * *gap < 0.1 * rule->tolerance ? 0.1 * rule->tolerance
                              : 0.01 * *gap > 0.01               ? 0.01
                                                                 : 0.01 * *gap;
@@ -795,6 +1155,8 @@ static int fit(path *p, double penalty, const path_rule *rule, path_result *resu
         find_steps(p);
         if (stop_wanted())
             return PATH_STOPPED;
+        if (is_unwanted(p))
+            return PATH_UNWANTED;
         /* Where rounding leaves nothing to gain, a second failure ends it. */
         tries = take_step(p, penalty) ? 0 : tries + 1;
         find_gradient(p, 0);
@@ -823,24 +1185,10 @@ static double left_to_gain(path *p)
     /* The scores of several classes have one direction too many. */
     for (size_t r = 0; r < d; r++)
         p->factor[r * d + r] *= 1 + 1e-9;
-    for (size_t r = 0; r < d; r++) {
-        double rest = slope[r];
-        for (size_t c = 0; c <= r; c++) {
-            double sum = p->factor[r * d + c];
-            for (size_t k = 0; k < c; k++)
-                sum -= p->factor[r * d + k] * p->factor[c * d + k];
-            if (c < r)
-                p->factor[r * d + c] = sum / p->factor[c * d + c];
-            else
-                p->factor[r * d + r] = sum > 0 ? sqrt(sum) : 1e150;
-        }
-        for (size_t k = 0; k < r; k++)
-            rest -= p->factor[r * d + k] * slope[k];
-        slope[r] = rest / p->factor[r * d + r];
+    cholesky(p->factor, d, &p->work);
+    cholesky_forward(p->factor, d, slope);
+    for (size_t r = 0; r < d; r++)
         gain += slope[r] * slope[r];
-        if (stop_after(&p->work, r * r))
-            return gain;
-    }
     return gain;
 }
 
@@ -931,6 +1279,7 @@ static int walk(path *p, const path_rule *rule, path_result *result)
     for (size_t k = 0; k < rule->n_penalties; k++) {
         const double penalty = result->penalties[k];
         double gap = 0;
+        p->share = (double)k / (double)rule->n_penalties;
         /* The first penalty is the largest at which a group may have coefficients: none has any. */
         const int nothing = rule->chosen && k == 0;
         if (penalty <= 0 && k > 0)
@@ -971,7 +1320,7 @@ int penalty_path(const path_problem *problem, const path_rule *rule, path_result
     path p;
     int done = PATH_NO_MEMORY;
     result->n_done = 0;
-    if (path_new(&p, problem))
+    if (path_new(&p, problem, rule))
         done = walk(&p, rule, result);
     path_free(&p);
     return done;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PATH_OK, PATH_STOPPED, PATH_NO_MEMORY, PATH_TOO_LARGE };
+enum { PATH_OK, PATH_STOPPED, PATH_NO_MEMORY, PATH_TOO_LARGE, PATH_UNWANTED };
 
 typedef struct {
     size_t n_rows;
@@ -31,6 +31,8 @@ typedef struct {
     double cost;                /* of a parameter in -2 ln L per row; 0: the path is never cut short */
     double tolerance;           /* by which conditions may be missed, in shares of the penalty */
     size_t room;                /* the most numbers that the Hessian may have */
+    int (*watch)(void *watcher, double share); /* asked now and then whether to go on; or NULL */
+    void *watcher;
 } path_rule;
 
 typedef struct {
