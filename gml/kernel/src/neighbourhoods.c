@@ -503,7 +503,7 @@ static int make_room(path *p, const path_rule *rule, path_result *result)
 static void find_curvature(path *p)
 {
     for (size_t i = 0; i < p->problem->n_rows; i++)
-        p->curvature[i] = p->weights[i] * p->probabilities[i] * (1 - p->probabilities[i]);
+        p->curvature[i] = p->weights[i] * (p->probabilities[i] * (1 - p->probabilities[i]));
 }
 
 static void put(path *p, size_t row, size_t col, double value)
