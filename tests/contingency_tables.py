@@ -31,7 +31,7 @@ class Contingency(NamedTuple):
         cells = np.argwhere(self.counts > 0)
         columns = tuple(cells[:, k].astype(np.uint8) for k in range(cells.shape[1]))
         weights = np.rint(self.counts[self.counts > 0] / unit).astype(np.int64)
-        return MemoryCounter(Dataset(self.variables, columns, weights, unit=unit))
+        return MemoryCounter(Dataset(self.variables, columns, weights, unit=unit), threads=1)
 
 
 def contingency(levels: dict[str, str], counts: str) -> Contingency:

@@ -22,7 +22,8 @@ def counter_of_table(table, names=string.ascii_uppercase):
         for name, size in zip(names, table.shape, strict=False)
     )
     columns = tuple(codes.astype(np.uint8) for codes in cells)
-    return MemoryCounter(Dataset(variables, columns, table.reshape(-1).astype(np.int64)))
+    weights = table.reshape(-1).astype(np.int64)
+    return MemoryCounter(Dataset(variables, columns, weights), threads=1)
 
 
 def supports_of(counter, terms):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import warnings
+
 import numpy as np
 
 from gml.data.dataset import Variable
+from gml.errors import GmlWarning, GraphError
+from gml.formats.models import parse_any
 from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
@@ -166,3 +171,25 @@ def joint_of(model):
         shape = [sizes[k] if k in axes else 1 for k in range(len(names))]
         joint = joint * factor.table.transpose(order).reshape(shape)
     return joint / joint.sum()
+
+
+def refused_among_damaged(texts, pieces, n):
+    """Damage model files by pieces put in anywhere: how many of n are refused, and in one line."""
+    rng = random.Random(0)
+    refused = 0
+    for _ in range(n):
+        text = rng.choice(texts)
+        if rng.random() < 0.3:
+            text = text[: rng.randrange(len(text))]
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(text) + 1)
+            text = text[:at] + rng.choice([*pieces, ""]) + text[at + rng.choice([0, 0, 1, 5]) :]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", GmlWarning)
+                read = parse_any(text, "f")
+            assert read.names
+        except GraphError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    return refused

@@ -53,11 +53,12 @@ cdef void *_state_codes(states, int *width, size_t *n_chains) except? NULL:
 
 
 cdef class GibbsSampler:
-    """Draws chains after a GibbsPlan."""
+    """Draws chains after a GibbsPlan; it has no tables before `set_tables`."""
 
     cdef gibbs_step *steps
     cdef gibbs_factor *factors
-    cdef size_t n_steps, n_cells
+    cdef size_t n_steps, n_cells, n_variables
+    cdef bint has_tables
     cdef double[::1] numbers
     cdef list keep
 
@@ -70,6 +71,7 @@ cdef class GibbsSampler:
         cdef size_t used = 0
         self.keep = []
         self.n_cells = plan.n_cells
+        self.n_variables = len(plan.n_levels)
         self.numbers = np.zeros(max(1, plan.n_cells))
         self.n_steps = len(plan.steps)
         total = sum(len(source.factors) for source in plan.steps)
@@ -107,8 +109,6 @@ cdef class GibbsSampler:
             if source.n_listed:
                 step.n_bits = sum(code_bits(size) for size in sizes)
                 self._add_table(step)
-        if not gibbs_prepare(self.steps, self.n_steps, &self.numbers[0]):
-            raise MemoryError
 
     def _kept(self, values, kind):
         """An array that is never empty, and that lives as long as the sampler."""
@@ -141,18 +141,26 @@ cdef class GibbsSampler:
         cdef int done
         if <size_t>numbers.shape[0] != self.n_cells:
             raise ValueError("these are not the tables of the plan")
+        if not np.isfinite(numbers).all():
+            raise ValueError("tables of logarithms must be finite")
+        self.has_tables = False
         self.numbers[: numbers.shape[0]] = numbers
         with nogil:
             done = gibbs_prepare(self.steps, self.n_steps, &self.numbers[0])
         check_stopped()
         if not done:
             raise MemoryError
+        self.has_tables = True
 
     def sweep(self, states, size_t first, size_t last, uint64_t first_sweep, uint64_t n_sweeps):
         """Draw the chains from `first` to `last` (multiples of 64) in so many sweeps."""
         cdef int width, done
         cdef size_t n_chains
         cdef void *codes = _state_codes(states, &width, &n_chains)
+        if not self.has_tables:
+            raise ValueError("there are no tables to draw from")
+        if <size_t>states.shape[0] != self.n_variables:
+            raise ValueError("these are not the variables of the plan")
         if codes == NULL:
             return
         if first % GIBBS_GROUP or last % GIBBS_GROUP or last > n_chains:
@@ -165,7 +173,11 @@ cdef class GibbsSampler:
             raise MemoryError
 
 
-cdef gibbs_scopes _scopes(layout):
+cdef gibbs_scopes _scopes(layout, states, size_t n) except *:
+    if n > <size_t>states.shape[1]:
+        raise ValueError("there are fewer chains than that")
+    if len(states) and int(layout.members.max()) >= len(states):
+        raise ValueError("the tables are over more variables than the states")
     cdef const uint32_t[::1] members = layout.members
     cdef const uint64_t[::1] strides = layout.strides
     cdef const uint64_t[::1] starts = layout.starts
@@ -181,7 +193,7 @@ def count_states(layout, states, size_t n):
     """How many of the first n chains are in each cell of each table."""
     cdef int width
     cdef size_t n_chains
-    cdef gibbs_scopes scopes = _scopes(layout)
+    cdef gibbs_scopes scopes = _scopes(layout, states, n)
     cdef const void *codes = _state_codes(states, &width, &n_chains)
     found = np.zeros(layout.n_cells, dtype=np.int64)
     cdef int64_t[::1] counts = found
@@ -196,8 +208,10 @@ def sum_states(layout, states, size_t n, const double[::1] numbers):
     """Sum, for each of the first n chains, the numbers of the cells that it is in."""
     cdef int width
     cdef size_t n_chains
-    cdef gibbs_scopes scopes = _scopes(layout)
+    cdef gibbs_scopes scopes = _scopes(layout, states, n)
     cdef const void *codes = _state_codes(states, &width, &n_chains)
+    if numbers.shape[0] != layout.n_cells:
+        raise ValueError("these are not the numbers of the tables")
     found = np.zeros(n)
     cdef double[::1] sums = found
     if codes != NULL and n and numbers.shape[0]:

@@ -60,6 +60,19 @@ cdef int _goes_on(void *watcher, double share) noexcept with gil:
         return False
 
 
+def _check_groups(columns):
+    """Whether groups, bases and columns go together: the kernel reads them as they say."""
+    n_groups, widths = len(columns.ranks), np.diff(columns.starts)
+    sizes = (len(columns.starts) - 1, len(columns.base_starts), len(columns.group_weights))
+    if sizes != (n_groups,) * 3 or columns.starts[0] != 0 or (widths < 0).any():
+        raise ValueError("these are not groups of columns")
+    if columns.starts[n_groups] != len(columns.masks) or len(columns.means) != len(columns.masks):
+        raise ValueError("the groups have other columns")
+    ends = columns.base_starts + widths * columns.ranks
+    if (columns.ranks < 0).any() or (columns.base_starts < 0).any() or (ends > len(columns.bases)).any():
+        raise ValueError("the groups have other bases")
+
+
 def penalty_path(columns, response, rule):
     """Fit a logistic regression for one penalty after the other."""
     cdef const uint8_t[:, ::1] masks = columns.masks
@@ -80,6 +93,13 @@ def penalty_path(columns, response, rule):
         raise ValueError("a path needs columns, rows and penalties")
     if masks.shape[1] < (classes.shape[0] + 7) // 8 or weights.shape[0] != classes.shape[0]:
         raise ValueError("columns and classes have different rows")
+    if response.held_out is not None and len(response.held_out) != classes.shape[0]:
+        raise ValueError("columns and classes have different rows")
+    _check_groups(columns)
+    if np.min(response.classes) < 0 or np.max(response.classes) >= response.n_classes:
+        raise ValueError("there are fewer classes than that")
+    if rule.penalties is not None and len(rule.penalties) != rule.n_penalties:
+        raise ValueError("these are not all penalties")
     problem.n_rows = classes.shape[0]
     problem.stride = masks.shape[1]
     problem.masks = &masks[0, 0]

@@ -71,7 +71,9 @@ def in_order(
     finally:
         flag[0] = 1
         pool.shutdown(wait=False, cancel_futures=True)
-        still_at_work = wait(waiting, _PATIENCE_SECONDS).not_done
+        # A future that is cancelled never counts as done here.
+        begun = [future for future in waiting if not future.cancelled()]
+        still_at_work = wait(begun, _PATIENCE_SECONDS).not_done
         pool.shutdown(wait=not still_at_work)
 
 

@@ -43,8 +43,13 @@ class PredictorTable:
     def of(cls, rows: Dataset) -> PredictorTable:
         """Take the rows of a dataset of labels without missing values."""
         positions = NameOrder(rows.names).positions.tolist()
-        require_memory(3 * sum(column.nbytes for column in rows.columns), None, "the distinct rows")
+        # Keys, sorted keys and their order, and what counts them.
+        cells = sum(column.nbytes for column in rows.columns)
+        require_memory(3 * cells + 40 * rows.n_rows, None, "the distinct rows")
         firsts, counts = distinct_rows(rows)
+        # A column at a time is sorted, and its codes are 8 bytes before they are 4.
+        needed = (4 * len(positions) + 40) * len(firsts)
+        require_memory(needed, None, "the codes of the distinct rows")
         codes, seen = [], []
         for j in positions:
             levels, code = np.unique(rows.columns[j][firsts], return_inverse=True)

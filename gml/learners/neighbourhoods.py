@@ -163,6 +163,21 @@ def neighbourhood_graph(
     return NeighbourhoodResult(graph, found)
 
 
+def check_settings(
+    criterion: str = "ebic",
+    gamma: float = 0.25,
+    rule: str = "and",
+    folds: int = 10,
+    n_penalties: int = 100,
+) -> None:
+    """Refuse what no data would make right."""
+    require_one_of("criterion", criterion, CRITERIA)
+    require_one_of("rule", rule, RULES)
+    require_whole(2, folds=folds, n_penalties=n_penalties)
+    if not 0 <= gamma < math.inf:
+        raise UsageError(f"{parameter('gamma')} must be 0 or more and finite, not {gamma}")
+
+
 def _check(
     counter: Counter,
     criterion: str,
@@ -172,13 +187,14 @@ def _check(
     n_penalties: int,
     threads: int | None,
 ) -> None:
-    require_one_of("criterion", criterion, CRITERIA)
-    require_one_of("rule", rule, RULES)
-    require_whole(2, folds=folds, n_penalties=n_penalties)
+    check_settings(criterion, gamma, rule, folds, n_penalties)
     require_whole(1, threads=threads)
-    if not 0 <= gamma < math.inf:
-        raise UsageError(f"{parameter('gamma')} must be 0 or more and finite, not {gamma}")
     require_labels(counter.variables)
+    if criterion == "folds" and counter.unit != 1:
+        raise UsageError(
+            f"{parameter('criterion', 'folds')} puts whole rows into folds, and "
+            f"{parameter('weights_fractional')} leaves none: use {parameter('criterion', 'ebic')}"
+        )
     if counter.missing:
         raise UsageError(
             "regressions need rows without missing values: use "
@@ -243,6 +259,9 @@ class _Search:
         threads = max(1, min(threads, total))
         scores = (8 * (5 * widest + 4) + 4 * total) * (len(self.table.counts) + 8)
         require_memory(threads * scores, None, "the scores of all rows")
+        # Vectors of all coefficients, and the room that two levels of a column take.
+        vectors = 8 * widest * (8 * (int(self.table.starts[-1]) + 1) + 2 * widest)
+        require_memory(threads * vectors, None, "the coefficients of all columns")
         room = min(max(1, budget_in_force() // (_BYTES * threads)), _MOST_COEFFICIENTS**2)
         in_time = takewhile(lambda _: not deadline.passed, range(total))
         done, missed = 0, 0.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import gml
 from gml import kernel
 from gml.kernel.penalty_paths import PathRule
 from gml.learners.grouped_columns import PredictorTable
 from gml.learners.neighbourhoods import neighbourhood_graph
+from tests.contingency_tables import reinis
 
 # LogisticRegression(penalty="l1", solver="saga", tol=1e-13, C=1/(n·penalty)) of scikit-learn 1.9.1
 # on columns with mean 0 and variance 1: mean loss + penalty · |coefficients|, and how many are not 0
@@ -26,14 +26,14 @@ OBJECTIVES = {
 
 
 @pytest.mark.parametrize(("rule", "edges"), [("and", 6), ("or", 8)])
-def test_reinis_as_isingfit(shared, rule, edges):
-    counter = gml.MemoryCounter(gml.read(shared / "data/real/reinis.csv"))
-    assert neighbourhood_graph(counter, gamma=0.25, rule=rule).graph.n_edges == edges
+def test_reinis_as_isingfit(rule, edges):
+    found = neighbourhood_graph(reinis().counter(), gamma=0.25, rule=rule)
+    assert found.graph.n_edges == edges
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_reinis_as_scikit_learn(shared, name):
-    table = PredictorTable.of(gml.read(shared / "data/real/reinis.csv"))
+def test_reinis_as_scikit_learn(name):
+    table = PredictorTable.of(reinis().counter().rows())
     predictors = table.predictors(table.counts / table.counts.sum())
     columns, response = predictors.regression(table.names.index(name))
     rule = PathRule(3, 1.0, penalties=np.array(PENALTIES))

@@ -131,8 +131,38 @@ def test_parts_of_chains_and_of_sweeps_make_the_whole(compiled):
 
 def test_only_whole_groups_are_drawn(compiled):
     sampler = compiled.GibbsSampler(plan_of(np.random.default_rng(0), [(0,)], [2]))
+    sampler.set_tables(np.zeros(2))
     with pytest.raises(ValueError, match="whole groups"):
         sampler.sweep(np.zeros((1, 64), dtype=np.uint8), 0, 32, 0, 1)
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
+def test_tables_that_are_not_finite_are_refused(compiled, odd):
+    """There is no threshold between levels that are all impossible."""
+    for kernel in (compiled, reference):
+        sampler = kernel.GibbsSampler(plan_of(np.random.default_rng(0), [(0,)], [2]))
+        with pytest.raises(ValueError, match="finite"):
+            sampler.set_tables(np.array([0.0, odd]))
+        with pytest.raises(ValueError, match="no tables"):
+            sampler.sweep(np.zeros((1, 64), dtype=np.uint8), 0, 64, 0, 1)
+
+
+def test_states_and_numbers_must_be_those_of_the_tables(compiled):
+    """What does not fit is refused before anything is read or written beyond its end."""
+    rng = np.random.default_rng(0)
+    sampler = compiled.GibbsSampler(plan_of(rng, [(0, 1), (1, 2)], [2, 2, 2]))
+    sampler.set_tables(np.zeros(8))
+    layout = ScopeLayout.of([(0, 1), (1, 2)], [2, 2, 2])
+    few, right = np.zeros((2, 64), dtype=np.uint8), np.zeros((3, 64), dtype=np.uint8)
+    with pytest.raises(ValueError, match="variables of the plan"):
+        sampler.sweep(few, 0, 64, 0, 1)
+    for call in (compiled.count_states, lambda *of: compiled.sum_states(*of, np.zeros(8))):
+        with pytest.raises(ValueError, match="more variables"):
+            call(layout, few, 64)
+        with pytest.raises(ValueError, match="fewer chains"):
+            call(layout, right, 65)
+    with pytest.raises(ValueError, match="numbers of the tables"):
+        compiled.sum_states(layout, right, 64, np.zeros(7))
 
 
 @pytest.mark.parametrize("n_levels", [[2, 3, 4, 2], [17, 16, 2, 5], [300, 2, 3, 2]])

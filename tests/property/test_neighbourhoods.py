@@ -100,6 +100,24 @@ def test_hessian_without_room():
         assert len(path.penalties) == 1
 
 
+@pytest.mark.parametrize(
+    "part",
+    ["starts", "ranks", "bases", "base_starts", "means", "group_weights", "classes", "held_out"],
+)
+def test_what_does_not_go_together_is_refused(part):
+    """The kernel would read beyond the end of it."""
+    dataset = dependent_labels(np.random.default_rng(5), [2, 3, 3], 100)
+    columns, response = list(regressions(dataset, held_out=True))[1]
+    if part == "classes":
+        response = response._replace(classes=response.classes + np.int32(1))
+    elif part == "held_out":
+        response = response._replace(held_out=response.held_out[:-1])
+    else:
+        columns = columns._replace(**{part: getattr(columns, part)[:-1].copy()})
+    with pytest.raises(ValueError, match="groups|classes"):
+        _kernel.penalty_path(columns, response, PathRule(10, 1e-2))
+
+
 def test_scores_beyond_all_bounds():
     """A column that is a copy of another: the loss goes to 0, and the path ends there."""
     dataset = dependent_labels(np.random.default_rng(5), [2, 2], 100)

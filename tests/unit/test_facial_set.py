@@ -70,13 +70,14 @@ def test_a_boundary_behind_positive_margins():
     ]
 
 
-@pytest.mark.parametrize("bits", range(1, 256))
-def test_every_pattern_of_zeros_of_a_cube(bits):
-    table = (bits >> np.arange(8) & 1).reshape(2, 2, 2)
-    counter = counter_of_table(table)
-    terms = all_pairs(counter.variables)
-    found = possible_cells(terms, supports_of(counter, terms))
-    np.testing.assert_array_equal(found, by_definition(table, terms))
+@pytest.mark.parametrize("high", range(16))
+def test_every_pattern_of_zeros_of_a_cube(high):
+    for bits in range(max(1, 16 * high), 16 * high + 16):
+        table = (bits >> np.arange(8) & 1).reshape(2, 2, 2)
+        counter = counter_of_table(table)
+        terms = all_pairs(counter.variables)
+        found = possible_cells(terms, supports_of(counter, terms))
+        np.testing.assert_array_equal(found, by_definition(table, terms), err_msg=f"{bits:08b}")
 
 
 MODELS = {

@@ -96,6 +96,12 @@ def test_units_of_weights_count_rows(mixed):
     assert figures(doubled) != figures(mixed)
 
 
+def test_folds_of_fractional_weights_are_refused(mixed):
+    halves = replace(mixed, weights=np.full(mixed.n_rows, 2, dtype=np.int64), unit=0.5)
+    with pytest.raises(UsageError, match="criterion.*weights.fractional.*ebic"):
+        learned(halves, criterion="folds")
+
+
 def test_and_keeps_what_both_chose():
     dataset = dependent_labels(np.random.default_rng(8), [2] * 8, 250)
     found = neighbourhood_graph(gml.MemoryCounter(dataset)).neighbourhoods

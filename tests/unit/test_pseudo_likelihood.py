@@ -11,7 +11,7 @@ from gml.counts.count_file_engine import CountFileCounter
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
 from gml.kernel import blas
-from gml.model.undirected import pseudo_likelihood, pseudo_rows
+from gml.model.undirected import pseudo_families, pseudo_likelihood, pseudo_rows
 from gml.model.undirected.coefficients import Coefficients
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.pseudo_families import FamilyObjective
@@ -19,6 +19,7 @@ from gml.model.undirected.pseudo_likelihood import fit_pseudo
 from gml.model.undirected.pseudo_rows import PairLayout, RowObjective
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
+from gml.resources import limited_to
 
 
 def table_of(sizes, n, seed, *, weights=False):
@@ -358,6 +359,25 @@ def test_second_derivatives_are_those_of_the_gradient(sizes):
         from_counts.curvature(vector) @ direction,
     ):
         assert found == pytest.approx(from_counts.change(vector, direction), abs=1e-13)
+
+
+def test_second_derivatives_are_summed_over_blocks_of_cases(monkeypatch):
+    data = table_of((2, 3, 2, 4), 300, seed=15)
+    coefficients = Coefficients(Terms.of(data.variables, combinations(data.names, 2)))
+    vector = np.random.default_rng(0).normal(0, 0.3, coefficients.size)
+    objective = FamilyObjective(gml.MemoryCounter(data), coefficients)
+    at_once = objective.curvature(vector)
+    for numbers in (1, 100):
+        monkeypatch.setattr(pseudo_families, "_FACTOR_NUMBERS", numbers)
+        assert objective.curvature(vector) == pytest.approx(at_once, abs=1e-15)
+
+
+def test_second_derivatives_keep_to_the_budget():
+    data = table_of((2, 3, 2, 4), 300, seed=15)
+    coefficients = Coefficients(Terms.of(data.variables, combinations(data.names, 2)))
+    objective = FamilyObjective(gml.MemoryCounter(data), coefficients)
+    with limited_to(10_000), pytest.raises(CannotAnswer, match="the second derivatives would take"):
+        objective.curvature(np.zeros(coefficients.size))
 
 
 def test_terms_that_rows_say_nothing_about_are_refused():

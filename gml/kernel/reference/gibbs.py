@@ -25,32 +25,38 @@ _LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 
 
 class GibbsSampler:
-    """Draws chains after a GibbsPlan."""
+    """Draws chains after a GibbsPlan; it has no tables before `set_tables`."""
 
     def __init__(self, plan: GibbsPlan) -> None:
         self._plan = plan
-        self._numbers = np.zeros(plan.n_cells)
+        self._numbers: NDArray[np.float64] | None = None
 
     def set_tables(self, numbers: NDArray[np.float64]) -> None:
         """Draw from these tables of logarithms from now on, all finite."""
         if len(numbers) != self._plan.n_cells:
             raise ValueError("these are not the tables of the plan")
+        if not np.isfinite(numbers).all():
+            raise ValueError("tables of logarithms must be finite")
         self._numbers = numbers.copy()
 
     def sweep(
         self, states: NDArray[Any], first: int, last: int, first_sweep: int, n_sweeps: int
     ) -> None:
         """Draw the chains from `first` to `last` (multiples of 64) in so many sweeps."""
+        if self._numbers is None:
+            raise ValueError("there are no tables to draw from")
         chains = np.arange(first, last, dtype=np.uint32)
         part = states[:, first:last]
         for sweep in range(first_sweep, first_sweep + n_sweeps):
             for step in self._plan.steps:
                 check_stopped()
-                ends = self._ends(step, part)
+                ends = self._ends(step, self._numbers, part)
                 bits = _draw_bits(self._plan.keys[step.target], sweep, chains)
                 part[step.target] = (bits >= ends).sum(axis=0)
 
-    def _ends(self, step: GibbsStep, states: NDArray[Any]) -> NDArray[np.uint64]:
+    def _ends(
+        self, step: GibbsStep, numbers: NDArray[np.float64], states: NDArray[Any]
+    ) -> NDArray[np.uint64]:
         """Thresholds, a row per level but the last."""
         n_levels = self._plan.n_levels[step.target]
         logs = np.zeros((n_levels, states.shape[1]))
@@ -59,7 +65,7 @@ class GibbsSampler:
             places = np.full(states.shape[1], factor.start)
             for member, stride in zip(factor.members, factor.strides, strict=True):
                 places += states[step.blanket[member]].astype(np.int64) * stride
-            logs += self._numbers[places + levels * factor.stride]
+            logs += numbers[places + levels * factor.stride]
         ends = np.cumsum(_exp_below(logs - logs.max(axis=0)), axis=0)
         shares: NDArray[np.float64] = ends[:-1] / ends[-1]
         return np.rint(shares * 2.0**BITS).astype(np.uint64)

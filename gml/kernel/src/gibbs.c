@@ -312,12 +312,14 @@ INLINE int prepare_steps(gibbs_step *steps, size_t n_steps, const double *number
 }
 
 #if GML_X86
-__attribute__((target("avx2"))) static int prepare_avx2(gibbs_step *steps, size_t n_steps, const double *numbers)
+#define AVX2 __attribute__((target("avx2")))
+
+AVX2 static int prepare_avx2(gibbs_step *steps, size_t n_steps, const double *numbers)
 {
     return prepare_steps(steps, n_steps, numbers);
 }
 
-__attribute__((target("avx2"))) static int sweep_avx2(const gibbs_step *steps, size_t n_steps, const double *numbers, void *states,
+AVX2 static int sweep_avx2(const gibbs_step *steps, size_t n_steps, const double *numbers, void *states,
                            int width, size_t n_chains, size_t first, size_t last, uint64_t first_sweep,
                            uint64_t n_sweeps)
 {
@@ -439,10 +441,8 @@ INLINE void visit_cells(const gibbs_scopes *scopes, const void *states, int widt
 }
 
 #if GML_X86
-__attribute__((target("avx2"))) static void visit_cells_avx2(const gibbs_scopes *scopes, const void *states,
-                                                             int width, size_t n_chains, size_t n,
-                                                             int64_t *counts, const double *numbers,
-                                                             double *sums)
+AVX2 static void visit_cells_avx2(const gibbs_scopes *scopes, const void *states, int width, size_t n_chains,
+                                  size_t n, int64_t *counts, const double *numbers, double *sums)
 {
     visit_cells(scopes, states, width, n_chains, n, counts, numbers, sums);
 }

@@ -23,6 +23,9 @@ from gml.resources import require_memory
 
 Table = NDArray[np.float64]
 
+# Numbers of the factor of second derivatives that are made at once.
+_FACTOR_NUMBERS = 1 << 20
+
 
 @dataclass(frozen=True)
 class _Regression:
@@ -72,12 +75,16 @@ class _Regression:
         """Add its part to the matrix of minus the second derivatives."""
         shares = self._shares(vector)
         means = shares @ self.contrasts
-        where = np.ix_(self.places.reshape(-1), self.places.reshape(-1))
-        for level, contrast in enumerate(self.contrasts):
-            weights = np.sqrt(self.totals * shares[:, level : level + 1])
-            factor = (self.design * weights)[:, :, None] * (contrast - means)[:, None, :]
-            factor = factor.reshape(len(factor), -1)
-            second[where] += factor.T @ factor
+        own = np.zeros((self.places.size, self.places.size))
+        step = max(1, _FACTOR_NUMBERS // max(1, self.places.size))
+        for first in range(0, len(shares), step):
+            some = slice(first, first + step)
+            for level, contrast in enumerate(self.contrasts):
+                weights = np.sqrt(self.totals[some] * shares[some, level : level + 1])
+                factor = (self.design[some] * weights)[:, :, None]
+                factor = (factor * (contrast - means[some])[:, None, :]).reshape(len(weights), -1)
+                own += factor.T @ factor
+        second[np.ix_(self.places.reshape(-1), self.places.reshape(-1))] += own
 
 
 class FamilyObjective:
@@ -94,6 +101,7 @@ class FamilyObjective:
     ) -> None:
         terms = coefficients.terms
         self._size = coefficients.size
+        self._max_memory = max_memory
         # A variable of one level is certain.
         members = [k for k, size in enumerate(terms.sizes) if size > 1]
         blankets = _blankets(terms)
@@ -127,6 +135,10 @@ class FamilyObjective:
 
     def curvature(self, vector: Vector) -> Table:
         """Return the matrix of second derivatives."""
+        # One regression at a time has a matrix and a factor of its own, and copies of both.
+        factor = max((len(r.design) * r.places.size for r in self._regressions), default=0)
+        numbers = 4 * self._size**2 + 3 * min(factor, _FACTOR_NUMBERS)
+        require_memory(8 * numbers, self._max_memory, "the second derivatives")
         second = np.zeros((self._size, self._size))
         for regression in self._regressions:
             regression.add_curvature(vector, second)

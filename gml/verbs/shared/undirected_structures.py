@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -147,17 +146,13 @@ def _check_tree(settings: Mapping[str, Any]) -> None:
 
 
 def _check_l1(settings: Mapping[str, Any]) -> None:
+    from gml.learners.neighbourhoods import check_settings
+
+    check_settings(**settings)
     criterion = settings.get("criterion", "ebic")
-    require_one_of("criterion", criterion, ("ebic", "folds"))
-    require_one_of("rule", settings.get("rule", "and"), ("and", "or"))
-    require_whole(2, folds=settings.get("folds"))
-    require_whole(2, n_penalties=settings.get("n_penalties"))
     for option, owner in (("gamma", "ebic"), ("folds", "folds")):
         if option in settings and criterion != owner:
             raise UsageError(f"{parameter(option)} belongs to {parameter('criterion', owner)}")
-    gamma = settings.get("gamma", 0.0)
-    if not 0 <= gamma < math.inf:
-        raise UsageError(f"{parameter('gamma')} must be 0 or more and finite, not {gamma}")
 
 
 def forward(
