@@ -49,7 +49,8 @@ def test_commands_stand_below_what_people_want(gml):
 
 def test_options_stand_below_headings(gml):
     found = sections(gml("pc", "--help").stdout.decode())
-    headings = [f"{name} options" for name in HEADINGS if name != "Score"]
+    others = ("Score", "Structure", "Contrastive divergence")
+    headings = [f"{name} options" for name in HEADINGS if name not in others]
     assert list(found)[: len(headings) + 1] == ["Options", *headings]
     assert {"--columns", "--missing", "--bins"} <= flags_in(found["Data options"])
     assert {"--test", "--alpha", "--max-cond"} <= flags_in(found["Test options"])
@@ -63,6 +64,9 @@ def test_options_stand_below_headings(gml):
     assert {"--threads", "--seed", "--quiet", "--help"} <= flags_in(found["Run options"])
     assert {"--dag", "--bootstrap", "--sepsets"} <= flags_in(found["Options"])
     assert "--score" in flags_in(sections(gml("hc", "--help").stdout.decode())["Score options"])
+    undirected = sections(gml("mrf", "--help").stdout.decode())
+    assert {"--structure", "--gamma", "--score"} <= flags_in(undirected["Structure options"])
+    assert {"--chains", "--rate"} <= flags_in(undirected["Contrastive divergence options"])
 
 
 @pytest.mark.parametrize("name", COMMANDS)
