@@ -17,8 +17,9 @@ those that occur count. Of equal values the larger λ wins. The path ends early 
 found, fitted without a penalty, would by the quadratic model of the likelihood still have a larger
 value than the best so far, or one less than a hundredth of a parameter's cost below that here, and
 (b) at the slopes left, bounded by λ, no block gains half of what it costs; or where the loss is a
-thousandth of that without neighbours. (a) and (b) are no proof, as blocks may leave the path again;
-that the choice is that of the whole path is tested.
+thousandth of that without neighbours. (a) and (b) are no proof, as blocks may leave the path again
+(with a dozen columns that depend on one another strongly, 3 choices in 100 would be others), so
+paths are walked whole for γ below 0.25 and where all columns have at most 20 indicators.
 
 `folds` takes the largest λ whose held-out loss is within one standard error of the smallest
 (Breiman et al. 1984, section 3.4.3): the smallest itself chooses far too many neighbours. Rows with
@@ -59,6 +60,10 @@ from gml.kernel.pool import in_order
 from gml.learners.grouped_columns import Predictors, PredictorTable
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads, budget_in_force, require_memory
+
+# Below, or with few columns, whole paths are walked: they are short, or hold more neighbours.
+_SPARSE_GAMMA = 0.25
+_FEW_INDICATORS = 20
 
 CRITERIA = ("ebic", "folds")
 RULES = ("and", "or")
@@ -243,10 +248,11 @@ class _Search:
                     _Split(table.predictors(rest / rest.sum()), chosen / size, float(size))
                 )
         indicators = int(table.starts[-1])
+        is_cut = not splits and gamma >= _SPARSE_GAMMA and indicators > _FEW_INDICATORS
         rule = PathRule(
             n_penalties,
             1e-4 if n > indicators else 1e-2,
-            cost=0.0 if splits else cost,
+            cost=cost if is_cut else 0.0,
             tolerance=TOLERANCE,
         )
         predictors = table.predictors(table.counts / table.counts.sum())

@@ -118,6 +118,20 @@ def test_what_does_not_go_together_is_refused(part):
         _kernel.penalty_path(columns, response, PathRule(10, 1e-2))
 
 
+@pytest.mark.parametrize("levels", LEVELS)
+def test_instructions_make_no_difference(levels):
+    dataset = dependent_labels(np.random.default_rng(4), levels, 300)
+    before, found = _kernel.instructions(), []
+    try:
+        for instructions in ("portable", "avx2", "avx512"):
+            _kernel.limit_instructions(instructions)
+            paths = [_kernel.penalty_path(*one, PathRule(9, 2e-2)) for one in regressions(dataset)]
+            found.append([(path.losses.tobytes(), path.norms.tobytes()) for path in paths])
+    finally:
+        _kernel.limit_instructions(before)
+    assert found[0] == found[1] == found[2]
+
+
 def test_scores_beyond_all_bounds():
     """A column that is a copy of another: the loss goes to 0, and the path ends there."""
     dataset = dependent_labels(np.random.default_rng(5), [2, 2], 100)

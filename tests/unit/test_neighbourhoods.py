@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import gml
+from gml import kernel
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, UsageError
 from gml.kernel import reference
+from gml.kernel.penalty_paths import PathRule
 from gml.learners.grouped_columns import PredictorTable
 from gml.learners.neighbourhoods import neighbourhood_graph
 from gml.progress import Deadline
@@ -90,16 +92,38 @@ def test_weights_are_repeated_rows(mixed, criterion):
 
 
 def test_units_of_weights_count_rows(mixed):
-    """Weights in halves are half as many rows, which the extended BIC knows."""
-    doubled = replace(mixed, weights=np.full(mixed.n_rows, 2, dtype=np.int64))
-    assert figures(replace(doubled, unit=0.5)) == figures(mixed)
-    assert figures(doubled) != figures(mixed)
+    """Weights in sixteenths are a sixteenth as many rows, which the extended BIC knows."""
+    many = replace(mixed, weights=np.full(mixed.n_rows, 16, dtype=np.int64))
+    assert figures(replace(many, unit=1 / 16)) == figures(mixed)
+    assert figures(many) != figures(mixed)
 
 
 def test_folds_of_fractional_weights_are_refused(mixed):
     halves = replace(mixed, weights=np.full(mixed.n_rows, 2, dtype=np.int64), unit=0.5)
     with pytest.raises(UsageError, match="criterion.*weights.fractional.*ebic"):
         learned(halves, criterion="folds")
+
+
+@pytest.mark.parametrize("gamma", [0, 0.25])
+def test_the_best_of_the_whole_path_is_chosen(gamma):
+    """Columns that depend on one another strongly: blocks leave the path again."""
+    rng = np.random.default_rng(201)
+    p, n = int(rng.integers(5, 15)), int(rng.choice([60, 200, 1000]))
+    codes = (rng.random((n, p)) < rng.uniform(0.1, 0.9, p)).astype(np.uint8)
+    for _ in range(p):
+        a, b = rng.choice(p, 2, replace=False)
+        copied = rng.random(n) < rng.uniform(0.2, 0.9)
+        codes[:, a] = np.where(copied, codes[:, b], codes[:, a])
+    variables = tuple(Variable(f"v{j}", ("n", "y")) for j in range(p))
+    dataset = Dataset(variables, tuple(np.ascontiguousarray(column) for column in codes.T))
+    table = PredictorTable.of(dataset)
+    predictors = table.predictors(table.counts / table.counts.sum())
+    cost = (np.log(n) + 2 * gamma * np.log(p - 1)) / n
+    found = neighbourhood_graph(gml.MemoryCounter(dataset), gamma=gamma).neighbourhoods
+    for column, one in enumerate(found):
+        whole = kernel.active().penalty_path(*predictors.regression(column), PathRule(100, 1e-4))
+        least = (2 * whole.losses + cost * whole.parameters).min()
+        assert 2 * one.loss + cost * one.parameters == pytest.approx(least, abs=1e-12)
 
 
 def test_and_keeps_what_both_chose():

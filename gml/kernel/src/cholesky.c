@@ -8,25 +8,18 @@
 #include "cpu.h"
 #include "stop.h"
 
-#if GML_X86 && defined(__linux__)
-#define LANE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define LANE_CLONES
-#endif
-
 #pragma GCC diagnostic ignored "-Wpsabi"
-#define ALWAYS_INLINE __attribute__((always_inline)) static inline
 
 enum { LANES = 8, ROWS = 4 };
 
 typedef double lanes __attribute__((vector_size(64), aligned(8)));
 
-ALWAYS_INLINE double lane_sum(lanes v)
+LANE_INLINE double lane_sum(lanes v)
 {
     return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
 
-ALWAYS_INLINE double product(const double *a, const double *b, size_t n)
+LANE_INLINE double product(const double *a, const double *b, size_t n)
 {
     lanes sum = {0};
     size_t k = 0;
@@ -39,7 +32,7 @@ ALWAYS_INLINE double product(const double *a, const double *b, size_t n)
 }
 
 /* The products of four rows, one after the other in a matrix of this size, with another. */
-ALWAYS_INLINE void four_products(const double *rows, size_t size, const double *b, size_t n, double *out)
+LANE_INLINE void four_products(const double *rows, size_t size, const double *b, size_t n, double *out)
 {
     const double *r0 = rows, *r1 = r0 + size, *r2 = r1 + size, *r3 = r2 + size;
     lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
@@ -63,7 +56,7 @@ ALWAYS_INLINE void four_products(const double *rows, size_t size, const double *
     }
 }
 
-LANE_CLONES static void factor_rows(double *matrix, size_t size, size_t first, size_t count)
+LANE_INLINE void factor_rows_lanes(double *matrix, size_t size, size_t first, size_t count)
 {
     double found[ROWS];
     for (size_t c = 0; c < first; c++) {
@@ -87,6 +80,10 @@ LANE_CLONES static void factor_rows(double *matrix, size_t size, size_t first, s
     }
 }
 
+static BY_LEVEL(void, factor_rows,
+         (double *matrix, size_t size, size_t first, size_t count),
+         (matrix, size, first, count))
+
 void cholesky(double *matrix, size_t size, uint64_t *work)
 {
     for (size_t first = 0; first < size; first += ROWS) {
@@ -97,13 +94,17 @@ void cholesky(double *matrix, size_t size, uint64_t *work)
     }
 }
 
-LANE_CLONES void cholesky_forward(const double *factor, size_t size, double *b)
+LANE_INLINE void cholesky_forward_lanes(const double *factor, size_t size, double *b)
 {
     for (size_t r = 0; r < size; r++)
         b[r] = (b[r] - product(factor + r * size, b, r)) * factor[r * size + r];
 }
 
-LANE_CLONES void cholesky_solve(const double *factor, size_t size, double *b)
+BY_LEVEL(void, cholesky_forward,
+         (const double *factor, size_t size, double *b),
+         (factor, size, b))
+
+LANE_INLINE void cholesky_solve_lanes(const double *factor, size_t size, double *b)
 {
     for (size_t r = 0; r < size; r++)
         b[r] = (b[r] - product(factor + r * size, b, r)) * factor[r * size + r];
@@ -114,3 +115,7 @@ LANE_CLONES void cholesky_solve(const double *factor, size_t size, double *b)
             b[c] -= row[c] * b[r];
     }
 }
+
+BY_LEVEL(void, cholesky_solve,
+         (const double *factor, size_t size, double *b),
+         (factor, size, b))

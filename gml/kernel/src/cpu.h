@@ -19,4 +19,33 @@ int cpu_level(void);
 /* Use at most the given level (tests compare the variants); returns the level then in use. */
 int cpu_limit(int level);
 
+#define LANE_INLINE __attribute__((always_inline)) static inline
+
+/* Defines a function that does what the inline function name_lanes does, by the instructions in use. */
+#if GML_X86
+#define BY_LEVEL(kind, name, parameters, arguments)                                               \
+    kind name parameters;                                                                         \
+    __attribute__((target("avx512f"))) static kind name##_avx512 parameters                       \
+    {                                                                                             \
+        return name##_lanes arguments;                                                            \
+    }                                                                                             \
+    __attribute__((target("avx2"))) static kind name##_avx2 parameters                            \
+    {                                                                                             \
+        return name##_lanes arguments;                                                            \
+    }                                                                                             \
+    kind name parameters                                                                          \
+    {                                                                                             \
+        const int level = cpu_level();                                                            \
+        if (level >= CPU_AVX512)                                                                  \
+            return name##_avx512 arguments;                                                       \
+        return level >= CPU_AVX2 ? name##_avx2 arguments : name##_lanes arguments;                \
+    }
+#else
+#define BY_LEVEL(kind, name, parameters, arguments)                                               \
+    kind name parameters                                                                          \
+    {                                                                                             \
+        return name##_lanes arguments;                                                            \
+    }
+#endif
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "exp_series.h"
 #include "gibbs_bytes.h"
 #include "stop.h"
 
@@ -34,34 +35,13 @@ INLINE void draw_bits(const gibbs_keys *keys, uint32_t first, size_t n, uint64_t
 
 /* ------------------------------------------------------------------ thresholds */
 
-/* exp(x) for x <= 0, in operations that every machine does alike; 0 below -700. */
+EXP_SERIES(exp_series, double, uint64_t)
+
+/* exp(x) for x <= 0; 0 below -700. */
 INLINE double exp_below(double x)
 {
-    const double shift = 0x1.8p52;
-    double kept = x < -700 ? -700 : x;
-    double shifted = kept * 0x1.71547652b82fep0 + shift;
-    double power = shifted - shift;
-    double r = (kept - power * 0x1.62e42fee00000p-1) - power * 0x1.a39ef35793c76p-33;
-    double sum = 1.0 / 6227020800.0;
-    sum = sum * r + 1.0 / 479001600.0;
-    sum = sum * r + 1.0 / 39916800.0;
-    sum = sum * r + 1.0 / 3628800.0;
-    sum = sum * r + 1.0 / 362880.0;
-    sum = sum * r + 1.0 / 40320.0;
-    sum = sum * r + 1.0 / 5040.0;
-    sum = sum * r + 1.0 / 720.0;
-    sum = sum * r + 1.0 / 120.0;
-    sum = sum * r + 1.0 / 24.0;
-    sum = sum * r + 1.0 / 6.0;
-    sum = sum * r + 0.5;
-    sum = sum * r + 1.0;
-    sum = sum * r + 1.0;
-    uint64_t of_sum, of_power;
-    memcpy(&of_sum, &sum, 8);
-    memcpy(&of_power, &shifted, 8);
-    of_sum += of_power << 52;
-    memcpy(&sum, &of_sum, 8);
-    return x < -700 ? 0 : sum;
+    double found = exp_series(x < -700 ? -700 : x);
+    return x < -700 ? 0 : found;
 }
 
 /* Where the codes of the blanket come from: chains, or all configurations in turn. */

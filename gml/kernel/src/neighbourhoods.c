@@ -21,18 +21,12 @@
 
 #include "cholesky.h"
 #include "cpu.h"
+#include "exp_series.h"
 #include "neighbourhoods.h"
 #include "stop.h"
 
-#if GML_X86 && defined(__linux__)
-#define LANE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define LANE_CLONES
-#endif
-
 /* Vectors are passed differently to functions for other instructions, so none takes them. */
 #pragma GCC diagnostic ignored "-Wpsabi"
-#define ALWAYS_INLINE __attribute__((always_inline)) static inline
 
 enum { LANES = 8, MOST_STEPS = 200, MOST_SWEEPS = 1000, MOST_HALVINGS = 40 };
 
@@ -222,7 +216,7 @@ static int path_new(path *p, const path_problem *problem, const path_rule *rule)
     return 1;
 }
 
-ALWAYS_INLINE double lane_sum(lanes v)
+LANE_INLINE double lane_sum(lanes v)
 {
     return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
@@ -234,9 +228,9 @@ static const uint8_t *column(const path *p, size_t j)
 
 /* Sums of numbers over the rows that have a bit in each of some columns and, if `also` is not NULL, in
    that one. */
-LANE_CLONES static void sums_over(const uint8_t *first, size_t stride, size_t n_columns,
-                                  const uint8_t *also, size_t blocks, const double *numbers,
-                                  const lane_bits *masks, double *out)
+LANE_INLINE void sums_over_lanes(const uint8_t *first, size_t stride, size_t n_columns,
+                                   const uint8_t *also, size_t blocks, const double *numbers,
+                                   const lane_bits *masks, double *out)
 {
     const lane_bits *v = (const lane_bits *)numbers;
     size_t j = 0;
@@ -265,7 +259,12 @@ LANE_CLONES static void sums_over(const uint8_t *first, size_t stride, size_t n_
     }
 }
 
-LANE_CLONES static double plain_sum(size_t blocks, const double *numbers)
+static BY_LEVEL(void, sums_over,
+         (const uint8_t *first, size_t stride, size_t n_columns, const uint8_t *also, size_t blocks,
+          const double *numbers, const lane_bits *masks, double *out),
+         (first, stride, n_columns, also, blocks, numbers, masks, out))
+
+LANE_INLINE double plain_sum_lanes(size_t blocks, const double *numbers)
 {
     const lanes *v = (const lanes *)numbers;
     lanes sum = {0};
@@ -274,14 +273,18 @@ LANE_CLONES static double plain_sum(size_t blocks, const double *numbers)
     return lane_sum(sum);
 }
 
-ALWAYS_INLINE lanes all_lanes(double number)
+static BY_LEVEL(double, plain_sum,
+         (size_t blocks, const double *numbers),
+         (blocks, numbers))
+
+LANE_INLINE lanes all_lanes(double number)
 {
     return (lanes){number, number, number, number, number, number, number, number};
 }
 
 /* Add a number to the rows with a bit. */
-LANE_CLONES static void add_where(const uint8_t *bits, size_t blocks, double number,
-                                  const lane_bits *masks, double *out)
+LANE_INLINE void add_where_lanes(const uint8_t *bits, size_t blocks, double number,
+                                   const lane_bits *masks, double *out)
 {
     const lanes all = all_lanes(number);
     lanes *v = (lanes *)out;
@@ -289,24 +292,14 @@ LANE_CLONES static void add_where(const uint8_t *bits, size_t blocks, double num
         v[k] += (lanes)((lane_bits)all & masks[bits[k]]);
 }
 
-/* exp(-t) for t from 0 to 700: 2^-k times a Taylor series on half a binary logarithm around 0. */
-ALWAYS_INLINE lanes exp_minus(lanes t)
-{
-    const lanes magic = all_lanes(6755399441055744.0);
-    const lanes rounded = t * all_lanes(1.4426950408889634) + magic, k = rounded - magic;
-    const lanes r = k * all_lanes(0.693147180369123816490) - t
-                    + k * all_lanes(1.90821492927058770002e-10);
-    lanes sum = all_lanes(1.0 / 6227020800);
-    static const double factorials[] = {479001600, 39916800, 3628800, 362880, 40320, 5040, 720,
-                                        120, 24, 6, 2, 1, 1};
-    for (int m = 0; m < 13; m++)
-        sum = sum * r + all_lanes(1 / factorials[m]);
-    const lane_bits exponent = (lane_bits)rounded << 52;
-    return (lanes)((lane_bits)sum - exponent);
-}
+static BY_LEVEL(void, add_where,
+         (const uint8_t *bits, size_t blocks, double number, const lane_bits *masks, double *out),
+         (bits, blocks, number, masks, out))
+
+EXP_SERIES(exp_lanes, lanes, lane_bits)
 
 /* ln(1 + e) for e from 0 to 1: the series of the area tangent of e / (2 + e). */
-ALWAYS_INLINE lanes log_one_plus(lanes e)
+LANE_INLINE lanes log_one_plus(lanes e)
 {
     const lanes z = e / (e + all_lanes(2)), square = z * z;
     lanes sum = all_lanes(1.0 / 35);
@@ -315,18 +308,18 @@ ALWAYS_INLINE lanes log_one_plus(lanes e)
     return (z + z) * sum;
 }
 
-LANE_CLONES static void evaluate_two(path *p, const double *scores)
+LANE_INLINE void evaluate_two_lanes(path *p, const double *scores)
 {
-    const lane_bits no_sign = (lane_bits)all_lanes(-0.0);
+    const lane_bits sign_bit = (lane_bits)all_lanes(-0.0);
     lanes loss = {0}, held_out = {0};
     for (size_t k = 0; k < p->blocks; k++) {
         const lanes s = ((const lanes *)scores)[k], y = ((const lanes *)p->targets)[k];
         const lanes weight = ((const lanes *)p->weights)[k];
         const lane_bits positive = s >= all_lanes(0);
-        lanes size = (lanes)((lane_bits)s & ~no_sign);
+        lanes size = (lanes)((lane_bits)s & ~sign_bit);
         const lane_bits large = size > all_lanes(700);
         size = (lanes)(((lane_bits)size & ~large) | ((lane_bits)all_lanes(700) & large));
-        const lanes e = exp_minus(size), larger = all_lanes(1) / (all_lanes(1) + e);
+        const lanes e = exp_lanes(-size), larger = all_lanes(1) / (all_lanes(1) + e);
         const lanes smaller = e * larger;
         const lanes second =
             (lanes)(((lane_bits)larger & positive) | ((lane_bits)smaller & ~positive));
@@ -340,7 +333,11 @@ LANE_CLONES static void evaluate_two(path *p, const double *scores)
     p->held_out_loss = lane_sum(held_out);
 }
 
-LANE_CLONES static void evaluate_several(path *p, const double *scores)
+static BY_LEVEL(void, evaluate_two,
+         (path *p, const double *scores),
+         (p, scores))
+
+LANE_INLINE void evaluate_several_lanes(path *p, const double *scores)
 {
     const size_t q = p->n_scores, blocks = p->blocks;
     const lanes *s = (const lanes *)scores;
@@ -358,7 +355,7 @@ LANE_CLONES static void evaluate_several(path *p, const double *scores)
             const lane_bits is_class = class == all_lanes((double)a), far = below > all_lanes(700);
             own += (lanes)((lane_bits)below & is_class);
             below = (lanes)(((lane_bits)below & ~far) | ((lane_bits)all_lanes(700) & far));
-            sum += probabilities[a * blocks + k] = exp_minus(below);
+            sum += probabilities[a * blocks + k] = exp_lanes(-below);
         }
         for (int lane = 0; lane < LANES; lane++)
             own[lane] += log(sum[lane]);
@@ -375,6 +372,10 @@ LANE_CLONES static void evaluate_several(path *p, const double *scores)
     p->loss = lane_sum(loss);
     p->held_out_loss = lane_sum(held_out);
 }
+
+static BY_LEVEL(void, evaluate_several,
+         (path *p, const double *scores),
+         (p, scores))
 
 /* Losses and residuals of the rows from their scores; returns whether the loss is finite. */
 static int evaluate(path *p, const double *scores)
@@ -641,8 +642,8 @@ static void find_tile(const path *p, const score_pairs *pairs, size_t from, size
 }
 
 /* Add the numbers of each row to those of its cell. */
-LANE_CLONES static void add_to_cells(const double *tile, size_t count, size_t n_lanes,
-                                     const size_t *cells, double *table)
+LANE_INLINE void add_to_cells_lanes(const double *tile, size_t count, size_t n_lanes,
+                                      const size_t *cells, double *table)
 {
     const lanes *from = (const lanes *)tile;
     for (size_t i = 0; i < count; i++) {
@@ -652,12 +653,20 @@ LANE_CLONES static void add_to_cells(const double *tile, size_t count, size_t n_
     }
 }
 
-LANE_CLONES static void add_multiple(double *to, const double *from, double by, size_t n_lanes)
+static BY_LEVEL(void, add_to_cells,
+         (const double *tile, size_t count, size_t n_lanes, const size_t *cells, double *table),
+         (tile, count, n_lanes, cells, table))
+
+LANE_INLINE void add_multiple_lanes(double *to, const double *from, double by, size_t n_lanes)
 {
     const lanes all = all_lanes(by);
     for (size_t k = 0; k < n_lanes; k++)
         ((lanes *)to)[k] += all * ((const lanes *)from)[k];
 }
+
+static BY_LEVEL(void, add_multiple,
+         (double *to, const double *from, double by, size_t n_lanes),
+         (to, from, by, n_lanes))
 
 static size_t level_count(const path *p, size_t g)
 {
