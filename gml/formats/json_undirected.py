@@ -235,7 +235,7 @@ _MAYBE = (
     *("g2_p_value", "g2_log10_p", "x2_p_value", "x2_log10_p"),
     *("entropy", "log_z", "log_z_error", "log_z_samples"),
 )
-_SORTS: dict[str, tuple[type, ...]] = {
+FIGURES: dict[str, tuple[type, ...]] = {
     "method": (str,),
     "algorithm": (str,),
     "rows": (int, float),
@@ -244,6 +244,7 @@ _SORTS: dict[str, tuple[type, ...]] = {
     "iterations": (int,),
     "df": (int, _UNKNOWN),
     "n_zeros": (int,),
+    "n_dropped": (int,),
     **dict.fromkeys(_MAYBE, (float, _UNKNOWN)),
     **dict.fromkeys(("l1", "l2", "smoothing"), (float,)),
     "zeros": (list,),
@@ -258,8 +259,8 @@ def _summary(given: Any) -> FitSummary | None:
     if not isinstance(given, dict):
         raise GraphError('the "fit" is not an object')
     for key in given:
-        if key not in _SORTS:
-            raise GraphError(f'the "fit": {unknown_name("key", key, _SORTS)}')
+        if key not in FIGURES:
+            raise GraphError(f'the "fit": {unknown_name("key", key, FIGURES)}')
     for each in dataclasses.fields(FitSummary):
         needed = each.default is each.default_factory is dataclasses.MISSING
         if needed and each.name not in given:
@@ -270,7 +271,7 @@ def _summary(given: Any) -> FitSummary | None:
 def _field(key: str, value: Any) -> Any:
     if key == "zeros":
         return _zeros(value)
-    sorts = _SORTS[key]
+    sorts = FIGURES[key]
     if type(value) in sorts:
         return value
     if isinstance(value, int) and not isinstance(value, bool) and float in sorts:

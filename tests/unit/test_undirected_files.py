@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,13 @@ from gml.data.dataset import Variable
 from gml.data.not_tables import looks_like_graph
 from gml.errors import CannotAnswer, GmlWarning, GraphError
 from gml.formats.graphs import parse_graph
+from gml.formats.json_undirected import FIGURES
 from gml.formats.models import MODEL_WRITERS, parse_any, parse_model
 from gml.model.bayesnet import BayesNet
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.likelihood import log_partition
 from gml.model.undirected.potential import Potential
+from gml.model.undirected.summary import FitSummary
 from gml.resources import limited_to
 from tests.model_files import (
     assert_same,
@@ -413,3 +416,7 @@ def test_a_changed_file_is_noticed(tmp_path):
     (tmp_path / "m.json").write_text(text.replace(repr(factor), "0.125"))
     with pytest.warns(GmlWarning, match="changed since it was written"):
         gml.read_model(tmp_path / "m.json")
+
+
+def test_every_figure_of_a_fit_can_be_read():
+    assert set(FIGURES) == {field.name for field in fields(FitSummary)}
