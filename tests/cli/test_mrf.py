@@ -397,3 +397,10 @@ def test_columns_of_the_trace_are_numbered_as_the_docs_say(gml, tmp_path):
         np.mean(contrast(i, 4)[age] * contrast(j, 3)[employment]) for i in (1, 2, 3) for j in (1, 2)
     ]
     assert found == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("option", ["--l1", "--l2", "--smoothing"])
+@pytest.mark.parametrize("value", ["1e-320", "1e300"])
+def test_penalties_that_doubles_cannot_hold(gml, asia, option, value):
+    done = gml("mrf", asia, option, value)
+    assert f"{option} must be 0, or between 1e-30 and 1e30" in error_line(done, 2)

@@ -23,6 +23,9 @@ from gml.model.undirected.terms import Scope
 
 Table = NDArray[np.float64]
 
+# Beyond these, squares and quotients leave the range of doubles.
+_LEAST, _MOST = 1e-30, 1e30
+
 
 class OutOfTime(CannotAnswer):
     """The deadline passed before there was an estimate."""
@@ -43,8 +46,11 @@ class Penalty:
     def __post_init__(self) -> None:
         for name in ("l1", "l2", "smoothing"):
             value = getattr(self, name)
-            if not 0 <= value < math.inf:
-                raise UsageError(f"{parameter(name)} must be 0 or more and finite, not {value}")
+            if value != 0 and not _LEAST <= value <= _MOST:
+                raise UsageError(
+                    f"{parameter(name)} must be 0, or between {_LEAST:g} and {_MOST:.0e}, not "
+                    f"{value}".replace("e+", "e")
+                )
 
     @property
     def is_likelihood(self) -> bool:
