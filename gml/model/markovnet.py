@@ -137,6 +137,11 @@ class MarkovNet:
         return Terms.of(self.variables, [potential.names for potential in self._terms])
 
     @property
+    def complete(self) -> bool:
+        """Whether there was time to learn and fit it to the end."""
+        return self.learning.get("complete", True) is not False
+
+    @property
     def n_parameters(self) -> int:
         """Free parameters: as the fit counted them, or else those of the terms."""
         return self.terms.dimension if self.summary is None else self.summary.dimension

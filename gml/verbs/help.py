@@ -174,7 +174,7 @@ _UNDIRECTED = (
     (
         "method",
         "cd",
-        "the same with chains that start anew from the rows at every step",
+        "the same with chains that start again from the rows at every step",
         "chains trace",
     ),
     ("coding", "sum-to-zero", "terms that add up to 0 over each of their columns: ±J", ""),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from gml.counts.counter import Counter
-from gml.errors import UsageError, counted, listing, parameter, require_one_of
+from gml.errors import UsageError, agreeing, counted, listing, parameter, require_one_of
 from gml.graph.chordal import moral_graph
 from gml.graph.graph import Graph
 from gml.model.markovnet import MarkovNet
@@ -255,8 +255,9 @@ def _require_labels(counter: Counter) -> None:
     numbers = [variable.name for variable in counter.variables if variable.is_continuous]
     if numbers:
         raise UsageError(
-            f"an undirected model is over labels, and {listing(numbers)} held as numbers; cut them "
-            f"with {parameter('bins')} or {parameter('cut')}"
+            f"an undirected model is over labels, and {listing(numbers)} "
+            f"{agreeing(len(numbers), 'has', 'have')} numbers; cut them with "
+            f"{parameter('bins')} or {parameter('cut')}"
         )
 
 

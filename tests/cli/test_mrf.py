@@ -297,6 +297,11 @@ def test_python_gives_what_the_command_writes(gml, students):
     assert net.summary.g2 == found["graph"]["fit"]["g2"]
 
 
+def test_numbers_are_refused(gml, sample_data):
+    done = gml("mrf", sample_data / "admissions.csv", "--numeric", "Freq")
+    assert "and 'Freq' has numbers; cut them with --bins or --cut" in error_line(done, 2)
+
+
 @pytest.mark.parametrize("clique", ["alcohol,cigarettes", ["alcohol", "cigarettes"], [[]]])
 def test_names_alone_are_no_cliques(students, clique):
     with pytest.raises(library.UsageError, match="must have sets of different columns"):

@@ -67,7 +67,7 @@ def test_an_answer_that_cannot_be_read_is_refused(monkeypatch, tmp_path, answer)
 
 @pytest.mark.parametrize("stops", [True, False])
 def test_a_program_that_does_not_end_is_stopped(monkeypatch, tmp_path, stops):
-    """By whoever stops the work, or when it took too long."""
+    """Stopped from outside, or because it took too long."""
     (tmp_path / "dot").write_text(f"#!/bin/sh\necho $$ > {tmp_path}/id\nexec sleep 1000\n")
     (tmp_path / "dot").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

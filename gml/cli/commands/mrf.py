@@ -12,6 +12,7 @@ from gml.cli.shared.common_options import (
     alpha_option,
     chosen_options,
     common_options,
+    exit_code,
     max_seconds_option,
     safe_csv_option,
     seed_option,
@@ -29,8 +30,6 @@ from gml.cli.shared.structure_options import structure_options
 from gml.errors import UsageError
 from gml.parameters import ESS
 from gml.verbs.shared.structure_names import STRUCTURES
-
-_OUT_OF_TIME = 5
 
 _factor_options = keyword_options(
     click.option(
@@ -199,4 +198,4 @@ def command(
         **data.reading,
     )
     out.write(out.content_of(net))
-    return 0 if net.learning.get("complete", True) else _OUT_OF_TIME
+    return exit_code(net)

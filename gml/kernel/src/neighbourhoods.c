@@ -33,7 +33,7 @@ enum { LANES = 8, MOST_STEPS = 200, MOST_SWEEPS = 1000, MOST_HALVINGS = 40 };
 /* Rows whose curvatures are made at a time, and the most pairs of scores for which they are. */
 enum { TILE = 32, MOST_PAIRS = 128 };
 
-/* Seconds after which whoever watches is asked again. */
+/* Seconds between two questions to the watcher. */
 #define WATCH_SECONDS 0.1
 
 /* By how much a loss may be off, in shares of 1 and itself. */
@@ -81,7 +81,7 @@ typedef struct {
     double loss, held_out_loss;
     uint64_t work;
     const path_rule *rule;
-    double asked;               /* when whoever watches was asked last */
+    double asked;               /* when the watcher was last asked */
     double share;               /* of the path that is done */
     int is_ended;               /* whether the answer was no */
 } path;
@@ -136,7 +136,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Whether whoever watches wants no more. */
+/* Whether the watcher wants to stop. */
 static int is_unwanted(path *p)
 {
     if (p->rule->watch && !p->is_ended) {

@@ -145,11 +145,9 @@ def fit_markov(
         )
         potentials = _with_errors(potentials, found, intervals)
     if left != terms:
-        kept, n_terms = {*left.all}, len(terms.all)
-        summary = replace(summary, n_dropped=n_terms - len(kept))
+        summary = replace(summary, n_dropped=len(terms.all) - len(left.all))
         reporter().tell(_dropped(terms, left))
-        found_terms = zip(terms.all, potentials, strict=False)
-        potentials = (*(p for scope, p in found_terms if scope in kept), *potentials[n_terms:])
+        potentials = _only(left, terms, potentials)
     in_order = {variable.name: variable for variable in terms.variables}
     variables = tuple(in_order[v.name] for v in counter.variables if v.name in in_order)
     return MarkovNet(variables, potentials, coding, summary)
@@ -226,6 +224,13 @@ def _without_zeros(terms: Terms, fitted: Fitted) -> Terms:
     return Terms.of(terms.variables, scopes)
 
 
+def _only(left: Terms, terms: Terms, potentials: Sequence[Potential]) -> tuple[Potential, ...]:
+    """Keep the terms that are left, and all that follows the terms."""
+    kept, n_terms = {*left.all}, len(terms.all)
+    found = zip(terms.all, potentials[:n_terms], strict=True)
+    return (*(own for scope, own in found if scope in kept), *potentials[n_terms:])
+
+
 def _dropped(terms: Terms, left: Terms) -> str:
     n_terms, n_edges = len(terms.all) - len(left.all), terms.graph.n_edges - left.graph.n_edges
     edges = f", and with them {counted(n_edges, 'edge')}" if n_edges else ""
@@ -267,5 +272,5 @@ def _with_errors(
 
 
 def _boundary(terms: Terms, support: Support) -> Potential:
-    table = np.where(support.possible, 0.0, -np.inf)
-    return Potential(tuple(terms.variables[i] for i in support.scope), table, is_boundary=True)
+    scope = tuple(terms.variables[i] for i in support.scope)
+    return Potential(scope, support.wall, is_boundary=True)

@@ -195,7 +195,7 @@ def l1(
 ) -> Learned:
     """Select the neighbours of each column by penalised regressions on all others.
 
-    Without time for all of them there is no graph, and the learner says so.
+    If time runs out before all of them are done, there is no graph, and the learner says so.
     """
     from gml.learners.neighbourhoods import neighbourhood_graph
 

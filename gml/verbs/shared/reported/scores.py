@@ -73,7 +73,7 @@ def scores_of(
 
 
 def _too_slow(net: BayesNet | MarkovNet) -> str:
-    """Why a model is not fitted anew for each fold; nothing if it can be."""
+    """Why a model is not refitted for each fold; nothing if it can be."""
     cells = junction_cells(net)
     if cells <= _MOST_CELLS:
         return ""
