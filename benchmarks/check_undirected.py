@@ -33,7 +33,7 @@ from gml.data.dataset import Variable
 from gml.model.markovnet import MarkovNet
 from gml.model.training import training_of
 from gml.model.undirected.directed import directed
-from gml.model.undirected.exact import fit_exact
+from gml.model.undirected.exact.fit_exact import fit_exact
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.potential import Potential
 from gml.model.undirected.terms import Terms

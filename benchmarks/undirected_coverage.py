@@ -18,11 +18,11 @@ import numpy as np
 
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
-from gml.model.undirected.errors_of_terms import intervals, standard_errors
-from gml.model.undirected.exact import fit_exact
+from gml.model.undirected.exact.fit_exact import fit_exact
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.gauge import terms_of_tables
-from gml.model.undirected.pseudo_likelihood import fit_pseudo
+from gml.model.undirected.pseudo.likelihood import fit_pseudo
+from gml.model.undirected.quality.errors_of_terms import intervals, standard_errors
 from gml.model.undirected.terms import Terms
 
 FITS = {"exact": fit_exact, "pl": fit_pseudo}

@@ -15,7 +15,7 @@ import time
 
 import gml
 from gml.graph.chordal import moral_graph
-from gml.model.undirected.exact import fit_exact
+from gml.model.undirected.exact.fit_exact import fit_exact
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline

@@ -19,7 +19,7 @@ import numpy as np
 
 from gml import kernel
 from gml.data.dataset import Variable
-from gml.model.undirected.gibbs import GibbsChains
+from gml.model.undirected.chains.gibbs import GibbsChains
 from gml.model.undirected.terms import Terms
 from tests.lattices import lattice
 

@@ -24,7 +24,7 @@ import numpy as np
 
 import gml
 from gml.data.dataset import Dataset, Variable
-from gml.model.undirected.pseudo_likelihood import fit_pseudo
+from gml.model.undirected.pseudo.likelihood import fit_pseudo
 from gml.model.undirected.terms import Terms
 
 PEER = """

@@ -19,10 +19,10 @@ import numpy as np
 
 import gml
 from gml.data.dataset import Dataset, Variable
-from gml.model.undirected.chain_moments import ChainMoments
+from gml.model.undirected.chains.contrastive import fit_contrastive
+from gml.model.undirected.chains.moments import ChainMoments
 from gml.model.undirected.coefficients import Coefficients
-from gml.model.undirected.contrastive import fit_contrastive
-from gml.model.undirected.pseudo_likelihood import fit_pseudo
+from gml.model.undirected.pseudo.likelihood import fit_pseudo
 from gml.model.undirected.terms import Terms
 
 SIDE = 3

@@ -8,8 +8,8 @@ import numpy as np
 
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
-from gml.model.undirected.clique_margins import CliqueMargins
-from gml.model.undirected.facial_set import facial_set
+from gml.model.undirected.boundary.facial_set import facial_set
+from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.model.undirected.fitting import Fitted
 
 

@@ -16,7 +16,7 @@ from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.markovnet import MarkovNet
 from gml.model.training import Repeats, Training
 from gml.model.undirected.potential import Potential
-from gml.model.undirected.summary import FitSummary
+from gml.model.undirected.quality.summary import FitSummary
 
 
 def _some(rng, labels, n):

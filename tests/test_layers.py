@@ -69,7 +69,7 @@ HEAVY = {
     "networkx": {"formats/graphml.py", "graph/graph.py"},
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/decompression.py"},
-    "scipy": {"model/fit.py", "model/undirected/facial_set.py"},
+    "scipy": {"model/fit.py", "model/undirected/boundary/facial_set.py"},
     "pydot": {"formats/pydot_graph.py", "pictures/layout/graphviz.py"},
     "vl_convert": {"pictures/rendering.py"},
 }

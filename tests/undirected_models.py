@@ -7,7 +7,7 @@ import numpy as np
 import gml
 from gml.data.dataset import Variable
 from gml.model.markovnet import MarkovNet
-from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.model.undirected.observed import observed_margins
 from gml.model.undirected.potential import Potential
 from gml.model.undirected.terms import Terms

@@ -39,7 +39,7 @@ from gml.model.markovnet import MarkovNet
 from gml.model.undirected.from_tables import LogTable, markov_of_tables
 from gml.model.undirected.gauge import CODINGS, is_in_gauge
 from gml.model.undirected.potential import Potential, require_counts_agree
-from gml.model.undirected.summary import FitSummary
+from gml.model.undirected.quality.summary import FitSummary
 
 Table = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from gml.atomic import whole_file
 from gml.data.safe_cells import cell
 
 if TYPE_CHECKING:
-    from gml.model.undirected.contrastive import ContrastiveStep, StepTrace
+    from gml.model.undirected.chains.contrastive import ContrastiveStep, StepTrace
     from gml.model.undirected.terms import Terms
 
 _FIELDS = ("step", "rate", "gap")

@@ -26,8 +26,8 @@ from gml.gate.families import CheckedModel, table_of
 from gml.model.bayesnet import CPT
 from gml.model.factor import margin_over
 from gml.model.markovnet import MarkovNet
-from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.directed import conditional
+from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import reporter
 

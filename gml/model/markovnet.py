@@ -32,7 +32,7 @@ from gml.model.baseline import Baseline
 from gml.model.factor import Factor
 from gml.model.training import Training
 from gml.model.undirected.potential import Potential
-from gml.model.undirected.summary import FitSummary
+from gml.model.undirected.quality.summary import FitSummary
 from gml.model.undirected.terms import Terms
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class MarkovNet:
 
     def sample(self, n: int, *, seed: int = 0) -> Dataset:
         """Draw n rows; `gml.sample` draws given evidence too."""
-        from gml.model.undirected.sampling import sample
+        from gml.model.undirected.chains.sampling import sample
 
         return sample(self, n, seed=seed)
 

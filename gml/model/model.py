@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gml.model.factor import Factor
     from gml.model.markovnet import MarkovNet
     from gml.model.row_answers import Predictions
-    from gml.model.undirected.summary import FitSummary
+    from gml.model.undirected.quality.summary import FitSummary
 
 
 class TableModel(Protocol):

@@ -129,7 +129,7 @@ def _rows(
                 f"{parameter('weighted')} is for directed models: rows of an undirected one given "
                 "evidence need no weights"
             )
-        from gml.model.undirected.sampling import GibbsSettings, markov_rows
+        from gml.model.undirected.chains.sampling import GibbsSettings, markov_rows
 
         return markov_rows(
             net,

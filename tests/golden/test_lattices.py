@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from gml.model.undirected.annealing import annealed_log_z
-from gml.model.undirected.gibbs import GibbsChains
+from gml.model.undirected.chains.annealing import annealed_log_z
+from gml.model.undirected.chains.gibbs import GibbsChains
 from tests.lattices import free_lattice_moments, lattice
 
 CRITICAL = math.log(1 + math.sqrt(2)) / 2

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import gml
-from gml.model.undirected.errors_of_terms import standard_errors
 from gml.model.undirected.fitting import Penalty
-from gml.model.undirected.goodness import summarise
 from gml.model.undirected.observed import tables_over
+from gml.model.undirected.quality.errors_of_terms import standard_errors
+from gml.model.undirected.quality.goodness import summarise
 from gml.model.undirected.terms import Terms
 from tests.log_linear_fits import NewtonFit
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gml.data.dataset import Variable
-from gml.model.undirected.clique_margins import CliqueMargins
-from gml.model.undirected.exact import fit_exact
+from gml.model.undirected.exact.clique_margins import CliqueMargins
+from gml.model.undirected.exact.fit_exact import fit_exact
 from gml.model.undirected.terms import Terms
 from tests.contingency_tables import (
     hair_eye_color,

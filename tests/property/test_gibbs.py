@@ -10,7 +10,7 @@ import pytest
 from gml.data.dataset import Variable
 from gml.kernel import reference
 from gml.kernel.gibbs_plan import GibbsPlan, ScopeLayout
-from gml.model.undirected.gibbs import GibbsChains
+from gml.model.undirected.chains.gibbs import GibbsChains
 from gml.model.undirected.terms import Terms
 
 N_CHAINS = 192

@@ -10,18 +10,18 @@ import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, UsageError
 from gml.formats.moment_trace import written_moment_trace
-from gml.model.undirected import contrastive
-from gml.model.undirected.chain_moments import ChainMoments
+from gml.model.undirected.chains import contrastive
+from gml.model.undirected.chains.contrastive import fit_contrastive
+from gml.model.undirected.chains.gibbs import GibbsChains
+from gml.model.undirected.chains.moment_checks import ExactMoments
+from gml.model.undirected.chains.moment_gaps import bonferroni_bound, largest_margin_gap
+from gml.model.undirected.chains.moments import ChainMoments
 from gml.model.undirected.coefficients import Coefficients
-from gml.model.undirected.contrastive import fit_contrastive
-from gml.model.undirected.exact import fit_exact
+from gml.model.undirected.exact.fit_exact import fit_exact
 from gml.model.undirected.fitting import Penalty
-from gml.model.undirected.gibbs import GibbsChains
-from gml.model.undirected.moment_checks import ExactMoments
-from gml.model.undirected.moment_gaps import bonferroni_bound, largest_margin_gap
 from gml.model.undirected.observed import observed_margins, tables_over
-from gml.model.undirected.pseudo_likelihood import fit_pseudo
-from gml.model.undirected.pseudo_start import pseudo_start
+from gml.model.undirected.pseudo.likelihood import fit_pseudo
+from gml.model.undirected.pseudo.start import pseudo_start
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
 from tests.log_linear_fits import counter_of_table
@@ -364,7 +364,7 @@ def test_a_maximum_that_may_lie_at_infinity_has_not_converged(monkeypatch):
 
     counter = counter_of_table(BOUNDARY)
     terms = Terms.of(counter.variables, ["AB", "AC", "BC"])
-    monkeypatch.setattr("gml.model.undirected.excluded_cells.facial_set", refuse)
+    monkeypatch.setattr("gml.model.undirected.boundary.excluded_cells.facial_set", refuse)
     found = fit_contrastive(counter, terms, iterations=200)
     assert not found.converged and any("may lie at infinity" in note for note in found.notes)
 

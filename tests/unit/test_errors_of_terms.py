@@ -11,20 +11,20 @@ import pytest
 
 from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, GmlWarning, UsageError
-from gml.model.undirected import errors_of_terms
-from gml.model.undirected.chain_moments import ChainMoments
-from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.chains.moments import ChainMoments
 from gml.model.undirected.coefficients import Coefficients, contrasts_of
-from gml.model.undirected.errors_of_terms import intervals, standard_errors
-from gml.model.undirected.exact import fit_exact
+from gml.model.undirected.exact.clique_margins import CliqueMargins
+from gml.model.undirected.exact.fit_exact import fit_exact
 from gml.model.undirected.fitting import Penalty
-from gml.model.undirected.information import (
+from gml.model.undirected.pseudo.information import pseudo_information
+from gml.model.undirected.pseudo.likelihood import fit_pseudo
+from gml.model.undirected.quality import errors_of_terms
+from gml.model.undirected.quality.errors_of_terms import intervals, standard_errors
+from gml.model.undirected.quality.information import (
     feature_covariance,
     log_tables,
     sampled_covariance,
 )
-from gml.model.undirected.pseudo_information import pseudo_information
-from gml.model.undirected.pseudo_likelihood import fit_pseudo
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
 from tests.log_linear_fits import NewtonFit, counter_of_table, possible_cells, supports_of
@@ -328,7 +328,7 @@ def test_persistent_contrastive_divergence_samples_what_it_cannot_compute(monkey
     def refuse(*_args, **_options):
         raise CannotAnswer("the tree would take more than there is")
 
-    monkeypatch.setattr("gml.model.undirected.errors_of_terms.feature_covariance", refuse)
+    monkeypatch.setattr("gml.model.undirected.quality.errors_of_terms.feature_covariance", refuse)
     with pytest.raises(CannotAnswer, match="the tree would take"):
         standard_errors(counter, terms, fit.fitted(), Penalty())
     sampled = standard_errors(counter, terms, fit.fitted(method="pcd"), Penalty())

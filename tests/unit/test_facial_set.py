@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
-from gml.model.undirected.cliques_of_cells import excluded_cells
-from gml.model.undirected.exact import fit_exact
-from gml.model.undirected.facial_set import facial_set
+from gml.model.undirected.boundary.cliques_of_cells import excluded_cells
+from gml.model.undirected.boundary.facial_set import facial_set
+from gml.model.undirected.exact.fit_exact import fit_exact
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline

@@ -13,10 +13,10 @@ from scipy.stats import chi2
 
 from gml.counts.counter import Counter
 from gml.errors import GmlWarning
-from gml.model.undirected import annealing
-from gml.model.undirected.exact import fit_exact
+from gml.model.undirected.chains import annealing
+from gml.model.undirected.exact.fit_exact import fit_exact
 from gml.model.undirected.fitting import Penalty
-from gml.model.undirected.goodness import summarise, zeros_in_words
+from gml.model.undirected.quality.goodness import summarise, zeros_in_words
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
 from tests.log_linear_fits import NewtonFit, counter_of_table, possible_cells, supports_of
@@ -181,7 +181,7 @@ def test_a_fit_that_did_not_converge_has_no_criteria(method):
 
 
 def test_too_many_cells_have_no_freedom(monkeypatch):
-    monkeypatch.setattr("gml.model.undirected.goodness.ENUMERABLE", 7)
+    monkeypatch.setattr("gml.model.undirected.quality.goodness.ENUMERABLE", 7)
     found = summary_of(STUDENTS, ["AB", "BC"])
     assert (found.df, found.g2_p_value) == (None, None)
     assert found.g2 == pytest.approx(92.01836062, abs=5e-9)

@@ -13,11 +13,11 @@ from gml.errors import CannotAnswer, UsageError
 from gml.model.inference import Inference
 from gml.model.markovnet import MarkovNet
 from gml.model.sample import csv_chunks, draw_rows
-from gml.model.undirected import sampling
-from gml.model.undirected.annealing import annealed_log_z
-from gml.model.undirected.convergence import convergence, effective_samples, split_r_hat
+from gml.model.undirected.chains import sampling
+from gml.model.undirected.chains.annealing import annealed_log_z
+from gml.model.undirected.chains.convergence import convergence, effective_samples, split_r_hat
+from gml.model.undirected.chains.sampling import GibbsSettings, gibbs_stream, markov_rows
 from gml.model.undirected.potential import Potential
-from gml.model.undirected.sampling import GibbsSettings, gibbs_stream, markov_rows
 from gml.model.undirected.terms import Terms
 from gml.progress import Reporter, reporting_to
 from tests.lattices import free_lattice_moments, lattice_net

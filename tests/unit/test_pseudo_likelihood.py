@@ -11,12 +11,12 @@ from gml.counts.count_file_engine import CountFileCounter
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
 from gml.kernel import blas
-from gml.model.undirected import pseudo_families, pseudo_likelihood, pseudo_rows
 from gml.model.undirected.coefficients import Coefficients
 from gml.model.undirected.fitting import Penalty
-from gml.model.undirected.pseudo_families import FamilyObjective
-from gml.model.undirected.pseudo_likelihood import fit_pseudo
-from gml.model.undirected.pseudo_rows import PairLayout, RowObjective
+from gml.model.undirected.pseudo import families, likelihood, rows
+from gml.model.undirected.pseudo.families import FamilyObjective
+from gml.model.undirected.pseudo.likelihood import fit_pseudo
+from gml.model.undirected.pseudo.rows import PairLayout, RowObjective
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
 from gml.resources import limited_to
@@ -91,7 +91,7 @@ def test_rows_and_counts_have_the_same_maximum(sizes, penalty, monkeypatch):
     terms = Terms.of(data.variables, combinations(data.names, 2))
     counter = gml.MemoryCounter(data)
     from_counts = fit_pseudo(counter, terms, penalty=penalty)
-    monkeypatch.setattr(pseudo_likelihood, "_FEW_NUMBERS", 0)
+    monkeypatch.setattr(likelihood, "_FEW_NUMBERS", 0)
     from_rows = fit_pseudo(counter, terms, penalty=penalty)
     assert (from_counts.algorithm, from_rows.algorithm) == ("l-bfgs on counts", "l-bfgs on rows")
     assert from_counts.converged and from_rows.converged
@@ -126,7 +126,7 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
     terms = Terms.of(data.variables, combinations(data.names, 2))
     coefficients = Coefficients(terms)
     vector = np.random.default_rng(0).normal(0, 0.5, coefficients.size)
-    monkeypatch.setattr("gml.model.undirected.pseudo_rows._BLOCK_BYTES", 8 * 8 * 50)
+    monkeypatch.setattr("gml.model.undirected.pseudo.rows._BLOCK_BYTES", 8 * 8 * 50)
     one, two = (RowObjective(data, coefficients, threads=t)(vector) for t in (1, 2))
     assert one[0] == two[0] and (one[1] == two[1]).all()
 
@@ -137,7 +137,7 @@ def test_products_have_no_threads_within_the_threads_of_blocks(monkeypatch):
     coefficients = Coefficients(
         Terms.of(data.variables, [list(p) for p in combinations(data.names, 2)])
     )
-    monkeypatch.setattr(pseudo_rows, "_BLOCK_BYTES", 8 * 6 * 20)
+    monkeypatch.setattr(rows, "_BLOCK_BYTES", 8 * 6 * 20)
     now, inside = [7], []
     monkeypatch.setattr(
         blas, "thread_functions", lambda: (lambda: now[0], lambda n: now.__setitem__(0, n))
@@ -154,7 +154,7 @@ def test_products_have_no_threads_within_the_threads_of_blocks(monkeypatch):
     monkeypatch.setattr(blas, "thread_functions", lambda: None)
     threads = []
     monkeypatch.setattr(
-        pseudo_rows, "in_order", lambda work, items, n: threads.append(n) or map(work, items)
+        rows, "in_order", lambda work, items, n: threads.append(n) or map(work, items)
     )
     second = objective(np.zeros(coefficients.size))
     assert threads == [1] and first[0] == second[0] and (first[1] == second[1]).all()
@@ -218,7 +218,7 @@ def test_order_of_rows_and_columns_changes_nothing(monkeypatch):
     shuffled = np.random.default_rng(0).permutation(data.n_rows)
     other = Dataset(data.variables[::-1], tuple(c[shuffled] for c in data.columns[::-1]))
     for few in (10**9, 0):
-        monkeypatch.setattr(pseudo_likelihood, "_FEW_NUMBERS", few)
+        monkeypatch.setattr(likelihood, "_FEW_NUMBERS", few)
         one, two = (
             fit_pseudo(gml.MemoryCounter(d), Terms.of(d.variables, combinations(d.names, 2)))
             for d in (data, other)
@@ -313,9 +313,9 @@ def test_a_level_that_never_occurs_is_impossible_with_a_penalty_too():
 def test_separated_rows_are_refused_by_name(large, monkeypatch):
     # The last two are how models too large for a matrix of second derivatives are looked at.
     if large:
-        monkeypatch.setattr(pseudo_likelihood, "_FEW_COEFFICIENTS", 0)
+        monkeypatch.setattr(likelihood, "_FEW_COEFFICIENTS", 0)
     if large == "rows":
-        monkeypatch.setattr(pseudo_likelihood, "_FEW_NUMBERS", 0)
+        monkeypatch.setattr(likelihood, "_FEW_NUMBERS", 0)
     # Boundary with positive margins: 2 x 2 x 2 with counts 0 5 7 3 4 6 8 0, all pairs.
     variables = tuple(Variable(name, ("n", "y")) for name in "ABC")
     cells = np.indices((2, 2, 2)).reshape(3, -1)
@@ -368,7 +368,7 @@ def test_second_derivatives_are_summed_over_blocks_of_cases(monkeypatch):
     objective = FamilyObjective(gml.MemoryCounter(data), coefficients)
     at_once = objective.curvature(vector)
     for numbers in (1, 100):
-        monkeypatch.setattr(pseudo_families, "_FACTOR_NUMBERS", numbers)
+        monkeypatch.setattr(families, "_FACTOR_NUMBERS", numbers)
         assert objective.curvature(vector) == pytest.approx(at_once, abs=1e-15)
 
 

@@ -12,10 +12,10 @@ from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, UsageError
 from gml.graph.chordal import perfect_sequence
 from gml.graph.graph import Graph
-from gml.model.undirected import moment_matching
-from gml.model.undirected.exact import fit_exact
+from gml.model.undirected.exact import moment_matching
+from gml.model.undirected.exact.fit_exact import fit_exact
 from gml.model.undirected.fitting import Penalty
-from gml.model.undirected.pseudo_likelihood import fit_pseudo
+from gml.model.undirected.pseudo.likelihood import fit_pseudo
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
 from tests.contingency_tables import (
@@ -401,7 +401,7 @@ def test_pairs_of_a_decomposable_graph_have_no_closed_form():
 
 @pytest.mark.parametrize("limit", ["_MOST_PARAMETERS", "_MOST_PRODUCTS"])
 def test_a_model_whose_hessian_is_too_dear_is_fitted_by_gradients(monkeypatch, limit):
-    monkeypatch.setattr(f"gml.model.undirected.exact.{limit}", 5)
+    monkeypatch.setattr(f"gml.model.undirected.exact.fit_exact.{limit}", 5)
     table = student_survey()
     terms = Terms.of(table.variables, table.pairs)
     assert fit_exact(table.counter(), terms).algorithm == "l-bfgs"

@@ -22,7 +22,7 @@ from gml.model.bayesnet import BayesNet
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.likelihood import log_partition
 from gml.model.undirected.potential import Potential
-from gml.model.undirected.summary import FitSummary
+from gml.model.undirected.quality.summary import FitSummary
 from gml.resources import limited_to
 from tests.model_files import (
     assert_same,

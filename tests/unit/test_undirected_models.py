@@ -20,7 +20,7 @@ from gml.model.markovnet import MarkovNet
 from gml.model.query import query
 from gml.model.undirected.conversion import directed_model, undirected_model
 from gml.model.undirected.potential import Potential
-from gml.model.undirected.summary import FitSummary
+from gml.model.undirected.quality.summary import FitSummary
 from gml.model.undirected.terms import Terms
 from tests.model_files import joint_of, random_gaussian, random_markov_net, random_network
 from tests.unit.test_model_formats import SEEDS

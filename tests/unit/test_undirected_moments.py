@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from gml.data.dataset import Variable
-from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.coefficients import Coefficients
+from gml.model.undirected.exact.clique_margins import CliqueMargins
+from gml.model.undirected.exact.moment_matching import MomentMatching
 from gml.model.undirected.fitting import Support
 from gml.model.undirected.gauge import tables_of_terms
-from gml.model.undirected.moment_matching import MomentMatching
 from gml.model.undirected.observed import Observed
 from gml.model.undirected.terms import Terms
 from gml.resources import limited_to
@@ -170,7 +170,7 @@ def test_the_hessian_is_the_same_in_parts(monkeypatch):
     whole, parts = MomentMatching(observed), MomentMatching(observed)
     whole.at(w)
     parts.at(w)
-    monkeypatch.setattr("gml.model.undirected.margin_derivatives._LARGEST_BATCH", 2)
+    monkeypatch.setattr("gml.model.undirected.exact.margin_derivatives._LARGEST_BATCH", 2)
     np.testing.assert_allclose(parts.hessian(), whole.hessian(), atol=1e-16)
 
 

@@ -11,7 +11,7 @@ from gml.data.dataset import Variable
 from gml.formats.reports.undirected import dump_markov_text, fit_in_words
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.potential import Potential
-from gml.model.undirected.summary import FitSummary
+from gml.model.undirected.quality.summary import FitSummary
 from gml.printable_text import cell_width
 from gml.resources import limited_to
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from gml.errors import counted
 from gml.model.markovnet import MarkovNet
-from gml.model.undirected.impossible import Walls
+from gml.model.undirected.boundary.impossible import Walls
 from gml.model.undirected.potential import Potential
 from gml.printable_text import cell_width, visible
 from gml.text_table import aligned

@@ -14,9 +14,9 @@ from gml.formats.reports.terms import INDENT, cell_in_words, number, terms_in_wo
 from gml.formats.text_room import require_graph_text
 from gml.independence.base import tiny_p
 from gml.model.markovnet import COUPLING, MarkovNet
-from gml.model.undirected.goodness import MAXIMUM_LIKELIHOOD
-from gml.model.undirected.impossible import Walls
-from gml.model.undirected.summary import FitSummary
+from gml.model.undirected.boundary.impossible import Walls
+from gml.model.undirected.quality.goodness import MAXIMUM_LIKELIHOOD
+from gml.model.undirected.quality.summary import FitSummary
 from gml.printable_text import visible
 from gml.text_table import aligned
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gml.data.dataset import Variable
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.markovnet import MarkovNet
-from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.model.undirected.terms import Terms
 
 

@@ -25,7 +25,7 @@ from gml.errors import (
     require_whole,
 )
 from gml.model.markovnet import MarkovNet
-from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.model.undirected.fitting import FEWEST_CHAINS, NO_PENALTY, Fitted, Penalty, Support
 from gml.model.undirected.gauge import CODINGS, SUM_TO_ZERO, require_two_levels, zero_one
 from gml.model.undirected.observed import tables_over
@@ -111,7 +111,7 @@ def fit_markov(
     )
     for note in fitted.notes:
         (reporter().tell if fitted.converged else reporter().warn)(note)
-    from gml.model.undirected.goodness import summarise
+    from gml.model.undirected.quality.goodness import summarise
 
     summary = summarise(
         counter,
@@ -130,7 +130,7 @@ def fit_markov(
     left = _without_zeros(terms, fitted) if penalty.l1 else terms
     potentials = _potentials(counter, terms, fitted, coding, left)
     if errors or intervals is not None:
-        from gml.model.undirected.errors_of_terms import standard_errors
+        from gml.model.undirected.quality.errors_of_terms import standard_errors
 
         found = standard_errors(
             counter,
@@ -167,11 +167,11 @@ def _fitted(
 ) -> Fitted:
     method = chosen_method(method, terms, max_memory=max_memory)
     if method == "exact":
-        from gml.model.undirected.exact import fit_exact
+        from gml.model.undirected.exact.fit_exact import fit_exact
 
         return fit_exact(counter, terms, penalty=penalty, max_memory=max_memory, deadline=deadline)
     if method == "pl":
-        from gml.model.undirected.pseudo_likelihood import fit_pseudo
+        from gml.model.undirected.pseudo.likelihood import fit_pseudo
 
         return fit_pseudo(
             counter,
@@ -181,7 +181,7 @@ def _fitted(
             max_memory=max_memory,
             deadline=deadline,
         )
-    from gml.model.undirected.contrastive import fit_contrastive
+    from gml.model.undirected.chains.contrastive import fit_contrastive
 
     return fit_contrastive(
         counter,
@@ -258,7 +258,7 @@ def _with_errors(
     potentials: Sequence[Potential], errors: Sequence[NDArray[np.float64]], level: float | None
 ) -> tuple[Potential, ...]:
     """Give the terms, which come first, their standard errors and bounds."""
-    from gml.model.undirected.errors_of_terms import intervals
+    from gml.model.undirected.quality.errors_of_terms import intervals
 
     found = [
         replace(

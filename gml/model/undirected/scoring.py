@@ -17,7 +17,7 @@ import math
 
 from gml.counts.counter import Counter
 from gml.model.markovnet import MarkovNet
-from gml.model.undirected.exact import fit_exact
+from gml.model.undirected.exact.fit_exact import fit_exact
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.gauge import tables_of_terms
 from gml.model.undirected.observed import observed_margins

@@ -9,7 +9,7 @@ from gml.errors import counted
 from gml.formats.reports.undirected import fit_in_words
 from gml.model.markovnet import COUPLING, MarkovNet
 from gml.model.undirected.potential import Potential
-from gml.model.undirected.summary import FitSummary
+from gml.model.undirected.quality.summary import FitSummary
 from gml.pictures.graph_picture import GraphScene
 from gml.pictures.notebook.graphs import picture_of
 from gml.pictures.notebook.models import prior_distributions

@@ -26,7 +26,7 @@ _VIEWS = (
     ("learners.search", "SearchResult", _HTML, "graphs.learned_html"),
     ("model.markovnet", "MarkovNet", _HTML, "undirected.undirected_html"),
     ("model.undirected.potential", "Potential", _HTML, "undirected.term_html"),
-    ("model.undirected.summary", "FitSummary", _HTML, "undirected.fit_html"),
+    ("model.undirected.quality.summary", "FitSummary", _HTML, "undirected.fit_html"),
     ("model.network", "Network", _HTML, "models.model_html"),
     ("model.network", "CPT", _HTML, "models.cpt_html"),
     ("model.network", "LinearGaussian", _HTML, "models.regression_html"),

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer, parameter
-from gml.model.undirected.face import directions_of
+from gml.model.undirected.boundary.face import directions_of
+from gml.model.undirected.exact.moment_matching import MomentMatching, Point
 from gml.model.undirected.fitting import TOLERANCE
-from gml.model.undirected.moment_matching import MomentMatching, Point
 from gml.progress import Deadline, reporter
 from gml.stopping import check_stopped
 

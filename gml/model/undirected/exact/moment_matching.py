@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.boundary.excluded_cells import without_flat_part
 from gml.model.undirected.coefficients import Coefficients
-from gml.model.undirected.excluded_cells import without_flat_part
+from gml.model.undirected.exact.clique_margins import CliqueMargins
+from gml.model.undirected.exact.margin_derivatives import covariance_on_tree, covariance_times
 from gml.model.undirected.fitting import NO_PENALTY, TOLERANCE, Penalty, Support
 from gml.model.undirected.groups import Groups
-from gml.model.undirected.margin_derivatives import covariance_on_tree, covariance_times
 from gml.model.undirected.observed import Observed
 from gml.stopping import check_stopped
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gml.counts.counter import Counter
 from gml.model.undirected.fitting import Fitted, NoPseudoMaximum, Penalty
-from gml.model.undirected.pseudo_likelihood import fit_pseudo
+from gml.model.undirected.pseudo.likelihood import fit_pseudo
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline
 

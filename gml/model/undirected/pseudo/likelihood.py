@@ -21,7 +21,7 @@ models with more coefficients than a matrix has room for, it is looked for by co
 where log-odds are large. The likelihood may have a maximum nevertheless.
 
 The maximum does not depend on how it is found: from tables of a variable and its neighbours
-(pseudo_families.py), or from rows, where these tables would be larger (pseudo_rows.py).
+(families.py), or from rows, where these tables would be larger (rows.py).
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, listing, parameter
 from gml.kernel.blas import one_blas_thread
+from gml.model.undirected.boundary.excluded_cells import empty_cells, without_flat_part
 from gml.model.undirected.coefficients import Coefficients, Vector
-from gml.model.undirected.excluded_cells import empty_cells, without_flat_part
 from gml.model.undirected.first_order import Descent, Function, minimise
 from gml.model.undirected.fitting import (
     NO_PENALTY,
@@ -47,8 +47,8 @@ from gml.model.undirected.fitting import (
 )
 from gml.model.undirected.groups import Groups
 from gml.model.undirected.observed import tables_over
-from gml.model.undirected.pseudo_families import FamilyObjective, family_numbers
-from gml.model.undirected.pseudo_rows import RowObjective
+from gml.model.undirected.pseudo.families import FamilyObjective, family_numbers
+from gml.model.undirected.pseudo.rows import RowObjective
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline
 from gml.resources import available_threads

@@ -25,13 +25,13 @@ from gml import kernel
 from gml.counts.counter import Counter, TableSet, rows_counted
 from gml.data.row_groups import equal_rows
 from gml.errors import CannotAnswer, counted, quote
-from gml.model.undirected.clique_margins import CliqueMargins
-from gml.model.undirected.cliques_of_cells import excluded_cells
-from gml.model.undirected.face import cells_of_face, face_directions
+from gml.model.undirected.boundary.cliques_of_cells import excluded_cells
+from gml.model.undirected.boundary.face import cells_of_face, face_directions
+from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.model.undirected.fitting import Fitted, OutOfTime, Penalty
-from gml.model.undirected.information import log_tables
 from gml.model.undirected.observed import observed_margins
-from gml.model.undirected.summary import FitSummary
+from gml.model.undirected.quality.information import log_tables
+from gml.model.undirected.quality.summary import FitSummary
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline, reporter
 
@@ -190,7 +190,7 @@ def _annealed(
     threads: int | None,
     deadline: Deadline | None,
 ) -> _Normaliser:
-    from gml.model.undirected.annealing import annealed_log_z
+    from gml.model.undirected.chains.annealing import annealed_log_z
 
     try:
         found = annealed_log_z(terms, scopes, tables, seed=seed, threads=threads, deadline=deadline)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer
 from gml.kernel.pool import in_order
-from gml.model.undirected.cliques_of_cells import (
+from gml.model.undirected.boundary.cliques_of_cells import (
     Cells,
     CliqueTree,
     margin,

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, parameter
-from gml.model.undirected.clique_margins import CliqueMargins
-from gml.model.undirected.cliques_of_cells import excluded_cells
+from gml.model.undirected.boundary.cliques_of_cells import excluded_cells
+from gml.model.undirected.boundary.facial_set import facial_set
 from gml.model.undirected.coefficients import (
     Coefficients,
     Vector,
     along,
     with_constant,
 )
-from gml.model.undirected.facial_set import facial_set
+from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.model.undirected.fitting import Penalty, Support
 from gml.model.undirected.observed import tables_over
 from gml.model.undirected.terms import Scope, Terms

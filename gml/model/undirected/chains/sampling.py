@@ -28,8 +28,8 @@ from gml.model.evidence import coded, resolved
 from gml.model.junction_tree import NoRoom
 from gml.model.posterior import table_steps
 from gml.model.sample import Columns, Rows, draw_rows, table_plan
-from gml.model.undirected.convergence import Convergence, convergence
-from gml.model.undirected.gibbs import GibbsChains
+from gml.model.undirected.chains.convergence import Convergence, convergence
+from gml.model.undirected.chains.gibbs import GibbsChains
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import reporter
 from gml.resources import require_memory

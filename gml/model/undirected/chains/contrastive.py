@@ -37,9 +37,22 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, UsageError, counted, parameter, require_whole
-from gml.model.undirected.chain_moments import ChainMoments, RowSource, States
+from gml.model.undirected.boundary.excluded_cells import (
+    empty_cells,
+    require_finite,
+    without_flat_part,
+)
+from gml.model.undirected.chains.gibbs import GibbsChains
+from gml.model.undirected.chains.moment_checks import ChainCheck, ExactMoments, allowed_gaps
+from gml.model.undirected.chains.moment_gaps import (
+    Average,
+    MomentCheck,
+    Part,
+    largest_margin_gap,
+)
+from gml.model.undirected.chains.moments import ChainMoments, RowSource, States
+from gml.model.undirected.chains.step_scaling import step_scaling
 from gml.model.undirected.coefficients import Coefficients, Vector
-from gml.model.undirected.excluded_cells import empty_cells, require_finite, without_flat_part
 from gml.model.undirected.fitting import (
     FEWEST_CHAINS,
     NO_PENALTY,
@@ -47,18 +60,9 @@ from gml.model.undirected.fitting import (
     Penalty,
     Support,
 )
-from gml.model.undirected.gibbs import GibbsChains
 from gml.model.undirected.groups import Groups
-from gml.model.undirected.moment_checks import ChainCheck, ExactMoments, allowed_gaps
-from gml.model.undirected.moment_gaps import (
-    Average,
-    MomentCheck,
-    Part,
-    largest_margin_gap,
-)
 from gml.model.undirected.observed import tables_over
-from gml.model.undirected.pseudo_start import pseudo_start
-from gml.model.undirected.step_scaling import step_scaling
+from gml.model.undirected.pseudo.start import pseudo_start
 from gml.model.undirected.terms import Terms
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory

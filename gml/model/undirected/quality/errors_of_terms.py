@@ -24,17 +24,17 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer, require_one_of
+from gml.model.undirected.boundary.face import deviations, face_directions
 from gml.model.undirected.coefficients import Coefficients, contrasts_of
-from gml.model.undirected.face import deviations, face_directions
 from gml.model.undirected.fitting import Fitted, OutOfTime, Penalty
 from gml.model.undirected.gauge import CODINGS, SUM_TO_ZERO, require_two_levels
-from gml.model.undirected.goodness import MAXIMUM_LIKELIHOOD, cells_seen
-from gml.model.undirected.information import (
+from gml.model.undirected.pseudo.information import pseudo_information
+from gml.model.undirected.quality.goodness import MAXIMUM_LIKELIHOOD, cells_seen
+from gml.model.undirected.quality.information import (
     feature_covariance,
     log_tables,
     sampled_covariance,
 )
-from gml.model.undirected.pseudo_information import pseudo_information
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline, reporter
 

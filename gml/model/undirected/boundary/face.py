@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.model.undirected.fitting import Support
-from gml.model.undirected.information import feature_covariance
+from gml.model.undirected.quality.information import feature_covariance
 from gml.model.undirected.terms import Terms
 
 Table = NDArray[np.float64]

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer
-from gml.model.undirected.chain_moments import ChainMoments, States
-from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.chains.gibbs import GibbsChains
+from gml.model.undirected.chains.moment_gaps import MomentCheck, bonferroni_bound
+from gml.model.undirected.chains.moments import ChainMoments, States
 from gml.model.undirected.coefficients import Coefficients, Vector
-from gml.model.undirected.gibbs import GibbsChains
-from gml.model.undirected.moment_gaps import MomentCheck, bonferroni_bound
+from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.model.undirected.terms import Scope
 from gml.progress import Deadline
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.model.undirected.exact.moment_matching import MomentMatching
 from gml.model.undirected.fitting import TOLERANCE
-from gml.model.undirected.moment_matching import MomentMatching
 from gml.progress import Deadline, reporter
 
 Table = NDArray[np.float64]

@@ -28,14 +28,14 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.errors import UsageError, parameter, require_one_of
-from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.exact.clique_margins import CliqueMargins
+from gml.model.undirected.exact.moment_matching import MomentMatching, Point
+from gml.model.undirected.exact.proportional_fitting import proportional_fitting
+from gml.model.undirected.exact.second_order import Descent, newton, proximal_newton
 from gml.model.undirected.first_order import minimise
 from gml.model.undirected.fitting import NO_PENALTY, TOLERANCE, Fitted, Penalty, Support
 from gml.model.undirected.gauge import terms_of_tables
-from gml.model.undirected.moment_matching import MomentMatching, Point
 from gml.model.undirected.observed import Observed, observed_margins, tables_over
-from gml.model.undirected.proportional_fitting import proportional_fitting
-from gml.model.undirected.second_order import Descent, newton, proximal_newton
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline
 
@@ -195,7 +195,7 @@ def _supports(
     cliques = _largest(CliqueMargins(terms, terms.generators, max_memory=max_memory).cliques)
     if not _seen(cliques, tables_over(counter, terms, cliques)):
         return ()
-    from gml.model.undirected.facial_set import facial_set
+    from gml.model.undirected.boundary.facial_set import facial_set
 
     return facial_set(counter, terms, cliques, max_memory=max_memory, deadline=deadline)
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.model.factor import margin_over
-from gml.model.undirected.clique_margins import CliqueMargins
 from gml.model.undirected.coefficients import Coefficients
+from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.resources import budget_in_force, require_memory
 from gml.stopping import check_stopped
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer, parameter, require_whole
+from gml.model.undirected.chains.gibbs import GibbsChains, flat
 from gml.model.undirected.fitting import OutOfTime
-from gml.model.undirected.gibbs import GibbsChains, flat
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline, reporter
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import parameter
-from gml.model.undirected.chain_moments import ChainMoments
-from gml.model.undirected.clique_margins import CliqueMargins
+from gml.model.undirected.chains.gibbs import GibbsChains
+from gml.model.undirected.chains.moments import ChainMoments
 from gml.model.undirected.coefficients import Coefficients
+from gml.model.undirected.exact.clique_margins import CliqueMargins
+from gml.model.undirected.exact.margin_derivatives import covariance_on_tree
 from gml.model.undirected.fitting import Fitted, OutOfTime
 from gml.model.undirected.gauge import tables_of_terms
-from gml.model.undirected.gibbs import GibbsChains
-from gml.model.undirected.margin_derivatives import covariance_on_tree
 from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline
 from gml.resources import require_memory

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.data.resampling import distinct_cells
 from gml.model.undirected.coefficients import Coefficients, Vector, level_contrasts
-from gml.model.undirected.pseudo_rows import PairLayout
+from gml.model.undirected.pseudo.rows import PairLayout
 from gml.model.undirected.terms import Terms
 
 States = NDArray[Any]

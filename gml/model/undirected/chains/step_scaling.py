@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gml.model.undirected.chain_moments import ChainMoments
+from gml.model.undirected.chains.gibbs import GibbsChains
+from gml.model.undirected.chains.moment_gaps import largest_eigenvalue
+from gml.model.undirected.chains.moments import ChainMoments
 from gml.model.undirected.coefficients import Vector
-from gml.model.undirected.gibbs import GibbsChains
-from gml.model.undirected.moment_gaps import largest_eigenvalue
 
 _BURN_IN, _SAMPLES, _FEW_SAMPLES = 30, 30, 2
 _LEAST_VARIANCE = 1e-3

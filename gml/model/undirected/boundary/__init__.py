@@ -1,0 +1,1 @@
+"""Maxima at infinity: the cells that they make impossible."""

@@ -1,0 +1,1 @@
+"""Gibbs chains: sampling, their convergence, and what is fitted and estimated by them."""

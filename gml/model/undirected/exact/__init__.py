@@ -1,0 +1,1 @@
+"""Maximum likelihood by exact inference on a junction tree."""

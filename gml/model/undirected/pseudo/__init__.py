@@ -1,0 +1,1 @@
+"""Pseudo-likelihood: its value and derivatives from counts and from rows, and its fits."""

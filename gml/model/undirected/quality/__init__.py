@@ -1,0 +1,1 @@
+"""What a fit says about itself: goodness of fit, information, errors of terms."""
