@@ -142,9 +142,9 @@ bench-undirected: $(STAMP)
 bench-gibbs: $(STAMP)
 	$(BIN)/python -m benchmarks.undirected_gibbs
 
-## Compare how random Ising graphs are recovered, and how fast, with R's glmnet: hours.
+## Compare how random Ising graphs are recovered, and how fast, with R's glmnet: hours, but it can go on.
 bench-l1: $(STAMP)
-	$(BIN)/python -m benchmarks.undirected_l1
+	$(BIN)/python benchmarks/undirected_l1.py run
 
 ## Time pseudo-likelihood against scikit-learn, and draw how fast undirected fits converge: minutes.
 bench-pseudo: $(STAMP)

@@ -4,9 +4,11 @@ Graphs are random with degree 3, couplings of random sign between 0.2 and 0.5, f
 and 0.2 (±1); rows come from as many chains of a Gibbs sampler as there are rows, 200 sweeps each.
 The peer runs glmnet's default path for every column and chooses its penalty by the same extended
 BIC (gamma 0.25), as IsingFit does; both then keep the edges that both regressions chose. Times are
-CPU seconds of one thread for all regressions of a table, reading it not included.
+CPU seconds of one thread for all regressions of a table, reading it not included. Each table is one
+line of results/undirected_l1.jsonl, so that a run can go on where it was stopped.
 
-    python -m benchmarks.undirected_l1 [--nodes 30 100 200] [--rows 500 2000 10000] [--seeds 20]
+    python benchmarks/undirected_l1.py run [--nodes 30 100 200] [--rows 500 2000 10000] [--seeds 20]
+    python benchmarks/undirected_l1.py report
 
 Needs Rscript with glmnet (Debian: r-base-core r-cran-glmnet).
 """
@@ -14,12 +16,14 @@ Needs Rscript with glmnet (Debian: r-base-core r-cran-glmnet).
 from __future__ import annotations
 
 import argparse
+import itertools
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from check_setup import Results
 
 import gml
 from gml.data.dataset import Dataset, Variable
@@ -98,33 +102,57 @@ def f1(found: np.ndarray, truth: np.ndarray) -> float:
     return 2 * np.sum(found & truth) / max(1, np.sum(found) + np.sum(truth))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--nodes", type=int, nargs="+", default=[30, 100, 200])
-    parser.add_argument("--rows", type=int, nargs="+", default=[500, 2000, 10000])
-    parser.add_argument("--seeds", type=int, default=20)
-    chosen = parser.parse_args()
+def run(results: Results, nodes: list[int], rows: list[int], seeds: int) -> None:
+    for seed, size, length in itertools.product(range(seeds), nodes, rows):
+        setting = f"nodes={size} rows={length} seed={seed}"
+        if setting in results:
+            continue
+        rng = np.random.default_rng([seed, size, length])
+        truth = random_graph(rng, size)
+        table = sampled(rng, truth, length)
+        (here, seconds), (there, theirs) = ours(table), glmnets(table)
+        results.add(
+            setting,
+            nodes=size,
+            rows=length,
+            f1=f1(here, truth != 0),
+            f1_glmnet=f1(there, truth != 0),
+            differing_edges=int(np.sum(here != there)) // 2,
+            seconds=seconds,
+            seconds_glmnet=theirs,
+        )
+
+
+def report(results: Results) -> None:
     heads = ["nodes", "rows", "seeds", "F1", "F1, glmnet", "same graph"]
     heads += ["CPU seconds", "glmnet's", "ratio"]
     print("| " + " | ".join(heads) + " |")
     print("|" + "---:|" * len(heads))
-    for nodes in chosen.nodes:
-        for rows in chosen.rows:
-            found = []
-            for seed in range(chosen.seeds):
-                rng = np.random.default_rng([seed, nodes, rows])
-                truth = random_graph(rng, nodes)
-                table = sampled(rng, truth, rows)
-                (here, seconds), (there, theirs) = ours(table), glmnets(table)
-                same = np.array_equal(here, there)
-                found.append((f1(here, truth != 0), f1(there, truth != 0), same, seconds, theirs))
-            own, other, same, seconds, theirs = np.array(found, dtype=float).T
-            print(
-                f"| {nodes} | {rows} | {len(found)} | {own.mean():.4f} | {other.mean():.4f} "
-                f"| {int(same.sum())} | {seconds.mean():.3f} | {theirs.mean():.2f} "
-                f"| {theirs.mean() / seconds.mean():.0f}x |",
-                flush=True,
-            )
+    for nodes, rows in sorted({(line["nodes"], line["rows"]) for line in results.lines}):
+        cell = [line for line in results.lines if (line["nodes"], line["rows"]) == (nodes, rows)]
+        mean = {
+            name: np.mean([line[name] for line in cell])
+            for name in ("f1", "f1_glmnet", "seconds", "seconds_glmnet")
+        }
+        same = sum(line["differing_edges"] == 0 for line in cell)
+        print(
+            f"| {nodes} | {rows} | {len(cell)} | {mean['f1']:.4f} | {mean['f1_glmnet']:.4f} "
+            f"| {same} | {mean['seconds']:.3f} | {mean['seconds_glmnet']:.2f} "
+            f"| {mean['seconds_glmnet'] / mean['seconds']:.0f}x |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("step", choices=["run", "report"])
+    parser.add_argument("--nodes", type=int, nargs="+", default=[30, 100, 200])
+    parser.add_argument("--rows", type=int, nargs="+", default=[500, 2000, 10000])
+    parser.add_argument("--seeds", type=int, default=20)
+    chosen = parser.parse_args()
+    results = Results("undirected_l1")
+    if chosen.step == "run":
+        run(results, chosen.nodes, chosen.rows, chosen.seeds)
+    report(results)
 
 
 if __name__ == "__main__":
