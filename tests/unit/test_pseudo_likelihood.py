@@ -309,6 +309,47 @@ def test_a_level_that_never_occurs_is_impossible_with_a_penalty_too():
         assert not found.supports[0].possible[2].any()
 
 
+def _refuses(counter, terms):
+    try:
+        fit_pseudo(counter, terms)
+    except CannotAnswer:
+        return True
+    return False
+
+
+def test_small_and_large_models_are_refused_alike(monkeypatch):
+    rng = np.random.default_rng(12)
+    seen = []
+    for _ in range(60):
+        sizes = rng.integers(2, 4, rng.integers(2, 5))
+        counts = rng.integers(1, 9, sizes.prod()) * (rng.random(sizes.prod()) < 0.45)
+        if not counts.any():
+            continue
+        variables = tuple(Variable(f"x{k}", tuple("abc"[:size])) for k, size in enumerate(sizes))
+        columns = tuple(c.reshape(-1).astype(np.uint8) for c in np.indices(sizes))
+        counter = gml.MemoryCounter(Dataset(variables, columns, counts))
+        terms = Terms.of(variables, combinations([v.name for v in variables], 2))
+        with monkeypatch.context() as patch:
+            by_matrix = _refuses(counter, terms)
+            patch.setattr(likelihood, "_FEW_COEFFICIENTS", 0)
+            on_counts = _refuses(counter, terms)
+            patch.setattr(likelihood, "_FEW_NUMBERS", -1)
+            on_rows = _refuses(counter, terms)
+        assert by_matrix == on_counts == on_rows, (sizes, counts)
+        seen.append(by_matrix)
+    assert 10 < sum(seen) < len(seen) - 10
+
+
+def test_copies_of_a_column_say_nothing_about_its_share(monkeypatch):
+    data = table_of((2, 2, 2), 500, seed=13)
+    twin = Variable("twin", data.variables[0].levels)
+    data = Dataset((*data.variables, twin), (*data.columns, data.columns[0]))
+    terms = Terms.of(data.variables, [[data.names[0], "twin"], list(data.names[1:3])])
+    monkeypatch.setattr(likelihood, "_FEW_NUMBERS", -1)
+    with pytest.raises(CannotAnswer, match="no row holds back the term of 'twin'|of 'x0'"):
+        fit_pseudo(gml.MemoryCounter(data), terms)
+
+
 @pytest.mark.parametrize("large", ["", "counts", "rows"])
 def test_separated_rows_are_refused_by_name(large, monkeypatch):
     # The last two are how models too large for a matrix of second derivatives are looked at.

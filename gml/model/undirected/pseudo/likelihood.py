@@ -17,8 +17,11 @@ excluded by the other variables of a row is no alternative to its own). Pseudo-l
 grow without end in other ways, where rows are separated from their neighbours by several terms
 together, or say nothing about a term. Then there is an error that names the term, and no number:
 the second derivatives at the point that was reached have a direction of (almost) no curvature. For
-models with more coefficients than a matrix has room for, it is looked for by conjugate gradients
-where log-odds are large. The likelihood may have a maximum nevertheless.
+models with more coefficients than a matrix has room for, it is looked for by conjugate gradients,
+unless there can be none: where no level is excluded and all log-odds are small, the curvature along
+a direction v is at least p(1 − p) Σ_i v_iᵀ S v_i, over the regressions i, with p the smallest
+probability and S the second moments of the contrasts. The likelihood may have a maximum
+nevertheless.
 
 The maximum does not depend on how it is found: from tables of a variable and its neighbours
 (families.py), or from rows, where these tables would be larger (rows.py).
@@ -60,6 +63,8 @@ _FEW_COEFFICIENTS = 1500
 _NOT_FLAT = 1e-6
 # Below this sum of strengths per variable, no probability is so small that it may tend to 0.
 _SUSPICIOUS = 3.0
+# Second moments whose smallest eigenvalue is at least this leave no direction without curvature.
+_SPREAD = 1e-4
 _MOST_LOOKS, _SOLVED = 40, 1e-12
 _FEW_NUMBERS = 30_000_000
 
@@ -203,14 +208,29 @@ def _require_curvature(
     if isinstance(objective, FamilyObjective) and coefficients.size <= _FEW_COEFFICIENTS:
         values, vectors = np.linalg.eigh(objective.curvature(point))
         weak = list(vectors.T[values < _LEAST_CURVATURE / n])
-    elif coefficients.summed_strengths(point).max(initial=0.0) >= _SUSPICIOUS:
-        weak = _weakest(coefficients, objective, point, zeros, _LEAST_CURVATURE / n)
-    else:
+    elif _is_curved(coefficients, objective, point, zeros):
         weak = []
+    else:
+        weak = _weakest(coefficients, objective, point, zeros, _LEAST_CURVATURE / n)
     for vector in weak:
         left = without_flat_part(coefficients, vector, zeros)
         if float(left @ left) > _NOT_FLAT:
             raise _no_maximum(coefficients, left)
+
+
+def _is_curved(
+    coefficients: Coefficients,
+    objective: FamilyObjective | RowObjective,
+    point: Vector,
+    zeros: Mapping[Scope, NDArray[np.bool_]],
+) -> bool:
+    """Whether every direction has curvature, by the bound that needs no search."""
+    return (
+        isinstance(objective, RowObjective)
+        and not zeros
+        and coefficients.summed_strengths(point).max(initial=0.0) < _SUSPICIOUS
+        and float(np.linalg.eigvalsh(objective.second_moments)[0]) >= _SPREAD
+    )
 
 
 def _weakest(
@@ -226,7 +246,8 @@ def _weakest(
     makes most of their solution as soon as they see it, which is soon, as all others are alike.
     """
     inverse = objective.inverse() if isinstance(objective, RowObjective) else np.array
-    wanted = np.random.default_rng(0).choice([-1.0, 1.0], coefficients.size)
+    # Not signs: of two coefficients, every other sum or difference of those would be 0.
+    wanted = np.random.default_rng(0).standard_normal(coefficients.size)
     # What is orthogonal to the changes of excluded cells, as gradients are.
     cells = coefficients.cells
     residual = cells * without_flat_part(coefficients, wanted / cells, zeros)
@@ -246,9 +267,11 @@ def _weakest(
         scaled = without_flat_part(coefficients, inverse(residual), zeros)
         before, product = product, float(residual @ scaled)
         direction = scaled + product / before * direction
-    curved = objective.change(point, found)
-    is_weak = float(found @ curved) <= least * float(found @ found)
-    return [found / np.linalg.norm(found)] if is_weak else []
+    length = float(np.linalg.norm(found))
+    # All changes may be those of excluded cells: then there is nothing else to look for.
+    if length > 0 and float(found @ objective.change(point, found)) <= least * length**2:
+        return [found / length]
+    return []
 
 
 def _no_maximum(coefficients: Coefficients, direction: Vector) -> NoPseudoMaximum:

@@ -10,6 +10,7 @@ short way.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
@@ -122,6 +123,22 @@ class RowObjective:
             sums += total
         return layout.gathered(products, sums)
 
+    @functools.cached_property
+    def second_moments(self) -> Table:
+        """The mean products of the constant and the contrasts, in the order of the layout."""
+        layout = self._layout
+        found = np.zeros((layout.width + 1, layout.width + 1))
+
+        def work(block: slice) -> Table:
+            coded = layout.encoded(self._codes[block])
+            coded = np.concatenate([np.ones((len(coded), 1)), coded], axis=1)
+            product: Table = coded.T @ (coded * self._shares[block][:, None])
+            return product
+
+        for product in self._done(work):
+            found += product
+        return found
+
     def inverse(self) -> Callable[[Vector], Vector]:
         """Return about the inverse of the second derivatives, as a function of a vector.
 
@@ -131,25 +148,16 @@ class RowObjective:
         in the basis in which S is the identity and D is diagonal. Blocks that are fixed at 0 are
         left out before and after, which keeps the result symmetric and positive.
         """
-        layout = self._layout
-        width = layout.width + 1
-        second = np.zeros((width, width))
-
-        def work(block: slice) -> Table:
-            coded = layout.encoded(self._codes[block])
-            coded = np.concatenate([np.ones((len(coded), 1)), coded], axis=1)
-            product: Table = coded.T @ (coded * self._shares[block][:, None])
-            return product
-
-        for product in self._done(work):
-            second += product
+        layout, second = self._layout, self.second_moments
+        width = len(second)
         # Curvatures as they are under independence; the constant is no variable.
         curvature = np.append(0.0, np.maximum(np.diag(second)[1:] - second[0, 1:] ** 2, 0.0))
         values, vectors = np.linalg.eigh(second)
         whiten = vectors / np.sqrt(np.maximum(values, _LEAST_CURVATURE * values[-1]))
         kept, basis = np.linalg.eigh(whiten.T @ (curvature[:, None] * whiten))
         whiten = whiten @ basis
-        kept = np.maximum(kept, _LEAST_CURVATURE * kept[-1])
+        # Where no column varies, there is no curvature at all, and nothing to solve for.
+        kept = np.maximum(kept, _LEAST_CURVATURE * kept[-1] if kept[-1] > 0 else 1.0)
         divisors = kept[:, None] + kept[None, :]
 
         def solve(vector: Vector) -> Vector:
