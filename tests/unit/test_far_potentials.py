@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -133,6 +134,24 @@ def test_a_possible_level_is_not_called_impossible():
 def test_a_divergence_is_finite_where_all_is_possible():
     near = MarkovNet((A, B), (Potential((A, B), np.eye(2)),))
     assert kl_divergence(near, REMOTE).total == pytest.approx(900 - math.log(2), rel=1e-3)
+
+
+@pytest.mark.parametrize("far", [-600.0, -735.0, -743.0, -760.0, -5000.0])
+def test_tables_given_improbable_parents_are_those_of_the_model(far):
+    shares = np.array([[0.3, 0.7], [0.9, 0.1]])
+    net = MarkovNet(
+        (A, B), (Potential((B,), np.array([0.0, far])), Potential((B, A), np.log(shares)))
+    )
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = {cpd.variable.name: cpd for cpd in directed_model(net).cpds}
+    assert [v.name for v in found["A"].parents] == ["B"]
+    assert found["A"].table.ravel() == pytest.approx(shares.ravel(), abs=1e-12)
+    assert found["B"].table[0, 1] == pytest.approx(math.exp(far), rel=1e-12, abs=1e-310)
+    # The one cell that a double cannot hold, and no other.
+    assert [str(warning.message)[:24] for warning in said] == ["1 cell of the tables is "] * (
+        math.exp(far) == 0
+    )
 
 
 def test_files_say_what_they_cannot_hold():

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.dataset import Variable
 from gml.errors import GraphError, counted, quote
 from gml.graph.chordal import perfect_sequence
 from gml.graph.extension import consistent_extension
@@ -22,14 +23,19 @@ from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.clique_marginals import CliqueMarginals
 from gml.model.factor import margin_over
+from gml.model.inference import Inference
 from gml.model.markovnet import MarkovNet
 from gml.model.reach import WIDEST, log_span
+from gml.model.undirected.directed import conditional
 from gml.model.undirected.from_tables import LogTable, log_conditional, markov_of_tables
 from gml.model.undirected.potential import Potential, require_counts_agree
 from gml.model.undirected.terms import Terms
 from gml.progress import reporter
 
 _MOST_NAMED = 3
+# Margins below lose digits, and so would their shares: the smallest double of full precision is
+# 2e-308.
+_FAINT = 1e-290
 
 
 def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet:
@@ -65,13 +71,14 @@ def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet
         names = [dag.names[j] for j in dag.parents(dag.index(variable.name))]
         parents = tuple(net.variables[net.index(name)] for name in names)
         joint = margins.of([*names, variable.name]).reshape(-1, len(variable.levels or ()))
-        if support is not None and not joint.all():
-            possible_cells = support.of([*names, variable.name]).reshape(joint.shape) > 0
-            lost += int(((joint == 0) & possible_cells).sum())
-        totals = joint.sum(axis=1, keepdims=True)
         # A row that cannot occur says nothing.
-        possible = totals > 0
-        table = np.where(possible, joint / np.where(possible, totals, 1.0), 1 / joint.shape[1])
+        table = conditional(joint)
+        if support is not None:
+            possible = support.of([*names, variable.name]).reshape(joint.shape) > 0
+            faint = (joint.sum(axis=1) < _FAINT) & possible.any(axis=1)
+            for row in np.flatnonzero(faint):
+                table[row] = _given(margins.inference, parents, int(row), variable)
+            lost += int(((table == 0) & possible).sum())
         cpds.append(CPT(variable, parents, table, _rows_behind(net, names, variable.name)))
     if lost:
         reporter().warn(
@@ -79,6 +86,18 @@ def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet
             "too improbable for a floating-point number: 0 in the Bayesian network"
         )
     return BayesNet(tuple(cpds), net.learning, net.training)
+
+
+def _given(
+    inference: Inference, parents: tuple[Variable, ...], row: int, variable: Variable
+) -> NDArray[np.float64]:
+    """P(variable | parents) for one row of its table, however improbable that row is."""
+    at = np.unravel_index(row, [len(parent.levels or ()) for parent in parents])
+    evidence = {
+        parent.name: (parent.levels or ())[k] for parent, k in zip(parents, at, strict=True)
+    }
+    # Logarithms of thousands leave some rounding in the sum, too.
+    return conditional(inference.joint([variable.name], evidence)[0].reshape(1, -1)).reshape(-1)
 
 
 def _warn_of_ties(net: MarkovNet, graph: Graph) -> None:
