@@ -86,6 +86,16 @@ def test_log_z_by_annealing(log_z, line):
     assert not any("G²" in each or "aic" in each for each in found)
 
 
+def test_figures_by_annealing_have_the_error_of_log_z_once_per_row():
+    figures = {"log_likelihood": -90.5, "aic": -93.5, "bic": -94.0}
+    summary = FitSummary("pcd", "adam", 9, 3, True, log_z=7.5, log_z_error=0.25, **figures)
+    said = dict(fit_in_words(summary))
+    assert said["log-likelihood"] == ["-90.5 ± 2.2"]
+    assert (said["aic"], said["bic"]) == (["-93.5 ± 2.2"], ["-94 ± 2.2"])
+    exact = dict(fit_in_words(FitSummary("exact", "ipf", 9, 3, True, log_z=7.5, **figures)))
+    assert exact["log-likelihood"] == ["-90.5"]
+
+
 def test_terms_of_two_levels_are_one_number_with_its_interval():
     errors = np.full((2, 2), 0.1)
     bounds = np.stack([np.full((2, 2), 0.3), np.full((2, 2), 0.7)], axis=-1)

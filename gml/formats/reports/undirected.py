@@ -77,10 +77,10 @@ def fit_in_words(summary: FitSummary) -> Iterator[tuple[str, list[str]]]:
     yield "largest gap of a margin", [] if penalties else _gap(summary.gap)
     yield "rows", [f"{summary.rows:,}"]
     yield "dimension", [f"{summary.dimension:,}"]
-    yield "log-likelihood", _figure(summary.log_likelihood, exact=True)
+    yield "log-likelihood", _with_error(summary, summary.log_likelihood)
     yield "pseudo-log-likelihood", _figure(summary.pseudo_log_likelihood, exact=True)
-    yield "aic", _figure(summary.aic, exact=True)
-    yield "bic", _figure(summary.bic, exact=True)
+    yield "aic", _with_error(summary, summary.aic)
+    yield "bic", _with_error(summary, summary.bic)
     yield "G²", _tested(summary, summary.g2, summary.g2_p_value, summary.g2_log10_p)
     # With less than a row per cell, a single one where none was expected makes any number of it.
     if summary.df is not None and summary.df <= summary.rows:
@@ -109,6 +109,14 @@ def _figure(value: float | None, *, exact: bool = False) -> list[str]:
     if value is None:
         return []
     return [f"{value:.10g}" if exact else number(value)]
+
+
+def _with_error(summary: FitSummary, value: float | None) -> list[str]:
+    """A figure that has ln Z once per row, and so as often the error of ln Z, if that has one."""
+    said = _figure(value, exact=True)
+    if not said or not summary.log_z_error:
+        return said
+    return [f"{said[0]} ± {summary.rows * summary.log_z_error:.2g}"]
 
 
 def _gap(gap: float | None) -> list[str]:
