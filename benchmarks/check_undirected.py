@@ -265,7 +265,10 @@ def report():
             by_kind = ", ".join(f"{kind} {n}" for kind, n in sorted(kinds.items()))
             print(f"| {arm} | {name or 'all'} | {share(sum(kinds.values()), runs)} | {by_kind} |")
     print("\n| break | model | rows | found | a column at fault is named |\n|---|---|---|---|---|")
-    for x in sorted(Results("check_undirected_power").lines, key=lambda x: BREAKS.index(x["kind"])):
+    for x in sorted(
+        Results("check_undirected_power").lines,
+        key=lambda x: (BREAKS.index(x["kind"]), MODELS.index(x["model"]), x["rows_old"]),
+    ):
         n = x["repetitions"]
         named = "–" if x["kind"] == "even rows" else f"{x['named']} of {n}"
         rows = f"{x['rows_old']} → {x['rows_new']}"
