@@ -7,9 +7,9 @@ from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
 from gml.kernel.reference.gibbs import GibbsSampler, count_states, sum_states
-from gml.kernel.reference.neighbourhoods import penalty_path
 from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
+from gml.kernel.reference.penalty_paths import penalty_path
 from gml.kernel.reference.permutation import information_loss_draws, permutation_draws
 from gml.kernel.reference.row_probability import row_log_probabilities
 from gml.kernel.reference.sampling import (

@@ -22,7 +22,7 @@
 #include "cholesky.h"
 #include "cpu.h"
 #include "exp_series.h"
-#include "neighbourhoods.h"
+#include "penalty_path.h"
 #include "stop.h"
 
 /* Vectors are passed differently to functions for other instructions, so none takes them. */

@@ -2,7 +2,7 @@
 
 from gml.kernel.penalty_paths import PenaltyPath
 
-cdef extern from "neighbourhoods.h":
+cdef extern from "penalty_path.h":
     enum:
         PATH_NO_MEMORY
         PATH_TOO_LARGE

@@ -1,6 +1,6 @@
 /* Paths of penalties of logistic regressions on indicator columns, with penalties on groups of them. */
-#ifndef GML_NEIGHBOURHOODS_H
-#define GML_NEIGHBOURHOODS_H
+#ifndef GML_PENALTY_PATH_H
+#define GML_PENALTY_PATH_H
 
 #include <stddef.h>
 #include <stdint.h>
