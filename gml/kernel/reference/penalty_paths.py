@@ -1,4 +1,4 @@
-"""Paths of penalised logistic regressions, as `src/penalty_path.c` says it, in plain words.
+"""Paths of penalised logistic regressions, as `src/penalty_path.c` follows them, in plain words.
 
 The columns are spelt out as numbers, rows × dimensions, the Newton steps are over all groups, and
 groups are only ever moved one by one: the minima are the same.
