@@ -1,6 +1,14 @@
+/* Many chains are drawn at once, a byte each: the configuration of a chain's neighbours finds the highest bytes
+   of its thresholds, which are compared with a random byte. The draws are written once, in
+   gibbs_bytes_draw.h; what differs between instructions is here. */
 #include "gibbs_bytes.h"
 
 #include "cpu.h"
+
+#if GML_X86
+#include <immintrin.h>
+
+#define PIECE_CHAINS 1024
 
 typedef struct {
     const uint8_t *codes[GIBBS_BYTE_BITS];
@@ -8,11 +16,6 @@ typedef struct {
     uint8_t *target;
     size_t n_pages, n_ends;
 } blanket_codes;
-
-#if GML_X86
-#include <immintrin.h>
-
-#define PIECE_CHAINS 1024
 
 /* The highest byte of a chain's random bits decides alone unless a threshold has the same one. Such ties are
    kept as bits, a word per vector, and drawn with all bits in the end: a branch per vector would often be
@@ -22,6 +25,10 @@ typedef struct {
     uint64_t tied[PIECE_CHAINS / 32];
     uint64_t words; /* which words are not 0 */
 } tie_list;
+
+/* Those of the widest vectors. */
+static const uint32_t LANE_NUMBERS[16] __attribute__((aligned(64))) = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                                       8, 9, 10, 11, 12, 13, 14, 15};
 
 INLINE blanket_codes codes_of(const gibbs_step *step, uint8_t *states, size_t n_chains)
 {
@@ -52,59 +59,21 @@ static void draw_ties(const gibbs_step *step, const gibbs_keys *keys, const tie_
     }
 }
 
-/* Two levels given neighbours of two levels are compiled for their number; 0 stands for others. */
-#define DRAW_WITH(draw)                                        \
-    switch (step->is_binary ? step->n_blanket : 0) {           \
-    case 1:                                                    \
-        draw(&from, keys, step->bytes, first, n, 1, &ties);    \
-        break;                                                 \
-    case 2:                                                    \
-        draw(&from, keys, step->bytes, first, n, 2, &ties);    \
-        break;                                                 \
-    case 3:                                                    \
-        draw(&from, keys, step->bytes, first, n, 3, &ties);    \
-        break;                                                 \
-    case 4:                                                    \
-        draw(&from, keys, step->bytes, first, n, 4, &ties);    \
-        break;                                                 \
-    case 5:                                                    \
-        draw(&from, keys, step->bytes, first, n, 5, &ties);    \
-        break;                                                 \
-    case 6:                                                    \
-        draw(&from, keys, step->bytes, first, n, 6, &ties);    \
-        break;                                                 \
-    case 7:                                                    \
-        draw(&from, keys, step->bytes, first, n, 7, &ties);    \
-        break;                                                 \
-    case 8:                                                    \
-        draw(&from, keys, step->bytes, first, n, 8, &ties);    \
-        break;                                                 \
-    default:                                                   \
-        draw_any(&from, keys, step, first, n, &ties);          \
-    }
-
 /* ------------------------------------------------------------------ 32 chains at once */
 
-#define AVX2 __attribute__((target("avx2")))
+#define AVX(name) name##_avx2
+#define AVX_TARGET __attribute__((target("avx2")))
+#define AVX_BYTES 32
 
-/* hash32 of counters that have been multiplied, and the first key added to. */
-AVX2 INLINE __m256i hash_avx2(__m256i x, __m256i key1)
-{
-    x = _mm256_xor_si256(x, _mm256_srli_epi32(x, 17));
-    x = _mm256_mullo_epi32(x, _mm256_set1_epi32((int)0xED5AD4BB));
-    x = _mm256_add_epi32(_mm256_xor_si256(x, _mm256_srli_epi32(x, 11)), key1);
-    x = _mm256_mullo_epi32(x, _mm256_set1_epi32((int)0xAC4C1B51));
-    x = _mm256_xor_si256(x, _mm256_srli_epi32(x, 15));
-    x = _mm256_mullo_epi32(x, _mm256_set1_epi32((int)0x31848BAB));
-    return _mm256_xor_si256(x, _mm256_srli_epi32(x, 14));
-}
+typedef __m256i vector_avx2;
+typedef __m256i ties_avx2;
 
-AVX2 INLINE __m256i page_avx2(const uint8_t *bytes)
+AVX_TARGET INLINE __m256i page_avx2(const uint8_t *bytes)
 {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)bytes));
 }
 
-AVX2 INLINE __m256i look_up_avx2(const uint8_t *bytes, size_t n_pages, __m256i at)
+AVX_TARGET INLINE __m256i look_up_avx2(const uint8_t *bytes, size_t n_pages, __m256i at)
 {
     if (n_pages == 1)
         return _mm256_shuffle_epi8(page_avx2(bytes), at);
@@ -120,75 +89,34 @@ AVX2 INLINE __m256i look_up_avx2(const uint8_t *bytes, size_t n_pages, __m256i a
     return found;
 }
 
-AVX2 INLINE void draw_avx2(const blanket_codes *from, const gibbs_keys *keys, const uint8_t *bytes,
-                           size_t first, size_t n, size_t n_blanket, int uniform, tie_list *ties)
+AVX_TARGET INLINE __m256i count_ends_avx2(__m256i code, __m256i random, __m256i ends)
 {
-    size_t n_pages = uniform ? (((size_t)1 << n_blanket) + GIBBS_PAGE - 1) / GIBBS_PAGE : from->n_pages;
-    size_t n_ends = uniform ? 1 : from->n_ends;
-    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m256i key1 = _mm256_set1_epi32((int)keys->high[1]);
-    const __m256i factor = _mm256_set1_epi32((int)HASH32_STEP);
-    const __m256i more = _mm256_set1_epi32((int)(8 * HASH32_STEP));
-    __m256i counters = _mm256_add_epi32(lanes, _mm256_set1_epi32((int)(first / 4)));
-    counters = _mm256_add_epi32(_mm256_mullo_epi32(counters, factor), _mm256_set1_epi32((int)keys->high[0]));
-    for (size_t chain = first; chain < first + n; chain += 32) {
-        __m256i at = _mm256_setzero_si256();
-        for (size_t m = 0; m < n_blanket; m++) {
-            for (unsigned bit = 0; bit < (uniform ? 1 : from->bits[m]); bit++)
-                at = _mm256_add_epi8(at, at);
-            at = _mm256_or_si256(at, _mm256_loadu_si256((const __m256i *)(from->codes[m] + chain)));
-        }
-        __m256i random = hash_avx2(counters, key1);
-        counters = _mm256_add_epi32(counters, more);
-        __m256i code = _mm256_setzero_si256(), tied = _mm256_setzero_si256();
-        for (size_t end = 0; end < n_ends; end++) {
-            __m256i ends = look_up_avx2(bytes + end * n_pages * GIBBS_PAGE, n_pages, at);
-            code = _mm256_sub_epi8(code, _mm256_cmpeq_epi8(_mm256_max_epu8(random, ends), random));
-            tied = _mm256_or_si256(tied, _mm256_cmpeq_epi8(random, ends));
-        }
-        _mm256_storeu_si256((__m256i *)(from->target + chain), code);
-        _mm256_storeu_si256((__m256i *)(ties->configurations + (chain - first)), at);
-        uint32_t which = (uint32_t)_mm256_movemask_epi8(tied);
-        ties->tied[(chain - first) / 32] = which;
-        ties->words |= (uint64_t)(which != 0) << (chain - first) / 32;
-    }
+    return _mm256_sub_epi8(code, _mm256_cmpeq_epi8(_mm256_max_epu8(random, ends), random));
 }
 
-AVX2 static void draw_bytes_avx2(const gibbs_step *step, const gibbs_keys *keys, uint8_t *states,
-                                 size_t n_chains, size_t start, size_t total)
+AVX_TARGET INLINE __m256i add_ties_avx2(__m256i tied, __m256i random, __m256i ends)
 {
-    blanket_codes from = codes_of(step, states, n_chains);
-    for (size_t first = start; first < start + total; first += PIECE_CHAINS) {
-        size_t n = start + total - first < PIECE_CHAINS ? start + total - first : PIECE_CHAINS;
-        tie_list ties;
-        ties.words = 0;
-#define draw(from, keys, bytes, first, n, size, ties) draw_avx2(from, keys, bytes, first, n, size, 1, ties)
-#define draw_any(from, keys, step, first, n, ties) \
-    draw_avx2(from, keys, (step)->bytes, first, n, (step)->n_blanket, 0, ties)
-        DRAW_WITH(draw)
-#undef draw
-#undef draw_any
-        draw_ties(step, keys, &ties, first, 32, from.target);
-    }
+    return _mm256_or_si256(tied, _mm256_cmpeq_epi8(random, ends));
 }
+
+AVX_TARGET INLINE uint64_t tied_bits_avx2(__m256i tied)
+{
+    return (uint32_t)_mm256_movemask_epi8(tied);
+}
+
+#include "gibbs_bytes_draw.h"
 
 /* ------------------------------------------------------------------ 64 chains at once */
 
 /* With the bytes of four pages in a register. */
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+#define AVX(name) name##_avx512
+#define AVX_TARGET __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+#define AVX_BYTES 64
 
-AVX512 INLINE __m512i hash_avx512(__m512i x, __m512i key1)
-{
-    x = _mm512_xor_si512(x, _mm512_srli_epi32(x, 17));
-    x = _mm512_mullo_epi32(x, _mm512_set1_epi32((int)0xED5AD4BB));
-    x = _mm512_add_epi32(_mm512_xor_si512(x, _mm512_srli_epi32(x, 11)), key1);
-    x = _mm512_mullo_epi32(x, _mm512_set1_epi32((int)0xAC4C1B51));
-    x = _mm512_xor_si512(x, _mm512_srli_epi32(x, 15));
-    x = _mm512_mullo_epi32(x, _mm512_set1_epi32((int)0x31848BAB));
-    return _mm512_xor_si512(x, _mm512_srli_epi32(x, 14));
-}
+typedef __m512i vector_avx512;
+typedef __mmask64 ties_avx512;
 
-AVX512 INLINE __m512i look_up_avx512(const uint8_t *bytes, size_t n_pages, __m512i at)
+AVX_TARGET INLINE __m512i look_up_avx512(const uint8_t *bytes, size_t n_pages, __m512i at)
 {
     /* What lies beyond the last page is read, and never looked up. */
     __m512i first = _mm512_loadu_si512(bytes);
@@ -202,56 +130,22 @@ AVX512 INLINE __m512i look_up_avx512(const uint8_t *bytes, size_t n_pages, __m51
     return _mm512_mask_blend_epi8(_mm512_movepi8_mask(at), found, other);
 }
 
-AVX512 INLINE void draw_avx512(const blanket_codes *from, const gibbs_keys *keys, const uint8_t *bytes,
-                               size_t first, size_t n, size_t n_blanket, int uniform, tie_list *ties)
+AVX_TARGET INLINE __m512i count_ends_avx512(__m512i code, __m512i random, __m512i ends)
 {
-    size_t n_pages = uniform ? (((size_t)1 << n_blanket) + GIBBS_PAGE - 1) / GIBBS_PAGE : from->n_pages;
-    size_t n_ends = uniform ? 1 : from->n_ends;
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i key1 = _mm512_set1_epi32((int)keys->high[1]), one = _mm512_set1_epi8(1);
-    const __m512i factor = _mm512_set1_epi32((int)HASH32_STEP);
-    const __m512i more = _mm512_set1_epi32((int)(16 * HASH32_STEP));
-    __m512i counters = _mm512_add_epi32(lanes, _mm512_set1_epi32((int)(first / 4)));
-    counters = _mm512_add_epi32(_mm512_mullo_epi32(counters, factor), _mm512_set1_epi32((int)keys->high[0]));
-    for (size_t chain = first; chain < first + n; chain += 64) {
-        __m512i at = _mm512_setzero_si512();
-        for (size_t m = 0; m < n_blanket; m++) {
-            for (unsigned bit = 0; bit < (uniform ? 1 : from->bits[m]); bit++)
-                at = _mm512_add_epi8(at, at);
-            at = _mm512_or_si512(at, _mm512_loadu_si512(from->codes[m] + chain));
-        }
-        __m512i random = hash_avx512(counters, key1), code = _mm512_setzero_si512();
-        counters = _mm512_add_epi32(counters, more);
-        __mmask64 tied = 0;
-        for (size_t end = 0; end < n_ends; end++) {
-            __m512i ends = look_up_avx512(bytes + end * n_pages * GIBBS_PAGE, n_pages, at);
-            code = _mm512_mask_add_epi8(code, _mm512_cmpge_epu8_mask(random, ends), code, one);
-            tied |= _mm512_cmpeq_epi8_mask(random, ends);
-        }
-        _mm512_storeu_si512(from->target + chain, code);
-        _mm512_storeu_si512(ties->configurations + (chain - first), at);
-        ties->tied[(chain - first) / 64] = tied;
-        ties->words |= (uint64_t)(tied != 0) << (chain - first) / 64;
-    }
+    return _mm512_mask_add_epi8(code, _mm512_cmpge_epu8_mask(random, ends), code, _mm512_set1_epi8(1));
 }
 
-AVX512 static void draw_bytes_avx512(const gibbs_step *step, const gibbs_keys *keys, uint8_t *states,
-                                     size_t n_chains, size_t start, size_t total)
+AVX_TARGET INLINE __mmask64 add_ties_avx512(__mmask64 tied, __m512i random, __m512i ends)
 {
-    blanket_codes from = codes_of(step, states, n_chains);
-    for (size_t first = start; first < start + total; first += PIECE_CHAINS) {
-        size_t n = start + total - first < PIECE_CHAINS ? start + total - first : PIECE_CHAINS;
-        tie_list ties;
-        ties.words = 0;
-#define draw(from, keys, bytes, first, n, size, ties) draw_avx512(from, keys, bytes, first, n, size, 1, ties)
-#define draw_any(from, keys, step, first, n, ties) \
-    draw_avx512(from, keys, (step)->bytes, first, n, (step)->n_blanket, 0, ties)
-        DRAW_WITH(draw)
-#undef draw
-#undef draw_any
-        draw_ties(step, keys, &ties, first, 64, from.target);
-    }
+    return tied | _mm512_cmpeq_epi8_mask(random, ends);
 }
+
+AVX_TARGET INLINE uint64_t tied_bits_avx512(__mmask64 tied)
+{
+    return tied;
+}
+
+#include "gibbs_bytes_draw.h"
 #endif
 
 gibbs_byte_drawer gibbs_best_drawer(void)

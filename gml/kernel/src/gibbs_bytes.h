@@ -17,14 +17,22 @@
    second key after the first of them. */
 #define HASH32_STEP UINT32_C(0x9E3779B9)
 
+/* Defines the rounds for a number, or for lanes of them. */
+#define HASH32_ROUNDS(name, number)                 \
+    INLINE number name(number x, uint32_t key1)     \
+    {                                               \
+        x = (x ^ (x >> 17)) * UINT32_C(0xED5AD4BB); \
+        x = (x ^ (x >> 11)) + key1;                 \
+        x *= UINT32_C(0xAC4C1B51);                  \
+        x = (x ^ (x >> 15)) * UINT32_C(0x31848BAB); \
+        return x ^ (x >> 14);                       \
+    }
+
+HASH32_ROUNDS(hash32_rounds, uint32_t)
+
 INLINE uint32_t hash32(uint32_t counter, uint32_t key0, uint32_t key1)
 {
-    uint32_t x = counter * HASH32_STEP + key0;
-    x = (x ^ (x >> 17)) * UINT32_C(0xED5AD4BB);
-    x = (x ^ (x >> 11)) + key1;
-    x *= UINT32_C(0xAC4C1B51);
-    x = (x ^ (x >> 15)) * UINT32_C(0x31848BAB);
-    return x ^ (x >> 14);
+    return hash32_rounds(counter * HASH32_STEP + key0, key1);
 }
 
 /* The keys of a variable and a sweep: of the highest bytes of draws, and of the other bits. */
