@@ -58,11 +58,6 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def load_json(text: str, where: str) -> Graph:
-    """Read a graph, or what a model has of one, from JSON, ours or networkx's."""
-    return graph_of(parse_graph_json(text, where), where)
-
-
 def parse_graph_json(text: str, where: str) -> dict[str, Any]:
     """Return the content of a graph file; warns if it is no longer what was written."""
     content = parse_json(text, where, error=GraphError)
@@ -74,7 +69,7 @@ def parse_graph_json(text: str, where: str) -> dict[str, Any]:
 
 
 def graph_of(content: dict[str, Any], where: str) -> Graph:
-    """Return the graph in the content of a file."""
+    """Return the graph, or that of the model, in the content of a file, ours or networkx's."""
     about = content.get("graph", {})
     if not isinstance(about, dict):
         raise GraphError(f'{where}: "graph" is not an object')

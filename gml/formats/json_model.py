@@ -25,7 +25,7 @@ from gml.formats.assembly import TableRoom
 from gml.formats.baseline import baseline_object, held_baseline
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA
-from gml.formats.json_graph import graph_of, node_link_text, parse_graph_json
+from gml.formats.json_graph import graph_of, node_link_text
 from gml.formats.json_regression_rows import rows_object, rows_of
 from gml.formats.json_training import training_of
 from gml.formats.text_room import require_graph_text, require_table_text
@@ -128,13 +128,8 @@ def has_tables(content: dict[str, Any]) -> bool:
     )
 
 
-def load_json_model(text: str, where: str) -> BayesNet:
-    """Read a Bayesian network from JSON; a graph without tables is refused."""
-    return model_of(parse_graph_json(text, where), where)
-
-
 def model_of(content: dict[str, Any], where: str) -> BayesNet:
-    """Return the Bayesian network in the content of a file."""
+    """Return the Bayesian network in the content of a file; a graph without tables is refused."""
     graph = graph_of(content, where)
     if not has_tables(content):
         raise GraphError(f"{where}: a graph without tables; learn them with gml fit-params")

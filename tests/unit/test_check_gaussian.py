@@ -15,7 +15,8 @@ import scipy.stats
 import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, GraphError, UsageError
-from gml.formats.json_model import dump_json_model, load_json_model
+from gml.formats.json_model import dump_json_model
+from gml.formats.models import parse_model
 from gml.gate.gaussian_families import gaussian_families, spreads
 from gml.gate.gaussian_questions import NOTHING_KEPT
 from gml.gate.gaussian_structure import SHIFTED_ROWS, exchanges, shifts
@@ -196,7 +197,7 @@ def test_no_order_of_rows_or_columns_shows():
 
 def test_models_come_back_from_json(model):
     text = dump_json_model(model)
-    assert load_json_model(text, "m").cpds == model.cpds
+    assert parse_model(text, "m").cpds == model.cpds
     content = json.loads(text)
     del content["graph"]["hash"]
     kept = content["nodes"][2]["gaussian"]["rows"]
@@ -212,7 +213,7 @@ def test_models_come_back_from_json(model):
     ):
         content["nodes"][2]["gaussian"]["rows"] = wrong
         with pytest.raises(GraphError, match="m: .*rows"):
-            load_json_model(json.dumps(content), "m")
+            parse_model(json.dumps(content), "m")
 
 
 def test_numbers_that_floats_can_hardly_hold_are_fitted_as_before():

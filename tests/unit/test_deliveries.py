@@ -15,7 +15,7 @@ import pytest
 import gml
 from gml.errors import CannotAnswer, DataError, GmlWarning, GraphError, UsageError
 from gml.formats.baseline import dump_baseline
-from gml.formats.json_model import dump_json_model, load_json_model
+from gml.formats.json_model import dump_json_model
 from gml.formats.models import parse_model
 from gml.gate.check import Check
 from gml.gate.decision import decide, decide_together
@@ -221,12 +221,12 @@ def test_rows_that_count_in_part_are_not_accepted(tmp_path):
 
 def test_a_model_keeps_its_baseline(model, tmp_path):
     text = dump_json_model(model)
-    assert load_json_model(text, "model.json").baseline == model.baseline
+    assert parse_model(text, "model.json").baseline == model.baseline
     about = json.loads(text)["graph"]["baseline"]
     assert about["rows"] == 5000 and about["accepted"] == []
     written = json.loads(dump_baseline(model.baseline))
     assert about == {key: written[key] for key in ("rows", "accepted", "references")}
-    assert load_json_model(dump_json_model(replace(model, baseline=None)), "x").baseline is None
+    assert parse_model(dump_json_model(replace(model, baseline=None)), "x").baseline is None
     again = gml.convert(model, "json").text
     assert parse_model(again, "x").baseline == model.baseline
     with pytest.warns(GmlWarning, match="how it was learned and the baseline; JSON does"):
@@ -247,7 +247,7 @@ def test_a_damaged_baseline_in_a_model_is_refused(model, damage, message):
     document["graph"]["baseline"] = damage
     del document["graph"]["hash"]
     with pytest.raises(GraphError) as caught:
-        load_json_model(json.dumps(document), "model.json")
+        parse_model(json.dumps(document), "model.json")
     assert str(caught.value).startswith("model.json: ")
     assert message in str(caught.value)
 
