@@ -1,0 +1,89 @@
+"""The moments of one numeric variable, as a constraint file has them (see `constraints`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+from gml.errors import DataError, unknown_name
+from gml.model.entropy.constraints import NumericMoments
+
+_KEYS = ("name", "support", "mean", "variance", "moments")
+HIGHEST_MOMENT = 12
+"""Higher ones say more about rounding than about a distribution."""
+
+
+def moments_of(given: Any, where: str) -> NumericMoments:
+    """Return the moments of a numeric variable in JSON that was parsed.
+
+    Examples
+    --------
+    >>> given = {"name": "wait", "support": [0, None], "mean": 2, "variance": 1.5}
+    >>> moments_of(given, "here")
+    NumericMoments(name='wait', support=(0.0, inf), moments={1: 2.0, 2: 5.5})
+    """
+    if not isinstance(given, Mapping):
+        raise DataError(f"{where} must be an object")
+    for key in given:
+        if key not in _KEYS:
+            raise DataError(f"{where}: {unknown_name('key', key, _KEYS)}")
+    name = given.get("name", "x")
+    if not isinstance(name, str):
+        raise DataError(f'{where}: the "name" must be text, not {name!r}')
+    moments = _raw_moments(given, where)
+    return NumericMoments(name, _support(given.get("support", [None, None]), where), moments)
+
+
+def _support(given: Any, where: str) -> tuple[float, float]:
+    if not isinstance(given, list | tuple) or len(given) != 2:
+        raise DataError(f'{where}: the "support" must be a list of its two ends, null for none')
+    low, high = (
+        infinite if end is None else number_in(end, f'{where}: an end of the "support"')
+        for end, infinite in zip(given, (-math.inf, math.inf), strict=True)
+    )
+    if not low < high:
+        raise DataError(f'{where}: the "support" ends at {high:g}, which is not above {low:g}')
+    return low, high
+
+
+def _raw_moments(given: Mapping[str, Any], where: str) -> dict[int, float]:
+    further = given.get("moments", {})
+    if not isinstance(further, Mapping):
+        raise DataError(f'{where}: "moments" must be an object of numbers by power')
+    found: dict[int, float] = {}
+    for key, value in further.items():
+        power = int(key) if str(key).isdecimal() and len(str(key)) < 4 else 0
+        if not 1 <= power <= HIGHEST_MOMENT:
+            raise DataError(
+                f'{where}: a power of "moments" must be a whole number from 1 to '
+                f"{HIGHEST_MOMENT}, not {key!r}"
+            )
+        if power in found:
+            raise DataError(f'{where}: "moments" has the power {power} twice')
+        found[power] = number_in(value, f"{where}: the moment {power}")
+    if "mean" in given:
+        mean = number_in(given["mean"], f'{where}: the "mean"')
+        _add(found, 1, mean, "mean", where)
+    if "variance" in given:
+        if 1 not in found:
+            raise DataError(f'{where}: a "variance" needs the "mean" beside it')
+        variance = number_in(given["variance"], f'{where}: the "variance"')
+        if variance < 0:
+            raise DataError(f'{where}: the "variance" must not be negative: {variance:g}')
+        _add(found, 2, variance + found[1] ** 2, "variance", where)
+    return dict(sorted(found.items()))
+
+
+def _add(found: dict[int, float], power: int, value: float, key: str, where: str) -> None:
+    if power in found:
+        raise DataError(f'{where}: "{key}" and the moment {power} say the same; give one of them')
+    found[power] = value
+
+
+def number_in(given: Any, what: str) -> float:
+    """Return a finite number, or refuse what is none."""
+    if isinstance(given, bool) or not isinstance(given, Real) or not math.isfinite(given):
+        raise DataError(f"{what} must be a number, not {given!r}")
+    return float(given)

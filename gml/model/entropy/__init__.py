@@ -1,0 +1,1 @@
+"""Maximum entropy: constraints, and the distributions nearest to what was known before them."""
