@@ -1,0 +1,216 @@
+"""The cells of a table that raking looks at: combinations of the columns that targets are about.
+
+The weight of a row depends on nothing but its cell and its base weight, so rows are grouped first,
+and what follows takes as long as there are cells. Cells and margins are put in the order of names
+and labels, and base weights are added exactly, so that no order of rows, columns or targets shows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.data.dataset import Variable
+from gml.data.row_groups import group_sums, row_bytes
+from gml.errors import DataError, listing, quote
+from gml.model.entropy.constraints import Cell, Margin
+from gml.progress import reporter
+from gml.resources import require_memory
+
+# Bytes per row: its cell, and what the groups are made from.
+_BYTES_PER_ROW = 16
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class CodedMargin:
+    """A margin, and which of its cells each cell of the table belongs to."""
+
+    names: tuple[str, ...]
+    labels: tuple[Cell, ...]
+    targets: NDArray[np.float64]
+    of_cell: NDArray[np.intp]
+
+    def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up values of the cells of the table."""
+        return np.bincount(self.of_cell, values, minlength=len(self.labels))
+
+    def title(self, k: int) -> str:
+        """Name one of its cells."""
+        return cell_title(self.names, self.labels[k])
+
+    def among(self, kept: NDArray[np.bool_]) -> CodedMargin:
+        """Return the margin over some of the cells, with the targets that are not 0."""
+        mine = self.targets > 0
+        rank = np.cumsum(mine) - 1
+        labels = tuple(cell for cell, is_mine in zip(self.labels, mine, strict=True) if is_mine)
+        return CodedMargin(self.names, labels, self.targets[mine], rank[self.of_cell[kept]])
+
+
+@dataclass(frozen=True)
+class TableCells:
+    """The cells of a table: their shares of the base weights, their margins, the cell of each row.
+
+    Cells in which no row counts are not among them; rows there have -1.
+    """
+
+    base: NDArray[np.float64]
+    margins: tuple[CodedMargin, ...]
+    of_row: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    """How many rows each cell has, whatever they count."""
+
+    def title(self, k: int) -> str:
+        """Name a cell by the levels of all columns."""
+        found: dict[str, str] = {}
+        for margin in self.margins:
+            found.update(zip(margin.names, margin.labels[margin.of_cell[k]], strict=True))
+        names = sorted(found)
+        return cell_title(names, [found[name] for name in names])
+
+
+def cell_title(names: Sequence[str], labels: Sequence[str]) -> str:
+    """Name a cell of a margin.
+
+    Examples
+    --------
+    >>> cell_title(("age", "sex"), ("young", "f"))
+    "age='young', sex='f'"
+    """
+    return ", ".join(f"{name}={quote(label)}" for name, label in zip(names, labels, strict=True))
+
+
+def table_cells(
+    variables: Sequence[Variable],
+    columns: Sequence[NDArray[Any]],
+    margins: Sequence[Margin],
+    *,
+    weights: NDArray[np.int64] | None = None,
+    place_of: Callable[[int], str] = "data row {}".format,
+) -> TableCells:
+    """Group rows, and find the cell of each margin that a group belongs to.
+
+    Parameters
+    ----------
+    variables, columns
+        Those that the margins are about, and no others, without missing values.
+    margins
+        The targets.
+    weights
+        How much each row counts to begin with, in units; None if all rows count the same.
+    place_of
+        What messages call a row, by its number from 0.
+
+    Examples
+    --------
+    >>> import gml
+    >>> data = gml.read("sample_data/asia.csv", columns=["smoke"])
+    >>> target = Margin(("smoke",), {("no",): 0.7, ("yes",): 0.3})
+    >>> table_cells(data.variables, data.columns, [target]).counts
+    array([2485, 2515])
+    """
+    order = sorted(range(len(variables)), key=lambda j: variables[j].name)
+    n_rows = len(columns[0])
+    require_memory(_BYTES_PER_ROW * n_rows, None, f"the cells of {n_rows} rows")
+    reporter().status(f"finding the cells of {n_rows:,} rows")
+    groups = kernel.active().group_rows(row_bytes([columns[j] for j in order]), n_rows)
+    reporter().status(None)
+    assert groups is not None
+    of_row, firsts = groups.of_row, groups.firsts
+    sums = group_sums(of_row, len(firsts), weights)
+    counts = group_sums(of_row, len(firsts), None)
+    counting = np.flatnonzero(sums)
+    codes = {variables[j].name: columns[j][firsts[counting]].astype(np.int64) for j in order}
+    levels = {variable.name: variable.levels or () for variable in variables}
+    rows = firsts[counting]
+    coded = [
+        _coded(margin, codes, levels, _Places(rows, place_of))
+        for margin in sorted(margins, key=lambda margin: sorted(margin.names))
+    ]
+    ranked = np.lexsort([margin.of_cell for margin in reversed(coded)])
+    rank = np.full(len(firsts), -1, dtype=np.int32)
+    rank[counting[ranked]] = np.arange(len(ranked), dtype=np.int32)
+    kept = sums[counting[ranked]]
+    return TableCells(
+        kept / kept.sum(),
+        tuple(replace(margin, of_cell=margin.of_cell[ranked]) for margin in coded),
+        rank[of_row],
+        counts[counting[ranked]],
+    )
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the first row of each group stands, for messages."""
+
+    rows: NDArray[np.int64]
+    place_of: Callable[[int], str]
+
+    def first(self, found: NDArray[np.bool_], codes: NDArray[np.int64]) -> tuple[str, int]:
+        """Name the first row of the groups found, and return its code."""
+        group = np.flatnonzero(found)[np.argmin(self.rows[found])]
+        return self.place_of(int(self.rows[group])), int(codes[group])
+
+
+def _coded(
+    margin: Margin,
+    codes: Mapping[str, NDArray[np.int64]],
+    levels: Mapping[str, Sequence[str]],
+    places: _Places,
+) -> CodedMargin:
+    """Find the cell of a margin that each group belongs to; refuse levels that have no target."""
+    names = tuple(sorted(margin.names))
+    axes = [margin.names.index(name) for name in names]
+    targets = {tuple(cell[axis] for axis in axes): value for cell, value in margin.cells.items()}
+    for axis, name in enumerate(names):
+        _require_targets(margin, name, {cell[axis] for cell in targets}, codes, levels, places)
+    keys = np.zeros(len(places.rows), dtype=np.int64)
+    for name in names:
+        # Renumbered, keys of however many columns stay small.
+        keys = keys * len(levels[name]) + codes[name]
+        _, examples, keys = np.unique(keys, return_index=True, return_inverse=True)
+    found = [tuple(levels[name][codes[name][row]] for name in names) for row in examples.tolist()]
+    unlisted = [cell for cell in found if cell not in targets]
+    if unlisted:
+        _warn_of_unlisted(names, sorted(unlisted))
+    labels = sorted({*targets, *found})
+    place = {cell: k for k, cell in enumerate(labels)}
+    values = np.array([targets.get(cell, 0.0) for cell in labels])
+    of_cell = np.array([place[cell] for cell in found], dtype=np.intp)[keys]
+    return CodedMargin(names, tuple(labels), values / math.fsum(values), of_cell)
+
+
+def _require_targets(
+    margin: Margin,
+    name: str,
+    known: Collection[str],
+    codes: Mapping[str, NDArray[np.int64]],
+    levels: Mapping[str, Sequence[str]],
+    places: _Places,
+) -> None:
+    """Refuse a level of a column that rows have and no target names."""
+    has_target = np.array([level in known for level in levels[name]], dtype=bool)
+    lacking = ~has_target[codes[name]]
+    if lacking.any():
+        at, level = places.first(lacking, codes[name])
+        raise DataError(
+            f"{at}: column {quote(name)}: {quote(levels[name][level])} has no target in "
+            f"{margin.title}, which has {listing(sorted(known))}"
+        )
+
+
+def _warn_of_unlisted(names: Sequence[str], cells: Sequence[Cell]) -> None:
+    shown = first_few([cell_title(names, cell) for cell in cells])
+    reporter().warn(f"not among the targets, so that rows with it have the weight 0: {shown}")
+
+
+def first_few(titles: Sequence[str]) -> str:
+    """Return the first titles of a list, and how many more there are."""
+    more = f" and {len(titles) - _SHOWN} more" if len(titles) > _SHOWN else ""
+    return "; ".join(titles[:_SHOWN]) + more

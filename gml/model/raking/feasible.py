@@ -1,0 +1,243 @@
+"""Which targets can be met at all, found by linear programmes (HiGHS, through scipy).
+
+Weights that are not negative, w with A w = t, exist unless a combination y of the targets says
+otherwise (Farkas): Aᵀy ≤ 0 and tᵀy > 0. Its targets, reduced to a set of which none can be left out,
+are what contradicts; the rows that would settle it have those with y > 0 and not those with y < 0,
+and there are none. Ties: targets are left out in the order of names and labels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import CannotAnswer, parameter
+from gml.kernel.pool import in_order
+from gml.model.raking.cells import CodedMargin
+from gml.progress import reporter
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+# What the sums of an exact solution may be off by, as a share of all weight.
+_TOLERANCE = 1e-8
+# Bounds that are offered are so much wider than those that would just do.
+_SPARE = 1e-3
+_SHOWN = 6
+
+Vector = NDArray[np.float64]
+
+
+class _Target(NamedTuple):
+    """A cell of a margin: which margin, which of its cells, and which cells of the table it has."""
+
+    margin: int
+    title: str
+    value: float
+    members: NDArray[np.bool_]
+
+
+def reachable(margins: Sequence[CodedMargin]) -> NDArray[np.bool_]:
+    """Return which cells of the table can have weight where all targets are met.
+
+    If none can, the targets contradict one another: that is raised, with what contradicts.
+    """
+    from scipy.sparse import csr_array, hstack
+
+    incidence, targets = _incidence(margins)
+    n_cells = incidence.shape[1]
+    # Weights w + s with s ≤ 1, of any total: a cell that can have weight can have s = 1.
+    equal = hstack([incidence, incidence, csr_array(-targets[:, None])], format="csr")
+    bounds = [(0, None)] * n_cells + [(0, 1)] * n_cells + [(1, None)]
+    cost = np.concatenate([np.zeros(n_cells), -np.ones(n_cells), [0.0]])
+    found = _solved(c=cost, A_eq=equal, b_eq=np.zeros(len(targets)), bounds=bounds)
+    if found.status != 0:
+        raise_contradiction(margins)
+        _give_up()
+    support: NDArray[np.bool_] = found.x[n_cells:-1] > 0.5
+    return support
+
+
+def raise_contradiction(margins: Sequence[CodedMargin]) -> None:
+    """Raise what contradicts, if no weights that are not negative meet the targets."""
+    incidence, targets = _incidence(margins)
+    found = _solved(**_elastic(incidence, targets))
+    if found.status != 0 or found.fun <= _TOLERANCE:
+        return
+    multipliers = found.eqlin.marginals
+    listed: list[_Target] = []
+    start = 0
+    for j, margin in enumerate(margins):
+        own = multipliers[start : start + len(margin.labels)]
+        # A constant may be added to a margin: its most frequent multiplier is taken for 0.
+        values, times = np.unique(own.round(9), return_counts=True)
+        usual = values[np.argmax(times)]
+        for k in np.flatnonzero(np.abs(own - usual) > 1e-7).tolist():
+            target = float(margin.targets[k])
+            listed.append(_Target(j, margin.title(k), target, margin.of_cell == k))
+        start += len(margin.labels)
+    clashing, signs = _irreducible(listed)
+    shown = ", ".join(f"{target.title} ({target.value:.4g})" for target in clashing[:_SHOWN])
+    more = f" and {len(clashing) - _SHOWN} more" if len(clashing) > _SHOWN else ""
+    raise CannotAnswer(
+        f"no weights meet the targets {shown}{more} together: they need rows "
+        f"{_needed(clashing, signs)}, and no row that may have weight is such a row"
+    )
+
+
+def raise_narrow_bounds(
+    base: Vector, margins: Sequence[CodedMargin], bounds: tuple[float, float]
+) -> None:
+    """Raise which target the bounds do not allow, and which bounds would, if that is so."""
+    raise_contradiction(margins)
+    low, high = bounds
+    incidence, targets = _incidence(margins)
+    # In ratios to base weights, and relative to each target: the tolerances are of that kind.
+    scaled = incidence.multiply(base[None, :] / targets[:, None]).tocsr()
+    found = _solved(**_elastic(scaled, np.ones(len(targets)), bounds))
+    if found.status != 0 or found.fun <= _TOLERANCE:
+        return
+    # The same, with differences in shares of all weight: that of the worst target is told.
+    titles = [margin.title(k) for margin in margins for k in range(len(margin.labels))]
+    reached = incidence @ (base * found.x[: len(base)])
+    worst = int(np.argmax(np.abs(reached - targets).round(12)))
+    offers = []
+    least = _extreme_bound(scaled, low, None)
+    if least is not None:
+        offers.append(f"{low:g},{_rounded(least * (1 + _SPARE), math.ceil):g}")
+    most = _extreme_bound(scaled, None, high)
+    if most is not None and (fitting := _rounded(most * (1 - _SPARE), math.floor)) >= 0:
+        offers.append(f"{max(0.0, fitting):g},{high:g}")
+    both = _extreme_bound(scaled, 0.0, None) if not offers else None
+    if both is not None:
+        offers.append(f"0,{_rounded(both * (1 + _SPARE), math.ceil):g}")
+    way_out = f"; {parameter('bounds')} {' or '.join(offers)} would do" if offers else ""
+    raise CannotAnswer(
+        f"no weights from {low:g} to {high:g} times those before meet the targets: "
+        f"{titles[worst]} comes to {reached[worst]:.4g} instead of {targets[worst]:.4g}{way_out}"
+    )
+
+
+def _incidence(margins: Sequence[CodedMargin]) -> tuple[csr_array, Vector]:
+    """Return A, a row per target and a column per cell of the table, and t."""
+    from scipy.sparse import coo_array
+
+    n_cells = len(margins[0].of_cell)
+    starts = np.cumsum([0, *(len(margin.labels) for margin in margins)])
+    rows = np.concatenate(
+        [margin.of_cell + start for margin, start in zip(margins, starts, strict=False)]
+    )
+    columns = np.tile(np.arange(n_cells), len(margins))
+    shape = (int(starts[-1]), n_cells)
+    matrix = coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
+    return matrix, np.concatenate([margin.targets for margin in margins])
+
+
+def _elastic(
+    matrix: csr_array, right: Vector, bounds: tuple[float, float | None] = (0.0, None)
+) -> dict[str, Any]:
+    """Minimise Σ |A w − t| within bounds of w."""
+    from scipy.sparse import eye_array, hstack
+
+    n_rows, n_columns = matrix.shape
+    return {
+        "c": np.concatenate([np.zeros(n_columns), np.ones(2 * n_rows)]),
+        "A_eq": hstack([matrix, eye_array(n_rows), -eye_array(n_rows)], format="csr"),
+        "b_eq": right,
+        "bounds": [bounds] * n_columns + [(0, None)] * (2 * n_rows),
+    }
+
+
+def _extreme_bound(scaled: csr_array, low: float | None, high: float | None) -> float | None:
+    """Return the least upper bound beside `low`, or the largest lower bound beside `high`."""
+    from scipy.sparse import csr_array, eye_array, hstack
+
+    n_targets, n_cells = scaled.shape
+    sign = 1.0 if high is None else -1.0
+    # sign·(r − z) ≤ 0
+    upper = hstack([sign * eye_array(n_cells), csr_array(np.full((n_cells, 1), -sign))])
+    found = _solved(
+        c=np.concatenate([np.zeros(n_cells), [sign]]),
+        A_ub=upper.tocsr(),
+        b_ub=np.zeros(n_cells),
+        A_eq=hstack([scaled, csr_array((n_targets, 1))], format="csr"),
+        b_eq=np.ones(n_targets),
+        bounds=[(low, high)] * n_cells + [(0, None)],
+    )
+    return float(found.x[-1]) if found.status == 0 else None
+
+
+def _rounded(value: float, how: Any) -> float:
+    """Round to three digits, up or down."""
+    if value <= 0:
+        return 0.0
+    digits = 2 - math.floor(math.log10(value))
+    return float(how(round(value * 10**digits, 6)) / 10**digits)
+
+
+def _irreducible(listed: list[_Target]) -> tuple[list[_Target], Vector]:
+    """Leave out targets while the rest still contradicts; return those left, and their y."""
+    kept = list(listed)
+    for target in listed:
+        rest = [other for other in kept if other is not target]
+        if rest and _clash(rest) is not None:
+            kept = rest
+    signs = _clash(kept)
+    if signs is None:
+        _give_up()
+    assert signs is not None
+    return kept, signs
+
+
+def _clash(targets: Sequence[_Target]) -> Vector | None:
+    """Return y of targets that contradict one another, given that weights add up to 1."""
+    from scipy.sparse import csr_array
+
+    members = np.array([target.members for target in targets])
+    patterns = np.unique(members, axis=1)
+    rows = np.vstack([np.ones(patterns.shape[1]), patterns])
+    right = np.array([1.0, *(target.value for target in targets)])
+    found = _solved(**_elastic(csr_array(rows), right))
+    if found.status != 0 or found.fun <= _TOLERANCE:
+        return None
+    multipliers: Vector = found.eqlin.marginals[1:]
+    return multipliers
+
+
+def _needed(targets: Sequence[_Target], signs: Vector) -> str:
+    """Say which rows would settle a contradiction."""
+    wanted, unwanted = [], []
+    for margin in dict.fromkeys(target.margin for target in targets):
+        own = [k for k, target in enumerate(targets) if target.margin == margin]
+        best = max(signs[k] for k in own)
+        if best > 0:
+            # A row has one cell of a margin: any of those that count most.
+            largest = [targets[k].title for k in own if signs[k] > best - 1e-9]
+            wanted.append(" or ".join(largest) if len(largest) == 1 else f"({' or '.join(largest)})")
+        else:
+            unwanted += [targets[k].title for k in own]
+    with_ = f"with {' and '.join(wanted)}" if wanted else ""
+    but = "without " if not wanted else " but without "
+    return with_ + (but + " and without ".join(unwanted) if unwanted else "")
+
+
+def _solved(**programme: Any) -> Any:
+    """Solve a linear programme in a thread, so that an interrupt need not wait for it."""
+    from scipy.optimize import linprog
+
+    reporter().status("looking for what can be met at all")
+    # Two, because a single piece of work is done by the thread that asks.
+    found, _ = in_order(lambda one: one and linprog(**one, method="highs"), [programme, None], 2)
+    reporter().status(None)
+    return found
+
+
+def _give_up() -> None:
+    raise CannotAnswer(
+        "whether the targets can be met could not be found out: the linear programme did not "
+        "converge"
+    )
