@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from gml.verbs.pc import pc
     from gml.verbs.profile import profile
     from gml.verbs.query import query
+    from gml.verbs.rake import rake
     from gml.verbs.report import report
     from gml.verbs.sample import sample
     from gml.verbs.score import score
@@ -148,6 +149,7 @@ _HOMES = {
     "pc": "gml.verbs.pc",
     "profile": "gml.verbs.profile",
     "query": "gml.verbs.query",
+    "rake": "gml.verbs.rake",
     "read": "gml.data.reading",
     "read_baseline": "gml.formats.baseline",
     "read_counts": "gml.counts.count_parquet",
@@ -260,6 +262,7 @@ __all__ = [
     "pc",
     "profile",
     "query",
+    "rake",
     "read",
     "read_baseline",
     "read_counts",

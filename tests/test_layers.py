@@ -62,6 +62,7 @@ HEAVY = {
         "learners/averaging.py",
         "model/answer.py",
         "model/prediction_metrics.py",
+        "model/raking/result.py",
         "model/network.py",
         "model/row_answers.py",
         "verbs/shared/result_frames.py",
@@ -69,7 +70,11 @@ HEAVY = {
     "networkx": {"formats/graphml.py", "graph/graph.py"},
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/decompression.py"},
-    "scipy": {"model/fit.py", "model/undirected/boundary/facial_set.py"},
+    "scipy": {
+        "model/fit.py",
+        "model/raking/feasible.py",
+        "model/undirected/boundary/facial_set.py",
+    },
     "pydot": {"formats/pydot_graph.py", "pictures/layout/graphviz.py"},
     "vl_convert": {"pictures/rendering.py"},
 }

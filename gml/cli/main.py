@@ -41,6 +41,7 @@ GROUPS = {
         "compare": "Compare graphs or models with a reference.",
     },
     "Data quality": {
+        "rake": "Weight the rows of a table so that it has known margins.",
         "profile": "Write the schema of a table: levels, cut points, missing rates.",
         "check": "Check whether a model still holds on new data.",
     },

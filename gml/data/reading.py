@@ -143,20 +143,31 @@ def _read_text_file(
     path: str | os.PathLike[str], options: ReadOptions, used: Choice | None
 ) -> Dataset:
     with open_source(path, digest=options.digest) as source:
-        if options.encoding is not None:
-            source.transcode(options.encoding)
-        delimiter = options.delimiter or default_delimiter(path)
-        given = options.delimiter is not None
-        header = read_header(source, source.name, delimiter, delimiter_given=given)
-        chosen = choose_columns(header.names, options, used, source.name)
-        specs = column_specs(header.names, chosen, options)
-        cells = _read_cells(source, header, specs, text_dialect(delimiter, options))
-        digest = source.digest()
-        note_digest(path, digest)
-        dataset = build_dataset(cells.columns, header.names, chosen, options, source.name, digest)
-        if cells.n_lines == dataset.n_rows:
-            return replace(dataset, first_line=header.next_line)
-        return dataset
+        return read_source(source, path, options, used=used)
+
+
+def read_source(
+    source: ByteSource,
+    path: str | os.PathLike[str],
+    options: ReadOptions,
+    *,
+    used: Choice | None = None,
+) -> Dataset:
+    """Read the bytes of a text file that is open; its path implies the delimiter."""
+    if options.encoding is not None:
+        source.transcode(options.encoding)
+    delimiter = options.delimiter or default_delimiter(path)
+    given = options.delimiter is not None
+    header = read_header(source, source.name, delimiter, delimiter_given=given)
+    chosen = choose_columns(header.names, options, used, source.name)
+    specs = column_specs(header.names, chosen, options)
+    cells = _read_cells(source, header, specs, text_dialect(delimiter, options))
+    digest = source.digest()
+    note_digest(path, digest)
+    dataset = build_dataset(cells.columns, header.names, chosen, options, source.name, digest)
+    if cells.n_lines == dataset.n_rows:
+        return replace(dataset, first_line=header.next_line)
+    return dataset
 
 
 def text_dialect(delimiter: str, options: ReadOptions) -> CsvDialect:

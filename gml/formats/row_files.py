@@ -43,9 +43,17 @@ def encoded_rows(
     path: str | os.PathLike[str], pieces: Iterable[bytes | memoryview]
 ) -> Iterator[bytes | memoryview]:
     """Yield pieces of CSV, each of whole records, as a file of this name is to have them."""
-    plain, compression = _taken_apart(path)
+    plain, _ = _taken_apart(path)
     if plain.suffix.lower() in _TABS:
         pieces = map(_with_tabs, pieces)
+    yield from compressed_rows(path, pieces)
+
+
+def compressed_rows(
+    path: str | os.PathLike[str], pieces: Iterable[bytes | memoryview]
+) -> Iterator[bytes | memoryview]:
+    """Yield pieces compressed as the name of a file asks for, and otherwise as they are."""
+    _, compression = _taken_apart(path)
     if not compression:
         yield from pieces
         return

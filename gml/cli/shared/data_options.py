@@ -78,6 +78,27 @@ _MISSING = click.option(
 )
 
 _DATA = click.argument("data_path", metavar="DATA")
+_WEIGHTS = click.option(
+    "--weights", metavar="COLUMN", help="Column that says how many times each row counts."
+)
+_CUT = click.option(
+    "--cut",
+    multiple=True,
+    metavar="COLUMN=HOW",
+    help="Cut one column: quantile:5, width:4 or 0,10,20 (repeatable).",
+)
+_LEVELS = click.option(
+    "--levels",
+    metavar="SCHEMA.json",
+    help="Take types, levels and cuts of columns from this file, as gml profile writes it.",
+)
+_MAX_LEVELS = click.option(
+    "--max-levels",
+    type=Whole(),
+    default=255,
+    show_default=True,
+    help="Refuse columns with more levels, like IDs.",
+)
 
 _DATA_OPTIONS = [
     _DATA,
@@ -91,9 +112,7 @@ _DATA_OPTIONS = [
     _ENCODING,
     _NA,
     _MISSING,
-    click.option(
-        "--weights", metavar="COLUMN", help="Column that says how many times each row counts."
-    ),
+    _WEIGHTS,
     click.option(
         "--bins",
         type=Whole(),
@@ -107,24 +126,9 @@ _DATA_OPTIONS = [
         show_default=True,
         help="Let --bins cut at quantiles or into equal widths.",
     ),
-    click.option(
-        "--cut",
-        multiple=True,
-        metavar="COLUMN=HOW",
-        help="Cut one column: quantile:5, width:4 or 0,10,20 (repeatable).",
-    ),
-    click.option(
-        "--levels",
-        metavar="SCHEMA.json",
-        help="Take types, levels and cuts of columns from this file, as gml profile writes it.",
-    ),
-    click.option(
-        "--max-levels",
-        type=Whole(),
-        default=255,
-        show_default=True,
-        help="Refuse columns with more levels, like IDs.",
-    ),
+    _CUT,
+    _LEVELS,
+    _MAX_LEVELS,
     threads_option,
 ]
 
@@ -178,6 +182,22 @@ def profiling_data_options(function: Function) -> Function:
     left_out = (_MISSING, threads_option)
     options = [option for option in _DATA_OPTIONS if option not in left_out]
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
+
+
+_MISSING_TARGETS = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "level"]),
+    default="error",
+    show_default=True,
+    help="Treat missing values of columns with targets: refuse, leave out the rows, own level.",
+)
+
+
+def raking_data_options(function: Function) -> Function:
+    """DATA and the options of a table whose rows are passed on, injected as `data`."""
+    text = [_DELIMITER, _DECIMAL, _ENCODING, _NA]
+    rows = [_MISSING_TARGETS, _WEIGHTS, _WEIGHTS_FRACTIONAL, _CUT, _LEVELS, _MAX_LEVELS]
+    return _data_options(function, [_DATA, *text, *rows])
 
 
 def _data_options(function: Function, options: list[Callable[[Any], Any]]) -> Function:

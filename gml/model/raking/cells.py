@@ -39,7 +39,8 @@ class CodedMargin:
 
     def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add up values of the cells of the table."""
-        return np.bincount(self.of_cell, values, minlength=len(self.labels))
+        found = np.bincount(self.of_cell, values, minlength=len(self.labels))
+        return found.astype(np.float64, copy=False)
 
     def title(self, k: int) -> str:
         """Name one of its cells."""
@@ -93,6 +94,7 @@ def table_cells(
     *,
     weights: NDArray[np.int64] | None = None,
     place_of: Callable[[int], str] = "data row {}".format,
+    targets: str = "the targets",
 ) -> TableCells:
     """Group rows, and find the cell of each margin that a group belongs to.
 
@@ -104,8 +106,8 @@ def table_cells(
         The targets.
     weights
         How much each row counts to begin with, in units; None if all rows count the same.
-    place_of
-        What messages call a row, by its number from 0.
+    place_of, targets
+        What messages call a row, by its number from 0, and the margins.
 
     Examples
     --------
@@ -130,7 +132,7 @@ def table_cells(
     levels = {variable.name: variable.levels or () for variable in variables}
     rows = firsts[counting]
     coded = [
-        _coded(margin, codes, levels, _Places(rows, place_of))
+        _coded(margin, codes, levels, _Places(rows, place_of, targets))
         for margin in sorted(margins, key=lambda margin: sorted(margin.names))
     ]
     ranked = np.lexsort([margin.of_cell for margin in reversed(coded)])
@@ -151,6 +153,7 @@ class _Places:
 
     rows: NDArray[np.int64]
     place_of: Callable[[int], str]
+    targets: str
 
     def first(self, found: NDArray[np.bool_], codes: NDArray[np.int64]) -> tuple[str, int]:
         """Name the first row of the groups found, and return its code."""
@@ -198,10 +201,13 @@ def _require_targets(
     has_target = np.array([level in known for level in levels[name]], dtype=bool)
     lacking = ~has_target[codes[name]]
     if lacking.any():
-        at, level = places.first(lacking, codes[name])
+        at, code = places.first(lacking, codes[name])
+        level = levels[name][code]
+        bare = level.strip()
+        hint = f"; did you mean {quote(bare)}, without blanks?" if bare in known else ""
         raise DataError(
-            f"{at}: column {quote(name)}: {quote(levels[name][level])} has no target in "
-            f"{margin.title}, which has {listing(sorted(known))}"
+            f"{at}: column {quote(name)}: {quote(level)} has no target; {places.targets}: "
+            f"{margin.title} has {listing(sorted(known))}{hint}"
         )
 
 

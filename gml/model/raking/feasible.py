@@ -1,9 +1,9 @@
 """Which targets can be met at all, found by linear programmes (HiGHS, through scipy).
 
 Weights that are not negative, w with A w = t, exist unless a combination y of the targets says
-otherwise (Farkas): Aᵀy ≤ 0 and tᵀy > 0. Its targets, reduced to a set of which none can be left out,
-are what contradicts; the rows that would settle it have those with y > 0 and not those with y < 0,
-and there are none. Ties: targets are left out in the order of names and labels.
+otherwise (Farkas): Aᵀy ≤ 0 and tᵀy > 0. Its targets, reduced to a set of which none can be left
+out, are what contradicts; the rows that would settle it have those with y > 0 and not those with
+y < 0, and there are none. Ties: targets are left out in the order of names and labels.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class _Target(NamedTuple):
     members: NDArray[np.bool_]
 
 
-def reachable(margins: Sequence[CodedMargin]) -> NDArray[np.bool_]:
+def reachable(margins: Sequence[CodedMargin], where: str = "") -> NDArray[np.bool_]:
     """Return which cells of the table can have weight where all targets are met.
 
-    If none can, the targets contradict one another: that is raised, with what contradicts.
+    If none can, the targets contradict one another: that is raised, with what contradicts, `where`.
     """
     from scipy.sparse import csr_array, hstack
 
@@ -56,14 +56,17 @@ def reachable(margins: Sequence[CodedMargin]) -> NDArray[np.bool_]:
     cost = np.concatenate([np.zeros(n_cells), -np.ones(n_cells), [0.0]])
     found = _solved(c=cost, A_eq=equal, b_eq=np.zeros(len(targets)), bounds=bounds)
     if found.status != 0:
-        raise_contradiction(margins)
+        raise_contradiction(margins, where)
         _give_up()
     support: NDArray[np.bool_] = found.x[n_cells:-1] > 0.5
     return support
 
 
-def raise_contradiction(margins: Sequence[CodedMargin]) -> None:
-    """Raise what contradicts, if no weights that are not negative meet the targets."""
+def raise_contradiction(margins: Sequence[CodedMargin], where: str = "") -> None:
+    """Raise what contradicts, if no weights that are not negative meet the targets.
+
+    `where` says among which rows, if not among all.
+    """
     incidence, targets = _incidence(margins)
     found = _solved(**_elastic(incidence, targets))
     if found.status != 0 or found.fun <= _TOLERANCE:
@@ -85,40 +88,39 @@ def raise_contradiction(margins: Sequence[CodedMargin]) -> None:
     more = f" and {len(clashing) - _SHOWN} more" if len(clashing) > _SHOWN else ""
     raise CannotAnswer(
         f"no weights meet the targets {shown}{more} together: they need rows "
-        f"{_needed(clashing, signs)}, and no row that may have weight is such a row"
+        f"{_needed(clashing, signs)}, and there are none{where}"
     )
 
 
 def raise_narrow_bounds(
-    base: Vector, margins: Sequence[CodedMargin], bounds: tuple[float, float]
+    base: Vector, margins: Sequence[CodedMargin], bounds: tuple[float, float], where: str = ""
 ) -> None:
     """Raise which target the bounds do not allow, and which bounds would, if that is so."""
-    raise_contradiction(margins)
+    raise_contradiction(margins, where)
     low, high = bounds
     incidence, targets = _incidence(margins)
-    # In ratios to base weights, and relative to each target: the tolerances are of that kind.
-    scaled = incidence.multiply(base[None, :] / targets[:, None]).tocsr()
-    found = _solved(**_elastic(scaled, np.ones(len(targets)), bounds))
-    if found.status != 0 or found.fun <= _TOLERANCE:
+    reached, gap = _nearest(incidence.multiply(base[None, :]).tocsr(), targets, bounds)
+    if gap <= _TOLERANCE:
         return
-    # The same, with differences in shares of all weight: that of the worst target is told.
     titles = [margin.title(k) for margin in margins for k in range(len(margin.labels))]
-    reached = incidence @ (base * found.x[: len(base)])
-    worst = int(np.argmax(np.abs(reached - targets).round(12)))
+    worst = int(np.argmax(np.abs(reached - targets) > gap - _TOLERANCE))
+    # Relative to each target, as the tolerances of the programme are meant to be.
+    scaled = incidence.multiply(base[None, :] / targets[:, None]).tocsr()
     offers = []
     least = _extreme_bound(scaled, low, None)
     if least is not None:
         offers.append(f"{low:g},{_rounded(least * (1 + _SPARE), math.ceil):g}")
     most = _extreme_bound(scaled, None, high)
-    if most is not None and (fitting := _rounded(most * (1 - _SPARE), math.floor)) >= 0:
-        offers.append(f"{max(0.0, fitting):g},{high:g}")
+    if most is not None:
+        offers.append(f"{_rounded(most * (1 - _SPARE), math.floor):g},{high:g}")
     both = _extreme_bound(scaled, 0.0, None) if not offers else None
     if both is not None:
         offers.append(f"0,{_rounded(both * (1 + _SPARE), math.ceil):g}")
     way_out = f"; {parameter('bounds')} {' or '.join(offers)} would do" if offers else ""
     raise CannotAnswer(
-        f"no weights from {low:g} to {high:g} times those before meet the targets: "
-        f"{titles[worst]} comes to {reached[worst]:.4g} instead of {targets[worst]:.4g}{way_out}"
+        f"no weights from {low:g} to {high:g} times those before meet the targets: the nearest are "
+        f"off by {gap:.3g}, as {titles[worst]} with {reached[worst]:.4g} instead of "
+        f"{targets[worst]:.4g}{way_out}"
     )
 
 
@@ -137,10 +139,8 @@ def _incidence(margins: Sequence[CodedMargin]) -> tuple[csr_array, Vector]:
     return matrix, np.concatenate([margin.targets for margin in margins])
 
 
-def _elastic(
-    matrix: csr_array, right: Vector, bounds: tuple[float, float | None] = (0.0, None)
-) -> dict[str, Any]:
-    """Minimise Σ |A w − t| within bounds of w."""
+def _elastic(matrix: csr_array, right: Vector) -> dict[str, Any]:
+    """Minimise Σ |A w − t| over w that are not negative."""
     from scipy.sparse import eye_array, hstack
 
     n_rows, n_columns = matrix.shape
@@ -148,8 +148,27 @@ def _elastic(
         "c": np.concatenate([np.zeros(n_columns), np.ones(2 * n_rows)]),
         "A_eq": hstack([matrix, eye_array(n_rows), -eye_array(n_rows)], format="csr"),
         "b_eq": right,
-        "bounds": [bounds] * n_columns + [(0, None)] * (2 * n_rows),
+        "bounds": (0, None),
     }
+
+
+def _nearest(
+    shares: csr_array, targets: Vector, bounds: tuple[float, float]
+) -> tuple[Vector, float]:
+    """Return the margins of ratios within bounds whose largest gap is smallest, and that gap."""
+    from scipy.sparse import csr_array, hstack, vstack
+
+    n_targets, n_cells = shares.shape
+    gap = csr_array(np.full((n_targets, 1), -1.0))
+    found = _solved(
+        c=np.concatenate([np.zeros(n_cells), [1.0]]),
+        A_ub=vstack([hstack([shares, gap]), hstack([-shares, gap])], format="csr"),
+        b_ub=np.concatenate([targets, -targets]),
+        bounds=[bounds] * n_cells + [(0, None)],
+    )
+    if found.status != 0:
+        _give_up()
+    return shares @ found.x[:n_cells], float(found.x[-1])
 
 
 def _extreme_bound(scaled: csr_array, low: float | None, high: float | None) -> float | None:
@@ -217,7 +236,9 @@ def _needed(targets: Sequence[_Target], signs: Vector) -> str:
         if best > 0:
             # A row has one cell of a margin: any of those that count most.
             largest = [targets[k].title for k in own if signs[k] > best - 1e-9]
-            wanted.append(" or ".join(largest) if len(largest) == 1 else f"({' or '.join(largest)})")
+            wanted.append(
+                " or ".join(largest) if len(largest) == 1 else f"({' or '.join(largest)})"
+            )
         else:
             unwanted += [targets[k].title for k in own]
     with_ = f"with {' and '.join(wanted)}" if wanted else ""

@@ -1,18 +1,18 @@
 """The weights nearest to given ones that have given margins: Newton's method on the dual.
 
 Raking minimises Σ w ln(w/d) − w + d over weights w with A w = t, where A adds up the cells of each
-margin: the projection of Csiszár (1975, Ann. Probab. 3:146), to which the sweeps of Deming & Stephan
-(1940, Ann. Math. Stat. 11:427) converge. The solution is w = d F(Aᵀλ) with F = exp, and with bounds
-L < w/d < U that of the logit distance of Deville & Särndal (1992, JASA 87:376, equation 2.9):
+margin: the projection of Csiszár (1975, Ann. Probab. 3:146), to which the sweeps of Deming &
+Stephan (1940, Ann. Math. Stat. 11:427) converge. The solution is w = d F(Aᵀλ) with F = exp, and
+with bounds L < w/d < U that of the logit distance of Deville & Särndal (1992, JASA 87:376):
 
     F(u) = L + (U − L) / (1 + exp(−(a u + c))),  a = (U − L) / ((1 − L)(U − 1)),
     c = ln((1 − L) / (U − 1))
 
-λ maximises the concave λᵀt − Σ d ∫F(Aᵀλ), with gradient t − A w and Hessian −A diag(d F') Aᵀ. Newton
-steps are quadratic near the solution, where sweeps are linear, and slow where margins nearly
+λ maximises the concave λᵀt − Σ d ∫F(Aᵀλ), with gradient t − A w and Hessian −A diag(d F') Aᵀ.
+Newton steps are quadratic near the solution, where sweeps are linear, and slow where margins nearly
 contradict one another. Margins are redundant (each adds up to 1), so the Hessian is singular: it is
-scaled to a unit diagonal and has 1e-10 added there, which only margins that nearly contradict notice,
-and those in a few more steps; with many cells the steps come from conjugate gradients. A step is
+scaled to a unit diagonal and has 1e-10 added there, which only margins that nearly contradict
+notice, by a few more steps; with many cells the steps come from conjugate gradients. A step is
 halved while the slope at its end says that it went much too far. The end is a gap of at most 1e-12,
 relative to each target, and one more step if that is better still.
 """

@@ -162,7 +162,9 @@ def _raked_cells(
         known, order = by_names[names], [margin.names.index(name) for name in names]
         listed = {tuple(cell[axis] for axis in order): cell for cell in margin.cells}
         back = [names.index(name) for name in margin.names]
-        unlisted = {cell: tuple(cell[axis] for axis in back) for cell in known if cell not in listed}
+        unlisted = {
+            cell: tuple(cell[axis] for axis in back) for cell in known if cell not in listed
+        }
         for cell, shown in {**listed, **unlisted}.items():
             n_rows, before_, target, after_ = known[cell]
             raked.append(

@@ -1,8 +1,8 @@
 """Raking of cells: which of them can have weight at all, and the projection onto the targets.
 
-The projection may have to leave out cells: where a target is 0, and where the other targets leave no
-weight for a cell, which a linear programme finds. Newton's method alone would approach such zeros
-without end, as sweeps do.
+The projection may have to leave out cells: where a target is 0, and where the other targets leave
+no weight for a cell, which a linear programme finds. Newton's method alone would approach such
+zeros without end, as sweeps do.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ def rake_cells(cells: TableCells, bounds: tuple[float, float] | None = None) -> 
             )
         kept &= has_target
     _require_cells(cells, kept)
+    where = "" if kept.all() else " but some with another target that is 0"
     found = _projected(cells, kept, bounds)
     if bounds is None and (not found.converged or found.ratios[kept].min() < _TINY):
         possible = kept.copy()
-        possible[kept] = reachable(_margins(cells, kept))
+        possible[kept] = reachable(_margins(cells, kept), where)
         if not possible[kept].all():
             found = _projected(cells, possible, bounds)
             gone = np.flatnonzero(kept & ~possible).tolist()
@@ -51,9 +52,9 @@ def rake_cells(cells: TableCells, bounds: tuple[float, float] | None = None) -> 
     if not found.converged:
         margins = _margins(cells, kept)
         if bounds is not None:
-            raise_narrow_bounds(cells.base[kept], margins, bounds)
+            raise_narrow_bounds(cells.base[kept], margins, bounds, where)
         else:
-            raise_contradiction(margins)
+            raise_contradiction(margins, where)
         raise CannotAnswer(
             f"the targets cannot be met: after {found.steps} steps the largest gap is "
             f"{found.gap:.3g} of its target; they may contradict one another by very little"
