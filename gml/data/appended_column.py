@@ -120,7 +120,7 @@ def _record_blocks(source: ByteSource, delimiter: str) -> Iterator[tuple[list[by
     """
     csv.field_size_limit(sys.maxsize)
     buffer = bytearray(BLOCK_BYTES)
-    pending, final, at_start = b"", False, True
+    pending, end, final, at_start = b"", _NEWLINE, False, True
     while not final:
         got = source.readinto(memoryview(buffer))
         final = got == 0
@@ -134,7 +134,7 @@ def _record_blocks(source: ByteSource, delimiter: str) -> Iterator[tuple[list[by
         at_start = False
         part = pending if final else pending[: _last_line_end(pending)]
         done = 0
-        for records, end, used in _split(part, delimiter, final):
+        for records, end, used in _split(part, delimiter, end, final):
             done += used
             if records:
                 yield records, end
@@ -147,15 +147,20 @@ def _last_line_end(text: bytes) -> int:
     return found or text.rfind(_RETURN, 0, len(text) - 1) + 1
 
 
-def _split(part: bytes, delimiter: str, final: bool) -> Iterator[tuple[list[bytes], bytes, int]]:
-    """Yield records, their line end, and the bytes that they take, blank lines included."""
-    end = _common_line_end(part)
+def _split(
+    part: bytes, delimiter: str, usual: bytes, final: bool
+) -> Iterator[tuple[list[bytes], bytes, int]]:
+    """Yield records, their line end, and the bytes that they take, blank lines included.
+
+    A record that ends with the file has the line end of those before, the `usual` one.
+    """
+    end = _common_line_end(part, usual)
     if end is not None and _QUOTE not in part:
         yield [record for record in part.split(end) if record], end, len(part)
         return
     waiting: list[bytes] = []
-    waiting_end, used = _NEWLINE, 0
-    for record, own_end, size in _records(part, delimiter, final):
+    waiting_end, used = usual, 0
+    for record, own_end, size in _records(part, delimiter, usual, final):
         if waiting and own_end != waiting_end:
             yield waiting, waiting_end, used
             waiting, used = [], 0
@@ -166,15 +171,17 @@ def _split(part: bytes, delimiter: str, final: bool) -> Iterator[tuple[list[byte
     yield waiting, waiting_end, used
 
 
-def _common_line_end(part: bytes) -> bytes | None:
+def _common_line_end(part: bytes, usual: bytes) -> bytes | None:
     """The line end that all lines have; None if they differ, or if it is unusual."""
     if _RETURN not in part:
-        return _NEWLINE
+        return _NEWLINE if _NEWLINE in part else usual
     both = part.count(b"\r\n")
     return b"\r\n" if part.count(_RETURN) == both == part.count(_NEWLINE) else None
 
 
-def _records(part: bytes, delimiter: str, final: bool) -> Iterator[tuple[bytes, bytes, int]]:
+def _records(
+    part: bytes, delimiter: str, usual: bytes, final: bool
+) -> Iterator[tuple[bytes, bytes, int]]:
     """Yield each record without its line end, its line end, and the bytes that both take.
 
     A record that is not whole is left for later, unless the file ends.
@@ -190,7 +197,7 @@ def _records(part: bytes, delimiter: str, final: bool) -> Iterator[tuple[bytes, 
             yield line
         ended = True
 
-    end = _NEWLINE
+    end = usual
     for _ in csv.reader(lines(), delimiter=delimiter):
         if ended and not final:
             return

@@ -9,9 +9,10 @@ import click
 from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import DataRequest, raking_data_options
-from gml.cli.shared.output import RakingOutput, RowOutput, TableOutput
+from gml.cli.shared.output import RowOutput, TableOutput
 from gml.cli.shared.output_options import row_output
 from gml.cli.shared.parameter_types import OutputFile
+from gml.cli.shared.raking_output import RakingOutput
 from gml.cli.shared.run import claim_input
 from gml.errors import UsageError
 from gml.progress import reporter

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
     from gml.model.markovnet import MarkovNet
     from gml.model.prediction_metrics import Metrics
-    from gml.model.raking.result import Raking
     from gml.pictures.picture import Picture
     from gml.scores.ranking import ScoredGraph
 
@@ -306,18 +305,6 @@ class MetricsOutput(Output):
         from gml.formats.reports.predictions import FORMATS
 
         self._send(FORMATS[self.format](metrics, **self._how()))
-
-
-class RakingOutput(Output):
-    """Takes what raking found."""
-
-    colours = colours.TABLE
-
-    def write(self, raking: Raking) -> None:
-        """Write the summary and the targets."""
-        from gml.formats.reports.raking import FORMATS
-
-        self._send(FORMATS[self.format](raking, **self._how()))
 
 
 class CheckReportOutput(Output):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer, parameter
 from gml.kernel.pool import in_order
-from gml.model.raking.cells import CodedMargin
+from gml.model.raking.cells import CodedMargin, first_few
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -27,18 +27,25 @@ if TYPE_CHECKING:
 _TOLERANCE = 1e-8
 # Bounds that are offered are so much wider than those that would just do.
 _SPARE = 1e-3
-_SHOWN = 6
+
 
 Vector = NDArray[np.float64]
 
 
-class _Target(NamedTuple):
-    """A cell of a margin: which margin, which of its cells, and which cells of the table it has."""
+class Target(NamedTuple):
+    """A cell of a margin: of which margin, its name, its share, and which cells of the table."""
 
     margin: int
     title: str
     value: float
     members: NDArray[np.bool_]
+
+
+class Contradiction(NamedTuple):
+    """Targets that cannot be met together, and their y, by which they contradict."""
+
+    targets: list[Target]
+    multipliers: Vector
 
 
 def reachable(margins: Sequence[CodedMargin], where: str = "") -> NDArray[np.bool_]:
@@ -57,7 +64,7 @@ def reachable(margins: Sequence[CodedMargin], where: str = "") -> NDArray[np.boo
     found = _solved(c=cost, A_eq=equal, b_eq=np.zeros(len(targets)), bounds=bounds)
     if found.status != 0:
         raise_contradiction(margins, where)
-        _give_up()
+        raise _undecided()
     support: NDArray[np.bool_] = found.x[n_cells:-1] > 0.5
     return support
 
@@ -67,29 +74,34 @@ def raise_contradiction(margins: Sequence[CodedMargin], where: str = "") -> None
 
     `where` says among which rows, if not among all.
     """
+    found = contradiction(margins)
+    if found is None:
+        return
+    shown = first_few([f"{target.title} ({target.value:.4g})" for target in found.targets])
+    raise CannotAnswer(
+        f"no weights meet the targets {shown} together: they need rows "
+        f"{_needed(found)}, and there are none{where}"
+    )
+
+
+def contradiction(margins: Sequence[CodedMargin]) -> Contradiction | None:
+    """Return targets that no weights meet together, none of which can be left out, if any."""
     incidence, targets = _incidence(margins)
     found = _solved(**_elastic(incidence, targets))
     if found.status != 0 or found.fun <= _TOLERANCE:
-        return
-    multipliers = found.eqlin.marginals
-    listed: list[_Target] = []
+        return None
+    listed: list[Target] = []
     start = 0
     for j, margin in enumerate(margins):
-        own = multipliers[start : start + len(margin.labels)]
+        own = found.eqlin.marginals[start : start + len(margin.labels)]
         # A constant may be added to a margin: its most frequent multiplier is taken for 0.
         values, times = np.unique(own.round(9), return_counts=True)
         usual = values[np.argmax(times)]
         for k in np.flatnonzero(np.abs(own - usual) > 1e-7).tolist():
-            target = float(margin.targets[k])
-            listed.append(_Target(j, margin.title(k), target, margin.of_cell == k))
+            value = float(margin.targets[k])
+            listed.append(Target(j, margin.title(k), value, margin.of_cell == k))
         start += len(margin.labels)
-    clashing, signs = _irreducible(listed)
-    shown = ", ".join(f"{target.title} ({target.value:.4g})" for target in clashing[:_SHOWN])
-    more = f" and {len(clashing) - _SHOWN} more" if len(clashing) > _SHOWN else ""
-    raise CannotAnswer(
-        f"no weights meet the targets {shown}{more} together: they need rows "
-        f"{_needed(clashing, signs)}, and there are none{where}"
-    )
+    return _irreducible(listed)
 
 
 def raise_narrow_bounds(
@@ -99,11 +111,10 @@ def raise_narrow_bounds(
     raise_contradiction(margins, where)
     low, high = bounds
     incidence, targets = _incidence(margins)
-    reached, gap = _nearest(incidence.multiply(base[None, :]).tocsr(), targets, bounds)
+    worst, reached, gap = _nearest(incidence.multiply(base[None, :]).tocsr(), targets, bounds)
     if gap <= _TOLERANCE:
         return
     titles = [margin.title(k) for margin in margins for k in range(len(margin.labels))]
-    worst = int(np.argmax(np.abs(reached - targets) > gap - _TOLERANCE))
     # Relative to each target, as the tolerances of the programme are meant to be.
     scaled = incidence.multiply(base[None, :] / targets[:, None]).tocsr()
     offers = []
@@ -119,7 +130,7 @@ def raise_narrow_bounds(
     way_out = f"; {parameter('bounds')} {' or '.join(offers)} would do" if offers else ""
     raise CannotAnswer(
         f"no weights from {low:g} to {high:g} times those before meet the targets: the nearest are "
-        f"off by {gap:.3g}, as {titles[worst]} with {reached[worst]:.4g} instead of "
+        f"off by {gap:.3g}, as {titles[worst]} with {reached:.4g} instead of "
         f"{targets[worst]:.4g}{way_out}"
     )
 
@@ -154,8 +165,11 @@ def _elastic(matrix: csr_array, right: Vector) -> dict[str, Any]:
 
 def _nearest(
     shares: csr_array, targets: Vector, bounds: tuple[float, float]
-) -> tuple[Vector, float]:
-    """Return the margins of ratios within bounds whose largest gap is smallest, and that gap."""
+) -> tuple[int, float, float]:
+    """Find the ratios within bounds whose largest gap is smallest.
+
+    Return the target that is most in the way of a smaller one, its share, and the gap.
+    """
     from scipy.sparse import csr_array, hstack, vstack
 
     n_targets, n_cells = shares.shape
@@ -167,8 +181,10 @@ def _nearest(
         bounds=[bounds] * n_cells + [(0, None)],
     )
     if found.status != 0:
-        _give_up()
-    return shares @ found.x[:n_cells], float(found.x[-1])
+        raise _undecided()
+    above, below = np.split(np.abs(found.ineqlin.marginals), 2)
+    worst = int(np.argmax((above + below).round(9)))
+    return worst, float((shares @ found.x[:n_cells])[worst]), float(found.x[-1])
 
 
 def _extreme_bound(scaled: csr_array, low: float | None, high: float | None) -> float | None:
@@ -198,21 +214,20 @@ def _rounded(value: float, how: Any) -> float:
     return float(how(round(value * 10**digits, 6)) / 10**digits)
 
 
-def _irreducible(listed: list[_Target]) -> tuple[list[_Target], Vector]:
-    """Leave out targets while the rest still contradicts; return those left, and their y."""
+def _irreducible(listed: list[Target]) -> Contradiction:
+    """Leave out targets while the rest still contradicts."""
     kept = list(listed)
     for target in listed:
         rest = [other for other in kept if other is not target]
-        if rest and _clash(rest) is not None:
+        if rest and clash(rest) is not None:
             kept = rest
-    signs = _clash(kept)
-    if signs is None:
-        _give_up()
-    assert signs is not None
-    return kept, signs
+    multipliers = clash(kept)
+    if multipliers is None:
+        raise _undecided()
+    return Contradiction(kept, multipliers)
 
 
-def _clash(targets: Sequence[_Target]) -> Vector | None:
+def clash(targets: Sequence[Target]) -> Vector | None:
     """Return y of targets that contradict one another, given that weights add up to 1."""
     from scipy.sparse import csr_array
 
@@ -227,23 +242,22 @@ def _clash(targets: Sequence[_Target]) -> Vector | None:
     return multipliers
 
 
-def _needed(targets: Sequence[_Target], signs: Vector) -> str:
+def _needed(found: Contradiction) -> str:
     """Say which rows would settle a contradiction."""
     wanted, unwanted = [], []
-    for margin in dict.fromkeys(target.margin for target in targets):
-        own = [k for k, target in enumerate(targets) if target.margin == margin]
-        best = max(signs[k] for k in own)
-        if best > 0:
-            # A row has one cell of a margin: any of those that count most.
-            largest = [targets[k].title for k in own if signs[k] > best - 1e-9]
-            wanted.append(
-                " or ".join(largest) if len(largest) == 1 else f"({' or '.join(largest)})"
-            )
-        else:
-            unwanted += [targets[k].title for k in own]
+    pairs = list(zip(found.targets, found.multipliers.tolist(), strict=True))
+    for margin in dict.fromkeys(target.margin for target in found.targets):
+        own = [(target.title, sign) for target, sign in pairs if target.margin == margin]
+        best = max(sign for _, sign in own)
+        if best <= 0:
+            unwanted += [title for title, _ in own]
+            continue
+        # A row has one cell of a margin: any of those that count most.
+        largest = [title for title, sign in own if sign > best - 1e-9]
+        wanted.append(largest[0] if len(largest) == 1 else f"({' or '.join(largest)})")
+    without = " and ".join(f"without {title}" for title in unwanted)
     with_ = f"with {' and '.join(wanted)}" if wanted else ""
-    but = "without " if not wanted else " but without "
-    return with_ + (but + " and without ".join(unwanted) if unwanted else "")
+    return " but ".join(filter(None, [with_, without]))
 
 
 def _solved(**programme: Any) -> Any:
@@ -257,8 +271,8 @@ def _solved(**programme: Any) -> Any:
     return found
 
 
-def _give_up() -> None:
-    raise CannotAnswer(
+def _undecided() -> CannotAnswer:
+    return CannotAnswer(
         "whether the targets can be met could not be found out: the linear programme did not "
         "converge"
     )

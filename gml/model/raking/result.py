@@ -51,9 +51,9 @@ class Raking(NotebookTable):
     >>> import gml
     >>> raking = gml.rake("sample_data/asia.csv", {"smoke": {"no": 70, "yes": 30}})
     >>> raking
-    Raking(5000 rows, design effect 1.16378, weights from 0.596421 to 1.40845, largest residual 0)
+    Raking(5000 rows, design effect 1.15968, weights from 0.60024 to 1.39944, largest residual 0)
     >>> raking.weights[:2].round(6)
-    array([0.596421, 1.408451])
+    array([1.39944, 0.60024])
     """
 
     weights: NDArray[np.float64]

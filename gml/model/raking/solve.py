@@ -37,7 +37,7 @@ def rake_cells(cells: TableCells, bounds: tuple[float, float] | None = None) -> 
             )
         kept &= has_target
     _require_cells(cells, kept)
-    where = "" if kept.all() else " but some with another target that is 0"
+    where = "" if kept.all() else " without a target of 0"
     found = _projected(cells, kept, bounds)
     if bounds is None and (not found.converged or found.ratios[kept].min() < _TINY):
         possible = kept.copy()

@@ -1,0 +1,118 @@
+"""Raking and bounded calibration against R's survey 4.1.1 (R 4.2.2) and ipfn on HairEyeColor.
+
+    d <- as.data.frame(HairEyeColor); d <- d[rep(1:nrow(d), d$Freq), 1:3]
+    D <- svydesign(ids = ~1, weights = rep(1, 592), data = d)
+    rake(D, list(~Sex, ~Hair, ~Eye), list(sex, hair, eye), control = list(maxit = 1000, epsilon = 1e-12))
+    calibrate(D, ~Hair + Eye + Sex, totals, calfun = "logit", bounds = c(0.8, 1.3), epsilon = 1e-13, maxit = 500)
+
+Margins in R are shares of 592, as the base weights add up to that: it is the same problem. Weights
+are those of one row per cell, the hair fastest, then the eyes, then the sex.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gml
+from tests.contingency_tables import hair_eye_color
+
+HAIR, EYE = ["Black", "Brown", "Red", "Blond"], ["Brown", "Blue", "Hazel", "Green"]
+SEX = ["Male", "Female"]
+TARGETS = {
+    "Sex": dict(zip(SEX, [0.5, 0.5], strict=True)),
+    "Hair": dict(zip(HAIR, [0.2, 0.45, 0.1, 0.25], strict=True)),
+    "Eye": dict(zip(EYE, [0.4, 0.35, 0.15, 0.1], strict=True)),
+}
+OF_HAIR_AND_SEX = {
+    ("Hair", "Sex"): dict(
+        zip(
+            [(hair, sex) for sex in SEX for hair in HAIR],
+            [0.08, 0.24, 0.06, 0.12, 0.12, 0.21, 0.04, 0.13],
+            strict=True,
+        )
+    ),
+    "Eye": TARGETS["Eye"],
+}
+
+RAKE = """
+1.25886692350768 1.12079404716573 1.01542742302987 1.58129259460375 0.990344320282272
+0.881723078182058 0.798831681314217 1.24399498511464 1.09614764967422 0.975921868807513
+0.884174778432926 1.37689705611809 1.02011086124913 0.908224816608394 0.822841972967815
+1.28138544308831 1.08451836745566 0.965568089516014 0.874794365099028 1.36228923895381
+0.853185182162719 0.759607592702119 0.688196357146939 1.07170613921634 0.944335129723343
+0.840760188514836 0.761719741257228 1.1862017498203 0.878829163914361 0.782438935361264
+0.708881309479898 1.10391815279998
+"""
+RAKE_TWO_COLUMNS = """
+0.90961726650173 1.11679480454882 1.19029493699457 1.87526409370983 0.727820313914638
+0.89359115658719 0.952401484226604 1.50047206844016 0.80436922084433 0.987575104233383
+1.05257084084106 1.658285054038 0.734177270158393 0.901395994915594 0.960719985985854
+1.51357754942454 1.44281804697265 0.955212533882449 0.708114357942826 1.16451863135993
+1.1544550906646 0.764302868765077 0.566589964004854 0.931776855001262 1.27587554788497
+0.844688848722842 0.626181379073537 1.02977700474852 1.1645383768225 0.770978472345836
+0.57153869591089 0.939915216328839
+"""
+LOGIT = """
+1.27220160615106 1.19784861840173 0.967833273704311 1.29930024361445 0.926264980389407
+0.835946224727035 0.804974629745445 1.26708671418209 1.15975431159216 0.98516673141337
+0.83544597293784 1.29540236557913 0.974287909214994 0.854639972041906 0.807833566843954
+1.27870266256728 1.09859447184415 0.926843287091617 0.821118013376982 1.29209805288007
+0.814320927051513 0.803357618680141 0.800438152393184 1.07664549704855 0.891463871081934
+0.82441266773854 0.803307659192963 1.25194292522112 0.822309145026729 0.805297198200333
+0.80069361312788 1.1311807583159
+"""
+# Base weights 1 + (h + 2 e) mod 3 with hair and eyes numbered from 1, scaled to add up to 592.
+RAKE_BASE = """
+0.97988240697644 1.31593722974948 1.3411845172636 0.740896008582293 2.0133331643789
+0.450635717107911 0.612375355549108 1.52229542526172 1.2166047608842 1.22538338835831
+0.277531850983677 0.919883452283464 0.862705335621435 1.15857378534919 1.18080193180158
+0.652297597338061 0.80279098033671 1.07811154809065 1.09879596343477 0.606995930146988
+1.64946905186655 0.369193575204676 0.501702457881897 1.24717519990879 0.996731160513649
+1.00392325101938 0.227374290159293 0.753635470130361 0.706790995730055 0.949187962056397
+0.967398877319843 0.534409663761718
+"""
+LOGIT_BASE = """
+0.929746480862621 1.33529604666823 1.33493719839381 0.755173460028385 2.06234955852128
+0.442585434780899 0.612335341885294 1.53406694828146 1.25740813964744 1.20673090387072
+0.285797653401274 0.926968992754798 0.852444761592023 1.16623929738591 1.16140043795777
+0.667942710348289 0.810187487107534 1.08517626157233 1.08605264426544 0.624326166766193
+1.68146443383507 0.360261678159939 0.531516906767332 1.23651290532187 1.01667269361927
+0.993587235975214 0.252526696688638 0.751427456195362 0.72377943946418 0.939543968963532
+0.961677203608123 0.542852079533729
+"""
+
+
+def rows():
+    """One row per person, in the order of the cells of the figures."""
+    table = hair_eye_color()
+    place = {v.name: list(v.levels) for v in table.variables}
+    found = []
+    for sex in SEX:
+        for e, eye in enumerate(EYE):
+            for h, hair in enumerate(HAIR):
+                labels = {"Hair": hair, "Eye": eye, "Sex": sex}
+                at = tuple(place[name].index(labels[name]) for name in table.names)
+                base = 1 + (h + 1 + 2 * (e + 1)) % 3
+                found += [{**labels, "base": base}] * int(table.counts[at])
+    return pd.DataFrame(found)
+
+
+@pytest.mark.parametrize(
+    ("figures", "targets", "options"),
+    [
+        (RAKE, TARGETS, {}),
+        (RAKE_TWO_COLUMNS, OF_HAIR_AND_SEX, {}),
+        (LOGIT, TARGETS, {"bounds": (0.8, 1.3)}),
+        (RAKE_BASE, TARGETS, {"weights": "base"}),
+        (LOGIT_BASE, TARGETS, {"weights": "base", "bounds": (0.4, 2.5)}),
+    ],
+    ids=["rake", "two columns", "logit", "base weights", "logit, base weights"],
+)
+def test_survey(figures, targets, options):
+    people = rows()
+    found = gml.rake(people, targets, **options).weights
+    cells = people.groupby(["Sex", "Eye", "Hair"], sort=False).ngroup().to_numpy()
+    expected = np.array(figures.split(), dtype=float)
+    np.testing.assert_allclose(found, expected[cells], rtol=1e-8)

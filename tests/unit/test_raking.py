@@ -1,0 +1,469 @@
+"""Raking: weights against plain sweeps and the definition, what cannot be met, and every input."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gml
+from gml.errors import CannotAnswer, DataError, UsageError
+from gml.model.entropy.constraints import Margin
+from gml.model.raking import projection
+from gml.model.raking.cells import table_cells
+from gml.model.raking.feasible import clash, contradiction
+from gml.model.raking.solve import rake_cells
+
+
+def swept(frame, targets, base=None, sweeps=20_000):
+    """Weights by the sweeps of Deming and Stephan, row by row, until they do not change."""
+    w = np.full(len(frame), 1.0) if base is None else base * len(frame) / base.sum()
+    for _ in range(sweeps):
+        before = w.copy()
+        for names, values in targets.items():
+            columns = [names] if isinstance(names, str) else list(names)
+            keys = list(zip(*(frame[name] for name in columns), strict=True))
+            total = sum(values.values())
+            for cell, value in values.items():
+                mine = np.array(
+                    [key == ((cell,) if isinstance(cell, str) else cell) for key in keys]
+                )
+                if mine.any():
+                    w[mine] *= value / total * len(frame) / w[mine].sum() if value else 0
+        if np.abs(w - before).max() <= 1e-15:
+            break
+    return w
+
+
+def random_table(rng, n_rows, sizes):
+    return pd.DataFrame(
+        {name: rng.choice(list("abcdef"[:size]), n_rows) for name, size in sizes.items()}
+    )
+
+
+def random_margin(rng, frame, names):
+    """A margin that weights of these rows have, so that it can be met with others like it."""
+    rows = frame.assign(w=rng.gamma(2.0, size=len(frame)))
+    columns = [names] if isinstance(names, str) else list(names)
+    sums = rows.groupby(columns if len(columns) > 1 else columns[0])["w"].sum()
+    return (sums / sums.sum()).to_dict()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_weights_are_those_of_sweeps(seed):
+    rng = np.random.default_rng(seed)
+    frame = random_table(rng, 60, {"x": 2, "y": 3, "z": 4})
+    w = rng.gamma(3.0, size=60)
+    targets = {}
+    for names in (("x",), ("y", "z"), ("z",)):
+        sums = frame.assign(w=w).groupby(list(names) if len(names) > 1 else names[0])["w"].sum()
+        targets[names if len(names) > 1 else names[0]] = (sums / sums.sum()).to_dict()
+    base = rng.gamma(2.0, size=60) if seed % 2 else None
+    given = frame if base is None else frame.assign(base=base)
+    reading = {} if base is None else {"weights_fractional": "base"}
+    found = gml.rake(given, targets, **reading)
+    np.testing.assert_allclose(found.weights, swept(frame, targets, base), rtol=1e-9)
+    assert found.largest_residual <= 1e-12
+    assert found.weights.sum() == pytest.approx(60, rel=1e-13)
+    assert found.iterations < 20
+
+
+@pytest.mark.parametrize("bounds", [(0.2, 4.0), (0.0, 3.0), (0.5, 10.0)])
+def test_weights_within_bounds_are_those_of_the_logit_distance(bounds):
+    """The distance is smallest where its derivative is a sum of one multiplier per target."""
+    rng = np.random.default_rng(7)
+    frame = random_table(rng, 200, {"x": 3, "y": 4})
+    targets = {"x": {"a": 0.25, "b": 0.35, "c": 0.4}, "y": {"a": 0.2, "b": 0.2, "c": 0.3, "d": 0.3}}
+    found = gml.rake(frame, targets, bounds=bounds)
+    low, high = bounds
+    assert low < found.smallest <= found.largest < high
+    assert found.largest_residual <= 1e-12
+    w = found.weights
+    derivative = np.log((w - low) / (1 - low)) - np.log((high - w) / (high - 1))
+    design = pd.get_dummies(frame).to_numpy(dtype=float)
+    explained = design @ np.linalg.lstsq(design, derivative, rcond=None)[0]
+    np.testing.assert_allclose(explained, derivative, atol=1e-9)
+
+
+def test_wide_bounds_change_nothing():
+    frame = random_table(np.random.default_rng(3), 100, {"x": 3, "y": 2})
+    targets = {"x": {"a": 1, "b": 2, "c": 3}, "y": {"a": 2, "b": 4}}
+    free = gml.rake(frame, targets).weights
+    wide = gml.rake(frame, targets, bounds=(0, 1e7)).weights
+    np.testing.assert_allclose(wide, free, rtol=1e-5)
+
+
+def test_no_order_shows():
+    """Rows, columns, margins and levels in any order: the same weights to the last bit."""
+    rng = np.random.default_rng(5)
+    frame = random_table(rng, 300, {"x": 3, "y": 4, "z": 2})
+    frame["base"] = rng.gamma(1.0, size=300)
+    targets = {
+        "x": {"a": 0.3, "b": 0.3, "c": 0.4},
+        ("z", "y"): random_margin(rng, frame, ("z", "y")),
+    }
+    first = gml.rake(frame, targets, weights_fractional="base")
+    order = rng.permutation(300)
+    other = frame.iloc[order][["z", "base", "x", "y"]].reset_index(drop=True)
+    turned = {(name, label): value for (label, name), value in targets["z", "y"].items()}
+    backwards = {("y", "z"): dict(reversed(turned.items())), "x": targets["x"]}
+    second = gml.rake(other, backwards, weights_fractional="base")
+    assert (second.weights == first.weights[order]).all()
+    assert second.design_effect == first.design_effect
+
+
+def test_many_targets_are_met_by_conjugate_gradients(monkeypatch):
+    rng = np.random.default_rng(11)
+    frame = pd.DataFrame({"x": rng.integers(0, 40, 2000), "y": rng.integers(0, 30, 2000)})
+    targets = {
+        "x": {str(k): 1 + k % 3 for k in range(40)},
+        "y": {str(k): 76 / 30 * (1 + k % 2 * 0.5) / 1.25 for k in range(30)},
+    }
+    targets = {
+        name: {k: v / sum(own.values()) for k, v in own.items()} for name, own in targets.items()
+    }
+    dense = gml.rake(frame, targets)
+    monkeypatch.setattr(projection, "_MOST_DENSE", 10)
+    iterative = gml.rake(frame, targets)
+    np.testing.assert_allclose(iterative.weights, dense.weights, rtol=1e-11)
+    assert iterative.largest_residual <= 1e-12
+
+
+def test_whole_weights_are_repeated_rows():
+    rows = pd.DataFrame({"x": list("aabb"), "y": list("cdcd"), "n": [3, 1, 2, 4]})
+    targets = {"x": {"a": 0.5, "b": 0.5}, "y": {"c": 0.3, "d": 0.7}}
+    weighted = gml.rake(rows, targets, weights="n")
+    repeated = gml.rake(rows.loc[rows.index.repeat(rows["n"])], targets)
+    np.testing.assert_allclose(
+        weighted.weights * 10 / 4,
+        [repeated.weights[[0, 3, 4, 6][k]] * rows["n"][k] for k in range(4)],
+    )
+    assert weighted.weights.sum() == pytest.approx(4)
+
+
+def test_rows_that_count_nothing_weigh_nothing_and_need_no_target():
+    rows = pd.DataFrame({"x": list("abc"), "n": [1, 1, 0]})
+    assert gml.rake(rows, {"x": {"a": 1, "b": 3}}, weights="n").weights.tolist() == [0.75, 2.25, 0]
+    with pytest.raises(
+        CannotAnswer, match="no rows are left to count: there are none, or all weigh 0"
+    ):
+        gml.rake(rows.assign(n=0), {"x": {"a": 1, "b": 3}}, weights="n")
+
+
+def test_the_design_effect_and_the_shares_are_what_they_say():
+    rows = pd.DataFrame({"x": list("aaab")})
+    found = gml.rake(rows, {"x": {"a": 1, "b": 1}})
+    assert found.weights.tolist() == pytest.approx([2 / 3] * 3 + [2.0])
+    assert found.design_effect == pytest.approx(4 * (3 * 4 / 9 + 4) / 16)
+    assert found.effective_rows == pytest.approx(3)
+    assert found.smallest == pytest.approx(2 / 3)
+    assert found.largest == pytest.approx(2)
+    assert found.without_weight == found.left_out == 0
+    frame = found.to_frame()
+    assert frame.to_dict("list") == {
+        "margin": ["x", "x"],
+        "level": ["a", "b"],
+        "rows": [3, 1],
+        "before": [0.75, 0.25],
+        "target": [0.5, 0.5],
+        "after": pytest.approx([0.5, 0.5]),
+    }
+    assert np.abs(found.residuals).max() <= 1e-15
+    assert repr(found).startswith(
+        "Raking(4 rows, design effect 1.33333, weights from 0.666667 to 2"
+    )
+
+
+# ---------------------------------------------------------------------- zeros and contradictions
+
+
+def test_a_target_of_0_gives_its_rows_none():
+    rows = pd.DataFrame({"x": list("aab"), "y": list("cdc")})
+    found = gml.rake(rows, {"x": {"a": 1, "b": 0}, "y": {"c": 0.5, "d": 0.5}})
+    assert found.weights.tolist() == [pytest.approx(1.5), pytest.approx(1.5), 0]
+    assert found.without_weight == 1
+    with pytest.raises(
+        CannotAnswer, match="x='b' has the target 0, and rows that may not weigh less"
+    ):
+        gml.rake(rows, {"x": {"a": 1, "b": 0}}, bounds=(0.1, 2))
+    assert gml.rake(rows, {"x": {"a": 1, "b": 0}}, bounds=(0, 2)).weights.tolist() == [1.5, 1.5, 0]
+    with pytest.raises(CannotAnswer, match="y='d' is 0.5, but each row that has it is in a cell"):
+        gml.rake(
+            pd.DataFrame({"x": list("ab"), "y": list("cd")}),
+            {"x": {"a": 1, "b": 0}, "y": {"c": 0.5, "d": 0.5}},
+        )
+
+
+def test_a_combination_that_is_not_listed_weighs_nothing_and_that_is_said():
+    rows = pd.DataFrame({"x": list("aab"), "y": list("cdc")})
+    targets = {("x", "y"): {("a", "c"): 1, ("b", "c"): 2, ("b", "d"): 0}, "y": {"c": 3, "d": 0}}
+    with pytest.warns(gml.GmlWarning, match="have the weight 0: x='a', y='d'"):
+        found = gml.rake(rows, targets)
+    assert found.weights.tolist() == pytest.approx([1, 0, 2])
+    listed = [("a", "c"), ("b", "c"), ("b", "d"), ("a", "d"), ("c",), ("d",)]
+    assert [cell.levels for cell in found.cells] == listed
+
+
+def test_cells_that_the_targets_leave_no_weight_have_exactly_none():
+    """No row is both f and n, so these take up all weight, and m with s gets nothing."""
+    rows = pd.DataFrame({"sex": list("mmff"), "reg": list("nsss"), "age": list("yoyo")})
+    targets = {"sex": {"m": 0.5, "f": 0.5}, "reg": {"n": 0.5, "s": 0.5}}
+    with pytest.warns(gml.GmlWarning, match="leave no weight for rows with reg='s', sex='m'"):
+        found = gml.rake(rows, targets)
+    assert found.weights.tolist() == pytest.approx([2, 0, 1, 1])
+    assert found.weights[1] == 0
+    assert found.largest_residual <= 1e-12
+
+
+def test_a_level_that_no_row_has():
+    rows = pd.DataFrame({"x": list("ab")})
+    with pytest.raises(CannotAnswer, match="no row has x='c', whose target is 0.2"):
+        gml.rake(rows, {"x": {"a": 0.4, "b": 0.4, "c": 0.2}})
+    assert gml.rake(rows, {"x": {"a": 0.4, "b": 0.6, "c": 0}}).weights.tolist() == [0.8, 1.2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "targets", "told"),
+    [
+        (
+            "mn ms fs",
+            {"x": {"m": 0.3, "f": 0.7}, "y": {"n": 0.5, "s": 0.5}},
+            "targets x='f' (0.7); y='n' (0.5) together: they need rows with x='f' and y='n', and "
+            "there are none",
+        ),
+        (
+            "000 011 101 110",
+            {"x": {"0": 0.1, "1": 0.9}, "y": {"0": 0.1, "1": 0.9}, "z": {"0": 0.1, "1": 0.9}},
+            "they need rows with x='1' and y='1' and z='1', and there are none",
+        ),
+        (
+            "ac ad bc",
+            {"x": {"a": 0.3, "b": 0.7}, "y": {"c": 0.6, "d": 0.4}},
+            "targets x='b' (0.7); y='d' (0.4) together: they need rows with x='b' and y='d', and",
+        ),
+        (
+            "acx ady bcy bdx",
+            {"x": {"a": 1, "b": 0}, "y": {"c": 0.5, "d": 0.5}, "z": {"x": 0.4, "y": 0.6}},
+            "and there are none without a target of 0",
+        ),
+    ],
+)
+def test_targets_that_rows_cannot_meet_together(rows, targets, told):
+    frame = pd.DataFrame(
+        [list(row) for row in rows.split()], columns=list("xyz")[: len(rows.split()[0])]
+    )
+    with pytest.raises(CannotAnswer) as raised:
+        gml.rake(frame, targets)
+    assert told in str(raised.value)
+
+
+def feasible(cells):
+    """Whether weights that are not negative have the margins, by one plain programme."""
+    from scipy.optimize import linprog
+
+    n = len(cells.base)
+    rows = [margin.of_cell == k for margin in cells.margins for k in range(len(margin.labels))]
+    right = np.concatenate([margin.targets for margin in cells.margins])
+    return linprog(np.zeros(n), A_eq=np.array(rows, float), b_eq=right, method="highs").status == 0
+
+
+def test_what_is_refused_is_impossible_and_the_rest_is_met():
+    """Sparse random tables: about half cannot be met; what contradicts cannot be made smaller."""
+    rng = np.random.default_rng(2)
+    impossible = 0
+    for _ in range(40):
+        frame = random_table(rng, 12, {"x": 3, "y": 3, "z": 2})
+        data = gml.Dataset.from_frame(frame)
+        margins = []
+        for variable in data.variables:
+            share = rng.dirichlet(np.ones(len(variable.levels)))
+            cells = {(level,): float(p) for level, p in zip(variable.levels, share, strict=True)}
+            margins.append(Margin((variable.name,), cells))
+        cells = table_cells(data.variables, data.columns, margins)
+        if feasible(cells):
+            assert contradiction(cells.margins) is None
+            assert rake_cells(cells).gap <= 1e-12
+            continue
+        impossible += 1
+        with pytest.raises(
+            CannotAnswer, match="no weights meet the targets .* and there are none$"
+        ):
+            rake_cells(cells)
+        found = contradiction(cells.margins).targets
+        assert clash(found) is not None
+        assert all(
+            clash([t for t in found if t is not one]) is None for one in found if len(found) > 1
+        )
+    assert 10 < impossible < 30
+
+
+def test_bounds_that_are_too_narrow_come_with_bounds_that_do():
+    rows = pd.DataFrame({"x": list("aaab"), "y": list("cdcd")})
+    targets = {"x": {"a": 0.5, "b": 0.5}}
+    with pytest.raises(CannotAnswer) as raised:
+        gml.rake(rows, targets, bounds=(0.5, 1.5))
+    assert str(raised.value) == (
+        "no weights from 0.5 to 1.5 times those before meet the targets: the nearest are off by "
+        "0.125, as x='b' with 0.375 instead of 0.5; `bounds` 0.5,2.01 would do"
+    )
+    found = gml.rake(rows, targets, bounds=(0.5, 2.01))
+    assert found.weights.tolist() == pytest.approx([2 / 3] * 3 + [2])
+    with pytest.raises(CannotAnswer, match=r"`bounds` 0,2.01 would do"):
+        gml.rake(rows, targets, bounds=(0.9, 1.5))
+    with pytest.raises(CannotAnswer, match=r"; `bounds` 0.666,3 would do$"):
+        gml.rake(rows, targets, bounds=(0.8, 3))
+
+
+@pytest.mark.parametrize(
+    "bounds", [(1, 2), (0.5, 1), (-1, 2), (2,), "0.5,2", (0.5, math.inf), (0.5, "2")]
+)
+def test_what_are_no_bounds(bounds):
+    with pytest.raises(UsageError, match="`bounds` must be two numbers"):
+        gml.rake(pd.DataFrame({"x": ["a"]}), {"x": {"a": 1}}, bounds=bounds)
+
+
+# ---------------------------------------------------------------------- inputs
+
+ROWS = pd.DataFrame({"sex": list("mmfm"), "age": ["young", "old", "old", "old"]})
+WEIGHTS = [2.0, 1.0, 2.0, 1.0]
+
+
+def series():
+    index = pd.MultiIndex.from_product([["young", "old"], ["f", "m"]], names=["age", "sex"])
+    return pd.Series([0, 2, 2, 2], index=index)
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        {("age", "sex"): {("young", "m"): 2, ("old", "f"): 2, ("old", "m"): 2}},
+        {("sex", "age"): {"m": {"young": 1, "old": 1}, "f": {"old": 1}}},
+        {
+            ("sex", "age"): {
+                "m": {"young": np.float64(0.3), "old": 0.3},
+                "f": {"old": np.float64(0.3)},
+            }
+        },
+        series(),
+        [series()],
+        [Margin(("sex", "age"), {("m", "young"): 1 / 3, ("m", "old"): 1 / 3, ("f", "old"): 1 / 3})],
+        pd.DataFrame({"sex": list("mmf"), "age": ["young", "old", "old"], "count": [5, 5, 5]}),
+        {
+            "constraints": [
+                {"margin": ["sex", "age"], "counts": {"m": {"young": 1, "old": 1}, "f": {"old": 1}}}
+            ]
+        },
+    ],
+)
+def test_targets_of_every_kind(targets):
+    found = gml.rake(ROWS, targets)
+    assert found.weights.tolist() == pytest.approx([4 / 3, 2 / 3, 4 / 3, 2 / 3])
+
+
+def test_data_of_every_kind(tmp_path):
+    targets = {"sex": {"m": 1, "f": 1}}
+    ROWS.to_csv(tmp_path / "rows.csv", index=False)
+    ROWS.to_parquet(tmp_path / "rows.parquet")
+    data = gml.read(tmp_path / "rows.csv")
+    sources = [
+        ROWS,
+        tmp_path / "rows.csv",
+        tmp_path / "rows.parquet",
+        data,
+        gml.MemoryCounter(data),
+    ]
+    for source in sources:
+        assert gml.rake(source, targets).weights.tolist() == pytest.approx([2 / 3, 2 / 3, 2, 2 / 3])
+    weighted = gml.read(ROWS.assign(n=[1, 1, 4, 1]), weights="n")
+    assert gml.rake(weighted, targets).weights.tolist() == pytest.approx([2 / 3, 2 / 3, 2, 2 / 3])
+
+
+def test_numbers_are_labels_and_can_be_cut():
+    rows = pd.DataFrame({"age": [17, 20, 70, 33]})
+    assert gml.rake(rows, {"age": {17: 1, 20: 1, 33: 1, 70: 1}}).weights.tolist() == [1] * 4
+    cut = gml.rake(rows, {"age": {"[-inf,30)": 1, "[30,inf)": 3}}, cut={"age": [30]})
+    assert cut.weights.tolist() == [0.5, 0.5, 1.5, 1.5]
+    with pytest.raises(
+        UsageError, match="targets are about labels, and 'age' has numbers; cut them"
+    ):
+        gml.rake(rows, {"age": {17: 1}}, numeric="age")
+    with pytest.raises(UsageError, match="'age' has numbers"):
+        gml.rake(gml.read(rows, numeric="age"), {"age": {17: 1}})
+
+
+def test_missing_values():
+    rows = pd.DataFrame({"x": ["a", None, "b", "b"], "other": [None] * 4})
+    targets = {"x": {"a": 1, "b": 1}}
+    with pytest.raises(DataError, match="missing values: 'x' 1; choose `missing='drop'`.*or level"):
+        gml.rake(rows, targets)
+    with pytest.warns(gml.GmlWarning, match="1 of 4 rows dropped for missing values"):
+        found = gml.rake(rows, targets, missing="drop")
+    assert found.weights[[0, 2, 3]].tolist() == pytest.approx([1.5, 0.75, 0.75])
+    assert np.isnan(found.weights[1])
+    assert (found.rows, found.left_out, found.design_effect) == (3, 1, pytest.approx(1.125))
+    level = gml.rake(rows, {"x": {"a": 1, "b": 1, "NA": 2}}, missing="level")
+    assert level.weights.tolist() == pytest.approx([1, 2, 0.5, 0.5])
+    with pytest.raises(DataError, match="column 'x': 'NA' has no target"):
+        gml.rake(rows, targets, missing="level")
+    with pytest.raises(UsageError, match="a row has one weight for all margins; use drop or level"):
+        gml.rake(rows, targets, missing="available")
+    with (
+        pytest.raises(CannotAnswer, match="no rows are left: all have missing values"),
+        pytest.warns(gml.GmlWarning),
+    ):
+        gml.rake(rows[1:2], targets, missing="drop")
+    with pytest.raises(CannotAnswer, match="the frame: has no rows"):
+        gml.rake(rows[:0], targets)
+
+
+@pytest.mark.parametrize(
+    ("targets", "error", "told"),
+    [
+        ({"sxe": {"m": 1}}, UsageError, "the targets: column 'sxe' not found; did you mean 'sex'?"),
+        ({"sex": {"m": 1}}, DataError, "the frame: data row 3: column 'sex': 'f' has no target; the targets: "
+         "the margin of 'sex' has 'm'"),
+        ({"sex": {"m": 1, "f ": 1}}, DataError, "'f' has no target"),
+        ({"sex": {"m": 1, "f": 1}, "age": {"young": 2, "old": 2}}, DataError,
+         "the targets: the margin of 'age': the counts add up to 4, which is 2 more than 2"),
+        ({"sex": {"m": 1, "f": 1}, ("sex", "age"): {"m": {"young": 1, "old": 0.5}, "f": {"old": 0.5}}}, DataError,
+         "the targets: the margin of 'sex', 'age': P(sex="),
+        ({"sex": {"m": -1, "f": 2}}, DataError, "must not be negative"),
+        ({"sex": {"m": math.nan, "f": 2}}, DataError, "must be a number, not nan"),
+        ({"sex": {("m", "x"): 1}}, DataError, "'m', 'x' has too many labels"),
+        ({"sex": {"1": 1, 1: 1}}, DataError, "'1' is there twice"),
+        ({"sex": [1, 2]}, UsageError, "must be a dictionary by level, not a list"),
+        ({3.5: {"m": 1}}, UsageError, "3.5 is not the name of a column"),
+        ({}, DataError, "there are no margins"),
+        (5, UsageError, "`targets` must be a path, a dictionary by column, a DataFrame or Series, not an int"),
+        ([5], UsageError, "a list must hold Series or Margins, not an int"),
+        ([pd.Series({"m": 1})], UsageError, "the index of a Series must have the names"),
+        ({"constraints": [{"probability": {"sex": "m"}, "equals": 0.5}]}, DataError, "not a margin"),
+    ],
+)  # fmt: skip
+def test_targets_that_are_refused(targets, error, told):
+    with pytest.raises(error) as raised:
+        gml.rake(ROWS, targets)
+    assert told in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_normalise_scales_every_margin():
+    targets = {"sex": {"m": 1, "f": 1}, "age": {"young": 1, "old": 4}}
+    found = gml.rake(ROWS, targets, normalise=True)
+    assert [cell.target for cell in found.cells] == [0.5, 0.5, 0.2, 0.8]
+
+
+def test_a_level_with_blanks_is_told_from_one_without():
+    with pytest.raises(DataError, match="did you mean 'm', without blanks"):
+        gml.rake(pd.DataFrame({"sex": [" m"]}), {"sex": {"m": 1}})
+
+
+def test_weights_cannot_have_targets():
+    with pytest.raises(UsageError, match="column 'n' has the weights"):
+        gml.rake(ROWS.assign(n=1), {"n": {"1": 1}}, weights="n")
+    with pytest.raises(DataError, match="weights must not be negative: data row 2 has -1"):
+        gml.rake(ROWS.assign(n=[1, -1, 1, 1]), {"sex": {"m": 1, "f": 1}}, weights_fractional="n")
+    with pytest.raises(UsageError, match="column 'm' not found"):
+        gml.rake(ROWS, {"sex": {"m": 1, "f": 1}}, weights="m")
