@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-check-undirected sessions sanitize clean
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-check-undirected bench-rake sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -153,6 +153,12 @@ bench-pseudo: $(STAMP)
 	$(BIN)/python benchmarks/undirected_pl.py --python $(VENV)/sklearn/bin/python
 	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[plots]'
 	$(BIN)/python benchmarks/undirected_rates.py
+
+## Time raking against ipfn, which is installed into an environment of its own: minutes.
+bench-rake: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/raking
+	$(VENV)/raking/bin/pip install --quiet --disable-pip-version-check ipfn pandas
+	$(BIN)/python benchmarks/rake.py --python $(VENV)/raking/bin/python
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)

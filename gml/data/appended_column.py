@@ -29,6 +29,7 @@ _QUOTE, _RETURN, _NEWLINE = b'"', b"\r", b"\n"
 # The writer quotes what is in its line terminator.
 _LINE_END = "\r\n"
 _BLOCK_ROWS = 1 << 14
+_REMEMBERED = 1 << 16
 
 
 class Record:
@@ -53,6 +54,7 @@ def appended(source: ByteSource, delimiter: str, name: str, cells: Cells) -> Ite
     between = delimiter.encode()
     title = Record(delimiter, safe_csv=False).text([name]).encode()
     done, header = 0, True
+    tails: dict[bytes, _Tails] = {}
     for records, end in _record_blocks(source, delimiter):
         if not records:
             yield end
@@ -65,8 +67,23 @@ def appended(source: ByteSource, delimiter: str, name: str, cells: Cells) -> Ite
         if None in texts:
             kept = [k for k, text in enumerate(texts) if text is not None]
             records, texts = [records[k] for k in kept], [texts[k] for k in kept]
-        tails = [between + text.encode() + end for text in texts if text is not None]
-        yield b"".join(map(operator.add, records, tails))
+        tail_of = tails.setdefault(end, _Tails(between, end))
+        yield b"".join(map(operator.add, records, map(tail_of.__getitem__, texts)))
+
+
+class _Tails(dict[str | None, bytes]):
+    """What follows a record, by the text of its new cell; texts that come again are kept."""
+
+    def __init__(self, before: bytes, after: bytes) -> None:
+        super().__init__()
+        self._before = before
+        self._after = after
+
+    def __missing__(self, text: str) -> bytes:
+        tail = self._before + text.encode() + self._after
+        if len(self) < _REMEMBERED:
+            self[text] = tail
+        return tail
 
 
 def rewritten(
@@ -134,8 +151,8 @@ def _record_blocks(source: ByteSource, delimiter: str) -> Iterator[tuple[list[by
         at_start = False
         part = pending if final else pending[: _last_line_end(pending)]
         done = 0
-        for records, end, used in _split(part, delimiter, end, final):
-            done += used
+        for records, own_end, used in _split(part, delimiter, end, final):
+            done, end = done + used, own_end
             if records:
                 yield records, end
         pending = pending[done:]

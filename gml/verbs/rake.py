@@ -215,7 +215,8 @@ def raked(
     weights[numbers] = np.append(found.ratios, 0.0)[cells.of_row]
     if before is not None:
         weights[numbers] *= before.values * (len(numbers) / math.fsum(before.values.tolist()))
-    return raking_of(cells, found, wanted.margins, weights, bounds)
+    equal = before is None
+    return raking_of(cells, found, wanted.margins, weights, bounds, equal_before=equal)
 
 
 class _Before(NamedTuple):

@@ -263,7 +263,7 @@ def test_reports(gml, folder):
     table = list(csv.DictReader(io.StringIO((folder / "r.csv").read_text())))
     assert [row["level"] for row in table] == ["m", "f", "young", "old"]
     assert "| sex | m | 3 | 0.75 | 0.5 | 0.5 |" in (folder / "r.md").read_text()
-    assert gml("verify", "r.json", "--input", "data=rows.csv").returncode == 0
+    assert gml("verify", "r.json", "--input", "rows.csv").returncode == 0
 
 
 def test_a_reader_that_goes_away(shell, folder, sample_data):

@@ -11,7 +11,7 @@ import pytest
 import gml
 from gml.errors import CannotAnswer, DataError, UsageError
 from gml.model.entropy.constraints import Margin
-from gml.model.raking import projection
+from gml.model.raking import cells, projection
 from gml.model.raking.cells import table_cells
 from gml.model.raking.feasible import clash, contradiction
 from gml.model.raking.solve import rake_cells
@@ -112,6 +112,17 @@ def test_no_order_shows():
     second = gml.rake(other, backwards, weights_fractional="base")
     assert (second.weights == first.weights[order]).all()
     assert second.design_effect == first.design_effect
+
+
+def test_groups_of_very_many_combinations_are_the_same(monkeypatch):
+    frame = random_table(np.random.default_rng(6), 50, {"x": 3, "y": 4})
+    targets = {"x": {"a": 1, "b": 2, "c": 3}, "y": {"a": 1, "b": 1, "c": 2, "d": 2}}
+    few = gml.rake(frame, targets)
+    monkeypatch.setattr(cells, "_MOST_COMBINATIONS", 1)
+    many = gml.rake(frame, targets)
+    assert (many.weights == few.weights).all()
+    with pytest.raises(DataError, match="data row 4: column 'x': 'd' has no target"):
+        gml.rake(pd.DataFrame({"x": list("abcda")}), {"x": {"a": 1, "b": 2, "c": 3}})
 
 
 def test_many_targets_are_met_by_conjugate_gradients(monkeypatch):
@@ -259,13 +270,13 @@ def test_targets_that_rows_cannot_meet_together(rows, targets, told):
     assert told in str(raised.value)
 
 
-def feasible(cells):
+def feasible(table):
     """Whether weights that are not negative have the margins, by one plain programme."""
     from scipy.optimize import linprog
 
-    n = len(cells.base)
-    rows = [margin.of_cell == k for margin in cells.margins for k in range(len(margin.labels))]
-    right = np.concatenate([margin.targets for margin in cells.margins])
+    n = len(table.base)
+    rows = [margin.of_cell == k for margin in table.margins for k in range(len(margin.labels))]
+    right = np.concatenate([margin.targets for margin in table.margins])
     return linprog(np.zeros(n), A_eq=np.array(rows, float), b_eq=right, method="highs").status == 0
 
 
@@ -279,19 +290,19 @@ def test_what_is_refused_is_impossible_and_the_rest_is_met():
         margins = []
         for variable in data.variables:
             share = rng.dirichlet(np.ones(len(variable.levels)))
-            cells = {(level,): float(p) for level, p in zip(variable.levels, share, strict=True)}
-            margins.append(Margin((variable.name,), cells))
-        cells = table_cells(data.variables, data.columns, margins)
-        if feasible(cells):
-            assert contradiction(cells.margins) is None
-            assert rake_cells(cells).gap <= 1e-12
+            shares = {(level,): float(p) for level, p in zip(variable.levels, share, strict=True)}
+            margins.append(Margin((variable.name,), shares))
+        table = table_cells(data.variables, data.columns, margins)
+        if feasible(table):
+            assert contradiction(table.margins) is None
+            assert rake_cells(table).gap <= 1e-12
             continue
         impossible += 1
         with pytest.raises(
             CannotAnswer, match="no weights meet the targets .* and there are none$"
         ):
-            rake_cells(cells)
-        found = contradiction(cells.margins).targets
+            rake_cells(table)
+        found = contradiction(table.margins).targets
         assert clash(found) is not None
         assert all(
             clash([t for t in found if t is not one]) is None for one in found if len(found) > 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from gml.resources import require_memory
 # Bytes per row: its cell, and what the groups are made from.
 _BYTES_PER_ROW = 16
 _SHOWN = 5
+_MOST_COMBINATIONS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -121,22 +122,21 @@ def table_cells(
     n_rows = len(columns[0])
     require_memory(_BYTES_PER_ROW * n_rows, None, f"the cells of {n_rows} rows")
     reporter().status(f"finding the cells of {n_rows:,} rows")
-    groups = kernel.active().group_rows(row_bytes([columns[j] for j in order]), n_rows)
+    levels = {variables[j].name: variables[j].levels or () for j in order}
+    found = _grouped([columns[j] for j in order], [len(own) for own in levels.values()])
     reporter().status(None)
-    assert groups is not None
-    of_row, firsts = groups.of_row, groups.firsts
-    sums = group_sums(of_row, len(firsts), weights)
-    counts = group_sums(of_row, len(firsts), None)
+    of_row, n_groups = found.of_row, len(found.codes[0])
+    counts = group_sums(of_row, n_groups, None)
+    sums = counts if weights is None else group_sums(of_row, n_groups, weights)
     counting = np.flatnonzero(sums)
-    codes = {variables[j].name: columns[j][firsts[counting]].astype(np.int64) for j in order}
-    levels = {variable.name: variable.levels or () for variable in variables}
-    rows = firsts[counting]
+    codes = {name: own[counting] for name, own in zip(levels, found.codes, strict=True)}
+    places = _Places(of_row, counting, n_groups, place_of, targets)
     coded = [
-        _coded(margin, codes, levels, _Places(rows, place_of, targets))
+        _coded(margin, codes, levels, places)
         for margin in sorted(margins, key=lambda margin: sorted(margin.names))
     ]
     ranked = np.lexsort([margin.of_cell for margin in reversed(coded)])
-    rank = np.full(len(firsts), -1, dtype=np.int32)
+    rank = np.full(n_groups, -1, dtype=np.int32)
     rank[counting[ranked]] = np.arange(len(ranked), dtype=np.int32)
     kept = sums[counting[ranked]]
     return TableCells(
@@ -147,18 +147,48 @@ def table_cells(
     )
 
 
+class _Groups(NamedTuple):
+    """The group of each row, and the codes of the groups, column by column."""
+
+    of_row: NDArray[np.int32]
+    codes: Sequence[NDArray[np.int64]]
+
+
+def _grouped(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> _Groups:
+    """Group rows, by a number per combination where these are not too many."""
+    n_combinations = math.prod(sizes)
+    if n_combinations > _MOST_COMBINATIONS:
+        groups = kernel.active().group_rows(row_bytes(columns), len(columns[0]))
+        assert groups is not None
+        codes = [column[groups.firsts].astype(np.int64) for column in columns]
+        return _Groups(groups.of_row, codes)
+    keys = np.zeros(len(columns[0]), dtype=np.int32)
+    for column, size in zip(columns, sizes, strict=True):
+        keys *= size
+        keys += column
+    occurring = np.flatnonzero(np.bincount(keys, minlength=n_combinations))
+    rank = np.zeros(n_combinations, dtype=np.int32)
+    rank[occurring] = np.arange(len(occurring), dtype=np.int32)
+    return _Groups(rank[keys], np.unravel_index(occurring, tuple(sizes)))
+
+
 @dataclass(frozen=True)
 class _Places:
-    """Where the first row of each group stands, for messages."""
+    """Where rows stand, for messages, by those of the groups that count something."""
 
-    rows: NDArray[np.int64]
+    of_row: NDArray[np.int32]
+    counting: NDArray[np.intp]
+    n_groups: int
     place_of: Callable[[int], str]
     targets: str
 
     def first(self, found: NDArray[np.bool_], codes: NDArray[np.int64]) -> tuple[str, int]:
         """Name the first row of the groups found, and return its code."""
-        group = np.flatnonzero(found)[np.argmin(self.rows[found])]
-        return self.place_of(int(self.rows[group])), int(codes[group])
+        sought = np.zeros(self.n_groups, dtype=bool)
+        sought[self.counting[found]] = True
+        row = int(np.argmax(sought[self.of_row]))
+        group = int(np.searchsorted(self.counting, self.of_row[row]))
+        return self.place_of(row), int(codes[group])
 
 
 def _coded(
@@ -173,7 +203,7 @@ def _coded(
     targets = {tuple(cell[axis] for axis in axes): value for cell, value in margin.cells.items()}
     for axis, name in enumerate(names):
         _require_targets(margin, name, {cell[axis] for cell in targets}, codes, levels, places)
-    keys = np.zeros(len(places.rows), dtype=np.int64)
+    keys = np.zeros(len(places.counting), dtype=np.int64)
     for name in names:
         # Renumbered, keys of however many columns stay small.
         keys = keys * len(levels[name]) + codes[name]

@@ -137,12 +137,20 @@ def raking_of(
     margins: Sequence[Margin],
     weights: NDArray[np.float64],
     bounds: tuple[float, float] | None,
+    *,
+    equal_before: bool,
 ) -> Raking:
-    """Put together what was found; the targets stay in their order."""
+    """Put together what was found; the targets stay in their order.
+
+    `equal_before` says that all rows counted the same, so that those of a cell have one weight.
+    """
     raked = _raked_cells(cells, found, margins)
-    counting = weights[~np.isnan(weights)]
-    total, squares = math.fsum(counting.tolist()), math.fsum((counting * counting).tolist())
-    effect = len(counting) * squares / total**2
+    values, times = weights[~np.isnan(weights)], np.ones(1)
+    if equal_before:
+        values, times = found.ratios, cells.counts.astype(np.float64)
+    total = math.fsum((times * values).tolist())
+    squares = math.fsum((times * values * values).tolist())
+    effect = len(cells.of_row) * squares / total**2
     return Raking(weights, tuple(raked), found.steps, bounds, effect)
 
 

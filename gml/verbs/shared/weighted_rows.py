@@ -109,13 +109,25 @@ def _delimiter(given: str | None, own: str, output: str | os.PathLike[str] | Non
     return implied if implied == "\t" else given or implied
 
 
+class _ShortestText(dict[float, str | None]):
+    """The shortest text that means a number, None for NaN; texts that come again are kept."""
+
+    def __missing__(self, weight: float) -> str | None:
+        if weight != weight:
+            return None
+        text = repr(weight)
+        if len(self) < _REMEMBERED:
+            self[weight] = text
+        return text
+
+
 class _Texts:
     """The weights of rows as text, from one row to another; None for rows that have none."""
 
     def __init__(self, weights: NDArray, where: str) -> None:  # type: ignore[type-arg]
         self._weights = weights
         self._where = where
-        self._known: dict[float, str] = {}
+        self._text_of = _ShortestText()
         self.done = 0
 
     def __call__(self, first: int, last: int) -> list[str | None]:
@@ -123,19 +135,7 @@ class _Texts:
             raise DataError(f"{self._where}: changed while it was read; try again")
         self.done = last
         reporter().advance("writing", last, len(self._weights))
-        known = self._known
-        return [
-            known[weight] if weight in known else self._text(weight)
-            for weight in self._weights[first:last].tolist()
-        ]
-
-    def _text(self, weight: float) -> str | None:
-        if weight != weight:
-            return None
-        text = repr(weight)
-        if len(self._known) < _REMEMBERED:
-            self._known[weight] = text
-        return text
+        return list(map(self._text_of.__getitem__, self._weights[first:last].tolist()))
 
     def require_all(self) -> None:
         """Refuse a file that has fewer rows than before."""
