@@ -5,6 +5,7 @@ cancer: Korb & Nicholson 2010, Bayesian Artificial Intelligence, section 2.2.
 survey: Scutari & Denis 2014, Bayesian Networks: With Examples in R, chapter 1.
 admissions: Bickel, Hammel & O'Connell 1975, Science 187:398-404 (counts by department).
 students: Agresti 2013, Categorical Data Analysis, table 9.3 (who ever used what, of 2276 students).
+census: made up, margins of the population that the survey is about.
 
     python sample_data/make.py [FOLDER]
 
@@ -125,6 +126,18 @@ ADMISSIONS = {
 STUDENTS = (((911, 538), (44, 456)), ((3, 43), (2, 279)))
 
 
+CENSUS = [
+    ["young", "M", "", "150"],
+    ["young", "F", "", "145"],
+    ["adult", "M", "", "230"],
+    ["adult", "F", "", "235"],
+    ["old", "M", "", "105"],
+    ["old", "F", "", "135"],
+    ["", "", "big", "600"],
+    ["", "", "small", "400"],
+]
+
+
 def sample(network: dict[str, Node], n: int, seed: int) -> list[list[str]]:
     """Draw rows by forward sampling; nodes stand after their parents."""
     draw = random.Random(seed).random
@@ -173,6 +186,7 @@ def main(folder: Path) -> None:
     write_csv(folder / "cancer.csv", list(CANCER), sample(CANCER, 2000, seed=2010))
     survey = with_gaps(sample(SURVEY, 1000, seed=2014), rate=0.05, seed=2)
     write_csv(folder / "survey_missing.csv", list(SURVEY), survey)
+    write_csv(folder / "census.csv", ["Age", "Sex", "Residence", "count"], CENSUS)
     admissions = [
         [department, gender, answer, str(count)]
         for department, by_gender in ADMISSIONS.items()

@@ -9,6 +9,7 @@ from gml.errors import agreeing, counted
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import Row, as_csv, as_markdown, as_text
+from gml.model.raking.projection import CONVERGED
 from gml.model.raking.result import Raking, row_of
 
 
@@ -44,7 +45,7 @@ def summary(raking: Raking) -> str:
     n_margins = len({cell.names for cell in raking.cells})
     said = [
         f"{counted(raking.rows, 'row')}, {counted(n_margins, 'margin')} met after "
-        f"{counted(raking.iterations, 'step')} (largest residual {raking.largest_residual:.2g})",
+        f"{counted(raking.iterations, 'step')} (residuals {_size(raking)})",
         f"weights from {raking.smallest:.4g} to {raking.largest:.4g}",
         f"design effect {raking.design_effect:.4g}, so {raking.effective_rows:.6g} effective rows",
     ]
@@ -52,6 +53,12 @@ def summary(raking: Raking) -> str:
         n_rows = raking.without_weight
         said.append(f"{counted(n_rows, 'row')} {agreeing(n_rows, 'has', 'have')} the weight 0")
     return "; ".join(said)
+
+
+def _size(raking: Raking) -> str:
+    """How large residuals are; below what is asked for, only rounding decides."""
+    found = raking.largest_residual
+    return f"below {CONVERGED:g}" if found < CONVERGED else f"up to {found:.2g}"
 
 
 def _table(raking: Raking) -> list[Row]:

@@ -49,7 +49,7 @@ _Function = Callable[[Vector], Vector]
 
 @dataclass(frozen=True)
 class Projection:
-    """The ratio w/d of each cell, how many steps were taken, and the largest relative gap."""
+    """The ratio w/d of each cell, the steps until it converged, and the largest relative gap."""
 
     ratios: Vector
     steps: int
@@ -159,13 +159,13 @@ def project(
             length = _length(base, of, ratio, u, step, change, slack)
             if length == 0.0:
                 break
-            multipliers, steps = multipliers + length * step, steps + 1
+            was_there = best.gap <= CONVERGED
+            multipliers, steps = multipliers + length * step, steps + (not was_there)
             # Added up anew from the multipliers: a cell owes nothing to the path that led here.
             u = of.spread(multipliers)
             weights = base * ratio.of(u)
             found = _state(base, of, ratio, u)
             reporter().status(f"raking: step {steps}, largest gap {found.gap:.3g}")
-            was_there = best.gap <= CONVERGED
             if found.gap < best.gap:
                 best = found
             if was_there or ratio.rate * np.abs(u).max() > _FAR:

@@ -51,7 +51,7 @@ class Raking(NotebookTable):
     >>> import gml
     >>> raking = gml.rake("sample_data/asia.csv", {"smoke": {"no": 70, "yes": 30}})
     >>> raking
-    Raking(5000 rows, design effect 1.15968, weights from 0.60024 to 1.39944, largest residual 0)
+    Raking(5000 rows, design effect 1.15968, weights from 0.60024 to 1.39944)
     >>> raking.weights[:2].round(6)
     array([1.39944, 0.60024])
     """
@@ -66,8 +66,7 @@ class Raking(NotebookTable):
     def __repr__(self) -> str:
         return (
             f"Raking({counted(self.rows, 'row')}, design effect {self.design_effect:.6g}, weights "
-            f"from {self.smallest:.6g} to {self.largest:.6g}, largest residual "
-            f"{self.largest_residual:.2g})"
+            f"from {self.smallest:.6g} to {self.largest:.6g})"
         )
 
     @property
