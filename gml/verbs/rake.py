@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -30,7 +29,7 @@ from gml.errors import (
 )
 from gml.model.entropy.constraints import Constraints
 from gml.model.raking.cells import table_cells
-from gml.model.raking.result import Raking, raking_of
+from gml.model.raking.result import Raking, exact_sum, raking_of
 from gml.model.raking.solve import rake_cells
 from gml.progress import reporter
 from gml.verbs.shared.data_input import Data, options_for
@@ -38,6 +37,7 @@ from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.raking_targets import Targets, targets_of
 
 Bounds = tuple[float, float]
+_Kept = slice | NDArray[np.intp]
 
 
 @answers_misspelling()
@@ -182,21 +182,20 @@ def raked(
     table = apply_missing_policy(
         table, options.missing, where, offer_available=False, declared=declared
     )
-    numbers = (
-        np.flatnonzero(~incomplete) if options.missing == "drop" else np.arange(len(incomplete))
-    )
-    if len(numbers) == 0:
+    kept: _Kept = np.flatnonzero(~incomplete) if options.missing == "drop" else slice(None)
+    if table.n_rows == 0:
         dropped = parameter("missing", "drop")
         raise CannotAnswer(f"{where}: no rows are left: all have missing values ({dropped})")
     if before is not None:
-        before = before.of_rows(numbers)
+        before = before.of_rows(kept)
         if not before.units.any():
             raise CannotAnswer(f"{where}: {why_no_rows(where, weighted=True)}")
 
     def place_of(row: int) -> str:
+        number = row if isinstance(kept, slice) else int(kept[row])
         if rows.first_line is None:
-            return f"{where}: data row {numbers[row] + 1}"
-        return f"{where}: line {rows.first_line + numbers[row]}"
+            return f"{where}: data row {number + 1}"
+        return f"{where}: line {rows.first_line + number}"
 
     cells = table_cells(
         table.variables,
@@ -212,9 +211,9 @@ def raked(
     )
     found = rake_cells(cells, bounds)
     weights = np.full(len(incomplete), np.nan)
-    weights[numbers] = np.append(found.ratios, 0.0)[cells.of_row]
+    weights[kept] = np.append(found.ratios, 0.0)[cells.of_row]
     if before is not None:
-        weights[numbers] *= before.values * (len(numbers) / math.fsum(before.values.tolist()))
+        weights[kept] *= before.values * (table.n_rows / exact_sum(before.values))
     equal = before is None
     return raking_of(cells, found, wanted.margins, weights, bounds, equal_before=equal)
 
@@ -238,9 +237,9 @@ class _Before(NamedTuple):
             return cls(values, integer_weights(values, where))
         return cls(values, fractional_weights(values, where)[0])
 
-    def of_rows(self, numbers: NDArray[np.intp]) -> _Before:
+    def of_rows(self, kept: _Kept) -> _Before:
         """Those of some rows."""
-        return _Before(self.values[numbers], self.units[numbers])
+        return _Before(self.values[kept], self.units[kept])
 
 
 def _incomplete(table: Dataset) -> NDArray[np.bool_]:

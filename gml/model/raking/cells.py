@@ -23,8 +23,8 @@ from gml.model.entropy.constraints import Cell, Margin
 from gml.progress import reporter
 from gml.resources import require_memory
 
-# Bytes per row: its cell, and what the groups are made from.
-_BYTES_PER_ROW = 16
+# Bytes per row: its cell, what the groups are made from, and its weight.
+_BYTES_PER_ROW = 28
 _SHOWN = 5
 _MOST_COMBINATIONS = 1 << 22
 

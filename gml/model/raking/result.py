@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,8 @@ from gml.model.raking.projection import Projection
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -147,10 +150,21 @@ def raking_of(
     values, times = weights[~np.isnan(weights)], np.ones(1)
     if equal_before:
         values, times = found.ratios, cells.counts.astype(np.float64)
-    total = math.fsum((times * values).tolist())
-    squares = math.fsum((times * values * values).tolist())
+    total, squares = exact_sum(times * values), exact_sum(times * values * values)
     effect = len(cells.of_row) * squares / total**2
     return Raking(weights, tuple(raked), found.steps, bounds, effect)
+
+
+def exact_sum(values: NDArray[np.float64]) -> float:
+    """Add up numbers without rounding but at the end, whatever their order.
+
+    Examples
+    --------
+    >>> exact_sum(np.array([1e16, 1.0, -1e16]))
+    1.0
+    """
+    blocks = (values[k : k + _BLOCK].tolist() for k in range(0, len(values), _BLOCK))
+    return math.fsum(chain.from_iterable(blocks))
 
 
 def _raked_cells(
