@@ -41,9 +41,9 @@ GROUPS = {
         "compare": "Compare graphs or models with a reference.",
     },
     "Data quality": {
-        "rake": "Weight the rows of a table so that it has known margins.",
         "profile": "Write the schema of a table: levels, cut points, missing rates.",
         "check": "Check whether a model still holds on new data.",
+        "rake": "Weight the rows of a table so that it has known margins.",
     },
     "Pictures": {
         "draw": "Draw a graph or a model, or plot what is known about it.",

@@ -19,6 +19,7 @@ from typing import Any
 
 from gml.data.safe_cells import cell
 from gml.data.source import ByteSource, text_codec
+from gml.errors import UsageError, quote
 from gml.kernel.layout import BLOCK_BYTES
 
 Cells = Callable[[int, int], Sequence[str | None]]
@@ -67,20 +68,21 @@ def appended(source: ByteSource, delimiter: str, name: str, cells: Cells) -> Ite
         if None in texts:
             kept = [k for k, text in enumerate(texts) if text is not None]
             records, texts = [records[k] for k in kept], [texts[k] for k in kept]
-        tail_of = tails.setdefault(end, _Tails(between, end))
+        tail_of = tails.setdefault(end, _Tails(delimiter, end))
         yield b"".join(map(operator.add, records, map(tail_of.__getitem__, texts)))
 
 
 class _Tails(dict[str | None, bytes]):
     """What follows a record, by the text of its new cell; texts that come again are kept."""
 
-    def __init__(self, before: bytes, after: bytes) -> None:
+    def __init__(self, delimiter: str, end: bytes) -> None:
         super().__init__()
-        self._before = before
-        self._after = after
+        self._record = Record(delimiter, safe_csv=False)
+        self._before = delimiter.encode()
+        self._end = end
 
     def __missing__(self, text: str) -> bytes:
-        tail = self._before + text.encode() + self._after
+        tail = self._before + self._record.text([text]).encode() + self._end
         if len(self) < _REMEMBERED:
             self[text] = tail
         return tail
@@ -112,11 +114,18 @@ def encoded(pieces: Iterable[bytes], encoding: str | None) -> Iterator[bytes]:
     if info is None or info.name in ("utf-8", "utf-8-sig", "ascii"):
         yield from pieces
         return
-    assert info.incrementalencoder is not None
+    if info.incrementalencoder is None:
+        raise UsageError(f"nothing can be written in the encoding {quote(encoding)}")
     encoder = info.incrementalencoder()
-    for piece in pieces:
-        yield encoder.encode(piece.decode("utf-8"))
-    yield encoder.encode("", final=True)
+    try:
+        for piece in pieces:
+            yield encoder.encode(piece.decode("utf-8"))
+        yield encoder.encode("", final=True)
+    except UnicodeEncodeError as error:
+        letter = error.object[error.start]
+        raise UsageError(
+            f"{letter!r} cannot be written in the encoding {quote(encoding)}"
+        ) from None
 
 
 def _in_blocks(rows: Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]:

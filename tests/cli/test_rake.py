@@ -131,6 +131,25 @@ def test_encodings(gml, folder):
     assert b",\xe9,2.0\n" in done.stdout
     assert gml("rake", "latin.csv", "--targets", "t.csv").stdout == done.stdout
 
+    assert "'€' cannot be written in the encoding 'latin-1'" in error_line(
+        gml(
+            "rake", "latin.csv", "--targets", "t.csv", "--encoding", "latin-1", "--weight-name", "€"
+        ),
+        2,
+    )
+
+
+def test_decimal_commas(gml, folder):
+    """What is written is read as what was read, with the same options."""
+    reading = ["-d", ";", "--decimal", ","]
+    (folder / "eu.csv").write_text("sex;n\nm;0,5\nf;1,5\nm;1,0\n")
+    (folder / "t.csv").write_text("sex,count\nm,1\nf,3\n")
+    ask = ["rake", "eu.csv", "--targets", "t.csv", *reading, "--weights-fractional", "n"]
+    assert gml(*ask).stdout == b"sex;n;weight\nm;0,5;0,25\nf;1,5;2,25\nm;1,0;0,5\n"
+    (folder / "c.csv").write_text("sex\nm\nf\nf\nf\n")
+    quoted = gml("rake", "c.csv", "--targets", "t.csv", "--decimal", ",").stdout
+    assert quoted == b'sex,weight\nm,"1,0"\nf,"1,0"\nf,"1,0"\nf,"1,0"\n'
+
 
 def test_cells_that_are_formulas(gml, folder):
     (folder / "f.csv").write_text(ROWS.replace("x\n", "=1+1\n"))

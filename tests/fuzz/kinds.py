@@ -43,7 +43,7 @@ _TABLE = (
     "average @ --by hc --bootstrap 3 -f json", "average @ --by exact", "average @ --by mrf --bootstrap 3 -f text", "draw --kind matrix @ -o out.svg",
     "draw --kind losses @ graph.dot --folds 3", "draw --kind trace @", "chowliu @ -f html",
     "draw graph.dot --weight mi --data @",
-    "report @ model.json -o out.html",
+    "report @ model.json -o out.html", "rake @ --targets targets.csv -o out.csv", "rake @ --targets targets.csv --missing drop --bounds 0.2,4 --report out.json",
 )  # fmt: skip
 _BATCH = (
     "query model.json --batch @ --target c", "query model.json --batch @ --predict b -o out.csv",
@@ -227,6 +227,10 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("profile {}", ("data.csv", "-", "none.csv", "../x")),
     ("convert {} out.json", ("graph.dot", "model.json")),
     ("verify {}", ("model.json", "data.csv")),
+    ("rake data.csv --targets {}", ("targets.csv", "data.csv", "none.csv")),
+    ("rake data.csv --targets targets.csv --bounds={}", ("0.3,3", "0,2", "0.9,1.1")),
+    ("rake data.csv --targets targets.csv --weight-name={}", ("w", "a", "x,y")),
+    ("rake data.csv --targets targets.csv --report={}", ("out.json", "out.txt", "data.csv")),
     ("verify model.json --input={}", ("data.csv", "model.json")),
     ("profile data.csv --max-memory={}", ("64M", "1.5k", "1G")),
     ("profile data.csv --levels={}", ("schema.json", "data.csv")),
@@ -305,13 +309,13 @@ KINDS: dict[str, Kind] = {
         Kind(
             "delimited", "in.tsv", seeds.delimited_seeds, m.TEXT,
             ("profile @", "profile @ -d ;", "profile @ -d | -f csv", "chowliu @ -d ; --decimal ,", "indtest @ a b -d ;", "pc @ -f json",
-             "query model.json --batch @ -d ; --target c"),
+             "query model.json --batch @ -d ; --target c", "rake @ -d ; --targets targets.csv -o out.tsv"),
             _CSV_TOKENS, piped=True, same_in_python=True,
         ),
         Kind(
             "compressed", "in.csv", seeds.compressed_seeds, (*m.BYTES, *(m.change_inside,) * 8, m.join_streams, m.join_streams, m.blow_up),
             ("profile @", "chowliu @ -f json", "indtest @ a b", "count @ --pairs -o out.parquet", "query model.json --batch @ --target c",
-             "verify model.json --input @", "convert @ out.json", "merge @ @ -o out.parquet"),
+             "rake @ --targets targets.csv", "verify model.json --input @", "convert @ out.json", "merge @ @ -o out.parquet"),
             _CSV_TOKENS, piped=True,
         ),
         Kind(
@@ -321,7 +325,7 @@ KINDS: dict[str, Kind] = {
         Kind(
             "parquet-folder", "in.parquet", lambda: seeds.parquet_seeds(), (*m.BYTES, *(m.change_footer,) * 4, *(m.change_cells,) * 8),
             ("profile @", "chowliu @ -f json", "indtest @ a b", "count @ --pairs -o out.parquet", "verify model.json --input @", "check @ model.json",
-             "score @ graph.dot --folds 3"),
+             "score @ graph.dot --folds 3", "rake @ --targets targets.csv"),
             parts=3,
         ),
         Kind(
@@ -376,6 +380,11 @@ KINDS: dict[str, Kind] = {
         Kind(
             "column-sets", "in.csv", lambda: [seeds.SETS], m.TEXT,
             ("count data.csv --sets @ -o out.parquet", "count holes.csv --missing available --sets @ -o out.parquet"), _CSV_TOKENS, piped=True,
+        ),
+        Kind(
+            "targets", "in.csv", lambda: [seeds.TARGETS, seeds.TARGETS_JSON], (*m.TEXT, *_JSON),
+            ("rake data.csv --targets @ -o out.csv", "rake data.csv --targets @ --normalise --report out.json", "rake data.csv --targets @ --bounds 0.3,3",
+             "rake holes.csv --targets @ --missing level --na NA"), (*_CSV_TOKENS, *_JSON_TOKENS),
         ),
         Kind(
             "report-json", "in.json", lambda: [seeds.made("report.json"), seeds.made("profile.json")], _JSON,

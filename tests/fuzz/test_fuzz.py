@@ -34,6 +34,7 @@ GROUPS = {
     "settings": (
         "schema",
         "knowledge",
+        "targets",
         "tetrad",
         "baseline",
         "toml",

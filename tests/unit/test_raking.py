@@ -182,6 +182,7 @@ def test_the_design_effect_and_the_shares_are_what_they_say():
         "after": pytest.approx([0.5, 0.5]),
     }
     assert np.abs(found.residuals).max() <= 1e-15
+    assert "design effect 1.333" in found._repr_html_()
     assert repr(found).startswith(
         "Raking(4 rows, design effect 1.33333, weights from 0.666667 to 2"
     )

@@ -19,6 +19,7 @@ from gml.errors import CannotAnswer, parameter
 from gml.kernel.pool import in_order
 from gml.model.raking.cells import CodedMargin, first_few
 from gml.progress import reporter
+from gml.resources import require_memory
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -90,6 +91,9 @@ def contradiction(margins: Sequence[CodedMargin]) -> Contradiction | None:
     found = _solved(**_elastic(incidence, targets))
     if found.status != 0 or found.fun <= _TOLERANCE:
         return None
+    # Which cells a target has is a byte per cell; those that contradict are mostly few.
+    n_targets, n_cells = incidence.shape
+    require_memory(n_targets * n_cells, None, f"the cells of {n_targets} targets")
     listed: list[Target] = []
     start = 0
     for j, margin in enumerate(margins):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from gml.formats.reports.raking import summary
 from gml.formats.reports.rows import shown
 from gml.model.answer import Answer, BestValues, Distribution, Explanation, Joint, Marginals
 from gml.model.prediction_metrics import LevelMetrics, Metrics
+from gml.model.raking.result import Raking, row_of
 from gml.model.row_answers import Predictions, RowAnswers
 from gml.pictures.notebook.tables import MOST_ROWS, block, paragraph, table
 from gml.pictures.svg import Markup
@@ -40,10 +42,12 @@ def distribution_html(distribution: Distribution) -> str:
     return block(paragraph(f"P({name})"), table(rows, headers=["level"], bar="probability"))
 
 
-def table_html(found: Answer | Distribution | RowAnswers | Metrics) -> str:
-    """Return an answer of any kind, or the figures of predictions."""
+def table_html(found: Answer | Distribution | RowAnswers | Metrics | Raking) -> str:
+    """Return an answer of any kind, the figures of predictions, or what raking found."""
     if isinstance(found, Answer):
         return answer_html(found)
+    if isinstance(found, Raking):
+        return raking_html(found)
     if isinstance(found, Distribution):
         return distribution_html(found)
     return row_answers_html(found) if isinstance(found, RowAnswers) else metrics_html(found)
@@ -66,6 +70,12 @@ def metrics_html(metrics: Metrics) -> str:
     if isinstance(metrics, LevelMetrics):
         content.append(_confusion(metrics))
     return block(*content)
+
+
+def raking_html(raking: Raking) -> str:
+    """Return what raking found, and each target before and after."""
+    rows = [row_of(cell) for cell in raking.cells]
+    return block(paragraph(summary(raking)), table(rows, headers=["margin", "level"]))
 
 
 def _figures(metrics: Metrics) -> Markup:

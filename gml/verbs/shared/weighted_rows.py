@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Unpack
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.appended_column import Record, appended, encoded, rewritten
@@ -48,9 +49,9 @@ def raked_rows(
 ) -> Iterator[tuple[Raking, Iterator[bytes]]]:
     """Rake a file; yield what was found, and the text of its rows with their weights.
 
-    The text has the delimiter, the encoding and the bytes of the file, and is meant for `output`:
-    it has tabs where that is a .tsv, and commas where the file was a .tsv and that is not. The file
-    is read twice, and kept on disk in between if it comes through a pipe.
+    The text has the bytes of the file, its delimiter, decimal mark and encoding, and is meant for
+    `output`: it has tabs where that is a .tsv, and commas where the file was a .tsv and that is
+    not. The file is read twice, and kept on disk in between if it comes through a pipe.
 
     Examples
     --------
@@ -112,10 +113,14 @@ def _delimiter(given: str | None, own: str, output: str | os.PathLike[str] | Non
 class _ShortestText(dict[float, str | None]):
     """The shortest text that means a number, None for NaN; texts that come again are kept."""
 
+    def __init__(self, decimal: str) -> None:
+        super().__init__()
+        self._decimal = decimal
+
     def __missing__(self, weight: float) -> str | None:
         if weight != weight:
             return None
-        text = repr(weight)
+        text = repr(weight).replace(".", self._decimal)
         if len(self) < _REMEMBERED:
             self[weight] = text
         return text
@@ -124,10 +129,10 @@ class _ShortestText(dict[float, str | None]):
 class _Texts:
     """The weights of rows as text, from one row to another; None for rows that have none."""
 
-    def __init__(self, weights: NDArray, where: str) -> None:  # type: ignore[type-arg]
+    def __init__(self, weights: NDArray[np.float64], decimal: str, where: str) -> None:
         self._weights = weights
         self._where = where
-        self._text_of = _ShortestText()
+        self._text_of = _ShortestText(decimal)
         self.done = 0
 
     def __call__(self, first: int, last: int) -> list[str | None]:
@@ -153,7 +158,7 @@ def _of_text(
     safe_csv: bool,
 ) -> Iterator[bytes]:
     """Yield the rows of a text file: their own bytes, unless another delimiter is asked for."""
-    texts = _Texts(raking.weights, place(path))
+    texts = _Texts(raking.weights, options.decimal, place(path))
     own = options.delimiter or default_delimiter(path)
     wanted = _delimiter(options.delimiter, own, output)
     with reopen(False) as source:
@@ -191,7 +196,7 @@ def _of_parquet(
     table: ParquetTable, raking: Raking, name: str, delimiter: str, safe_csv: bool
 ) -> Iterator[bytes]:
     """Yield the rows of Parquet files as CSV; what is missing is an empty field."""
-    texts = _Texts(raking.weights, table.where)
+    texts = _Texts(raking.weights, table.options.decimal, table.where)
     batches = (zip(*batch, strict=True) for batch in texts_of(table, table.names))
     rows = (
         ["" if value is None else value for value in fields]
