@@ -290,7 +290,7 @@ def _judge_formats(case: Case, outcome: Outcome) -> Iterator[Finding]:
     other = case.env or {"--batch", "--depfile", "--report"} & {
         word.split("=")[0] for word in case.args
     }
-    if other or case.command in ("sample", "count", "merge"):
+    if other or case.command in ("sample", "rake", "count", "merge"):
         return
     texts = {
         name: text

@@ -73,10 +73,10 @@ TETRAD = (
     b"/knowledge\naddtemporal\n0 a\n1* b c\n\nforbiddirect\nc a\n\nrequiredirect\na b\n\n"
     b"forbiddengroup\nc\na\n\nrequiredgroup\na\nb\n"
 )
-TARGETS = b"a,b,c,count\nno,,,40\nyes,,,60\n,0,x,30\n,1,x,20\n,0,y,10\n,1,y,20\n,0,z,10\n,1,z,10\n"
+TARGETS = b"a,b,c,count\nno,,,40\nyes,,,60\n,0,x,40\n,1,x,20\n,0,y,0\n,1,y,20\n,0,z,0\n,1,z,20\n"
 TARGETS_JSON = (
     b'{"variables": {"a": ["no", "yes"]}, "constraints": [{"margin": ["a"], "probabilities": [0.4, 0.6]}, '
-    b'{"margin": ["b", "c"], "counts": {"0": {"x": 3, "y": 1, "z": 1}, "1": {"x": 2, "y": 2, "z": 1}}}]}'
+    b'{"margin": ["b", "c"], "counts": {"0": {"x": 4}, "1": {"x": 2, "y": 2, "z": 2}}}]}'
 )
 SETS = b'# sets\na,b\nb,c\n"a",c\n\na\n'
 TOML = (
