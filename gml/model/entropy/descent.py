@@ -45,11 +45,16 @@ class Descent(NamedTuple):
     converged: bool
 
 
-def descend(dual: EntropyDual, start: Vector, deadline: Deadline) -> Descent:
-    """Minimise the dual from a start whose bounded multipliers are not negative."""
+def descend(
+    dual: EntropyDual, start: Vector, deadline: Deadline, *, enough: float = _SQUARED
+) -> Descent:
+    """Minimise the dual from a start whose bounded multipliers are not negative.
+
+    A residual of `enough` ends it; by default it goes on while the last steps make it smaller.
+    """
     point = dual.at(start)
     left, iterations = dual.distance(point), 0
-    while left > _SQUARED and iterations < _MOST_STEPS and not deadline.passed:
+    while left > enough and iterations < _MOST_STEPS and not deadline.passed:
         check_stopped()
         reporter().advance("maximising the entropy: steps", iterations, None)
         following = _step(dual, point)

@@ -33,6 +33,8 @@ Table = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 _DETERMINED = 1e-10
+# The variance that rounding gives a constant of at most 1.
+_ROUNDED = 1e-13
 # Directions whose tables stay in the cache.
 _LARGEST_BATCH = 128
 
@@ -224,7 +226,7 @@ def _undetermined(covariance: Table, n: int, is_bounded: NDArray[np.bool_]) -> N
         own -= across.T @ np.linalg.pinv(within, rcond=_DETERMINED, hermitian=True) @ across
     kept = np.zeros(len(own), dtype=bool)
     for k in [*np.flatnonzero(~is_bounded), *np.flatnonzero(is_bounded)]:
-        kept[k] = own[k, k] > _DETERMINED * max(variances[k], np.finfo(float).tiny)
+        kept[k] = own[k, k] > max(_DETERMINED * variances[k], _ROUNDED)
         if kept[k] and not is_bounded[k]:
             own -= np.outer(own[:, k], own[k]) / own[k, k]
     return kept

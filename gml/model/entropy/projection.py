@@ -35,6 +35,8 @@ from gml.model.entropy.constraints import (
     require_agreement,
 )
 from gml.model.entropy.dual import EntropyDual, scopes_of
+from gml.model.entropy.pair_dual import solve_pairs
+from gml.model.entropy.pair_margins import FEWEST_PAIRED, MOST_PAIRED, is_model_of_pairs
 from gml.model.entropy.problem import GivenMargin, Problem, problem_of
 from gml.model.entropy.solving import Solution, solve_on_tree
 from gml.model.junction_tree import build_tree
@@ -94,9 +96,14 @@ def _solved(problem: Problem, deadline: Deadline, threads: int | None) -> Soluti
     cells = sum(tree.cells(clique) for clique in tree.cliques)
     if cells <= _TREE_CELLS:
         return solve_on_tree(problem, tree.cliques or ((0,),), deadline)
+    n = len(sizes)
+    if is_model_of_pairs(sizes, scopes) and FEWEST_PAIRED <= n <= MOST_PAIRED:
+        return solve_pairs(problem, deadline, threads)
     raise CannotAnswer(
         f"the junction tree of the constraints has {format_size(8 * cells)} of tables, more than "
-        f"{format_size(8 * _TREE_CELLS)}: the treewidth is {tree.treewidth} by min-fill"
+        f"the {format_size(8 * _TREE_CELLS)} that some dozen passes may have: the treewidth "
+        f"is {tree.treewidth} by min-fill; without one, constraints on pairs of up to "
+        f"{MOST_PAIRED} variables of two levels each can be solved"
     )
 
 
