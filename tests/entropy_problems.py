@@ -55,7 +55,9 @@ def random_constraint(rng, levels, joint):
             name: {label: float(rng.integers(-3, 4)) for label in levels[name]} for name in chosen
         }
         found = {"expectation": numbers}
-        value = sum(p * sum(numbers[n][c[n]] for n in chosen) for p, c in zip(flat, cells, strict=True))
+        value = sum(
+            p * sum(numbers[n][c[n]] for n in chosen) for p, c in zip(flat, cells, strict=True)
+        )
     else:
         order = [names[k] for k in rng.permutation(len(names))]
         event = {order[0]: str(rng.choice(levels[order[0]]))}
@@ -108,7 +110,9 @@ def rows_of(constraint, levels):
             value = constraint["probabilities"]
             for label in labels:
                 value = value.get(label, 0.0) if isinstance(value, dict) else value
-            holds = [all(cell[n] == v for n, v in zip(names, labels, strict=True)) for cell in cells]
+            holds = [
+                all(cell[n] == v for n, v in zip(names, labels, strict=True)) for cell in cells
+            ]
             yield np.array(holds, dtype=float), "=", value
         return
     relation = next(r for r, key in RELATIONS.items() if key in constraint)

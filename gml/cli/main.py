@@ -32,6 +32,7 @@ GROUPS = {
     "Fit and use a model": {
         "fit-params": "Fit the probability tables of a graph.",
         "mrf": "Fit an undirected model: a Markov random field.",
+        "maxent": "Find the distribution of largest entropy under constraints.",
         "query": "Ask a model for posteriors, explanations and predictions.",
         "sample": "Draw rows from a model.",
     },

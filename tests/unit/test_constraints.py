@@ -113,7 +113,7 @@ def test_expectations_in_csv(written):
 def test_numeric(written):
     given = {"name": "wait", "support": [0, None], "mean": 2, "variance": 1.5, "moments": {"3": 9}}
     assert read_constraints(written({"numeric": given})) == NumericMoments(
-        "wait", (0.0, math.inf), {1: 2.0, 2: 5.5, 3: 9.0}
+        "wait", (0.0, math.inf), {1: 2.0, 2: 5.5, 3: 9.0}, 1.5
     )
     assert read_constraints(written({"numeric": {}})) == NumericMoments(
         "x", (-math.inf, math.inf), {}

@@ -16,6 +16,7 @@ from gml.cli.shared.output import (
     CheckReportOutput,
     ComparisonOutput,
     CountFileOutput,
+    EntropyOutput,
     GraphOrReport,
     GraphOutput,
     MarkovOutput,
@@ -95,6 +96,13 @@ def markov_output(function: Function) -> Function:
     from gml.formats.suffixes import MARKOV_SUFFIXES, PICTURE_SUFFIXES
 
     return _output(function, MarkovOutput, {**MARKOV_SUFFIXES, **PICTURE_SUFFIXES})
+
+
+def entropy_output(function: Function) -> Function:
+    """-o and -f for undirected models, and for densities, injected as `out`."""
+    from gml.formats.suffixes import MARKOV_SUFFIXES, PICTURE_SUFFIXES
+
+    return _output(function, EntropyOutput, {**MARKOV_SUFFIXES, ".csv": "csv", **PICTURE_SUFFIXES})
 
 
 def picture_output(function: Function) -> Function:

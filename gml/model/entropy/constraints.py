@@ -209,6 +209,8 @@ class NumericMoments:
     """The ends, infinite where there is none."""
     moments: Mapping[int, float]
     """E xᵏ by k, without k = 0."""
+    variance: float | None = None
+    """If it was given: beside a large mean, the second moment has lost its digits."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from gml.model.entropy.solving import QUASI_NEWTON, Solution, refuse_contradicti
 from gml.model.undirected.coefficients import Coefficients
 from gml.model.undirected.fitting import TOLERANCE
 from gml.model.undirected.gauge import terms_of_tables
-from gml.model.undirected.terms import Terms
+from gml.model.undirected.terms import Scope, Terms
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
 from gml.stopping import check_stopped
@@ -98,9 +98,9 @@ class PairDual(EntropyDual):
     def _drawn(self, x: Vector, n_draws: int, n_sweeps: int) -> tuple[Vector, Table]:
         """Return the means and the covariance of the features among drawn rows."""
         terms = self._basis.terms
-        tables = {}
+        tables: dict[Scope, Table] = {}
         for scope, table in zip(self._scopes, [*self.tables(x), *self._fixed], strict=True):
-            tables[scope] = tables.get(scope, 0.0) + table
+            tables[scope] = tables[scope] + table if scope in tables else table
         self._spins.set_model(self._basis.vector(terms_of_tables(terms, tables)))
         sums, squares = np.zeros(self._basis.size), np.zeros((self._basis.size,) * 2)
         for _ in range(n_draws):
@@ -235,7 +235,7 @@ def _require_inside(problem: Problem) -> None:
     """Refuse zeros of margins and of the reference."""
     for margin in problem.margins:
         if not margin.table.all():
-            item = problem.constraints.items[margin.index]
+            item = problem.constraints.items[margin.which]
             raise CannotAnswer(
                 f"{problem.constraints.where}: {item.title}: a cell has the probability 0, which "
                 "is not for as many variables as these, whose junction tree has no room"
@@ -253,9 +253,10 @@ def _refuse_contradicting_triples(problem: Problem, deadline: Deadline) -> None:
     pairs = np.full((n, n), np.nan)
     for margin in problem.margins:
         if len(margin.scope) == 2:
-            i, j = margin.scope
-            pairs[i, j] = pairs[j, i] = margin.table[1, 1]
-            pairs[i, i], pairs[j, j] = margin.table[1].sum(), margin.table[:, 1].sum()
+            one, other = margin.scope
+            pairs[one, other] = pairs[other, one] = margin.table[1, 1]
+            pairs[one, one] = margin.table[1].sum()
+            pairs[other, other] = margin.table[:, 1].sum()
     single = np.diag(pairs)
     i, j, k = np.array(list(combinations(range(n), 3)), dtype=np.int64).reshape(-1, 3).T
     ij, ik, jk = pairs[i, j], pairs[i, k], pairs[j, k]

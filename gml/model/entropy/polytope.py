@@ -161,7 +161,7 @@ class Polytope:
             values.append(np.ones(cells.size))
             targets += margin.table.reshape(-1).tolist()
             is_bound += [False] * len(cells)
-            owner += [margin.index] * len(cells)
+            owner += [margin.which] * len(cells)
         for feature in self.problem.features:
             for part in feature.parts:
                 place, varying = self._place(part.scope)
@@ -171,7 +171,7 @@ class Polytope:
                 values.append(np.repeat(part.table.reshape(-1), cells.shape[1]))
             targets.append(feature.target)
             is_bound.append(feature.is_bound)
-            owner.append(feature.index)
+            owner.append(feature.which)
         matrix = self._matrix(rows, columns, values, len(targets))
         return _Rows(matrix, np.array(targets), np.array(is_bound, bool), np.array(owner, np.int64))
 

@@ -52,9 +52,9 @@ class ScopedTable(NamedTuple):
 
 
 class GivenMargin(NamedTuple):
-    """A margin: which constraint it is, and the probabilities of all its cells."""
+    """A margin: which of the constraints it is, and the probabilities of all its cells."""
 
-    index: int
+    which: int
     scope: Scope
     table: Table
 
@@ -63,7 +63,8 @@ class GivenMargin(NamedTuple):
 class Feature:
     """A constraint that is one number: E[sign · Σ parts / scale] = (or ≥) target."""
 
-    index: int
+    which: int
+    """Which of the constraints it is."""
     parts: tuple[ScopedTable, ...]
     """Divided by the scale, with the sign."""
     target: float

@@ -151,12 +151,12 @@ def _report(problem: Problem, solution: Solution) -> dict[str, Any]:
     constraints = problem.constraints.items
     found: list[dict[str, Any] | None] = [None] * len(constraints)
     for margin, table in zip(problem.margins, shares, strict=True):
-        found[margin.index] = _of_margin(problem, dual, margin, table, point.margins)
+        found[margin.which] = _of_margin(problem, dual, margin, table, point.margins)
     n = dual.n_terms
     for k, feature in enumerate(problem.features):
-        item = constraints[feature.index]
+        item = constraints[feature.which]
         assert not isinstance(item, Margin)
-        found[feature.index] = _named(item) | _of_feature(
+        found[feature.which] = _named(item) | _of_feature(
             item,
             feature.sign * feature.scale * (float(point.gradient[n + k]) + feature.target),
             float(point.x[n + k]) * (1 if feature.is_bound else feature.sign) / feature.scale,
@@ -193,7 +193,7 @@ def _of_margin(
     multipliers: Table,
     margins: Sequence[Table],
 ) -> dict[str, Any]:
-    item = problem.constraints.items[margin.index]
+    item = problem.constraints.items[margin.which]
     home = problem.terms.generator_of(margin.scope)
     place = problem.terms.generators.index(home)
     others = tuple(axis for axis, k in enumerate(home) if k not in margin.scope)
