@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gml import __version__
-from gml.errors import CannotAnswer, UsageError, kind_of, parameter
+from gml.errors import UsageError, kind_of, parameter
 from gml.formats.constraints import constraints_of, read_constraints, require_known
 from gml.graph.provenance import Provenance
 from gml.model.bayesnet import BayesNet
@@ -134,5 +134,5 @@ def require_density(found: MarkovNet | Density, option: str) -> Density:
     """Refuse a model of labels where only a density will do."""
     if not isinstance(found, Density):
         more = "; gml sample draws rows from the model" if option == "draws" else ""
-        raise CannotAnswer(f"{parameter(option)} is for a numeric variable{more}")
+        raise UsageError(f"{parameter(option)} is for a numeric variable{more}")
     return found

@@ -5,8 +5,9 @@ where there is no reference (Lauritzen 1996, section 4.4). Newton's method follo
 L-BFGS where there are more than 2 000 multipliers and no inequalities.
 
 A solution on the boundary has multipliers at infinity. Zeros of margins are excluded beforehand;
-zeros that other constraints force show as exponents above 12 or as a descent that does not end,
-and then a linear programme says which cells they are (polytope.py). They become tables of 0 and −∞.
+zeros that other constraints force show as cells of cliques that have less than 1e-8 of what they
+had before the constraints, or as a descent that does not end, and then a linear programme says
+which cells they are (polytope.py). They become tables of 0 and −∞.
 A contradiction has no solution, so that the descent does not end either.
 """
 
@@ -24,7 +25,6 @@ from gml.model.entropy.descent import Descent, descend
 from gml.model.entropy.dual import EntropyDual, Point, TreeDual
 from gml.model.entropy.polytope import Polytope
 from gml.model.entropy.problem import Problem
-from gml.model.factor import margin_over
 from gml.model.undirected.first_order import minimise
 from gml.model.undirected.fitting import TOLERANCE, OutOfTime, Support
 from gml.model.undirected.gauge import terms_of_tables
@@ -38,8 +38,7 @@ CLOSED_FORM, L_BFGS, NEWTON, QUASI_NEWTON = "closed-form", "l-bfgs", "newton", "
 
 _MOST_MULTIPLIERS = 2000
 _MOST_STEPS = 100_000
-_FAR = 12.0
-# Cells that a solution on the boundary leaves so little may have to be 0.
+# Cells that a solution on the boundary leaves this share of what they had may have to be 0.
 _LITTLE = 1e-8
 
 
@@ -72,7 +71,8 @@ def solve_on_tree(problem: Problem, cliques: Sequence[Scope], deadline: Deadline
         first = None
     if first is not None:
         dual, found, converged = first
-        if converged and dual.largest_exponent(found.point.x) <= _FAR:
+        shrunk = _shrunk(dual, found.point)
+        if converged and (found.algorithm == CLOSED_FORM or not any(s.any() for s in shrunk)):
             return found
         if not converged and deadline.passed:
             raise OutOfTime(
@@ -88,7 +88,7 @@ def solve_on_tree(problem: Problem, cliques: Sequence[Scope], deadline: Deadline
         refuse_contradiction(problem, polytope, deadline)
     if first is None:
         raise _not_converged(None)
-    suspects = _suspects(dual, found.point, polytope, all_cells=not converged)
+    suspects = _suspects(dual, shrunk if converged else None, polytope)
     supports = polytope.forced_zeros(suspects, deadline)
     try:
         _, again, is_better = _descended(problem, supports, deadline)
@@ -166,23 +166,31 @@ def _closed_form(problem: Problem) -> Vector:
     return problem.coefficients.vector(terms_of_tables(problem.terms, tables))
 
 
-def _suspects(
-    dual: TreeDual, point: Point, polytope: Polytope, *, all_cells: bool
-) -> list[NDArray[np.bool_]]:
-    """Return the cells of the cliques that may have to be 0: those that have next to nothing."""
-    shape = polytope.problem.terms.shape
-    if all_cells:
-        return [np.ones(shape(clique), dtype=bool) for clique in polytope.tree.cliques]
+def _shrunk(dual: TreeDual, point: Point) -> list[NDArray[np.bool_]]:
+    """Return the cells of the tree's cliques that have next to nothing left of what they had."""
+    steps = range(len(dual.tree.cliques))
+    dual.at(np.zeros(dual.size))
+    before = [dual.tree.clique_table(s).copy() for s in steps]
     dual.at(point.x)
-    steps = dual.tree.cliques
+    return [(dual.tree.clique_table(s) < _LITTLE * before[s]) for s in steps]
+
+
+def _suspects(
+    dual: TreeDual, shrunk: Sequence[NDArray[np.bool_]] | None, polytope: Polytope
+) -> list[NDArray[np.bool_]]:
+    """Return the cells of the polytope's cliques that may have to be 0: those shrunk, or all."""
+    shape = polytope.problem.terms.shape
     found = []
     for clique in polytope.tree.cliques:
-        home = next((s for s, step in enumerate(steps) if {*clique} <= {*step}), None)
-        if home is None:
+        home = next((s for s, step in enumerate(dual.tree.cliques) if {*clique} <= {*step}), None)
+        if shrunk is None or home is None:
             found.append(np.ones(shape(clique), dtype=bool))
             continue
-        axes = tuple(steps[home].index(k) for k in clique)
-        found.append(margin_over(dual.tree.clique_table(home), axes) < _LITTLE)
+        step = dual.tree.cliques[home]
+        axes = tuple(axis for axis, k in enumerate(step) if k not in clique)
+        left = shrunk[home].all(axis=axes)
+        order = [k for k in step if k in clique]
+        found.append(left.transpose([order.index(k) for k in clique]))
     return found
 
 
