@@ -28,7 +28,7 @@ _TABLE_POINTS = 201
 # Beyond this share at either end, a table of an unbounded density stops.
 _TAIL = 1e-4
 _MOST_STEPS = 100
-_SAME = 1e-14
+_SAME = 2e-15
 
 
 @dataclass(frozen=True)
@@ -165,25 +165,35 @@ class Density:
             raise UsageError(f"{parameter('quantiles')} must be between 0 and 1, not {wrong:g}")
         edges = self._rule.edges
         panel = np.clip(np.searchsorted(self._cumulative, p, side="right") - 1, 0, len(edges) - 2)
-        low, high = edges[panel].copy(), edges[panel + 1].copy()
-        target = p - self._cumulative[panel]
-        share = target / np.diff(self._cumulative)[panel]
-        u = low + np.clip(share, 1e-3, 1 - 1e-3) * (high - low)
-        for _ in range(_MOST_STEPS):
-            error = self._within(panel, u) - target
-            high = np.where(error > 0, u, high)
-            low = np.where(error > 0, low, u)
-            height = np.exp(self._exponent(u) - self._log_z)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                next_u = u - error / height
-            next_u = np.where((next_u > low) & (next_u < high), next_u, (low + high) / 2)
-            if (np.abs(next_u - u) <= _SAME * (1 + np.abs(u))).all():
-                u = next_u
-                break
-            u = next_u
+        u = self._root(panel, p - self._cumulative[panel])
         found: Vector = self.centre + self.scale * u
         found = np.where(p == 0, self.support[0], np.where(p == 1, self.support[1], found))
         return found
+
+    def _root(self, panel: NDArray[np.int64], target: Vector) -> Vector:
+        """Return where probabilities within panels are reached: Newton's method, held in brackets.
+
+        Each point stops by itself, so that it does not matter what is asked for beside it.
+        """
+        low, high = self._rule.edges[panel], self._rule.edges[panel + 1]
+        mass = np.maximum(np.diff(self._cumulative)[panel], np.finfo(float).tiny)
+        u = low + np.clip(target / mass, 1e-3, 1 - 1e-3) * (high - low)
+        left = np.arange(len(u))
+        for _ in range(_MOST_STEPS):
+            if not len(left):
+                break
+            here = u[left]
+            error = self._within(panel[left], here) - target[left]
+            high[left] = np.where(error > 0, here, high[left])
+            low[left] = np.where(error > 0, low[left], here)
+            height = np.exp(self._exponent(here) - self._log_z)
+            step = error / np.maximum(height, np.finfo(float).tiny)
+            following = here - step
+            outside = (following < low[left]) | (following > high[left])
+            following = np.where(outside, (low[left] + high[left]) / 2, following)
+            u[left] = following
+            left = left[np.abs(following - here) > _SAME * (1 + np.abs(here))]
+        return u
 
     def draws(self, n: int, *, seed: int = 0) -> Iterator[Vector]:
         """Yield n draws, in blocks."""
