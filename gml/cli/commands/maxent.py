@@ -36,7 +36,7 @@ _MOST_DRAWS = 1 << 40
     "  gml maxent wait.json -o wait.svg\n"
     "  gml maxent wait.json --draws 1000 --seed 7 > waits.csv\n"
     "\n\b\n"
-    "CONSTRAINTS in JSON (CSV: gml help formats):\n"
+    "CONSTRAINTS in JSON; gml help constraints has the CSV:\n"
     '  {"constraints": [\n'
     '     {"margin": ["A", "B"], "counts": {"n": {"x": 1, "z": 2}, "y": {"x": 3, "z": 4}}},\n'
     '     {"expectation": {"die": {"1": 1, "2": 2, "3": 3}}, "equals": 2.5},\n'
