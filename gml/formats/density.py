@@ -54,9 +54,9 @@ def dump_density_text(density: Density, quantiles: Sequence[float] = ()) -> str:
     >>> from gml.model.entropy.density_fit import fit_density
     >>> print(dump_density_text(fit_density(NumericMoments("wait", (0.0, math.inf), {1: 2.0}))))
     wait: density on [0, ∞) of largest entropy
-      entropy          1.693147181
-      mean             2
-      variance         4
+      entropy                       1.693147181
+      mean                          2
+      variance                      4
       largest residual of a moment  below 1e-12
     <BLANKLINE>
     ln density = Σ multiplier · x^k − 0.6931471806
@@ -68,7 +68,7 @@ def dump_density_text(density: Density, quantiles: Sequence[float] = ()) -> str:
       0.25    0.5753641449
       0.5      1.386294361
       0.75     2.772588722
-      0.975     7.37775891
+      0.975    7.377758908
     <BLANKLINE>
     """
     low, high = density.support

@@ -130,6 +130,11 @@ def draw_density(density: Density, quantiles: Sequence[float] = ()) -> Picture:
     return density_plot(density, quantiles=quantiles)
 
 
+def as_density(found: MarkovNet | Density) -> Density | None:
+    """Return what was found if it is a density."""
+    return found if isinstance(found, Density) else None
+
+
 def require_density(found: MarkovNet | Density, option: str) -> Density:
     """Refuse a model of labels where only a density will do."""
     if not isinstance(found, Density):

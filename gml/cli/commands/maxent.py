@@ -13,9 +13,9 @@ from gml.cli.shared.common_options import (
     seed_option,
     threads_option,
 )
+from gml.cli.shared.entropy_output import EntropyOutput
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import RealRange, WholeRange
-from gml.cli.shared.output import EntropyOutput
 from gml.cli.shared.output_options import entropy_output
 from gml.cli.shared.parameter_types import NameList
 from gml.cli.shared.run import claim_input

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gml.cli.shared import colours
-from gml.cli.shared.run import run_ledger, was_given
+from gml.cli.shared.run import run_ledger
 from gml.cli.shared.standard_output import shows_colours, stream_to_standard_output
 from gml.errors import UsageError, counted, quote
 from gml.formats.suffixes import PICTURE_SUFFIXES, PICTURES, RENDERED
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from gml.graph.graph import Graph
     from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
-    from gml.model.entropy.density import Density
     from gml.model.markovnet import MarkovNet
     from gml.model.prediction_metrics import Metrics
     from gml.pictures.picture import Picture
@@ -186,48 +185,6 @@ class MarkovOutput(ModelOutput):
                 warn_of_loss(self.format, lost_by(self.format, net))
             return content
         return WRITERS[self.format](net.graph, **self._how())
-
-
-class EntropyOutput(MarkovOutput):
-    """Takes an undirected model, or the density of a numeric variable."""
-
-    def content_with(
-        self, found: BayesNet | MarkovNet | Density, quantiles: Sequence[float]
-    ) -> str | bytes:
-        """Return the text of what was found, or the bytes of a picture of it."""
-        from gml.formats.density import DENSITY_WRITERS
-        from gml.model.entropy.density import Density
-
-        if not isinstance(found, Density):
-            if self.format == "csv":
-                raise UsageError("--format csv is for a numeric variable; a model has no CSV")
-            return self.content_of(found)
-        if self.format in PICTURES:
-            from gml.verbs.maxent import draw_density
-
-            return draw_density(found, quantiles).encoded(self.format)
-        if self.format not in DENSITY_WRITERS:
-            raise UsageError(
-                f"--format {self.format} is for models of labels; a density is written as "
-                f"{', '.join(DENSITY_WRITERS)} or a picture"
-            )
-        return DENSITY_WRITERS[self.format](found, quantiles, **self._how())
-
-    def require_rows(self) -> None:
-        """Refuse, before any work, a format that draws are not written in."""
-        from gml.atomic import names_file
-        from gml.formats.row_files import require_row_suffix
-
-        if was_given("format_") and self.format != "csv":
-            raise UsageError(f"draws are written as CSV, not as {self.format}")
-        if names_file(self.path):
-            require_row_suffix(self.path)
-
-    def write_draws(self, density: Density, n: int, seed: int) -> None:
-        """Write draws as CSV, piece by piece."""
-        from gml.formats.density import draws_csv
-
-        TableOutput(self.path).write(draws_csv(density, n, seed=seed, safe_csv=self.safe_csv))
 
 
 class PictureOutput(Output):

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from gml.cli.shared.common_options import safe_csv_option
+from gml.cli.shared.entropy_output import EntropyOutput
 from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.option_groups import OUTPUT, under
 from gml.cli.shared.output import (
@@ -16,7 +17,6 @@ from gml.cli.shared.output import (
     CheckReportOutput,
     ComparisonOutput,
     CountFileOutput,
-    EntropyOutput,
     GraphOrReport,
     GraphOutput,
     MarkovOutput,

@@ -100,7 +100,7 @@ def newton_direction(hessian: Table, gradient: Vector) -> Vector:
 
     Examples
     --------
-    >>> newton_direction(np.diag([2.0, 4.0]), np.array([2.0, 2.0])).tolist()
+    >>> newton_direction(np.diag([2.0, 4.0]), np.array([2.0, 2.0])).round(12).tolist()
     [-1.0, -0.5]
     """
     scale = 1 / np.sqrt(np.maximum(np.diag(hessian), np.finfo(float).tiny))

@@ -188,7 +188,7 @@ def _suspects(
             continue
         step = dual.tree.cliques[home]
         axes = tuple(axis for axis, k in enumerate(step) if k not in clique)
-        left = shrunk[home].all(axis=axes)
+        left = np.asarray(shrunk[home].all(axis=axes))
         order = [k for k in step if k in clique]
         found.append(left.transpose([order.index(k) for k in clique]))
     return found
