@@ -35,6 +35,7 @@ Vector = NDArray[np.float64]
 _DETERMINED = 1e-10
 # The variance that rounding gives a constant of at most 1.
 _ROUNDED = 1e-13
+_MOST_PRODUCTS = 10_000_000
 # Directions whose tables stay in the cache.
 _LARGEST_BATCH = 128
 
@@ -189,6 +190,19 @@ class EntropyDual:
         """Return the second derivatives, or what stands for them, where `at` was last asked."""
         raise NotImplementedError
 
+    def updated(self, hessian: Table, point: Point, before: Point) -> None:
+        """Make what stands for a Hessian agree with how the gradient changed since a point.
+
+        That is the formula of BFGS (Nocedal & Wright 2006, equation 6.19).
+        """
+        step = np.where(self.is_kept, point.x - before.x, 0.0)
+        change = point.gradient - before.gradient
+        along, image = float(change @ step), hessian @ step
+        within = float(step @ image)
+        if along > 0 and within > 0:
+            hessian -= np.outer(image, image) / within
+            hessian += np.outer(change, change) / along
+
     def on_what_is_possible(self) -> Table:
         """Return the covariance of the features where all possible cells are alike."""
         raise NotImplementedError
@@ -250,6 +264,8 @@ class TreeDual(EntropyDual):
         self, problem: Problem, supports: Sequence[Support] = (), *, max_memory: int | None = None
     ) -> None:
         self._max_memory = max_memory
+        self._kept_hessian: Table | None = None
+        self._last: Point | None = None
         self.tree = CliqueMargins(
             problem.terms, scopes_of(problem, supports), max_memory=max_memory
         )
@@ -261,9 +277,24 @@ class TreeDual(EntropyDual):
         self.engine.of([*self.tables(np.zeros(self.size)), *fixed])
         return self.hessian()
 
+    @property
+    def is_large(self) -> bool:
+        """Whether a Hessian takes more than about a second."""
+        return self.size * self.tree.cells > _MOST_PRODUCTS
+
     def curvature(self, point: Point) -> Table:
-        """Return the second derivatives where `at` was last asked, made regular."""
-        return self.hessian() + self.nothing
+        """Return the second derivatives where `at` was last asked, made regular.
+
+        Where they take long they are computed once, and then kept up to date.
+        """
+        if not self.is_large:
+            return self.hessian() + self.nothing
+        if self._kept_hessian is None or self._last is None:
+            self._kept_hessian = self.hessian() + self.nothing
+        else:
+            self.updated(self._kept_hessian, point, self._last)
+        self._last = point
+        return self._kept_hessian
 
     def hessian(self) -> Table:
         """Return the second derivatives where `at` was last asked."""

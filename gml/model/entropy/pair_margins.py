@@ -24,7 +24,6 @@ from gml.resources import available_threads
 
 Table = NDArray[np.float64]
 
-FEWEST_PAIRED = 2 * PAIR_BITS
 MOST_PAIRED = 34
 """Variables beyond which a pass over all states takes minutes."""
 _BLOCKS_AT_ONCE = 16
@@ -64,12 +63,15 @@ class PairMargins:
         self.terms = terms
         self.scopes = tuple(scopes)
         self._threads = threads or available_threads()
-        n = len(terms.variables)
+        self._n = len(terms.variables)
+        # Fewer variables than those within are as many with some that are tied to none.
+        n = max(self._n, 2 * PAIR_BITS)
         n_outer = n - 2 * PAIR_BITS
         # The first variables are the outer ones.
         self._outer = np.arange(n_outer)
         self._middle = np.arange(n_outer, n_outer + PAIR_BITS)
         self._inner = np.arange(n_outer + PAIR_BITS, n)
+        self._room = n
         self._bits = _bits_of(PAIR_BITS)
         self._outer_bits = _bits_of(n_outer)
 
@@ -86,8 +88,8 @@ class PairMargins:
 
     def _as_fields(self, log_tables: Sequence[Table]) -> tuple[float, Table, Table]:
         """Write a sum of tables as a constant, fields of 1s, and couplings of two 1s."""
-        n = len(self.terms.variables)
-        constants: list[float] = []
+        n = self._room
+        constants = [(self._n - n) * math.log(2)]
         fields, couplings = np.zeros(n), np.zeros((n, n))
         for scope, table in zip(self.scopes, log_tables, strict=True):
             if not np.isfinite(table).all():
@@ -154,7 +156,7 @@ class PairMargins:
             for name in ("by_inner", "by_middle")
         )
         outer, middle, inner = self._outer, self._middle, self._inner
-        pairs = np.zeros((len(self.terms.variables),) * 2)
+        pairs = np.zeros((self._room, self._room))
         pairs[np.ix_(middle, middle)] = _pair_moments(self._bits, by_middle)
         pairs[np.ix_(inner, inner)] = _pair_moments(self._bits, by_inner)
         pairs[np.ix_(inner, middle)] = whole[1:, 1:]

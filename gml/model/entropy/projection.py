@@ -36,7 +36,7 @@ from gml.model.entropy.constraints import (
 )
 from gml.model.entropy.dual import EntropyDual, scopes_of
 from gml.model.entropy.pair_dual import solve_pairs
-from gml.model.entropy.pair_margins import FEWEST_PAIRED, MOST_PAIRED, is_model_of_pairs
+from gml.model.entropy.pair_margins import MOST_PAIRED, is_model_of_pairs
 from gml.model.entropy.problem import GivenMargin, Problem, problem_of
 from gml.model.entropy.solving import Solution, solve_on_tree
 from gml.model.junction_tree import build_tree
@@ -50,8 +50,8 @@ from gml.resources import format_size
 
 Table = NDArray[np.float64]
 
-# Cells of all cliques up to which some dozen Hessians take seconds.
-_TREE_CELLS = 1 << 22
+# Cells of all cliques up to which some dozen passes take seconds, and up to which Hessians do.
+_TREE_CELLS, _FEW_CELLS = 1 << 22, 1 << 14
 _MOST_ZEROS = 20
 
 
@@ -94,11 +94,19 @@ def _solved(problem: Problem, deadline: Deadline, threads: int | None) -> Soluti
     sizes = problem.terms.sizes
     tree = build_tree(scopes, sizes, [[k for k, size in enumerate(sizes) if size > 1]])
     cells = sum(tree.cells(clique) for clique in tree.cliques)
+    of_pairs = is_model_of_pairs(sizes, scopes) and len(sizes) <= MOST_PAIRED
+    has_zeros = bool(problem.zeros()) or any(
+        np.isneginf(table.table).any() for table in problem.reference
+    )
+    if of_pairs and cells > _FEW_CELLS and not (has_zeros and cells <= _TREE_CELLS):
+        try:
+            return solve_pairs(problem, deadline, threads)
+        except CannotAnswer:
+            # A solution on the boundary, perhaps, for which a tree is needed.
+            if cells > _TREE_CELLS or deadline.passed:
+                raise
     if cells <= _TREE_CELLS:
         return solve_on_tree(problem, tree.cliques or ((0,),), deadline)
-    n = len(sizes)
-    if is_model_of_pairs(sizes, scopes) and FEWEST_PAIRED <= n <= MOST_PAIRED:
-        return solve_pairs(problem, deadline, threads)
     raise CannotAnswer(
         f"the junction tree of the constraints has {format_size(8 * cells)} of tables, more than "
         f"the {format_size(8 * _TREE_CELLS)} that some dozen passes may have: the treewidth "

@@ -2,7 +2,8 @@
 
 Margins alone that make a decomposable model have a closed form, from which everything else starts
 where there is no reference (Lauritzen 1996, section 4.4). Newton's method follows (descent.py), or
-L-BFGS where there are more than 2 000 multipliers and no inequalities.
+L-BFGS where there are more than 2 000 multipliers and no inequalities; where a Hessian takes more
+than about a second, it is computed once and then updated.
 
 A solution on the boundary has multipliers at infinity. Zeros of margins are excluded beforehand;
 zeros that other constraints force show as cells of cliques that have less than 1e-8 of what they
@@ -122,7 +123,7 @@ def _descended(
         if "exclude everything" in str(error):
             raise _Excluded from None
         raise
-    algorithm = L_BFGS if is_large else NEWTON
+    algorithm = L_BFGS if is_large else QUASI_NEWTON if dual.is_large else NEWTON
     return dual, Solution(dual, found.point, algorithm, found.iterations), found.converged
 
 
