@@ -74,7 +74,7 @@ def _raw_moments(given: Mapping[str, Any], where: str) -> dict[int, float]:
         variance = number_in(given["variance"], f'{where}: the "variance"')
         if variance < 0:
             raise DataError(f'{where}: the "variance" must not be negative: {variance:g}')
-        _add(found, 2, variance + found[1] ** 2, "variance", where)
+        _add(found, 2, variance + found[1] * found[1], "variance", where)
     return dict(sorted(found.items()))
 
 

@@ -197,3 +197,18 @@ def test_picture():
     picture = draw_density(density((0, None), mean=2), [0.5])
     assert picture.title == "Density of x"
     assert "quantile 0.5 1.38629" in picture.svg
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"mean": 1e200, "variance": 1},
+        {"mean": 0, "variance": 1e-60},
+        {"support": (0, 1e300), "mean": 1},
+        {"support": (0, 1e-300), "mean": 5e-301},
+        {"moments": {"12": 1e300}},
+    ],
+)
+def test_numbers_whose_powers_are_beyond_doubles(given):
+    with pytest.raises(CannotAnswer, match="beyond doubles; choose another unit"):
+        density(**given)

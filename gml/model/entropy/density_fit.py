@@ -36,6 +36,7 @@ from gml.stopping import check_stopped
 Vector = NDArray[np.float64]
 
 _TOLERANCE = 1e-9
+_SMALLEST, _LARGEST = 1e-20, 1e20
 _SQUARED = 1e-14
 _SAME = 1e-10
 _SINGULAR = 1e-13
@@ -80,7 +81,7 @@ def fit_density(given: NumericMoments) -> Density:
     title = quote(given.name)
     powers = tuple(sorted(given.moments))
     _require_bound(given, title)
-    frame = _frame(given)
+    frame = _checked_frame(given, title)
     _require_moments(frame, powers, title)
     found = _fitted(frame, powers, title, given)
     return Density(
@@ -134,6 +135,24 @@ def _require_bound(given: NumericMoments, title: str) -> None:
                 f"line, E x^{powers[-1]}, is odd, and mass far out gives it any value at no cost; "
                 "give an even one above it, or an end of the support"
             )
+
+
+def _checked_frame(given: NumericMoments, title: str) -> _Frame:
+    """Refuse numbers whose powers are no doubles."""
+    try:
+        frame = _frame(given)
+    except OverflowError:
+        frame = None
+    numbers = [] if frame is None else [frame.centre, *frame.moments.values()]
+    if (
+        frame is None
+        or not _SMALLEST <= frame.scale <= _LARGEST
+        or not all(abs(number) <= _LARGEST for number in numbers)
+    ):
+        raise CannotAnswer(
+            f"{title}: powers of numbers of this size are beyond doubles; choose another unit"
+        )
+    return frame
 
 
 def _frame(given: NumericMoments) -> _Frame:

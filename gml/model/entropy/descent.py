@@ -12,6 +12,7 @@ better. Where there is no solution the exponents grow without end: beyond `FARTH
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -108,14 +109,16 @@ def newton_direction(hessian: Table, gradient: Vector) -> Vector:
     target = -gradient * scale
     damping = 0.0
     for _ in range(_MOST_DAMPINGS):
-        try:
-            factor = np.linalg.cholesky(scaled)
-            inner = np.linalg.solve(factor, target)
-            found: Vector = scale * np.linalg.solve(factor.T, inner)
-            if np.isfinite(found).all() and float(found @ gradient) <= 0:
-                return found
-        except np.linalg.LinAlgError:
-            pass
+        # Next to a contradiction curvatures underflow, and steps are beyond doubles.
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                factor = np.linalg.cholesky(scaled)
+                inner = np.linalg.solve(factor, target)
+                found: Vector = scale * np.linalg.solve(factor.T, inner)
+                if np.isfinite(found).all() and -math.inf < float(found @ gradient) <= 0:
+                    return found
+            except np.linalg.LinAlgError:
+                pass
         more = 10 * damping if damping else 1e-14
         scaled[np.diag_indices(len(scaled))] += more - damping
         damping = more
