@@ -4,9 +4,8 @@ The dual ln Z(λ) − λ·m is minimised by Newton's method on the integrals of 
 solved for the lower moments first. Its Hessian is the covariance of the powers, of which a QR
 decomposition is taken rather than the matrix itself, whose condition is the square.
 
-*No distribution has the moments* (exit 3) where a Hankel matrix of them is not positive
-semidefinite (Shohat & Tamarkin 1943; the criteria of Hamburger, Stieltjes and Hausdorff); where one
-is singular, only distributions on a few points have them, which have no density (exit 4).
+*No distribution has the moments* (exit 3), or only distributions on a few points, which have no
+density (exit 4): moment_frame.py finds out.
 
 *No density of largest entropy exists* (exit 4)
 - without a moment on a half line, or without one of even order on the whole line: there the
@@ -20,40 +19,28 @@ is singular, only distributions on a few points have them, which have no density
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, DataError, quote
+from gml.errors import CannotAnswer, quote
 from gml.model.entropy.constraints import NumericMoments
 from gml.model.entropy.density import Density
+from gml.model.entropy.moment_frame import Frame, framed, require_moments
 from gml.model.entropy.quadrature import polynomial, rule_of
 from gml.stopping import check_stopped
 
 Vector = NDArray[np.float64]
 
 _TOLERANCE = 1e-9
-_SMALLEST, _LARGEST = 1e-20, 1e20
 _SQUARED = 1e-14
 _SAME = 1e-10
-_SINGULAR = 1e-13
 _MOST_STEPS = 300
 _MOST_CUTS = 60
 # How steeply the highest power first goes down, at its own size: tried one after the other.
 _FIRST_SLOPES = (0.02, 0.5, 0.002)
-
-
-class _Frame(NamedTuple):
-    """The problem in u = (x − centre) / scale."""
-
-    centre: float
-    scale: float
-    low: float
-    high: float
-    moments: dict[int, float]
 
 
 class _Fit(NamedTuple):
@@ -81,8 +68,8 @@ def fit_density(given: NumericMoments) -> Density:
     title = quote(given.name)
     powers = tuple(sorted(given.moments))
     _require_bound(given, title)
-    frame = _checked_frame(given, title)
-    _require_moments(frame, powers, title)
+    frame = framed(given, title)
+    require_moments(frame, powers, title)
     found = _fitted(frame, powers, title, given)
     return Density(
         given.name,
@@ -137,135 +124,10 @@ def _require_bound(given: NumericMoments, title: str) -> None:
             )
 
 
-def _checked_frame(given: NumericMoments, title: str) -> _Frame:
-    """Refuse numbers whose powers are no doubles."""
-    try:
-        frame = _frame(given)
-    except OverflowError:
-        frame = None
-    numbers = [] if frame is None else [frame.centre, *frame.moments.values()]
-    if (
-        frame is None
-        or not _SMALLEST <= frame.scale <= _LARGEST
-        or not all(abs(number) <= _LARGEST for number in numbers)
-    ):
-        raise CannotAnswer(
-            f"{title}: powers of numbers of this size are beyond doubles; choose another unit"
-        )
-    return frame
-
-
-def _frame(given: NumericMoments) -> _Frame:
-    """Choose u so that its numbers are of the size of 1."""
-    low, high = given.support
-    powers = sorted(given.moments)
-    is_complete = powers == list(range(1, len(powers) + 1))
-    raw = given.moments
-    if not is_complete:
-        # Powers that are missing would come back with a shift.
-        centre = 0.0
-        scale = max(
-            (abs(m) ** (1 / k) for k, m in raw.items() if m),
-            default=max(abs(low), abs(high)) if math.isfinite(high) else 1.0,
-        )
-        if math.isfinite(low) and math.isfinite(high):
-            scale = max(abs(low), abs(high))
-    elif math.isfinite(low) and math.isfinite(high):
-        centre, scale = low + (high - low) / 2, (high - low) / 2
-    elif math.isfinite(low):
-        centre, scale = low, raw[1] - low
-    else:
-        centre = raw[1]
-        scale = math.sqrt(max(_variance(given), 0.0))
-    if not scale > 0:
-        scale = 1.0
-    ends = ((low - centre) / scale, (high - centre) / scale)
-    if is_complete:
-        moments = _shifted(given, centre, scale)
-    else:
-        moments = {k: m / scale**k for k, m in raw.items()}
-    return _Frame(centre, scale, *ends, moments)
-
-
-def _variance(given: NumericMoments) -> float:
-    if given.variance is not None:
-        return given.variance
-    return given.moments[2] - given.moments[1] ** 2
-
-
-def _shifted(given: NumericMoments, centre: float, scale: float) -> dict[int, float]:
-    """Return E uᵏ; the variance, where it was given, keeps its digits."""
-    raw = {0: 1.0, **given.moments}
-    found = {}
-    for k in given.moments:
-        if k == 2 and given.variance is not None:
-            found[2] = (given.variance + (raw[1] - centre) ** 2) / scale**2
-            continue
-        found[k] = (
-            math.fsum(math.comb(k, j) * raw[j] * (-centre) ** (k - j) for j in range(k + 1))
-            / scale**k
-        )
-    return found
-
-
-# ---------------------------------------------------------------------- which moments there are
-
-
-def _require_moments(frame: _Frame, powers: tuple[int, ...], title: str) -> None:
-    """Refuse moments that no distribution has, or only one on a few points."""
-    if powers != tuple(range(1, len(powers) + 1)):
-        for k, value in frame.moments.items():
-            if k % 2 == 0 and value <= 0:
-                raise DataError(f"{title}: no density has an E x^{k} that is not positive")
-        return
-    least = min((_least_eigenvalue(m) for m in _hankel_matrices(frame)), default=1.0)
-    where = f"on [{_end(frame, frame.low)}, {_end(frame, frame.high)}]"
-    if least < -_SINGULAR:
-        raise DataError(f"{title}: no distribution {where} has these moments")
-    if least <= _SINGULAR:
-        raise CannotAnswer(
-            f"{title}: only a distribution on a few points {where} has these moments, and it has "
-            "no density"
-        )
-
-
-def _end(frame: _Frame, end: float) -> str:
-    return f"{frame.centre + frame.scale * end:g}" if math.isfinite(end) else f"{end:g}"
-
-
-def _least_eigenvalue(matrix: Vector) -> float:
-    size = np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.finfo(float).tiny))
-    return float(np.linalg.eigvalsh(matrix / np.outer(size, size)).min())
-
-
-def _hankel_matrices(frame: _Frame) -> list[Vector]:
-    m = {0: 1.0, **frame.moments}
-    top = max(m)
-    low, high = frame.low, frame.high
-
-    def hankel(weights: Mapping[int, float], size: int) -> Vector:
-        """Of the moments of a polynomial with these coefficients times the distribution."""
-        found = np.zeros((size, size))
-        for i in range(size):
-            for j in range(size):
-                found[i, j] = math.fsum(w * m[i + j + d] for d, w in weights.items())
-        return found
-
-    if math.isinf(low) and math.isinf(high):
-        return [hankel({0: 1.0}, top // 2 + 1)]
-    if math.isinf(high):
-        return [hankel({0: 1.0}, top // 2 + 1), hankel({1: 1.0, 0: -low}, (top + 1) // 2)]
-    if top % 2 == 0:
-        ends = {2: -1.0, 1: low + high, 0: -low * high}
-        return [hankel({0: 1.0}, top // 2 + 1), *([hankel(ends, top // 2)] if top else [])]
-    size = (top + 1) // 2
-    return [hankel({1: 1.0, 0: -low}, size), hankel({1: -1.0, 0: high}, size)]
-
-
 # ---------------------------------------------------------------------- the multipliers
 
 
-def _fitted(frame: _Frame, powers: tuple[int, ...], title: str, given: NumericMoments) -> _Fit:
+def _fitted(frame: Frame, powers: tuple[int, ...], title: str, given: NumericMoments) -> _Fit:
     """Solve for one moment after the other, from the lowest."""
     if not powers:
         return _Fit(np.zeros(0), 0.0, 0)
@@ -288,7 +150,7 @@ def _fitted(frame: _Frame, powers: tuple[int, ...], title: str, given: NumericMo
 
 
 def _start(
-    frame: _Frame,
+    frame: Frame,
     powers: tuple[int, ...],
     title: str,
     given: NumericMoments,
@@ -326,14 +188,14 @@ def _start(
     return multipliers
 
 
-def _is_met(frame: _Frame, powers: tuple[int, ...], lower: tuple[int, ...], below: _Fit) -> bool:
+def _is_met(frame: Frame, powers: tuple[int, ...], lower: tuple[int, ...], below: _Fit) -> bool:
     """Whether the solution without the two highest moments has the odd one of them."""
     odd = powers[len(lower)]
     own = _expectation(frame, lower, below.multipliers, odd)
     return abs(own - frame.moments[odd]) <= _SAME * max(1.0, abs(own))
 
 
-def _expectation(frame: _Frame, powers: tuple[int, ...], multipliers: Vector, power: int) -> float:
+def _expectation(frame: Frame, powers: tuple[int, ...], multipliers: Vector, power: int) -> float:
     exponents = np.array(powers)
     rule = rule_of(multipliers, exponents, frame.low, frame.high)
     values = polynomial(multipliers, exponents, rule.points)
@@ -341,7 +203,7 @@ def _expectation(frame: _Frame, powers: tuple[int, ...], multipliers: Vector, po
     return float((masses * rule.points**power).sum() / masses.sum())
 
 
-def _newton(frame: _Frame, powers: tuple[int, ...], start: Vector) -> _Fit | None:
+def _newton(frame: Frame, powers: tuple[int, ...], start: Vector) -> _Fit | None:
     exponents = np.array(powers)
     wanted = np.array([frame.moments[k] for k in powers])
     x, iterations = start, 0
@@ -396,7 +258,7 @@ def _newton_direction(centred: Vector, gradient: Vector) -> Vector:
     return found
 
 
-def _is_integrable(frame: _Frame, powers: Vector, multipliers: Vector) -> bool:
+def _is_integrable(frame: Frame, powers: Vector, multipliers: Vector) -> bool:
     """Whether the highest power that counts goes down at infinite ends."""
     if math.isfinite(frame.high):
         return True
