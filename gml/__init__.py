@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from gml.independence.registry import check_test as check_test
     from gml.model.baseline import Baseline
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+    from gml.model.entropy.density import Density
     from gml.model.factor import Factor
     from gml.model.inference import Inference
     from gml.model.markovnet import MarkovNet
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from gml.verbs.help import help
     from gml.verbs.imap import imap
     from gml.verbs.indtest import indtest
+    from gml.verbs.maxent import maxent
     from gml.verbs.merge import merge
     from gml.verbs.mrf import mrf
     from gml.verbs.pc import pc
@@ -113,6 +115,7 @@ _HOMES = {
     "CountFile": "gml.counts.countfile",
     "Counter": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
+    "Density": "gml.model.entropy.density",
     "Factor": "gml.model.factor",
     "GmlError": "gml.errors",
     "GmlWarning": "gml.errors",
@@ -144,6 +147,7 @@ _HOMES = {
     "help": "gml.verbs.help",
     "imap": "gml.verbs.imap",
     "indtest": "gml.verbs.indtest",
+    "maxent": "gml.verbs.maxent",
     "merge": "gml.verbs.merge",
     "mrf": "gml.verbs.mrf",
     "pc": "gml.verbs.pc",
@@ -177,13 +181,16 @@ _PARTS = {
     "CannotAnswer": "gml.errors",
     "Check": "gml.gate.check",
     "CheckSettings": "gml.gate.run",
+    "Conditional": "gml.model.entropy.constraints",
     "CountFileCounter": "gml.counts.count_file_engine",
     "Counts": "gml.counts.counter",
     "DF": "gml.independence.registry",
     "DataError": "gml.errors",
     "Deadline": "gml.progress",
     "EDGE_PENALTY": "gml.scores.registry",
+    "Expectation": "gml.model.entropy.constraints",
     "GraphError": "gml.errors",
+    "Margin": "gml.model.entropy.constraints",
     "ReadOptions": "gml.data.options",
     "ReadingKeywords": "gml.data.options",
     "TableSet": "gml.counts.counter",
@@ -225,6 +232,7 @@ __all__ = [
     "CountFile",
     "Counter",
     "Dataset",
+    "Density",
     "Factor",
     "GmlError",
     "GmlWarning",
@@ -257,6 +265,7 @@ __all__ = [
     "hill_climb",
     "imap",
     "indtest",
+    "maxent",
     "merge",
     "mrf",
     "pc",

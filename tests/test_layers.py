@@ -71,6 +71,7 @@ HEAVY = {
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/decompression.py"},
     "scipy": {
+        "model/entropy/polytope.py",
         "model/fit.py",
         "model/raking/feasible.py",
         "model/undirected/boundary/facial_set.py",

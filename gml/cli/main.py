@@ -32,6 +32,7 @@ GROUPS = {
     "Fit and use a model": {
         "fit-params": "Fit the probability tables of a graph.",
         "mrf": "Fit an undirected model: a Markov random field.",
+        "maxent": "Find the distribution of largest entropy under constraints.",
         "query": "Ask a model for posteriors, explanations and predictions.",
         "sample": "Draw rows from a model.",
     },
@@ -148,7 +149,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "  zcat big.csv.gz | gml chowliu - -o tree.json\n"
     "\n\b\n"
     "Topics of gml help: tests, scores, undirected, formats, missing, knowledge,\n"
-    "pictures, exit-codes.\n"
+    "constraints, pictures, exit-codes.\n"
     "\n\b\n"
     "Exit codes: 0 done or yes, 1 the answer is no, 2 usage, 3 input rejected,\n"
     "4 cannot answer, 5 out of time, 70 a bug, 130 interrupted.",

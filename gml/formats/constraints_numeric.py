@@ -22,7 +22,7 @@ def moments_of(given: Any, where: str) -> NumericMoments:
     --------
     >>> given = {"name": "wait", "support": [0, None], "mean": 2, "variance": 1.5}
     >>> moments_of(given, "here")
-    NumericMoments(name='wait', support=(0.0, inf), moments={1: 2.0, 2: 5.5})
+    NumericMoments(name='wait', support=(0.0, inf), moments={1: 2.0, 2: 5.5}, variance=1.5)
     """
     if not isinstance(given, Mapping):
         raise DataError(f"{where} must be an object")
@@ -33,7 +33,9 @@ def moments_of(given: Any, where: str) -> NumericMoments:
     if not isinstance(name, str):
         raise DataError(f'{where}: the "name" must be text, not {name!r}')
     moments = _raw_moments(given, where)
-    return NumericMoments(name, _support(given.get("support", [None, None]), where), moments)
+    support = _support(given.get("support", [None, None]), where)
+    variance = float(given["variance"]) if "variance" in given else None
+    return NumericMoments(name, support, moments, variance)
 
 
 def _support(given: Any, where: str) -> tuple[float, float]:
@@ -72,7 +74,7 @@ def _raw_moments(given: Mapping[str, Any], where: str) -> dict[int, float]:
         variance = number_in(given["variance"], f'{where}: the "variance"')
         if variance < 0:
             raise DataError(f'{where}: the "variance" must not be negative: {variance:g}')
-        _add(found, 2, variance + found[1] ** 2, "variance", where)
+        _add(found, 2, variance + found[1] * found[1], "variance", where)
     return dict(sorted(found.items()))
 
 

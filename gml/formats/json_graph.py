@@ -61,6 +61,11 @@ def _finite(value: Any) -> Any:
 def parse_graph_json(text: str, where: str) -> dict[str, Any]:
     """Return the content of a graph file; warns if it is no longer what was written."""
     content = parse_json(text, where, error=GraphError)
+    if isinstance(content, dict) and content.get("kind") == "density":
+        raise GraphError(
+            f"{where}: the density of a numeric variable, which gml maxent wrote, not a graph or a "
+            "model over labels"
+        )
     if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
         raise GraphError(f'{where}: not a graph: "nodes" is missing')
     if is_changed(content):

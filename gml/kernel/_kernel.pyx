@@ -25,6 +25,7 @@ from gml.kernel.layout import (
     CsvResult,
     FamilyWorth,
     FamilyWorths,
+    PairSums,
     RowGroups,
     TableStatistics,
 )
@@ -836,3 +837,4 @@ include "_penalty_path.pxi"
 include "_sampling.pxi"
 include "_gibbs.pxi"
 include "_row_probability.pxi"
+include "_pair_sums.pxi"

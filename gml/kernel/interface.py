@@ -20,6 +20,7 @@ from gml.kernel.layout import (
     FamilyWorth,
     FamilyWorths,
     GrownSets,
+    PairSums,
     RowGroups,
     Source,
     TableStatistics,
@@ -322,5 +323,9 @@ class Kernel(Protocol):
     def sum_states(
         self, layout: ScopeLayout, states: Codes, n: int, numbers: Numbers
     ) -> Numbers: ...
+
+    def pair_sums(
+        self, middle: Numbers, inner: Numbers, couplings: Numbers, blocks: Numbers
+    ) -> PairSums: ...
 
     def normal_quantile(self, p: Numbers) -> Numbers: ...

@@ -174,6 +174,22 @@ class CsvProblem(Exception):
         self.value = value
 
 
+PAIR_BITS = 10
+"""Inner and middle variables of models of pairs (pair_sums.h)."""
+
+
+class PairSums(NamedTuple):
+    """Sums over the states of blocks, each to be multiplied by exp of its scale (pair_sums.h)."""
+
+    scales: NDArray[np.float64]
+    moments: NDArray[np.float64]
+    """Blocks × (all states, then those where each inner variable is 1) × the same of the middle."""
+    by_inner: NDArray[np.float64]
+    by_middle: NDArray[np.float64]
+    scale: float
+    """Of the sums by configuration, which are over all blocks."""
+
+
 @dataclass(frozen=True)
 class TableStatistics:
     """Statistics of many tables (x, y | Z): floats (tables × 7) and ints (tables × 8)."""

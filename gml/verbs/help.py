@@ -280,6 +280,19 @@ def _knowledge() -> Content:
     ]
 
 
+def _constraints() -> Content:
+    from gml.verbs.shared.constraint_forms import CONSTRAINT_FORMS
+
+    about = (
+        'What gml maxent takes: a JSON file {"constraints": [...]}, where "variables" may declare '
+        "levels in their order and any constraint may have a name, or CSV."
+    )
+    return about, [
+        {"name": name, "means": means, "example": example}
+        for name, means, example in CONSTRAINT_FORMS
+    ]
+
+
 _PICTURES = (
     ("graph", "a graph, or a model with the distribution of each node", "graph.json"),
     ("matrix", "a heat map: mutual information in a table or a model, or strengths", "data.csv"),
@@ -321,6 +334,7 @@ TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
     "formats": ("File formats", _formats),
     "missing": ("Missing values", _missing),
     "knowledge": ("Knowledge about edges", _knowledge),
+    "constraints": ("Constraints of maximum entropy", _constraints),
     "pictures": ("Pictures", _pictures),
     "exit-codes": ("Exit codes", _exit_codes),
 }

@@ -183,7 +183,7 @@ _MODEST = {
     "--knowledge": ("knowledge.json",), "--score": ("bic", "bdeu", "k2", "fnml", "qnml", "bds", "bge", "loglik-g"),
     "--require": ("a->b", "c->b"), "--forbid": ("a->b", "b->a"), "--tiers": ("a<b,c", "c<a"), "--phases": ("forward", "turning,backward"),
     "--start": ("graph.dot",), "--against": ("graph.dot",), "--implied": ("graph.dot",), "--graph": ("graph.dot",),
-    "--compare-to": ("graph.dot",), "--strengths": ("graph.dot",), "--holdout": ("data.csv",), "--sets": ("sets.csv",), "--targets": ("targets.csv",), "--bounds": ("0.3,3", "0,1.5"), "--batch": ("data.csv",), "--input": ("data.csv",),
+    "--compare-to": ("graph.dot",), "--strengths": ("graph.dot",), "--holdout": ("data.csv",), "--sets": ("sets.csv",), "--targets": ("targets.csv",), "--reference": ("model.json",), "--quantiles": ("0.1,0.9", "0.5"), "--draws": ("0", "3"), "--bounds": ("0.3,3", "0,1.5"), "--batch": ("data.csv",), "--input": ("data.csv",),
     "--baseline": ("baseline.json",), "--evidence": ("a=yes", "b=1,c=x", "p=0"), "--do": ("a=no", "b=0"),
     "--min-effect": ("0.1", "tables=0.5"), "--severity": ("fit=warn", "tables=fail"), "--families": ("tables", "schema,fit"),
     "--report": ("junit=out_r.xml", "sarif=out_r.sarif", "json=out_r.json"), "--order": ("a,b,c", "b,a"),

@@ -227,6 +227,13 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("profile {}", ("data.csv", "-", "none.csv", "../x")),
     ("convert {} out.json", ("graph.dot", "model.json")),
     ("verify {}", ("model.json", "data.csv")),
+    (
+        "maxent {}",
+        ("constraints.json", "targets.csv", "numeric.json", "data.csv", "-", "none.json"),
+    ),
+    ("maxent constraints.json --reference={}", ("model.json", "data.csv", "none.json")),
+    ("maxent numeric.json --quantiles={}", ("0.5", "0,1", "0.1,0.9")),
+    ("maxent numeric.json --draws={}", ("0", "3", "20000")),
     ("rake data.csv --targets {}", ("targets.csv", "data.csv", "none.csv")),
     ("rake data.csv --targets targets.csv --bounds={}", ("0.3,3", "0,2", "0.9,1.1")),
     ("rake data.csv --targets targets.csv --weight-name={}", ("w", "a", "x,y")),
@@ -385,6 +392,12 @@ KINDS: dict[str, Kind] = {
             "targets", "in.csv", lambda: [seeds.TARGETS, seeds.TARGETS_JSON], (*m.TEXT, *_JSON),
             ("rake data.csv --targets @ -o out.csv", "rake data.csv --targets @ --normalise --report out.json", "rake data.csv --targets @ --bounds 0.3,3",
              "rake holes.csv --targets @ --missing level --na NA"), (*_CSV_TOKENS, *_JSON_TOKENS),
+        ),
+        Kind(
+            "constraints", "in.json", lambda: [seeds.CONSTRAINTS, seeds.NUMERIC, seeds.TARGETS, seeds.TARGETS_JSON, seeds.CONDITIONALS, seeds.EXPECTATIONS],
+            (*m.TEXT, *_JSON),
+            ("maxent @", "maxent @ -f text", "maxent @ --normalise -o out.json", "maxent @ --reference model.json -f text", "maxent @ --quantiles 0.1,0.9 -f csv",
+             "maxent @ --draws 3"), (*_CSV_TOKENS, *_JSON_TOKENS), piped=True,
         ),
         Kind(
             "report-json", "in.json", lambda: [seeds.made("report.json"), seeds.made("profile.json")], _JSON,

@@ -78,6 +78,14 @@ TARGETS_JSON = (
     b'{"variables": {"a": ["no", "yes"]}, "constraints": [{"margin": ["a"], "probabilities": [0.4, 0.6]}, '
     b'{"margin": ["b", "c"], "counts": {"0": {"x": 4}, "1": {"x": 2, "y": 2, "z": 2}}}]}'
 )
+CONSTRAINTS = (
+    b'{"variables": {"a": ["no", "yes"], "c": ["x", "y", "z"]}, "constraints": [{"margin": ["a"], "probabilities": [0.4, 0.6]}, '
+    b'{"expectation": {"a": {"yes": 1}, "c": {"y": 2}}, "at_most": 1.5, "name": "cost"}, '
+    b'{"probability": {"c": "x"}, "given": {"a": "no"}, "equals": 0.5}]}'
+)
+NUMERIC = b'{"numeric": {"name": "wait", "support": [0, null], "mean": 2, "variance": 1.5, "moments": {"3": 15.0}}}'
+CONDITIONALS = b"a,c,given,probability\nno,x,a,0.5\nno,,,0.4\nyes,,,0.6\n"
+EXPECTATIONS = b"constraint,variable,level,number,relation,value\nm,a,no,1,<=,1.5\nm,a,yes,2,,\nk,c,x,1,=,0.3\nk,c,y,0,,\n"
 SETS = b'# sets\na,b\nb,c\n"a",c\n\na\n'
 TOML = (
     b'[check]\ndata = "data.csv"\nmodel = "model.json"\nalpha = 0.05\nfamilies = ["schema", "tables"]\n'
@@ -177,6 +185,8 @@ _PLAIN: dict[str, Callable[[], bytes]] = {
     "knowledge.json": lambda: KNOWLEDGE,
     "sets.csv": lambda: SETS,
     "targets.csv": lambda: TARGETS,
+    "constraints.json": lambda: CONSTRAINTS,
+    "numeric.json": lambda: NUMERIC,
 }
 
 

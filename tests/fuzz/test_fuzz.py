@@ -35,6 +35,7 @@ GROUPS = {
         "schema",
         "knowledge",
         "targets",
+        "constraints",
         "tetrad",
         "baseline",
         "toml",

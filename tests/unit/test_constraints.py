@@ -113,7 +113,7 @@ def test_expectations_in_csv(written):
 def test_numeric(written):
     given = {"name": "wait", "support": [0, None], "mean": 2, "variance": 1.5, "moments": {"3": 9}}
     assert read_constraints(written({"numeric": given})) == NumericMoments(
-        "wait", (0.0, math.inf), {1: 2.0, 2: 5.5, 3: 9.0}
+        "wait", (0.0, math.inf), {1: 2.0, 2: 5.5, 3: 9.0}, 1.5
     )
     assert read_constraints(written({"numeric": {}})) == NumericMoments(
         "x", (-math.inf, math.inf), {}
@@ -177,6 +177,7 @@ def test_rounding_of_sums_is_no_difference(written):
         (constraint(expectation=3, equals=1), "object of numbers by variable"),
         (constraint(expectation={"A": 3}, equals=1), "must be an object by level, or a list"),
         (constraint(expectation={"A": {"a": 1}}, equals="1"), "must be a number, not '1'"),
+        (constraint(expectation={"A": {"a": 1e200}}, equals=1), "between -1e+100 and 1e+100"),
         (constraint(probability={}, equals=0.5), "names no level"),
         (constraint(probability={"A": 1}, equals=0.5), "level of 'A' must be text, not 1"),
         (constraint(probability={"A": "a"}, equals=1.5), "between 0 and 1, not 1.5"),

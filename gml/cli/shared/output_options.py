@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from gml.cli.shared.common_options import safe_csv_option
+from gml.cli.shared.entropy_output import EntropyOutput
 from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.option_groups import OUTPUT, under
 from gml.cli.shared.output import (
@@ -95,6 +96,13 @@ def markov_output(function: Function) -> Function:
     from gml.formats.suffixes import MARKOV_SUFFIXES, PICTURE_SUFFIXES
 
     return _output(function, MarkovOutput, {**MARKOV_SUFFIXES, **PICTURE_SUFFIXES})
+
+
+def entropy_output(function: Function) -> Function:
+    """-o and -f for undirected models, and for densities, injected as `out`."""
+    from gml.formats.suffixes import MARKOV_SUFFIXES, PICTURE_SUFFIXES
+
+    return _output(function, EntropyOutput, {**MARKOV_SUFFIXES, ".csv": "csv", **PICTURE_SUFFIXES})
 
 
 def picture_output(function: Function) -> Function:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gml.errors import counted
+from gml.formats.reports.entropy import maxent_in_words
 from gml.formats.reports.terms import INDENT, cell_in_words, number, terms_in_words
 from gml.formats.text_room import require_graph_text
 from gml.independence.base import tiny_p
@@ -54,7 +55,10 @@ def dump_markov_text(net: MarkovNet) -> str:
         *([f"coding {net.coding}"] if net.coding == "01" else []),
     ]
     walls = Walls(net.potentials)
-    parts = [[", ".join(title), *(_summary(net.summary) if net.summary is not None else [])]]
+    facts, *constraints = maxent_in_words(net) or [[]]
+    if net.summary is not None:
+        facts = [*_summary(net.summary), *facts]
+    parts = [[", ".join(title), *facts], *constraints]
     parts += [_edges(net, walls), *terms_in_words(net, walls)]
     if net.summary is None:
         parts.append(_impossible(impossible_cells(net)))

@@ -9,6 +9,7 @@ from gml.kernel.reference.families import family_ceiling, family_value, log_regr
 from gml.kernel.reference.gibbs import GibbsSampler, count_states, sum_states
 from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
+from gml.kernel.reference.pair_sums import pair_sums
 from gml.kernel.reference.penalty_paths import penalty_path
 from gml.kernel.reference.permutation import information_loss_draws, permutation_draws
 from gml.kernel.reference.row_probability import row_log_probabilities
@@ -54,6 +55,7 @@ __all__ = [
     "losses_to_go",
     "normal_quantile",
     "obey",
+    "pair_sums",
     "penalty_path",
     "permutation_draws",
     "read_csv",

@@ -23,6 +23,8 @@ from gml.errors import DataError, listing, parameter, quote
 AGREEMENT = 1e-9
 """How far sums may differ that should agree, as a share of the total."""
 
+_LARGEST = 1e100
+
 EQUALS, AT_MOST, AT_LEAST = RELATIONS = ("=", "<=", ">=")
 """How the two sides of a constraint compare."""
 
@@ -120,8 +122,8 @@ class Expectation:
             if not numbers:
                 raise DataError(f"{self.title}: {quote(name)} has no numbers")
             for label, number in numbers.items():
-                _require_number(number, f"{self.title}: {_shown([name], [label])}")
-        _require_number(self.value, f"{self.title}: the value")
+                _require_modest(number, f"{self.title}: {_shown([name], [label])}")
+        _require_modest(self.value, f"{self.title}: the value")
         _require_relation(self.relation, self.title)
 
     @property
@@ -209,6 +211,8 @@ class NumericMoments:
     """The ends, infinite where there is none."""
     moments: Mapping[int, float]
     """E xᵏ by k, without k = 0."""
+    variance: float | None = None
+    """If it was given: beside a large mean, the second moment has lost its digits."""
 
 
 @dataclass(frozen=True)
@@ -376,6 +380,13 @@ def _require_mass(value: object, what: str) -> None:
 def _require_number(value: object, what: str) -> None:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise DataError(f"{what} must be a number, not {value!r}")
+
+
+def _require_modest(value: object, what: str) -> None:
+    """Refuse a number whose products with others are no doubles."""
+    _require_number(value, what)
+    if abs(value) > _LARGEST:  # type: ignore[arg-type]
+        raise DataError(f"{what} must be between -{_LARGEST:g} and {_LARGEST:g}, not {value:g}")
 
 
 def _require_relation(relation: str, title: str) -> None:

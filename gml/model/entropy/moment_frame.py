@@ -1,0 +1,155 @@
+"""Moments in a variable of the size of 1, and whether a distribution has them.
+
+Moments exist where the Hankel matrices of them, and of them times what is positive on the support,
+are positive semidefinite (Shohat & Tamarkin 1943; the criteria of Hamburger, Stieltjes and
+Hausdorff). Where one is singular, only distributions on a few points have them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import CannotAnswer, DataError
+from gml.model.entropy.constraints import NumericMoments
+
+Vector = NDArray[np.float64]
+
+_SMALLEST, _LARGEST = 1e-20, 1e20
+_SINGULAR = 1e-13
+
+
+class Frame(NamedTuple):
+    """The problem in u = (x − centre) / scale."""
+
+    centre: float
+    scale: float
+    low: float
+    high: float
+    moments: dict[int, float]
+
+
+def framed(given: NumericMoments, title: str) -> Frame:
+    """Return the problem in numbers of the size of 1; refuse those whose powers are no doubles."""
+    try:
+        frame = _frame(given)
+    except OverflowError:
+        frame = None
+    numbers = [] if frame is None else [frame.centre, *frame.moments.values()]
+    if (
+        frame is None
+        or not _SMALLEST <= frame.scale <= _LARGEST
+        or not all(abs(number) <= _LARGEST for number in numbers)
+    ):
+        raise CannotAnswer(
+            f"{title}: powers of numbers of this size are beyond doubles; choose another unit"
+        )
+    return frame
+
+
+def _frame(given: NumericMoments) -> Frame:
+    """Choose u so that its numbers are of the size of 1."""
+    low, high = given.support
+    powers = sorted(given.moments)
+    is_complete = powers == list(range(1, len(powers) + 1))
+    raw = given.moments
+    if not is_complete:
+        # Powers that are missing would come back with a shift.
+        centre = 0.0
+        scale = max(
+            (abs(m) ** (1 / k) for k, m in raw.items() if m),
+            default=max(abs(low), abs(high)) if math.isfinite(high) else 1.0,
+        )
+        if math.isfinite(low) and math.isfinite(high):
+            scale = max(abs(low), abs(high))
+    elif math.isfinite(low) and math.isfinite(high):
+        centre, scale = low + (high - low) / 2, (high - low) / 2
+    elif math.isfinite(low):
+        centre, scale = low, raw[1] - low
+    else:
+        centre = raw[1]
+        scale = math.sqrt(max(_variance(given), 0.0))
+    if not scale > 0:
+        scale = 1.0
+    ends = ((low - centre) / scale, (high - centre) / scale)
+    if is_complete:
+        moments = _shifted(given, centre, scale)
+    else:
+        moments = {k: m / scale**k for k, m in raw.items()}
+    return Frame(centre, scale, *ends, moments)
+
+
+def _variance(given: NumericMoments) -> float:
+    if given.variance is not None:
+        return given.variance
+    return given.moments[2] - given.moments[1] ** 2
+
+
+def _shifted(given: NumericMoments, centre: float, scale: float) -> dict[int, float]:
+    """Return E uᵏ; the variance, where it was given, keeps its digits."""
+    raw = {0: 1.0, **given.moments}
+    found = {}
+    for k in given.moments:
+        if k == 2 and given.variance is not None:
+            found[2] = (given.variance + (raw[1] - centre) ** 2) / scale**2
+            continue
+        found[k] = (
+            math.fsum(math.comb(k, j) * raw[j] * (-centre) ** (k - j) for j in range(k + 1))
+            / scale**k
+        )
+    return found
+
+
+def require_moments(frame: Frame, powers: tuple[int, ...], title: str) -> None:
+    """Refuse moments that no distribution has, or only one on a few points."""
+    if powers != tuple(range(1, len(powers) + 1)):
+        for k, value in frame.moments.items():
+            if k % 2 == 0 and value <= 0:
+                raise DataError(f"{title}: no density has an E x^{k} that is not positive")
+        return
+    least = min((_least_eigenvalue(m) for m in _hankel_matrices(frame)), default=1.0)
+    where = f"on [{_end(frame, frame.low)}, {_end(frame, frame.high)}]"
+    if least < -_SINGULAR:
+        raise DataError(f"{title}: no distribution {where} has these moments")
+    if least <= _SINGULAR:
+        raise CannotAnswer(
+            f"{title}: only a distribution on a few points {where} has these moments, and it has "
+            "no density"
+        )
+
+
+def _end(frame: Frame, end: float) -> str:
+    return f"{frame.centre + frame.scale * end:g}" if math.isfinite(end) else f"{end:g}"
+
+
+def _least_eigenvalue(matrix: Vector) -> float:
+    size = np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.finfo(float).tiny))
+    return float(np.linalg.eigvalsh(matrix / np.outer(size, size)).min())
+
+
+def _hankel_matrices(frame: Frame) -> list[Vector]:
+    m = {0: 1.0, **frame.moments}
+    top = max(m)
+    low, high = frame.low, frame.high
+
+    def hankel(weights: Mapping[int, float], size: int) -> Vector:
+        """Of the moments of a polynomial with these coefficients times the distribution."""
+        found = np.zeros((size, size))
+        for i in range(size):
+            for j in range(size):
+                found[i, j] = math.fsum(w * m[i + j + d] for d, w in weights.items())
+        return found
+
+    if math.isinf(low) and math.isinf(high):
+        return [hankel({0: 1.0}, top // 2 + 1)]
+    if math.isinf(high):
+        return [hankel({0: 1.0}, top // 2 + 1), hankel({1: 1.0, 0: -low}, (top + 1) // 2)]
+    if top % 2 == 0:
+        ends = {2: -1.0, 1: low + high, 0: -low * high}
+        return [hankel({0: 1.0}, top // 2 + 1), *([hankel(ends, top // 2)] if top else [])]
+    size = (top + 1) // 2
+    return [hankel({1: 1.0, 0: -low}, size), hankel({1: -1.0, 0: high}, size)]

@@ -1,0 +1,214 @@
+"""The density of largest entropy with given moments: closed forms, and where there is none."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import gml
+from gml.errors import CannotAnswer, DataError, GraphError, UsageError
+from gml.formats.density import DENSITY_WRITERS, draws_csv
+from gml.verbs.maxent import draw_density
+
+SHARES = [0.001, 0.05, 0.5, 0.9, 0.9999]
+
+
+def density(support=(None, None), **given):
+    return gml.maxent({"numeric": {"name": "x", "support": list(support), **given}})
+
+
+def require_same(found, law):
+    """Hold a density against one of scipy: entropy, quantiles, density, cumulative."""
+    assert found.entropy == pytest.approx(float(law.entropy()), abs=1e-9)
+    wanted = law.ppf(SHARES)
+    assert found.quantile(SHARES) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+    assert found.cumulative(wanted) == pytest.approx(np.array(SHARES), abs=1e-9)
+    assert found.density(wanted) == pytest.approx(law.pdf(wanted), rel=1e-9)
+    assert found.mean == pytest.approx(float(law.mean()), rel=1e-9, abs=1e-9)
+    assert found.variance == pytest.approx(float(law.var()), rel=1e-9)
+    assert found.residual <= 1e-12
+
+
+def test_uniform():
+    require_same(density((2, 5)), stats.uniform(2, 3))
+
+
+def test_exponential():
+    found = density((0, None), mean=2)
+    require_same(found, stats.expon(scale=2))
+    assert found.multipliers[1] == pytest.approx(-0.5, abs=1e-12)
+    require_same(density((7, None), mean=7.25), stats.expon(7, 0.25))
+
+
+def test_exponential_downwards():
+    found = density((None, 3), mean=1)
+    assert found.multipliers[1] == pytest.approx(0.5, abs=1e-12)
+    assert found.quantile([0.5])[0] == pytest.approx(3 - 2 * math.log(2), abs=1e-12)
+    assert found.quantile([0, 1]).tolist() == [-math.inf, 3]
+
+
+@pytest.mark.parametrize(("mean", "variance"), [(1, 4), (-3, 1e-4), (1e6, 1)])
+def test_normal(mean, variance):
+    found = density(mean=mean, variance=variance)
+    require_same(found, stats.norm(mean, math.sqrt(variance)))
+    assert found.multipliers[2] == pytest.approx(-0.5 / variance, rel=1e-9)
+
+
+@pytest.mark.parametrize("rate", [3.0, 0.01, 50.0, -5.0])
+def test_truncated_exponential(rate):
+    mean = 1 / rate - 1 / math.expm1(rate)
+    found = density((0, 1), mean=mean)
+    assert found.multipliers[1] == pytest.approx(-rate, rel=1e-9)
+    assert found.cumulative([0.3])[0] == pytest.approx(
+        math.expm1(-rate * 0.3) / math.expm1(-rate), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize(("centre", "sd"), [(0.3, 0.2), (0.5, 0.02), (2.0, 0.5), (-1.0, 0.7)])
+def test_truncated_normal(centre, sd):
+    law = stats.truncnorm((0 - centre) / sd, (1 - centre) / sd, centre, sd)
+    found = density((0, 1), mean=float(law.mean()), variance=float(law.var()))
+    require_same(found, law)
+    assert found.multipliers[2] == pytest.approx(-0.5 / sd**2, rel=1e-9)
+    assert found.multipliers[1] == pytest.approx(centre / sd**2, rel=1e-9)
+
+
+def test_normal_on_the_half_line():
+    law = stats.truncnorm(-1.0, 40.0, 1.0, 1.0)
+    require_same(density((0, None), mean=float(law.mean()), variance=float(law.var())), law)
+
+
+def test_gamma_like_moments_at_the_limit_are_exponential():
+    """A variance of mean² is that of the exponential, whose second multiplier is 0."""
+    found = density((0, None), mean=2, variance=4)
+    require_same(found, stats.expon(scale=2))
+    assert found.multipliers[2] == 0
+
+
+def test_four_moments():
+    """Those of exp(−x⁴/4), as Gamma functions have them."""
+    second, fourth = (2 ** (k / 2) * math.gamma((k + 1) / 4) / math.gamma(1 / 4) for k in (2, 4))
+    found = density(mean=0, moments={"2": second, "3": 0, "4": fourth})
+    wanted = {1: 0, 2: 0, 3: 0, 4: -0.25}
+    assert found.multipliers == pytest.approx(wanted, abs=1e-9)
+    alone = density(moments={"4": fourth})
+    assert alone.multipliers[4] == pytest.approx(-0.25, abs=1e-10)
+    assert alone.entropy == pytest.approx(found.entropy, abs=1e-10)
+
+
+def test_moments_with_gaps():
+    found = density((0, 2), moments={"3": 1, "5": 2})
+    assert list(found.multipliers) == [3, 5]
+    for power, value in ((3, 1), (5, 2)):
+        assert found.expectation(power) == pytest.approx(value, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"support": (0, None), "mean": 1, "variance": 1.5},
+            "E x^2 = 2.5 is more than the 2 of the one without this moment",
+        ),
+        ({"support": (0, None)}, "it grows without bound; give a mean"),
+        ({"mean": 3}, "on the whole line it grows without bound; give a variance"),
+        (
+            {"mean": 0, "variance": 1, "moments": {"3": 0.5}},
+            "the highest moment on the whole line, E x^3, is odd",
+        ),
+        (
+            {"mean": 0, "variance": 1, "moments": {"3": 0, "4": 3.5}},
+            "E x^4 = 3.5 is more than the 3 of the one",
+        ),
+        ({"support": (0, 1), "mean": 1}, "only a distribution on a few points on [0, 1]"),
+        ({"support": (0, None), "mean": 1, "variance": 0}, "only a distribution on a few points"),
+        ({"support": (0, 1), "mean": 0.5, "variance": 0.25}, "only a distribution on a few points"),
+    ],
+)  # fmt: skip
+def test_where_there_is_no_maximum(given, message):
+    with pytest.raises(CannotAnswer) as raised:
+        density(**given)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"support": (0, 1), "mean": 2}, "no distribution on [0, 1] has these moments"),
+        ({"support": (0, 1), "mean": 0.5, "variance": 0.3}, "no distribution on [0, 1]"),
+        ({"support": (0, None), "mean": -1}, "no distribution on [0, inf]"),
+        ({"mean": 0, "moments": {"2": -1}}, "no distribution on [-inf, inf]"),
+        ({"mean": 0, "variance": 1, "moments": {"3": 2, "4": 3}}, "no distribution"),
+        ({"moments": {"2": -1}}, "an E x^2 that is not positive"),
+    ],
+)  # fmt: skip
+def test_moments_that_no_distribution_has(given, message):
+    with pytest.raises(DataError) as raised:
+        density(**given)
+    assert message in str(raised.value)
+
+
+def test_draws_follow_the_density():
+    found = density((0, None), mean=2, variance=1.5)
+    drawn = found.sample(20_000, seed=5)
+    assert stats.kstest(drawn, found.cumulative).pvalue > 0.01
+    assert found.sample(100, seed=5).tolist() == drawn[:100].tolist()
+    assert found.sample(0).size == 0
+    with pytest.raises(UsageError, match="must be between 0 and 1, not 1.5"):
+        found.quantile([0.5, 1.5])
+
+
+def test_json_says_it_all(tmp_path):
+    found = density((0, None), mean=2, variance=1.5)
+    content = json.loads(DENSITY_WRITERS["json"](found, [0.5, 1]))
+    assert (content["schema"], content["kind"], content["support"]) == (
+        "gml/1",
+        "density",
+        [0, None],
+    )
+    assert content["moments"]["2"]["given"] == 5.5
+    assert content["quantiles"][1] == {"share": 1, "value": None}
+    assert content["learning"]["command"] == "maxent"
+    x = np.array(content["table"]["x"])
+    logs = sum(value * x ** int(k) for k, value in content["multipliers"].items())
+    wanted = np.exp(logs - content["log_normaliser"])
+    assert content["table"]["density"] == pytest.approx(wanted.tolist(), rel=1e-9)
+    (tmp_path / "wait.json").write_text(DENSITY_WRITERS["json"](found))
+    with pytest.raises(GraphError, match="the density of a numeric variable"):
+        gml.read_model(tmp_path / "wait.json")
+
+
+def test_csv_and_draws():
+    found = density((0, 1))
+    table = DENSITY_WRITERS["csv"](found).splitlines()
+    assert table[:2] == ["x,density,cumulative", "0.0,1.0,0.0"]
+    assert len(table) == 202
+    assert DENSITY_WRITERS["csv"](found, [0.25]).splitlines() == ["share,x", "0.25,0.25"]
+    lines = b"".join(draws_csv(found, 3, seed=1)).decode().splitlines()
+    assert lines[0] == "x"
+    assert [float(line) for line in lines[1:]] == found.sample(3, seed=1).tolist()
+
+
+def test_picture():
+    picture = draw_density(density((0, None), mean=2), [0.5])
+    assert picture.title == "Density of x"
+    assert "quantile 0.5 1.38629" in picture.svg
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"mean": 1e200, "variance": 1},
+        {"mean": 0, "variance": 1e-60},
+        {"support": (0, 1e300), "mean": 1},
+        {"support": (0, 1e-300), "mean": 5e-301},
+        {"moments": {"12": 1e300}},
+    ],
+)
+def test_numbers_whose_powers_are_beyond_doubles(given):
+    with pytest.raises(CannotAnswer, match="beyond doubles; choose another unit"):
+        density(**given)
