@@ -200,7 +200,8 @@ def test_base_weights_and_the_name_of_the_new_ones(gml, folder):
     done = gml(*again, "--weight-name", "second")
     rows = list(csv.DictReader(io.StringIO(done.stdout.decode())))
     np.testing.assert_allclose([float(row["second"]) for row in rows], EXPECTED, rtol=1e-12)
-    assert "must be the name of a column" in error_line(gml(*again, "--weight-name", ""), 2)
+    for name in ("", "caf\udce9", "\ud800"):
+        assert "must be the name of a column" in error_line(gml(*again, "--weight-name", name), 2)
 
 
 def test_missing_values(gml, folder):

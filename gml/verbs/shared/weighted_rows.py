@@ -84,7 +84,8 @@ def raked_rows(
 
 
 def _require_name(name: object) -> None:
-    if not isinstance(name, str) or not name:
+    # An argument may have bytes that are not UTF-8, which no file of text could hold.
+    if not isinstance(name, str) or not name or any("\ud800" <= char <= "\udfff" for char in name):
         raise UsageError(f"{parameter('weight_name')} must be the name of a column, not {name!r}")
 
 
