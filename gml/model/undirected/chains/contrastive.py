@@ -13,11 +13,11 @@ has the least possible variance whatever B is (Polyak & Juditsky 1992). B is the
 covariance of the features in the first sweeps (a Newton step), or, for models of many parameters
 or with l1, their inverse variances over the largest eigenvalue of their correlations.
 
-*Stop.* Once the average is over a hundred times as many states as there are rows, so that chance in
-the chains adds little to that in the data, and then after every 100 steps, the moments at the
-averaged parameters are compared with the observed ones (moment_checks.py): it is over when all gaps
-are small beside the errors of the data. There are at least 500 chains, and one per twenty rows up
-to 5 000, so that the steps are enough for many rows. The largest gap is in the notes.
+*Stop.* Once the average is over fifty times as many states as there are rows, so that chance in the
+chains adds little to that in the data, and then after every 100 steps, the moments at the averaged
+parameters are compared with the observed ones (moment_checks.py): it is over when all gaps are
+small beside the errors of the data. There are at least 500 chains, and one per twenty rows up to
+5 000, so that the steps are enough for many rows. The largest gap is in the notes.
 
 Penalties and smoothing are those of fitting.py. Terms that l1 holds at 0 in most of the averaged
 steps are 0. Cells that no row is in are excluded (excluded_cells.py). Other maxima at infinity are
@@ -72,7 +72,7 @@ _MOST_CHAINS, _ROWS_PER_CHAIN = 5000, 20
 # Moments of single chains that are held at once where many rows ask for many chains.
 _MOST_FEATURES = 5_000_000
 _BLOCK = 100
-_STATES_PER_ROW = 100
+_STATES_PER_ROW = 50
 _LONGEST = 1.0
 _SLOWING, _SLOW_AFTER = 0.6, 20
 _FEW_COEFFICIENTS = 1500

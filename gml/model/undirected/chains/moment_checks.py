@@ -3,9 +3,8 @@
 A gap that chains cannot see is not a gap that is not there: what counts is how large it may be. The
 unit is the standard error of the moment in the data, √(variance / n), since a gap well below it
 changes nothing that the data could tell. Each gap and its own Monte Carlo error together must stay
-below half of a standard error, however many moments there are: if all gaps were as large, the fit
-would fall short of the largest likelihood by d/8 nats for d parameters, where the truth itself is
-d/2 below it on average.
+below a quarter of the bound that holds for the errors of all moments in the data at once
+(Bonferroni).
 
 The junction tree, where it is small, has the moments without any error. Beyond it two sets of
 chains run at fixed parameters, those of the fit, which began at rows, and others, which begin at
@@ -32,7 +31,8 @@ from gml.progress import Deadline
 
 Table = NDArray[np.float64]
 
-_LARGEST_GAP = 0.5
+# A gap of so much of the bound takes some d/32 nats of the likelihood for d parameters.
+_SHARE_OF_BOUND = 0.25
 # Cells of all cliques up to which a pass over the junction tree is as quick as some sweeps.
 _FEW_CELLS = 1 << 20
 _BURN_IN = 100
@@ -83,8 +83,7 @@ def allowed_gaps(coefficients: Coefficients, margins: Sequence[Table], n: float)
     variances = coefficients.mean_squares(margins) - means**2
     # No data are so sure of a moment that one row more would not move it.
     errors = np.sqrt(np.maximum(variances, 1 / n) / n)
-    allowed: Vector = _LARGEST_GAP * errors
-    return allowed
+    return _SHARE_OF_BOUND * bonferroni_bound(coefficients.size, None) * errors
 
 
 class ChainCheck:
