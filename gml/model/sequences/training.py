@@ -1,0 +1,226 @@
+"""Train a chain field: the maximum of the penalised conditional log-likelihood.
+
+What is minimised is Σ_sequences −ln p(y | x) + l2 · Σ w² + l1 · Σ |w|, over the weights of all
+features, `bias` and transitions among them: the c2 and c1 of CRFsuite (Okazaki 2007), without ½.
+The function is convex; the way down is L-BFGS (first_order.py), or with l1 its variant for absolute
+values (orthants.py), from 0.
+
+With l2 the function is strongly convex, so that at gradient g it is at most |g|²/(4·l2) above its
+minimum (Boyd & Vandenberghe 2004, 9.1.2). Without it there may be no minimum: a word that only ever
+has one label pulls its weight to infinity. Weights that still grow when the tolerance is made a
+thousand times smaller show that, as they do so by the logarithm of a thousand; then there is an
+error that names them, and no number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.sequences import SequenceRows
+from gml.errors import UsageError, listing, parameter
+from gml.kernel.blas import one_blas_thread
+from gml.model.sequences.attributes import Attributes, require_window
+from gml.model.sequences.chain_field import ChainField, NoFiniteMaximum
+from gml.model.sequences.feature_table import FeatureTable
+from gml.model.sequences.names import feature_names
+from gml.model.sequences.objective import ChainObjective
+from gml.model.sequences.orthants import minimise_absolute
+from gml.model.undirected.first_order import Descent, minimise
+from gml.model.undirected.fitting import Penalty
+from gml.progress import Deadline, reporter
+from gml.resources import available_threads, require_memory
+
+Numbers = NDArray[np.float64]
+
+TOLERANCE = 1e-6
+"""The largest derivative per row at which training has converged."""
+TOLERANCE_L1 = 1e-5
+"""The same with l1, where the last digits take long: signs of small weights still change."""
+_TIGHTER = 1e-3
+# Of a weight between two tolerances a thousand times apart, ln 1000 if it has no end.
+_GROWING = 1.0
+# Vectors that L-BFGS keeps.
+_VECTORS = 80
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class ChainFit:
+    """A chain field and how its training ended."""
+
+    field: ChainField
+    l1: float
+    l2: float
+    objective: float
+    """What was minimised, at the end."""
+    log_likelihood: float
+    """ln p(labels | rows), summed over the sequences."""
+    n_sequences: int
+    n_rows: int
+    n_features: int
+    """Those that training saw; with l1 the field keeps those with a weight other than 0."""
+    iterations: int
+    gradient: float
+    """The largest derivative that is left, per row."""
+    gap: float | None
+    """No more than this, the objective is above its minimum; None without l2, or with l1."""
+    converged: bool
+
+
+def train_chain(
+    rows: SequenceRows,
+    *,
+    window: int = 1,
+    l1: float = 0.0,
+    l2: float = 1.0,
+    tolerance: float | None = None,
+    max_iterations: int = 5000,
+    threads: int | None = None,
+    deadline: Deadline | None = None,
+) -> ChainFit:
+    """Learn a chain field from sequences whose labels are known.
+
+    Parameters
+    ----------
+    rows
+        What `read_sequences` returns; every row has a label.
+    window
+        How many rows before and after a row its attributes come from.
+    l1, l2
+        The penalties, on the sum over sequences.
+    tolerance, max_iterations
+        Training ends where no derivative per row is larger (by default 1e-6, with l1 1e-5), or
+        after so many steps.
+    threads, deadline
+        What it may take; at the deadline, what was reached is returned, not converged.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from gml.data.options import ReadOptions
+    >>> from gml.data.sequences import read_sequences
+    >>> frame = pd.DataFrame({"id": [1, 1, 2, 2, 3], "word": ["the", "dog", "a", "cat", "dog"],
+    ...                       "tag": ["D", "N", "D", "N", "N"]})
+    >>> rows = read_sequences(frame, ReadOptions(), sequence="id", target="tag")
+    >>> fit = train_chain(rows, window=0)
+    >>> fit.converged, fit.n_features, round(fit.objective, 6)
+    (True, 10, 2.3984)
+    """
+    require_window(window)
+    penalty = Penalty(l1=l1, l2=l2)
+    if rows.target is None or len(rows.target.levels or ()) < 2:
+        raise UsageError("the rows have no labels to learn from")
+    tolerance = tolerance or (TOLERANCE_L1 if l1 else TOLERANCE)
+    deadline, threads = deadline or Deadline(), threads or available_threads()
+    labels = rows.labels[rows.order]
+    with reporter().phase("finding features"):
+        attributes = Attributes.seen_in(rows, window)
+        of_rows = attributes.of_rows(rows)
+        table = FeatureTable.seen_in(
+            of_rows,
+            labels,
+            rows.starts,
+            n_labels=len(rows.target.levels or ()),
+            n_attributes=len(attributes),
+        )
+    require_memory(8 * _VECTORS * len(table), None, f"the weights of {len(table)} features")
+    objective = ChainObjective(table, of_rows, labels, rows.starts, l2=l2, threads=threads)
+    found = _descent(objective, table, penalty, tolerance, max_iterations, deadline)
+    if penalty.is_likelihood and not deadline.passed:
+        further = _descent(
+            objective, table, penalty, tolerance * _TIGHTER, max_iterations, deadline, found.point
+        )
+        growth = np.abs(further.point - found.point)
+        if not found.converged or growth.max(initial=0.0) > _GROWING:
+            raise _no_maximum(attributes, table, rows, growth)
+    return _fit(rows, window, attributes, table, objective, penalty, found)
+
+
+def _descent(
+    objective: ChainObjective,
+    table: FeatureTable,
+    penalty: Penalty,
+    tolerance: float,
+    max_iterations: int,
+    deadline: Deadline,
+    start: Numbers | None = None,
+) -> Descent:
+    begin = np.zeros(len(table)) if start is None else start
+    # The products are of vectors, and between them the kernel works in threads.
+    with one_blas_thread():
+        if penalty.l1:
+            return minimise_absolute(
+                objective,
+                begin,
+                l1=penalty.l1 / objective.n_rows,
+                tolerance=tolerance,
+                max_iterations=max_iterations,
+                deadline=deadline,
+            )
+        return minimise(
+            objective,
+            begin,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            deadline=deadline,
+        )
+
+
+def _fit(
+    rows: SequenceRows,
+    window: int,
+    attributes: Attributes,
+    table: FeatureTable,
+    objective: ChainObjective,
+    penalty: Penalty,
+    found: Descent,
+) -> ChainFit:
+    weights = found.point
+    loss, gradient = objective.likelihood(weights)
+    gradient += 2 * penalty.l2 * weights
+    value = loss + penalty.l2 * math.fsum(weights**2) + penalty.l1 * math.fsum(np.abs(weights))
+    gap = None
+    if penalty.l2 and not penalty.l1:
+        gap = float(gradient @ gradient) / (4 * penalty.l2)
+    kept = weights != 0 if penalty.l1 else np.ones(len(weights), dtype=np.bool_)
+    assert rows.target is not None
+    field = ChainField(
+        rows.sequence,
+        rows.target,
+        tuple(sorted(rows.inputs.names)),
+        window,
+        attributes,
+        table.some(kept),
+        weights[kept].copy(),
+    )
+    return ChainFit(
+        field,
+        penalty.l1,
+        penalty.l2,
+        value,
+        -loss,
+        rows.n_sequences,
+        rows.n_rows,
+        len(table),
+        found.iterations,
+        found.gradient,
+        gap,
+        found.converged,
+    )
+
+
+def _no_maximum(
+    attributes: Attributes, table: FeatureTable, rows: SequenceRows, growth: Numbers
+) -> NoFiniteMaximum:
+    assert rows.target is not None
+    fastest = growth >= np.sort(growth)[-_NAMED:][0]
+    names = feature_names(attributes, table.some(fastest), rows.target.levels or ())
+    shown = listing(" → ".join(name) for name in names)
+    return NoFiniteMaximum(
+        f"the likelihood has no maximum that could be reached: the weights of {shown} grow without "
+        f"end, as for a value that has only one label; give a penalty, such as {parameter('l2', 1)}"
+    )
