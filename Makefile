@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-check-undirected bench-rake sessions sanitize clean
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-check-undirected bench-rake bench-crf-chains sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -159,6 +159,12 @@ bench-rake: $(STAMP)
 	$(PYTHON) -m venv $(VENV)/raking
 	$(VENV)/raking/bin/pip install --quiet --disable-pip-version-check ipfn pandas
 	$(BIN)/python benchmarks/rake.py --python $(VENV)/raking/bin/python
+
+## Compare chain fields with CRFsuite, and time both: some minutes.
+bench-crf-chains: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/crfsuite
+	$(VENV)/crfsuite/bin/pip install --quiet --disable-pip-version-check python-crfsuite
+	$(BIN)/python -m benchmarks.crf_chains --python $(VENV)/crfsuite/bin/python
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)

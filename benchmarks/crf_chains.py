@@ -1,6 +1,6 @@
-"""Compare chain fields with CRFsuite: the same objective, the same labels, and the time of training.
+"""Compare chain fields with CRFsuite: their objectives, their labels, and the time of training.
 
-    python benchmarks/crf_chains.py --python PATH [--sequences 5000] [--words 2000] [--golden FOLDER]
+    python -m benchmarks.crf_chains --python PATH [--sequences 5000] [--words 2000] [--labels 10]
 
 Sequences come from a hidden Markov model: a chain of labels, and for each a word, of its label's
 own frequent ones or of all, and a suffix that tells something of the label. `--python` names an

@@ -60,8 +60,8 @@ def has_too_many_levels(name: str, column: CsvColumn, options: ReadOptions, wher
     is_identifier, holds_words = name == options.identifier, options.holds_words(name)
     if column.kind == OVERFLOW and (is_identifier or holds_words):
         raise CannotAnswer(
-            f"{where}: column {quote(name)}: more than {len(column.labels)} different labels, for "
-            f"which there is no room in {parameter('max_memory')}"
+            f"{where}: column {quote(name)}: more than {options.most_labels(name)} different "
+            f"labels, for which there is no room in {parameter('max_memory')}"
         )
     if column.kind == OVERFLOW:
         return True

@@ -50,7 +50,8 @@ class SequenceRows:
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"id": ["b", "a", "b"], "word": ["x", "y", "z"], "tag": ["N", "V", "N"]})
+    >>> frame = pd.DataFrame(
+    ...     {"id": ["b", "a", "b"], "word": ["x", "y", "z"], "tag": ["N", "V", "N"]})
     >>> rows = read_sequences(frame, ReadOptions(), sequence="id", target="tag")
     >>> rows.order.tolist(), rows.starts.tolist(), rows.names
     ([1, 0, 2], [0, 1, 3], ('a', 'b'))
@@ -118,8 +119,8 @@ def read_sequences(
     >>> frame = pd.DataFrame({"id": [7, 7, 8], "word": ["a", "b", None], "tag": ["N", "V", "N"]})
     >>> read_sequences(frame, ReadOptions(), sequence="id", target="tag")
     Traceback (most recent call last):
-    gml.errors.DataError: the frame: missing values: 'word' 1; choose `missing='level'` (a level of \
-their own) or available (such cells say nothing)
+    gml.errors.DataError: the frame: missing values: 'word' 1; choose `missing='level'` (a level \
+of their own) or available (such cells say nothing)
     >>> rows = read_sequences(frame, ReadOptions(missing="level"), sequence="id", target="tag")
     >>> rows.inputs.variables
     (Variable(name='word', levels=('a', 'b', 'NA')),)
@@ -135,7 +136,7 @@ their own) or available (such cells say nothing)
         known = {*names}
         if asked is not None and (gone := [name for name in asked if name not in known]):
             raise DataError(f"{where}: no column {listing(gone)}, which the model uses")
-        chosen = asked if asked is not None else [name for name in names]
+        chosen = asked if asked is not None else names
         others = [name for name in chosen if name not in (sequence, target)]
         return [sequence, *([target] if target in known else []), *others]
 
@@ -210,7 +211,9 @@ def _require_usable(options: ReadOptions, sequence: str, target: str) -> None:
             f"{parameter('missing', 'level')}, or leave the sequences out"
         )
     if sequence in options.cut or sequence in options.numeric:
-        raise UsageError(f"column {quote(sequence)} tells sequences apart: it is not cut, nor numbers")
+        raise UsageError(
+            f"column {quote(sequence)} tells sequences apart: it is not cut, nor numbers"
+        )
 
 
 def _silent_on(schema: Schema, name: str) -> Schema:

@@ -35,7 +35,12 @@ class ChainLayout:
             (self.cells, len(self.labels)),
         )
         for starts, end in ends:
-            if len(starts) == 0 or starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 0).any():
+            if (
+                len(starts) == 0
+                or starts[0] != 0
+                or starts[-1] != end
+                or (np.diff(starts) < 0).any()
+            ):
                 raise ValueError("parts do not cover the whole")
         sizes = np.diff(self.cells)
         full = np.repeat(sizes == self.width, sizes)
@@ -43,9 +48,8 @@ class ChainLayout:
             raise ValueError("more labels than can be")
         if ((self.labels < 0) & ~full).any() or (self.labels >= self.n_labels).any():
             raise ValueError("cells of no label")
-        if len(self.attributes) and not (
-            0 <= self.attributes.min() and self.attributes.max() < self.n_attributes
-        ):
+        used = self.attributes
+        if len(used) and (used.min() < 0 or used.max() >= self.n_attributes):
             raise ValueError("attributes without cells")
 
     @property

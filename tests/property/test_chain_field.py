@@ -179,9 +179,12 @@ def test_the_kernel_agrees_with_the_reference(compiled, n_labels, scale):
     kept = layout.labels >= 0
     assert np.abs(found[1] - wanted[1])[kept].max() < 1e-9
     assert np.abs(found[2] - wanted[2]).max() < 1e-9
-    assert np.abs(
-        marginals_by(compiled, layout, weights) - marginals_by(reference, layout, weights)
-    ).max() < 1e-9
+    assert (
+        np.abs(
+            marginals_by(compiled, layout, weights) - marginals_by(reference, layout, weights)
+        ).max()
+        < 1e-9
+    )
     assert np.array_equal(
         viterbi_by(compiled, layout, weights), viterbi_by(reference, layout, weights)
     )
@@ -224,9 +227,7 @@ def test_long_sequences_of_extreme_weights_stay_finite(kernel):
     # All labels 0 and all labels 1 reach the same score.
     assert value == pytest.approx(np.log(2), abs=1e-9)
     assert by_cell.tolist() == pytest.approx([-n / 4, n / 4], abs=1e-9)
-    assert by_pair == pytest.approx(
-        np.array([[-(n - 1) / 2, 0.0], [0.0, (n - 1) / 2]]), abs=1e-9
-    )
+    assert by_pair == pytest.approx(np.array([[-(n - 1) / 2, 0.0], [0.0, (n - 1) / 2]]), abs=1e-9)
     assert (viterbi_by(kernel, layout, weights) == 0).all()
 
 

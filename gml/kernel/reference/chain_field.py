@@ -90,7 +90,8 @@ class ChainRows:
         of_row = layout.attributes[layout.rows[row] : layout.rows[row + 1]]
         parts = [np.arange(layout.cells[a], layout.cells[a + 1]) for a in of_row]
         places = np.concatenate([np.empty(0, dtype=np.int64), *parts])
-        return places[layout.labels[places] >= 0]
+        found: NDArray[np.int64] = places[layout.labels[places] >= 0]
+        return found
 
     def _scores(self, cells: Numbers, start: int, end: int) -> Numbers:
         scores = np.zeros((end - start, self._layout.n_labels))

@@ -136,7 +136,9 @@ class Attributes:
 def require_window(window: int) -> None:
     """Refuse a window that is none."""
     if not isinstance(window, int) or not 0 <= window <= MOST_WINDOW:
-        raise UsageError(f"{parameter('window')} must be between 0 and {MOST_WINDOW}, not {window!r}")
+        raise UsageError(
+            f"{parameter('window')} must be between 0 and {MOST_WINDOW}, not {window!r}"
+        )
 
 
 def _require_room(n_rows: int, n_blocks: int) -> None:
@@ -161,8 +163,9 @@ class _Ends:
 
     def marked(self, mark: str) -> NDArray[np.bool_]:
         """The rows that a mark is on."""
+        found = np.ones(len(self._row), dtype=np.bool_)
         if mark == FIRST:
-            return self._row == self._first
+            found = self._row == self._first
         if mark == LAST:
-            return self._row + 1 == self._end
-        return np.ones(len(self._row), dtype=np.bool_)
+            found = self._row + 1 == self._end
+        return found

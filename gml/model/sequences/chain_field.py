@@ -68,7 +68,7 @@ class ChainField:
 
     @cached_property
     def transitions(self) -> Numbers:
-        """The weight of each label after each: first × second, 0 where training saw no such pair."""
+        """The weight of each label after each: first × second, 0 where there is no feature."""
         return self.features.transition_matrix(self.weights[len(self.features.states) :])
 
     @cached_property
@@ -78,7 +78,9 @@ class ChainField:
         for block in self.attributes.blocks:
             if block.column is not None and block.offset == 0:
                 found[block.column] = block.levels
-        return {name: levels for name, levels in found.items() if cuts_of_levels(levels) is not None}
+        return {
+            name: levels for name, levels in found.items() if cuts_of_levels(levels) is not None
+        }
 
 
 class NoFiniteMaximum(CannotAnswer):

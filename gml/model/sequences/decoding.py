@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from gml.resources import available_threads, require_memory
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Kind = TypeVar("Kind", bound=np.generic)
 
 DECODERS = ("viterbi", "posterior")
 UNKNOWN = -2
@@ -36,7 +38,7 @@ _TIE = 1e-12
 
 
 def prediction_options(model: ChainField, options: ReadOptions) -> ReadOptions:
-    """Return the options with which new rows are read: numbers are put into the field's intervals."""
+    """Return the options to read new rows with: numbers are put into the field's intervals."""
     known = {*options.levels.levels, *options.levels.intervals, *options.levels.cuts, *options.cut}
     found = {name: at for name, at in model.interval_levels.items() if name not in known}
     schema = replace(
@@ -89,9 +91,7 @@ class ChainAnswers:
         require_memory(16 * n_rows * n_labels, None, "the probabilities of all rows")
         found = np.empty((n_rows, n_labels))
         self._in_spans(
-            lambda span: self._kernel.marginals(
-                self._weights, self.model.transitions, span, found
-            )
+            lambda span: self._kernel.marginals(self._weights, self.model.transitions, span, found)
         )
         return self._as_in_table(found)
 
@@ -109,7 +109,8 @@ class ChainAnswers:
         """The most probable label of each row, as a code."""
         shares = self.probabilities
         reached = shares >= shares.max(axis=1, keepdims=True) * (1 - _TIE)
-        return np.argmax(reached, axis=1)
+        found: Integers = np.argmax(reached, axis=1)
+        return found
 
     def codes(self, decoder: str = "viterbi") -> Integers:
         """Return the label of each row as a code, by `viterbi` or `posterior`."""
@@ -144,7 +145,7 @@ class ChainAnswers:
         for _ in in_order(work, self._spans, self._threads):
             pass
 
-    def _as_in_table(self, found: NDArray[np.generic]) -> NDArray[np.generic]:
+    def _as_in_table(self, found: NDArray[Kind]) -> NDArray[Kind]:
         restored = np.empty_like(found)
         restored[self.rows.order] = found
         return restored

@@ -35,7 +35,13 @@ class FeatureTable:
 
     @classmethod
     def seen_in(
-        cls, rows: RowAttributes, labels: Integers, starts: Integers, *, n_labels: int, n_attributes: int
+        cls,
+        rows: RowAttributes,
+        labels: Integers,
+        starts: Integers,
+        *,
+        n_labels: int,
+        n_attributes: int,
     ) -> FeatureTable:
         """Return the features of rows with their labels, in the order of their sequences.
 

@@ -1,4 +1,4 @@
-"""Minus the conditional log-likelihood of a chain field, with its penalty, and the derivatives.
+"""Minus the conditional log-likelihood of a chain field, and its derivatives.
 
 Sequences are split into blocks of about equally many rows, whose number depends on the rows alone;
 each block has sums of its own, which are added in the order of the blocks. So neither the number of
@@ -16,6 +16,7 @@ from gml import kernel
 from gml.kernel.pool import in_order
 from gml.model.sequences.attributes import RowAttributes
 from gml.model.sequences.feature_table import Cells, FeatureTable
+from gml.model.undirected.first_order import Function
 from gml.resources import require_memory
 
 Numbers = NDArray[np.float64]
@@ -26,7 +27,7 @@ _BLOCK_ROWS = 2000
 
 
 class ChainObjective:
-    """(−ln p(labels | rows) + l2 · |w|²) / rows, and its gradient, of the weights of features."""
+    """−ln p(labels | rows), and its gradient, of the weights of features."""
 
     def __init__(
         self,
@@ -35,13 +36,11 @@ class ChainObjective:
         labels: Integers,
         starts: Integers,
         *,
-        l2: float,
         threads: int,
     ) -> None:
         self._table = table
         self._cells = Cells.of(table)
         self._labels = labels.astype(np.int32)
-        self._l2 = l2
         self._threads = threads
         self.n_rows = len(labels)
         self.spans = spans_of(starts)
@@ -78,12 +77,16 @@ class ChainObjective:
         by_state = by_cell[self._cells.of_feature]
         return value, np.concatenate([by_state, by_pair.reshape(-1)[table.transitions]])
 
-    def __call__(self, weights: Numbers) -> tuple[float, Numbers]:
-        """Return the value and the gradient, per row."""
-        value, gradient = self.likelihood(weights)
-        value += self._l2 * float(weights @ weights)
-        gradient += 2 * self._l2 * weights
-        return value / self.n_rows, gradient / self.n_rows
+    def penalised(self, l2: float) -> Function:
+        """Return (−ln p(labels | rows) + l2 · |w|²) / rows, with its gradient, as a function."""
+
+        def value_of(weights: Numbers) -> tuple[float, Numbers]:
+            value, gradient = self.likelihood(weights)
+            value += l2 * float(weights @ weights)
+            gradient += 2 * l2 * weights
+            return value / self.n_rows, gradient / self.n_rows
+
+        return value_of
 
 
 def spans_of(starts: Integers) -> list[tuple[int, int]]:

@@ -3,8 +3,8 @@
 The orthant-wise limited-memory quasi-Newton method (Andrew & Gao 2007, Scalable training of
 L1-regularized log-linear models, ICML): within an orthant the absolute values are linear, so that a
 step is one of L-BFGS along the direction of the pseudo-gradient, and what would leave the orthant
-is set to 0. Differences of smooth gradients tell the curvature; a component that would not lead down
-is left out. Steps are halved until the function has fallen by a share of what was promised.
+is set to 0. Differences of smooth gradients tell the curvature; a component that would not lead
+down is left out. Steps are halved until the function has fallen by a share of what was promised.
 
 Cutting directions slows L-BFGS down where the signs are settled already. So rounds of such steps
 take turns with rounds of plain L-BFGS over the variables that are not 0, whose absolute values are

@@ -99,7 +99,11 @@ class _Reader:
         if not 2 <= len(labels) <= MAX_LEVELS:
             raise self._bad(f"the target must have 2 to {MAX_LEVELS} levels, not {len(labels)}")
         window = found.get("window")
-        if isinstance(window, bool) or not isinstance(window, int) or not 0 <= window <= MOST_WINDOW:
+        if (
+            isinstance(window, bool)
+            or not isinstance(window, int)
+            or not 0 <= window <= MOST_WINDOW
+        ):
             raise self._bad(f"the window must be between 0 and {MOST_WINDOW}, not {window!r}")
         inputs = self._texts(found.get("inputs"), "inputs")
         code = {label: k for k, label in enumerate(labels)}

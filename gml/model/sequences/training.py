@@ -7,15 +7,17 @@ values (orthants.py), from 0.
 
 With l2 the function is strongly convex, so that at gradient g it is at most |g|²/(4·l2) above its
 minimum (Boyd & Vandenberghe 2004, 9.1.2). Without it there may be no minimum: a word that only ever
-has one label pulls its weight to infinity. Weights that still grow when the tolerance is made a
-thousand times smaller show that, as they do so by the logarithm of a thousand; then there is an
-error that names them, and no number.
+has one label pulls its weight to infinity. Then weights grow when a slight penalty is made a
+hundred times slighter, and going on in that direction until one has grown by 10 costs nothing,
+while at a minimum it would contradict some row. So there is an error that names them, and no
+number.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +42,10 @@ TOLERANCE = 1e-6
 """The largest derivative per row at which training has converged."""
 TOLERANCE_L1 = 1e-5
 """The same with l1, where the last digits take long: signs of small weights still change."""
-_TIGHTER = 1e-3
-# Of a weight between two tolerances a thousand times apart, ln 1000 if it has no end.
-_GROWING = 1.0
+# Penalties on the sum over sequences, and a direction that leads to infinity: how far it is gone,
+# and what that may cost.
+_SLIGHT = (1e-2, 1e-4, 1e-6)
+_FAR, _FREE = 10.0, 0.1
 # Vectors that L-BFGS keeps.
 _VECTORS = 80
 _NAMED = 5
@@ -128,45 +131,65 @@ def train_chain(
             n_attributes=len(attributes),
         )
     require_memory(8 * _VECTORS * len(table), None, f"the weights of {len(table)} features")
-    objective = ChainObjective(table, of_rows, labels, rows.starts, l2=l2, threads=threads)
-    found = _descent(objective, table, penalty, tolerance, max_iterations, deadline)
-    if penalty.is_likelihood and not deadline.passed:
-        further = _descent(
-            objective, table, penalty, tolerance * _TIGHTER, max_iterations, deadline, found.point
-        )
-        growth = np.abs(further.point - found.point)
-        if not found.converged or growth.max(initial=0.0) > _GROWING:
-            raise _no_maximum(attributes, table, rows, growth)
+    objective = ChainObjective(table, of_rows, labels, rows.starts, threads=threads)
+    way = _Way(objective, len(table), penalty, tolerance, max_iterations, deadline)
+    # The products are of vectors, and between them the kernel works in threads.
+    with one_blas_thread():
+        growth = way.endless() if penalty.is_likelihood else None
+        found = way.down()
+    is_lost = not found.converged and not deadline.passed
+    if growth is not None or (penalty.is_likelihood and is_lost):
+        raise _no_maximum(attributes, table, rows, found.point if growth is None else growth)
     return _fit(rows, window, attributes, table, objective, penalty, found)
 
 
-def _descent(
-    objective: ChainObjective,
-    table: FeatureTable,
-    penalty: Penalty,
-    tolerance: float,
-    max_iterations: int,
-    deadline: Deadline,
-    start: Numbers | None = None,
-) -> Descent:
-    begin = np.zeros(len(table)) if start is None else start
-    # The products are of vectors, and between them the kernel works in threads.
-    with one_blas_thread():
-        if penalty.l1:
-            return minimise_absolute(
-                objective,
-                begin,
-                l1=penalty.l1 / objective.n_rows,
-                tolerance=tolerance,
-                max_iterations=max_iterations,
-                deadline=deadline,
-            )
+class _Way(NamedTuple):
+    """The way down to the minimum, and how far it may go."""
+
+    objective: ChainObjective
+    n_features: int
+    penalty: Penalty
+    tolerance: float
+    max_iterations: int
+    deadline: Deadline
+
+    def down(self) -> Descent:
+        """Minimise what is to be minimised."""
+        if not self.penalty.l1:
+            return self._by_ridge(self.penalty.l2, self.tolerance)
+        return minimise_absolute(
+            self.objective.penalised(self.penalty.l2),
+            np.zeros(self.n_features),
+            l1=self.penalty.l1 / self.objective.n_rows,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+            deadline=self.deadline,
+        )
+
+    def endless(self) -> Numbers | None:
+        """A direction in which the likelihood grows without end, if there is one."""
+        near = None
+        for l2 in _SLIGHT:
+            tolerance = min(self.tolerance, 0.1 * l2 / self.objective.n_rows)
+            far = self._by_ridge(l2, tolerance, near).point
+            growth = np.zeros_like(far) if near is None else far - near
+            size = float(np.abs(growth).max(initial=0.0))
+            if self.deadline.passed:
+                return None
+            if size > 0:
+                ahead, _ = self.objective.likelihood(far + _FAR / size * growth)
+                if ahead - self.objective.likelihood(far)[0] < _FREE:
+                    return growth
+            near = far
+        return None
+
+    def _by_ridge(self, l2: float, tolerance: float, start: Numbers | None = None) -> Descent:
         return minimise(
-            objective,
-            begin,
+            self.objective.penalised(l2),
+            np.zeros(self.n_features) if start is None else start,
             tolerance=tolerance,
-            max_iterations=max_iterations,
-            deadline=deadline,
+            max_iterations=self.max_iterations,
+            deadline=self.deadline,
         )
 
 
@@ -217,7 +240,7 @@ def _no_maximum(
     attributes: Attributes, table: FeatureTable, rows: SequenceRows, growth: Numbers
 ) -> NoFiniteMaximum:
     assert rows.target is not None
-    fastest = growth >= np.sort(growth)[-_NAMED:][0]
+    fastest = np.abs(growth) >= np.sort(np.abs(growth))[-_NAMED:][0]
     names = feature_names(attributes, table.some(fastest), rows.target.levels or ())
     shown = listing(" → ".join(name) for name in names)
     return NoFiniteMaximum(
