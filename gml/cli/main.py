@@ -32,6 +32,7 @@ GROUPS = {
     "Fit and use a model": {
         "fit-params": "Fit the probability tables of a graph.",
         "mrf": "Fit an undirected model: a Markov random field.",
+        "crf": "Fit a conditional random field: p(y | x) to predict columns.",
         "query": "Ask a model for posteriors, explanations and predictions.",
         "sample": "Draw rows from a model.",
     },

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gml.graph.graph import Graph
     from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
+    from gml.model.conditional.field import ConditionalField
+    from gml.model.decoded_metrics import DecodedMetrics
     from gml.model.markovnet import MarkovNet
     from gml.model.prediction_metrics import Metrics
     from gml.pictures.picture import Picture
@@ -157,7 +159,7 @@ class ModelOutput(Output):
 
     colours = colours.MODEL
 
-    def content_of(self, net: BayesNet | MarkovNet) -> str | bytes:
+    def content_of(self, net: BayesNet | MarkovNet | ConditionalField) -> str | bytes:
         """Return the text of a model, or the bytes of a picture of it."""
         from gml.formats.models import MODEL_WRITERS
 
@@ -170,10 +172,22 @@ class ModelOutput(Output):
         self._send(content)
 
 
+class FieldOutput(ModelOutput):
+    """Takes a conditional random field, of which some formats hold only the graph."""
+
+    def content_of(self, net: BayesNet | MarkovNet | ConditionalField) -> str | bytes:
+        """Return the text of the field or of its graph, or the bytes of a picture."""
+        from gml.formats.graphs import WRITERS
+
+        if self.format in ("json", "text") or self.format in PICTURES:
+            return super().content_of(net)
+        return WRITERS[self.format](net.graph, **self._how())
+
+
 class MarkovOutput(ModelOutput):
     """Takes an undirected model, of which some formats hold only the graph."""
 
-    def content_of(self, net: BayesNet | MarkovNet) -> str | bytes:
+    def content_of(self, net: BayesNet | MarkovNet | ConditionalField) -> str | bytes:
         """Return the text of the model or of its graph, or the bytes of a picture."""
         from gml.formats.graphs import WRITERS
         from gml.formats.losses import lost_by, warn_of_loss
@@ -234,7 +248,7 @@ def _to_terminal(path: str | None) -> bool:
     return (path is None or goes_to_standard_output(path)) and sys.stdout.isatty()
 
 
-def _drawn(source: Graph | BayesNet | MarkovNet, format: str) -> bytes:
+def _drawn(source: Graph | BayesNet | MarkovNet | ConditionalField, format: str) -> bytes:
     from gml.verbs.draw import draw
 
     return draw(source).encoded(format)
@@ -300,7 +314,7 @@ class MetricsOutput(Output):
 
     colours = colours.TABLE
 
-    def write(self, metrics: Metrics) -> None:
+    def write(self, metrics: Metrics | DecodedMetrics) -> None:
         """Write the figures."""
         from gml.formats.reports.predictions import FORMATS
 

@@ -16,6 +16,7 @@ from gml.cli.shared.output import (
     CheckReportOutput,
     ComparisonOutput,
     CountFileOutput,
+    FieldOutput,
     GraphOrReport,
     GraphOutput,
     MarkovOutput,
@@ -95,6 +96,13 @@ def markov_output(function: Function) -> Function:
     from gml.formats.suffixes import MARKOV_SUFFIXES, PICTURE_SUFFIXES
 
     return _output(function, MarkovOutput, {**MARKOV_SUFFIXES, **PICTURE_SUFFIXES})
+
+
+def field_output(function: Function) -> Function:
+    """-o and -f for conditional random fields, their graphs and pictures, injected as `out`."""
+    from gml.formats.suffixes import FIELD_SUFFIXES, PICTURE_SUFFIXES
+
+    return _output(function, FieldOutput, {**FIELD_SUFFIXES, **PICTURE_SUFFIXES})
 
 
 def picture_output(function: Function) -> Function:

@@ -189,7 +189,7 @@ def layouter(name: str) -> Layouter:
 def graph_to_draw(source: GraphLike, name: str = "the graph") -> GivenGraph:
     """Return the graph or model; a table in its place is answered with what can be drawn of it."""
     try:
-        return given_graph(source, name)
+        return given_graph(source, name, takes_fields=True)
     except GraphError as error:
         from gml.formats.recognition import begins_like_table
 

@@ -16,7 +16,7 @@ _WITHOUT_EFFECT = (
     "verbose",
 )
 _FILES_WRITTEN = ("test_log", "trace")
-_WITH_OWN_ENTRY = ("against", "data", "graph", "implied", "knowledge", "levels", "start")
+_WITH_OWN_ENTRY = ("against", "data", "graph", "holdout", "implied", "knowledge", "levels", "start")
 
 UNRECORDED = frozenset({*_WITHOUT_EFFECT, *_FILES_WRITTEN, *_WITH_OWN_ENTRY})
 """What changes nothing in the result, and inputs, which have an entry or a hash of their own."""
