@@ -304,6 +304,12 @@ class RowEvidence:
                 f"{where}: no column {listing(absent)}, and the model says nothing without "
                 + agreeing(len(absent), "it", "them")
             )
+        others = [name for name in observed if needed and name not in self._needed]
+        if others:
+            reporter().tell(
+                f"{listing(others)} {agreeing(len(others), 'is', 'are')} known in {where}, and so "
+                "evidence for the other targets"
+            )
 
     def room(self, n_rows: int) -> NDArray[Any]:
         """Return rows × names, with the evidence that all rows share."""

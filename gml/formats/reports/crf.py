@@ -20,7 +20,7 @@ from gml.model.markovnet import COUPLING
 from gml.printable_text import visible
 from gml.text_table import aligned
 
-MOST_FEATURES = 40
+MOST_LINES = 40
 _INDENT = "  "
 # What rounding leaves depends on the machine, and says nothing.
 _LEAST_GRADIENT = 1e-6
@@ -35,9 +35,9 @@ def dump_crf_text(net: ConditionalField) -> str:
     >>> net = gml.crf("sample_data/asia.csv", target="lung", columns=["lung", "smoke", "xray"])
     >>> print(dump_crf_text(net).partition("features")[2], end="")  # doctest: +NORMALIZE_WHITESPACE
     , strongest first (sum-to-zero gauge)
-      lung=yes           -2.39166
-      lung=yes xray=yes   1.97868
-      lung=yes smoke=yes  0.88463
+      lung=yes           -1.72915
+      lung=yes xray=yes    1.4485
+      lung=yes smoke=yes  0.605402
     """
     require_graph_text(net.graph, "text")
     size = [
@@ -140,12 +140,15 @@ def _edges(net: ConditionalField) -> list[str]:
         ]
         for edge in edges
     ]
-    return ["edges, strongest first", *aligned(lines, right={1}, indent=_INDENT)] if lines else []
+    more = len(lines) - MOST_LINES
+    left = [f"and {counted(more, 'more edge')}"] if more > 0 else []
+    shown = aligned(lines[:MOST_LINES], right={1}, indent=_INDENT)
+    return ["edges, strongest first", *shown, *left] if lines else []
 
 
 def _features(net: ConditionalField) -> list[str]:
     found = strongest_features(net)
-    shown = [[*_padded(cells), _number(weight)] for cells, weight in found[:MOST_FEATURES]]
+    shown = [[*_padded(cells), _number(weight)] for cells, weight in found[:MOST_LINES]]
     more = len(found) - len(shown)
     left = [f"and {counted(more, 'more feature')}: the model as JSON has all"] if more else []
     title = "features, strongest first (sum-to-zero gauge)"

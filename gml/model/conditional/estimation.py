@@ -53,11 +53,11 @@ def estimate_field(
     >>> import gml
     >>> from gml.model.conditional.terms import FieldTerms
     >>> data = gml.read("sample_data/asia.csv", columns=["bronc", "smoke", "dysp"])
-    >>> smoke, bronc, dysp = data.variables
+    >>> bronc, smoke, dysp = data.variables
     >>> rows = FieldRows.of(FieldTerms.complete([bronc], [smoke, dysp]), data)
     >>> found = estimate_field(rows, folds=5)
     >>> round(found.summary.training.accuracy, 4), round(found.summary.heldout.accuracy, 4)
-    (0.8458, 0.8458)
+    (0.8466, 0.8466)
     """
     deadline = deadline or Deadline()
     penalty = checked_penalty(l1, l2)

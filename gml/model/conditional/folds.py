@@ -45,11 +45,11 @@ def judged_by_folds(
     >>> import gml
     >>> from gml.model.conditional.terms import FieldTerms
     >>> data = gml.read("sample_data/asia.csv", columns=["bronc", "smoke", "dysp"])
-    >>> smoke, bronc, dysp = data.variables
+    >>> bronc, smoke, dysp = data.variables
     >>> rows = FieldRows.of(FieldTerms.complete([bronc], [smoke, dysp]), data)
     >>> found = judged_by_folds(FieldFitter(rows), rows, (0.1, 1.0, 10.0), folds=5)
     >>> found.l2, [round(loss, 4) for _, loss in found.path]
-    (0.1, [0.4103, 0.4103, 0.4105])
+    (1.0, [0.4101, 0.4101, 0.4103])
     """
     deadline = deadline or Deadline()
     descending = sorted(grid, reverse=True)

@@ -70,6 +70,17 @@ class PartLikelihood:
             found[block] = self._tree.sums(unary, tables)[0]
         return found
 
+    def posteriors(self, weights: Vector) -> list[Rows]:
+        """Return the posterior of each target in each distinct row of inputs."""
+        tables = self._terms.tables(weights)
+        found = [np.empty((self._n, len(target.levels or ()))) for target in self._terms.targets]
+        for block in self.blocks():
+            unary = unary_weights(self._terms, tables, self._inputs[:, block])
+            _, shares = self._tree.sums(unary, tables)
+            for into, part in zip(found, self._tree.posteriors(shares).targets, strict=True):
+                into[block] = part
+        return found
+
     def value_and_gradient(self, weights: Vector, counted: Statistics) -> tuple[float, Vector]:
         """Return the log-likelihood, and its derivatives."""
         tables = self._terms.tables(weights)

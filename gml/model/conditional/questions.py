@@ -32,7 +32,7 @@ def query_field(
     >>> net = gml.crf("sample_data/asia.csv", target="lung", columns=["lung", "smoke", "xray"])
     >>> answer = query_field(net, "lung", {"smoke": "yes", "xray": "yes"})
     >>> round(answer["lung"]["yes"], 4), dict(answer.given)
-    (0.6357, {'smoke': 'yes', 'xray': 'yes'})
+    (0.6569, {'smoke': 'yes', 'xray': 'yes'})
     """
     names = names_of(target)
     inputs, observed = split_evidence(field, names, evidence, do)

@@ -31,7 +31,8 @@ class FieldRows:
     --------
     >>> import gml
     >>> data = gml.read("sample_data/asia.csv", columns=["lung", "smoke"])
-    >>> rows = FieldRows.of(FieldTerms.complete(data.variables[1:], data.variables[:1]), data)
+    >>> lung, smoke = data.variables
+    >>> rows = FieldRows.of(FieldTerms.complete([lung], [smoke]), data)
     >>> rows.counts.tolist(), rows.n
     ([2475, 2268, 26, 231], 5000.0)
     """
