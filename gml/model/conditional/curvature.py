@@ -46,7 +46,8 @@ def inverse_curvature(
             bends = _block(rows, t, table, counted.times) / n
             bends[np.diag_indices_from(bends)] += 2 * l2 / n
             bends[np.diag_indices_from(bends)] += _LEAST * float(bends.diagonal().max())
-            blocks.append((places.reshape(-1), np.linalg.inv(bends)))
+            inverse: Table = np.linalg.inv(bends).astype(np.float64)
+            blocks.append((places.reshape(-1), inverse))
             continue
         weights = counted.times[:, None] * table * (1 - table)
         diagonal[name,] += weights.sum(axis=0)

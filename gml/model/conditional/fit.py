@@ -24,13 +24,13 @@ from gml.model.conditional.likelihood import PartLikelihood
 from gml.model.conditional.row_elimination import RowElimination
 from gml.model.conditional.rows import FieldRows, PartRows, Statistics
 from gml.model.conditional.separation import require_maximum
-from gml.model.conditional.terms import FieldTerms, Scope, Table, Vector
+from gml.model.conditional.terms import Scope, Table, Vector
 from gml.model.undirected.first_order import minimise
 from gml.model.undirected.groups import Groups
 from gml.progress import Deadline
 
 TOLERANCE = 1e-7
-_ROUGHLY = 1e-3
+_ROUGHLY = 1e-5
 _ROUNDING = 1e-13
 # What was known of the curvature where a round began is forgotten at its end.
 _ROUND = 30
@@ -126,8 +126,7 @@ class FieldFitter:
     ) -> FittedField:
         """Fit all parts; `start` are weights to begin with.
 
-        `roughly` is enough for comparisons of log-likelihoods: as the curvature is at least 2·l2,
-        a gradient of 1e-3·√l2 leaves at most 2.5e-7 nats per weight to be gained.
+        `roughly` is enough to compare log losses per row: it leaves derivatives of 1e-5·√l2.
         """
         deadline = deadline or Deadline()
         tables: dict[Scope, Table] = {}

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.model.conditional.terms import FieldTerms, Scope, Table
-from gml.model.junction_tree import build_tree
+from gml.model.junction_tree import NoRoom, build_tree
 from gml.resources import budget_in_force
 
 Rows = NDArray[np.float64]
@@ -59,7 +59,10 @@ class RowElimination:
         nodes = range(len(sizes))
         self._tree = build_tree([*((k,) for k in nodes), *terms.pairs], sizes, [list(nodes)])
         names = [target.name for target in terms.targets]
-        self._tree.require_room(names, budget_in_force(max_memory) // _TABLES)
+        try:
+            self._tree.require_room(names, budget_in_force(max_memory), copies=_TABLES)
+        except NoRoom as error:
+            raise NoRoom(f"{error}; a graph in which fewer targets are joined takes less") from None
         self.cliques = self._tree.cliques
         self.width = sum(map(self._tree.cells, self.cliques))
         """Cells of the tables that each row has."""
