@@ -61,6 +61,7 @@ HEAVY = {
         "gate/result.py",
         "learners/averaging.py",
         "model/answer.py",
+        "model/decoded_metrics.py",
         "model/prediction_metrics.py",
         "model/raking/result.py",
         "model/network.py",
@@ -71,6 +72,7 @@ HEAVY = {
     "pyarrow": {"counts/count_parquet.py", "data/parquet.py"},
     "zstandard": {"data/decompression.py"},
     "scipy": {
+        "model/conditional/separation.py",
         "model/fit.py",
         "model/raking/feasible.py",
         "model/undirected/boundary/facial_set.py",

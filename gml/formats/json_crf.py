@@ -157,8 +157,4 @@ def _feature(given: Any, k: int, variables: Mapping[str, Variable]) -> Potential
     for item in weights:
         if isinstance(item, bool) or not isinstance(item, int | float):
             raise GraphError(f'{where}: "weights" has something that is not a number')
-    try:
-        table = np.array([float(item) for item in weights]).reshape(shape)
-    except OverflowError:
-        raise GraphError(f'{where}: "weights" has a number that is too large') from None
-    return Potential(scope, table)
+    return Potential(scope, np.array(weights, dtype=np.float64).reshape(shape))

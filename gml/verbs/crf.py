@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from gml.counts.counter import Counter
-from gml.data.dataset import Dataset, Variable
+from gml.data.dataset import Variable
 from gml.data.options import ReadingKeywords, given_keywords, names_of
 from gml.errors import (
     DataError,
@@ -62,7 +62,7 @@ def crf(
     Parameters
     ----------
     data
-        A path, a DataFrame, a Dataset or a Counter that has rows.
+        A path, a DataFrame, a Dataset or a Counter.
     graph
         A graph, a path, or the result of a learner: targets are joined with the columns that its
         edges join them with; a DAG is moralised. Without it, each target is joined with all other
@@ -230,19 +230,14 @@ def _terms(
 
 
 def _rows(counter: Counter, terms: FieldTerms) -> FieldRows:
-    rows = counter.require_rows("gml crf")
-    _require_complete(rows, terms)
-    return FieldRows.of(terms, rows)
-
-
-def _require_complete(rows: Dataset, terms: FieldTerms) -> None:
-    """Refuse data that were read before with cells that are missing."""
+    """The rows; data that were read before may have cells that are missing."""
     names = [variable.name for variable in (*terms.targets, *terms.inputs)]
-    if rows.select(names).missing:
+    if counter.select(names).missing:
         raise DataError(
             "the data have missing values; read them with "
             f"{parameter('missing', 'drop')} or {parameter('missing', 'level')}"
         )
+    return FieldRows.of_counter(terms, counter)
 
 
 def _held_out(

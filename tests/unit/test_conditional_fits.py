@@ -34,7 +34,7 @@ def fitted(terms, data, **how):
 
 def newton(x, y, levels, l2):
     """Multinomial logistic regression with l2·Σw² by Newton's method; x is rows × features."""
-    n, k = x.shape
+    k = x.shape[1]
     w = np.zeros((levels, k))
     truth = np.eye(levels)[y]
     for _ in range(100):

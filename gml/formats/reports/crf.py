@@ -119,7 +119,7 @@ def _path(summary: FieldSummary) -> list[str]:
         return []
     lines = [["l2", "log loss"]]
     for l2, loss in summary.path:
-        chosen = [" (chosen)"] if l2 == summary.l2 else []
+        chosen = ["chosen"] if l2 == summary.l2 else []
         lines.append([f"{l2:.6g}", _number(loss), *chosen])
     return [
         f"penalties by {counted(summary.folds or 0, 'fold')}",

@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.counter import Counter, TableSet
 from gml.data.dataset import Dataset
 from gml.data.resampling import distinct_codes, distinct_rows, fold_counts
 from gml.model.conditional.terms import FieldTerms, Scope, Table, Vector
+from gml.name_order import NameOrder
 from gml.resources import require_memory
 
 Codes = NDArray[np.int64]
@@ -58,6 +60,29 @@ class FieldRows:
             codes[:, k] = column[rows]
         n_targets = len(terms.targets)
         return cls(terms, codes[:, :n_targets], codes[:, n_targets:], counts, data.unit)
+
+    @classmethod
+    def of_counter(cls, terms: FieldTerms, counter: Counter) -> FieldRows:
+        """Take the rows of an engine, or its table over all columns, which stands for them."""
+        data = counter.rows()
+        if data is not None:
+            return cls.of(terms, data)
+        columns = [variable.name for variable in (*terms.targets, *terms.inputs)]
+        position = {variable.name: j for j, variable in enumerate(counter.variables)}
+        order = NameOrder(columns)
+        *given, last = (position[name] for name in order.names)
+        (counts,) = counter.tables([TableSet((last,), tuple(given))])
+        rows, levels = np.nonzero(counts.table)
+        by_name = np.column_stack([counts.configs[rows], levels]).astype(np.int64)
+        codes = by_name[:, order.ranks]
+        n_targets = len(terms.targets)
+        return cls(
+            terms,
+            codes[:, :n_targets],
+            codes[:, n_targets:],
+            counts.table[rows, levels],
+            counter.unit,
+        )
 
     @property
     def n(self) -> float:
