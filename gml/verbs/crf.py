@@ -93,8 +93,8 @@ def crf(
     --------
     >>> import gml
     >>> net = gml.crf("sample_data/asia.csv", target=["lung", "bronc"], exclude="either")
-    >>> net
-    ConditionalField(2 targets given 5 inputs, 48 weights: 'lung', 'bronc' given 'asia', 'tub', ...)
+    >>> net.inputs[0].name, net.n_parameters
+    ('asia', 48)
     >>> round(net.summary.training.log_loss, 4)
     0.4614
     """

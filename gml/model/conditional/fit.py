@@ -95,6 +95,7 @@ class FieldFitter:
     Examples
     --------
     >>> import gml
+    >>> from gml.model.conditional.terms import FieldTerms
     >>> data = gml.read("sample_data/asia.csv", columns=["lung", "smoke"])
     >>> lung, smoke = data.variables
     >>> rows = FieldRows.of(FieldTerms.complete([lung], [smoke]), data)
