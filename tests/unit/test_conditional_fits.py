@@ -10,6 +10,7 @@ import pytest
 
 import gml
 from gml.data.dataset import Dataset
+from gml.model.conditional import second_derivatives
 from gml.model.conditional.estimation import estimate_field
 from gml.model.conditional.fit import FieldFitter, FieldPenalty
 from gml.model.conditional.folds import L2_GRID, judged_by_folds
@@ -66,6 +67,19 @@ def test_one_target_is_multinomial_regression(size, l2):
     assert found.tables["y",] == pytest.approx(w[:, 0], abs=1e-7)
     assert found.tables["y", "a"] == pytest.approx(w[:, 1:4], abs=1e-7)
     assert found.tables["y", "b"] == pytest.approx(w[:, 4:], abs=1e-7)
+
+
+def test_large_parts_have_the_same_maximum(monkeypatch):
+    """Where the matrix of second derivatives is too large, its diagonal leads there too."""
+    terms = loopy_terms()
+    data = random_rows(terms, 150, seed=3)
+    by_newton = fitted(terms, data)
+    monkeypatch.setattr(second_derivatives, "_MOST_WEIGHTS", 1)
+    by_diagonal = fitted(terms, data)
+    assert by_diagonal.converged
+    assert by_diagonal.iterations > by_newton.iterations
+    for scope, table in by_newton.tables.items():
+        assert by_diagonal.tables[scope] == pytest.approx(table, abs=1e-7)
 
 
 @pytest.mark.parametrize("l2", [1.0, 0.05])

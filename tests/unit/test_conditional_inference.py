@@ -14,6 +14,7 @@ from gml.model.conditional.likelihood import PartLikelihood
 from gml.model.conditional.prediction import FieldPredictor
 from gml.model.conditional.row_elimination import RowElimination
 from gml.model.conditional.rows import FieldRows
+from gml.model.conditional.second_derivatives import curvature, is_small
 from gml.model.conditional.terms import FieldTerms
 from gml.resources import limited_to
 from tests.conditional import (
@@ -162,6 +163,25 @@ def test_gradient_by_differences(loopy):
         ]
         slope = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * step)
         assert gradient[k] == pytest.approx(slope, abs=1e-8)
+
+
+def test_curvature_by_differences(loopy):
+    terms, tables = loopy
+    rows = FieldRows.of(terms, random_rows(terms, 60, seed=1))
+    seen = rows.seen_by(terms)
+    counted = seen.counted(rows)
+    likelihood = PartLikelihood(seen, RowElimination(terms))
+    weights = terms.vector(tables)
+    found = curvature(seen, counted, weights)
+    assert is_small(seen)
+    step = 1e-4
+    for k in range(terms.size):
+        moved = np.zeros(terms.size)
+        moved[k] = step
+        above, below = (
+            likelihood.value_and_gradient(weights + way * moved, counted)[1] for way in (1, -1)
+        )
+        assert found[k] == pytest.approx((below - above) / (2 * step), abs=1e-7)
 
 
 def test_gradient_is_seen_less_expected(loopy):

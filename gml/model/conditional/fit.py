@@ -1,7 +1,7 @@
 """Fit the weights of a conditional field: the largest penalised conditional likelihood.
 
 L-BFGS climbs each part of the field by itself (`gml.model.undirected.first_order`), in rounds that
-begin with the second derivatives of each target where they are (curvature.py). It has converged
+begin with the second derivatives where they are (curvature.py). It has converged
 when no derivative of the penalised log-likelihood, over all rows, exceeds 1e-7 · min(1, l2), or
 1e-13 per row, which is what rounding leaves. The curvature is at least 2·l2, so that weights are
 then off by some 1e-7 at most. With l1, which sets weak weights to exactly 0, each weight is a group
@@ -19,10 +19,11 @@ import numpy as np
 
 from gml.errors import UsageError, parameter
 from gml.kernel.blas import one_blas_thread
-from gml.model.conditional.curvature import inverse_curvature
+from gml.model.conditional.curvature import diagonal_steps, newton_steps
 from gml.model.conditional.likelihood import PartLikelihood
 from gml.model.conditional.row_elimination import RowElimination
 from gml.model.conditional.rows import FieldRows, PartRows, Statistics
+from gml.model.conditional.second_derivatives import is_small
 from gml.model.conditional.separation import require_maximum
 from gml.model.conditional.terms import Scope, Table, Vector
 from gml.model.undirected.first_order import minimise
@@ -33,7 +34,7 @@ TOLERANCE = 1e-7
 _ROUGHLY = 1e-5
 _ROUNDING = 1e-13
 # What was known of the curvature where a round began is forgotten at its end.
-_ROUND = 30
+_NEWTON_ROUND, _ROUND = 20, 200
 _MOST_ITERATIONS = 5000
 # Beyond these, squares and quotients leave the range of doubles.
 _LEAST, _MOST = 1e-30, 1e30
@@ -193,18 +194,24 @@ def _climb(
         iterations = found.iterations
     else:
         point, iterations = start, 0
+        by_newton = is_small(rows)
+        length = _NEWTON_ROUND if by_newton else _ROUND
         while True:
-            bends = inverse_curvature(rows, counted, likelihood.posteriors(point), l2=penalty.l2)
+            steps = (
+                newton_steps(rows, counted, point, l2=penalty.l2)
+                if by_newton
+                else diagonal_steps(rows, counted, likelihood.posteriors(point), l2=penalty.l2)
+            )
             found = minimise(
                 loss,
                 point,
-                inverse=bends,
+                inverse=steps,
                 tolerance=tolerance,
-                max_iterations=_ROUND,
+                max_iterations=length,
                 deadline=deadline,
             )
             point, iterations = found.point, iterations + found.iterations
-            stuck = found.iterations < _ROUND or iterations >= _MOST_ITERATIONS
+            stuck = found.iterations < length or iterations >= _MOST_ITERATIONS
             if found.converged or stuck or deadline.passed:
                 break
     value, _ = likelihood.value_and_gradient(found.point, counted)
