@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from gml.model.decoded_metrics import DecodedMetrics
     from gml.model.prediction_metrics import Metrics
+    from gml.model.sequences.chain_metrics import ChainMetrics
 
 Column = NDArray[Any]
 Numbers = NDArray[np.float64]
@@ -226,6 +227,30 @@ class Decoded(RowAnswers):
         logs = self.log_probability.tolist()
         together = np.array([math.exp(log_p) for log_p in logs], np.float64)
         return [*found, ("p_together", together)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecodedRows(RowAnswers):
+    """The label of each row in the most probable labels of its sequence as a whole.
+
+    `metrics` says how good they are, if the table has the column.
+    """
+
+    target: str
+    predicted: Column
+    probability: Numbers
+    """That of the label of the row alone, given all rows of its sequence."""
+    metrics: ChainMetrics | None = field(default=None, kw_only=True)
+
+    def __len__(self) -> int:
+        return len(self.predicted)
+
+    def written(self) -> list[tuple[str, Column]]:
+        """The label and its probability."""
+        return [
+            (f"{self.target}_predicted", self.predicted),
+            (f"{self.target}_probability", self.probability),
+        ]
 
 
 # ---------------------------------------------------------------------- asking for them

@@ -8,11 +8,10 @@ Values that training did not see have no feature: such rows are decided by what 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +21,19 @@ from gml.data.options import ReadOptions
 from gml.data.sequences import SequenceRows
 from gml.errors import require_one_of
 from gml.kernel.pool import in_order
-from gml.model.sequences.chain_field import ChainField
+from gml.model.sequences.chain_metrics import UNKNOWN, ChainMetrics
 from gml.model.sequences.feature_table import Cells
 from gml.model.sequences.objective import spans_of
 from gml.resources import available_threads, require_memory
+
+if TYPE_CHECKING:
+    from gml.model.sequences.chain_field import ChainField
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Kind = TypeVar("Kind", bound=np.generic)
 
 DECODERS = ("viterbi", "posterior")
-UNKNOWN = -2
-"""Stands for a true label that the field does not have."""
 _TIE = 1e-12
 
 
@@ -124,8 +124,10 @@ class ChainAnswers:
 
     def metrics(self, decoder: str = "viterbi") -> ChainMetrics:
         """Return how good labels and probabilities are, where the table has the truth."""
-        true = self._true_codes()
-        return ChainMetrics.of(true, self.codes(decoder), self.probabilities, self.rows)
+        true = self.true_codes()
+        return ChainMetrics.of(
+            self.model.target.name, true, self.codes(decoder), self.probabilities, self.rows
+        )
 
     def log_probability(self, codes: Integers, sequence: int) -> float:
         """Return ln p of labels (codes, row by row as in the table) of one sequence."""
@@ -134,7 +136,7 @@ class ChainAnswers:
         span = sequence, sequence + 1
         return -self._kernel.gradient(self._weights, self.model.transitions, targets, span, out)
 
-    def _true_codes(self) -> Integers:
+    def true_codes(self) -> Integers:
         """The label that the table has for each row: -1 for none, UNKNOWN for one not learned."""
         levels = () if self.rows.target is None else self.rows.target.levels or ()
         code = {label: k for k, label in enumerate(self.model.labels)}
@@ -149,70 +151,3 @@ class ChainAnswers:
         restored = np.empty_like(found)
         restored[self.rows.order] = found
         return restored
-
-
-@dataclass(frozen=True)
-class ChainMetrics:
-    """How good predictions of sequences are; rows without a known true label do not count."""
-
-    n_rows: int
-    """Rows that count."""
-    n_right: int
-    n_sequences: int
-    """Sequences of which every row counts."""
-    n_whole: int
-    """Those of them that are right in every row."""
-    log_loss: float
-    """Mean over rows of −ln p of the true label, given all rows of the sequence."""
-    missing: int = 0
-    unknown: int = 0
-
-    @property
-    def accuracy(self) -> float:
-        """The share of rows that are right; NaN without any."""
-        return self.n_right / self.n_rows if self.n_rows else math.nan
-
-    @property
-    def hamming_loss(self) -> float:
-        """The share of rows that are wrong."""
-        return 1 - self.accuracy
-
-    @property
-    def whole_sequences(self) -> float:
-        """The share of sequences that are right in every row."""
-        return self.n_whole / self.n_sequences if self.n_sequences else math.nan
-
-    def figures(self) -> dict[str, float]:
-        """The figures by name."""
-        return {
-            "accuracy": self.accuracy,
-            "hamming_loss": self.hamming_loss,
-            "whole_sequences": self.whole_sequences,
-            "log_loss": self.log_loss,
-        }
-
-    @classmethod
-    def of(
-        cls, true: Integers, found: Integers, probabilities: Numbers, rows: SequenceRows
-    ) -> ChainMetrics:
-        """Compare labels with true ones, both as codes, row by row as in the table."""
-        counts = true >= 0
-        own = probabilities[counts, true[counts]]
-        # Sums are exact, so that the order of rows does not matter.
-        with np.errstate(divide="ignore"):
-            losses = -np.log(own)
-        sequence = np.repeat(np.arange(rows.n_sequences), np.diff(rows.starts))
-        in_order_counts, in_order_right = counts[rows.order], (true == found)[rows.order]
-        full = np.ones(rows.n_sequences, dtype=np.bool_)
-        full[sequence[~in_order_counts]] = False
-        whole = full.copy()
-        whole[sequence[~in_order_right]] = False
-        return cls(
-            int(counts.sum()),
-            int((true == found)[counts].sum()),
-            int(full.sum()),
-            int(whole.sum()),
-            math.fsum(losses) / len(own) if len(own) else math.nan,
-            int(np.count_nonzero(true == -1)),
-            int(np.count_nonzero(true == UNKNOWN)),
-        )
