@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from gml.model.factor import Factor
     from gml.model.inference import Inference
     from gml.model.markovnet import MarkovNet
+    from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
     from gml.scores.registry import (
         EDGE_PENALTY as EDGE_PENALTY,
@@ -110,6 +111,7 @@ _HOMES = {
     "Baseline": "gml.model.baseline",
     "BayesNet": "gml.model.bayesnet",
     "CPT": "gml.model.bayesnet",
+    "ChainField": "gml.model.sequences.chain_field",
     "CheckReport": "gml.gate.result",
     "CheckReports": "gml.gate.deliveries",
     "ConditionalField": "gml.model.conditional.field",
@@ -224,6 +226,7 @@ __all__ = [
     "TESTS",
     "Baseline",
     "BayesNet",
+    "ChainField",
     "CheckReport",
     "CheckReports",
     "ConditionalField",
@@ -304,9 +307,9 @@ def _give_methods() -> None:
 
     homes = (
         *("data.dataset", "graph.graph", "model.bayesnet", "model.markovnet"),
-        "model.conditional.field",
+        *("model.conditional.field", "model.sequences.chain_field"),
     )
-    datasets, graphs, models, undirected, fields = (
+    datasets, graphs, models, undirected, fields, chains = (
         sys.modules.get(f"gml.{home}") for home in homes
     )
     if datasets is not None and not hasattr(datasets.Dataset, "from_frame"):
@@ -325,6 +328,10 @@ def _give_methods() -> None:
     if field is not None and not hasattr(field, "to_file"):
         field.to_file = _to_file
         field.from_file = staticmethod(_conditional_field_from_file)
+    chain = getattr(chains, "ChainField", None)
+    if chain is not None and not hasattr(chain, "to_file"):
+        chain.to_file = _to_file
+        chain.from_file = staticmethod(_chain_field_from_file)
     from gml.pictures.notebook.views import give_views
 
     give_views()
@@ -385,8 +392,15 @@ def _conditional_field_from_file(path: str | os.PathLike[str]) -> ConditionalFie
     return read_conditional_model(path)
 
 
+def _chain_field_from_file(path: str | os.PathLike[str]) -> ChainField:
+    """Read the file of a conditional random field of sequences."""
+    from gml.formats.models import read_chain_model
+
+    return read_chain_model(path)
+
+
 def _to_file(
-    self: BayesNet | MarkovNet | ConditionalField,
+    self: BayesNet | MarkovNet | ConditionalField | ChainField,
     path: str | os.PathLike[str],
     format: str | None = None,
 ) -> None:

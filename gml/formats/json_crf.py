@@ -6,7 +6,8 @@ Nodes have levels and a "role", target or input. Weights are one flat list per f
 variable of the scope fastest, and one-hot: one for every cell, as they were penalised. A scope is a
 target, a target and an input, or two targets. "graph" says which "field" it is (table), the "fit",
 and "learning" and "training" as other models do. Edges carry their "coupling" in the sum-to-zero
-gauge, which is for others to read: gml computes it from the weights.
+gauge, which is for others to read: gml computes it from the weights. Fields of sequences, whose
+"field" is chain, are in json_chain.py.
 
 Files that others write need only nodes with levels and roles, and features; a target without one
 of its own has weights of 0 there.
@@ -23,6 +24,7 @@ import numpy as np
 from gml.data.dataset import Variable
 from gml.errors import DataError, GraphError, listing, quote, unknown_name
 from gml.formats.content_hash import NO_INPUTS, Hashes
+from gml.formats.json_chain import chain_of, dump_json_chain
 from gml.formats.json_crf_fit import fit_of
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import edge_objects, graph_of, kind_in, node_link_text
@@ -30,12 +32,13 @@ from gml.formats.json_training import training_of
 from gml.formats.text_room import require_factor_text, require_graph_text
 from gml.graph.graph import Graph
 from gml.model.conditional.field import ConditionalField
+from gml.model.sequences.chain_field import ChainField
 from gml.model.undirected.potential import Potential
 
 KIND = "crf"
 _ROLES = ("target", "input")
 _KEYS = ("scope", "weights")
-_FIELDS = ("table",)
+_FIELDS = ("table", "chain")
 
 # ---------------------------------------------------------------------- writing
 
@@ -73,8 +76,23 @@ def is_crf(content: dict[str, Any]) -> bool:
     return bool(kind_in(content) == KIND)
 
 
-def crf_of(content: dict[str, Any], where: str) -> ConditionalField:
-    """Return the conditional random field in the content of a file."""
+def crf_of(content: dict[str, Any], where: str) -> ConditionalField | ChainField:
+    """Return the conditional random field in the content of a file: of a table, or of sequences."""
+    sort = content["graph"].get("field", "table")
+    if sort not in _FIELDS:
+        shown = quote(sort) if isinstance(sort, str) else repr(sort)
+        raise GraphError(f'{where}: the "field" must be {" or ".join(_FIELDS)}, not {shown}')
+    return (_table_of if sort == "table" else chain_of)(content, where)
+
+
+def dump_json_field(net: ConditionalField | ChainField, *, inputs: Hashes = NO_INPUTS) -> str:
+    """Return the text of the file of a conditional random field of either kind."""
+    if isinstance(net, ChainField):
+        return dump_json_chain(net, inputs=inputs)
+    return dump_json_crf(net, inputs=inputs)
+
+
+def _table_of(content: dict[str, Any], where: str) -> ConditionalField:
     # A field is no kind of graph: without what makes it one, its graph is undirected.
     plain = {**content, "graph": {**content["graph"], "kind": "undirected"}}
     graph = graph_of(plain, where)
@@ -86,10 +104,6 @@ def crf_of(content: dict[str, Any], where: str) -> ConditionalField:
 
 def _field(content: dict[str, Any], graph: Graph) -> ConditionalField:
     about = content["graph"]
-    sort = about.get("field", "table")
-    if sort not in _FIELDS:
-        shown = quote(sort) if isinstance(sort, str) else repr(sort)
-        raise GraphError(f'the "field" must be {" or ".join(_FIELDS)}, not {shown}')
     nodes = {str(node["id"]): node for node in content["nodes"]}
     variables = {}
     for name in graph.names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gml.errors import GraphError, unknown_name
+from gml.formats.checked_objects import checked
 from gml.model.conditional.figures import FieldFigures, TargetFigures
 from gml.model.conditional.summary import FieldSummary
 
@@ -41,9 +41,9 @@ def fit_of(given: Any) -> FieldSummary | None:
     """Read what a file says of the fit; None if it says nothing."""
     if given is None:
         return None
-    found = _checked(given, _FIT, 'the "fit"', _MAYBE)
+    found = checked(given, _FIT, 'the "fit"', _MAYBE)
     path = found.pop("l2_path", [])
-    steps = [_checked(step, _STEP, '"l2_path" of the "fit"') for step in path]
+    steps = [checked(step, _STEP, '"l2_path" of the "fit"') for step in path]
     found["training"] = _figures(found["training"], '"training" of the "fit"')
     if "heldout" in found:
         found["heldout"] = _figures(found["heldout"], '"heldout" of the "fit"')
@@ -55,31 +55,9 @@ def fit_of(given: Any) -> FieldSummary | None:
 
 
 def _figures(given: Any, what: str) -> FieldFigures:
-    found = _checked(given, _FIGURES, what)
+    found = checked(given, _FIGURES, what)
     targets = tuple(
-        TargetFigures(**_checked(one, _OF_TARGET, f'"targets" of {what}'))
+        TargetFigures(**checked(one, _OF_TARGET, f'"targets" of {what}'))
         for one in found.pop("targets")
     )
     return FieldFigures(**found, targets=targets)
-
-
-def _checked(
-    given: Any,
-    keys: dict[str, tuple[type, ...]],
-    what: str,
-    maybe: dict[str, tuple[type, ...]] | None = None,
-) -> dict[str, Any]:
-    """Return an object with these keys, and maybe others; whatever is wrong with it is named."""
-    if not isinstance(given, dict):
-        raise GraphError(f"{what} is not an object")
-    known = keys | (maybe or {})
-    for key, value in given.items():
-        if key not in known:
-            raise GraphError(f"{what}: {unknown_name('key', key, known)}")
-        if type(value) not in known[key]:
-            sorts = " | ".join(sort.__name__ for sort in known[key])
-            raise GraphError(f'"{key}" of {what} must be {sorts}')
-    for key in keys:
-        if key not in given:
-            raise GraphError(f'{what} has no "{key}"')
-    return dict(given)

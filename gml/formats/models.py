@@ -25,7 +25,7 @@ from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.cpt_table import dump_table, dump_text
 from gml.formats.dot import load_dot
 from gml.formats.graphml import load_graphml
-from gml.formats.json_crf import crf_of, dump_json_crf, is_crf
+from gml.formats.json_crf import crf_of, dump_json_field, is_crf
 from gml.formats.json_graph import graph_of, parse_graph_json
 from gml.formats.json_model import dump_json_model, has_tables, model_of
 from gml.formats.json_undirected import dump_json_undirected, has_factors, undirected_of
@@ -39,18 +39,20 @@ from gml.graph.graph import Graph
 from gml.ledger import path_in
 from gml.model.bayesnet import BayesNet
 from gml.model.conditional.field import ConditionalField
+from gml.model.conditional_models import Conditional
 from gml.model.markovnet import MarkovNet
+from gml.model.sequences.chain_field import ChainField
 
 JointModel = BayesNet | MarkovNet
 """A model that is a joint distribution."""
-AnyModel = JointModel | ConditionalField
+AnyModel = JointModel | Conditional
 """What a model file holds."""
 
 
 def dump_json_of(net: AnyModel, *, inputs: Hashes = NO_INPUTS) -> str:
     """Return the JSON of a model, with arrows or without, joint or conditional."""
-    if isinstance(net, ConditionalField):
-        return dump_json_crf(net, inputs=inputs)
+    if isinstance(net, Conditional):
+        return dump_json_field(net, inputs=inputs)
     if isinstance(net, MarkovNet):
         return dump_json_undirected(net, inputs=inputs)
     return dump_json_model(net, inputs=inputs)
@@ -58,6 +60,10 @@ def dump_json_of(net: AnyModel, *, inputs: Hashes = NO_INPUTS) -> str:
 
 def dump_text_of(net: AnyModel) -> str:
     """Return the tables, the terms or the features of a model for people."""
+    if isinstance(net, ChainField):
+        from gml.formats.reports.chain import dump_chain_text
+
+        return dump_chain_text(net)
     if isinstance(net, ConditionalField):
         from gml.formats.reports.crf import dump_crf_text
 
@@ -73,7 +79,7 @@ def _with_arrows(format: str, dump: Callable[..., str]) -> Callable[..., str]:
     """A writer that refuses a model without arrows."""
 
     def write(net: AnyModel, **how: Any) -> str:
-        if isinstance(net, ConditionalField):
+        if isinstance(net, Conditional):
             raise _only_json(format)
         if isinstance(net, MarkovNet):
             raise GraphError(
@@ -86,7 +92,7 @@ def _with_arrows(format: str, dump: Callable[..., str]) -> Callable[..., str]:
 
 
 def _dump_uai_of(net: AnyModel, **how: Any) -> str:
-    if isinstance(net, ConditionalField):
+    if isinstance(net, Conditional):
         raise _only_json("uai")
     return dump_uai(net, **how)
 
@@ -172,11 +178,20 @@ def read_conditional_model(path: str | os.PathLike[str]) -> ConditionalField:
     return net
 
 
+def read_chain_model(path: str | os.PathLike[str]) -> ChainField:
+    """Read a chain field; other models are refused."""
+    net = read_model(path)
+    if not isinstance(net, ChainField):
+        raise _not_of_class(net, path)
+    return net
+
+
 def _not_of_class(net: AnyModel, path: str | os.PathLike[str]) -> GraphError:
     what = {
         BayesNet: "a directed model",
         MarkovNet: "an undirected model",
         ConditionalField: "a conditional random field",
+        ChainField: "a conditional random field of sequences",
     }[type(net)]
     return GraphError(f"{place(path)}: {what}, which gml.{type(net).__name__}.from_file reads")
 

@@ -1,4 +1,4 @@
-"""A conditional random field of a table: gml.crf, `gml crf`."""
+"""A conditional random field, of a table or of sequences: gml.crf, `gml crf`."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.fit import DEFAULT_L2
 from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.terms import FieldTerms
+from gml.model.sequences.chain_field import ChainField
 from gml.model.training import training_of
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, name_of, open_data
@@ -35,6 +36,7 @@ from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns
 from gml.verbs.shared.holdout_input import open_holdout
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
+from gml.verbs.shared.sequence_fields import WINDOW, train_field
 from gml.verbs.shared.swapped import answers_swapped
 from gml.verbs.shared.undirected_input import require_labels, without_arrows
 
@@ -47,6 +49,8 @@ def crf(
     graph: GraphLike | None = None,
     *,
     target: str | Sequence[str],
+    sequence: str | None = None,
+    window: int | None = None,
     l2: float | str = DEFAULT_L2,
     l1: float = 0.0,
     folds: int | None = None,
@@ -56,8 +60,11 @@ def crf(
     threads: int | None = None,
     asked: Mapping[str, Any] | None = None,
     **reading: Unpack[ReadingKeywords],
-) -> ConditionalField:
+) -> ConditionalField | ChainField:
     """Fit a conditional random field: p(y | x) over some columns, given the others.
+
+    With `sequence`, rows that have the same value there are a chain in the order of the file: the
+    label of a row depends on its own inputs, those of its neighbours, and the label before it.
 
     Parameters
     ----------
@@ -69,13 +76,18 @@ def crf(
         columns, targets among them.
     target
         The columns y; the others are x.
+    sequence
+        The column that says which sequence a row is of; there is one target then, and no graph.
+    window
+        How many rows before and after a row its inputs come from (1); for `sequence`.
     l2
         Nats that the sum of the squared weights costs; or `auto`: the one of 10^-3, 10^-2.5, …,
         10^2 with the smallest log loss by folds.
     l1
         Nats that the sum of the weights' sizes costs; weak weights become exactly 0.
     folds
-        Judge the field by cross-validation with so many folds; for `auto`, 10 by default.
+        Judge the field by cross-validation with so many folds, of rows or of whole sequences; for
+        `auto`, 10 by default.
     holdout
         Judge it by these rows instead, read as the data are.
     seed
@@ -102,6 +114,30 @@ def crf(
     targets = _targets(target)
     checked_penalty(l1, l2)
     _require_fitting(l2, folds, holdout, seed, reading)
+    if sequence is not None:
+        _require_chain(graph, targets)
+        return train_field(
+            data,
+            sequence=sequence,
+            target=targets[0],
+            window=WINDOW if window is None else window,
+            holdout=holdout,
+            reading=reading,
+            asked=asked or {},
+            deadline=deadline,
+            l1=l1,
+            l2=l2,
+            folds=folds,
+            seed=seed or 0,
+            threads=threads,
+        )
+    if window is not None:
+        raise UsageError(f"{parameter('window')} is for {parameter('sequence')}")
+    if reading.get("missing") == "available":
+        raise UsageError(
+            f"{parameter('missing', 'available')}: a row without an input says nothing about the "
+            "targets; use drop or level"
+        )
     found = None if graph is None else given_graph(graph, takes_fields=True)
     structured = None if found is None else without_arrows(found)
     declared = DeclaredColumns("the data") if found is None else declared_columns([found])
@@ -178,11 +214,16 @@ def _require_fitting(
             f"folds split whole rows, so {parameter('weights_fractional')} contradicts "
             + (parameter("folds") if folds is not None else parameter("l2", AUTO))
         )
-    if reading.get("missing") == "available":
+
+
+def _require_chain(graph: GraphLike | None, targets: Sequence[str]) -> None:
+    """Refuse what a chain cannot have."""
+    if graph is not None:
         raise UsageError(
-            f"{parameter('missing', 'available')}: a row without an input says nothing about the "
-            "targets; use drop or level"
+            f"{parameter('sequence')}: rows of a sequence are a chain, so there is no graph to give"
         )
+    if len(targets) > 1:
+        raise UsageError(f"{parameter('sequence')}: a chain has one target, not {listing(targets)}")
 
 
 def _terms(

@@ -13,6 +13,7 @@ from gml.model.conditional.questions import best_of_field, query_field
 from gml.model.query import Names, best, names_of
 from gml.model.query import query as ask
 from gml.model.row_answers import RowAnswers
+from gml.model.sequences.chain_field import ChainField
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_input import AskedSource, open_asked_model
 from gml.verbs.shared.row_queries import (
@@ -140,6 +141,10 @@ def query(
     if idle:
         raise UsageError(f"{parameter(idle[0])} needs {parameter('batch')}")
     net = open_asked_model(model)
+    if isinstance(net, ChainField):
+        raise UsageError(
+            "a field of sequences is asked about their rows: give them with " + parameter("batch")
+        )
     if isinstance(net, ConditionalField):
         if mpe or map:
             return best_of_field(net, names, evidence, do=do, max_memory=max_memory)

@@ -32,6 +32,20 @@ class _NumberOrAuto(RealRange):
 
 _field_options = keyword_options(
     click.option(
+        "--sequence",
+        metavar="COLUMN",
+        help="Rows with the same value here are a chain, in the order of the file: the label of a "
+        "row depends on that before it, too.",
+    ),
+    click.option(
+        "--window",
+        type=WholeRange(min=0),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Of --sequence: so many rows before and after a row say something about its label.",
+    ),
+    click.option(
         "--l2",
         type=_NumberOrAuto(min=0),
         default=1.0,
@@ -70,6 +84,8 @@ _field_options = keyword_options(
     "  gml crf patients.csv graph.dot --target Cancer,Bronchitis --folds 10 -f text\n"
     "  gml crf old.csv --target Cancer --holdout new.csv -f text\n"
     "  gml query field.json --predict Cancer --batch new.csv -o predicted.csv\n"
+    "  gml crf words.csv --target tag --sequence sentence --window 2 -o tagger.json\n"
+    "  gml query tagger.json --mpe --batch new.csv -o tagged.csv\n"
     "\n\b\n"
     "Exit code 5: stopped by --max-seconds; the model as it was then was written.",
 )
@@ -96,6 +112,10 @@ def command(
     for each pair of levels of two targets that are joined: all are, or those that an edge of GRAPH
     joins (a DAG is moralised). They maximise the conditional likelihood less a penalty. With one
     target this is multinomial logistic regression.
+
+    With --sequence, rows are the links of chains: there is a weight for each label with each level
+    of an input in the row or near it (--window), and for each label after another, where training
+    saw them together. Levels of inputs may be words, as many as there are.
 
     gml query asks the model about its targets: for one case, which has to say all inputs, or for
     each row of a file (--batch, --predict, --mpe).

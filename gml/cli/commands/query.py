@@ -19,8 +19,7 @@ from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml import ReadOptions
-    from gml.model.decoded_metrics import DecodedMetrics
-    from gml.model.prediction_metrics import Metrics
+    from gml.formats.reports.predictions import AnyMetrics
 
 
 @click.command(
@@ -96,7 +95,9 @@ def command(
     their joint distribution. A level with a comma needs quotes, 'A="x, y"'; a number stands for
     the interval that it lies in. For numbers (models of fit-params --gaussian) the answer has
     means and standard deviations. An undirected model answers everything but --do. A conditional
-    field (gml crf) needs a value of every input, and answers about its targets.
+    field (gml crf) needs a value of every input, and answers about its targets; one of sequences is
+    asked about the rows of --batch alone: --predict takes the most probable label of each row,
+    --mpe the most probable labels of each sequence.
 
     Rows of --batch observe the nodes that the file has as columns; a missing cell observes nothing,
     and columns without a node are ignored. The result is CSV: the columns of the file, followed by
@@ -117,7 +118,7 @@ def command(
     check_batch(target, predict, each=each, mpe=mpe, map=map_)
     batch = claim_input(batch, "batch")
     _require_csv(out)
-    judged: list[Metrics | DecodedMetrics] = []
+    judged: list[AnyMetrics] = []
     metrics_out = _metrics_output(metrics, predicts=predict is not None or mpe)
     rows = csv_of_rows(
         row_inference(**model.read(), target=target, predict=predict, mpe=mpe),

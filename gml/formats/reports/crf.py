@@ -17,6 +17,7 @@ from gml.model.conditional.figures import FieldFigures
 from gml.model.conditional.summary import FieldSummary
 from gml.model.conditional.terms import Table
 from gml.model.markovnet import COUPLING
+from gml.model.sequences.summary import ChainSummary
 from gml.printable_text import visible
 from gml.text_table import aligned
 
@@ -48,7 +49,7 @@ def dump_crf_text(net: ConditionalField) -> str:
     fit = [] if net.summary is None else _fit(net.summary)
     parts = [[f"conditional random field, {', '.join(size)}", *fit]]
     if net.summary is not None:
-        parts += [_figures(net.summary), _path(net.summary)]
+        parts += [_figures(net.summary), path_in_words(net.summary)]
     parts += [_edges(net), _features(net)]
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in parts if lines)
 
@@ -114,7 +115,8 @@ def _figures(summary: FieldSummary) -> list[str]:
     return aligned(indented, right=range(1, len(rows[0])))
 
 
-def _path(summary: FieldSummary) -> list[str]:
+def path_in_words(summary: FieldSummary | ChainSummary) -> list[str]:
+    """The log loss by folds of each penalty that was tried, if any was."""
     if not summary.path:
         return []
     lines = [["l2", "log loss"]]

@@ -13,6 +13,7 @@ from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import Row, as_csv, as_markdown, as_text
 from gml.model.decoded_metrics import DecodedMetrics
 from gml.model.prediction_metrics import LevelMetrics, Metrics
+from gml.model.sequences.chain_metrics import ChainMetrics
 from gml.printable_text import visible
 
 _NAMES = {
@@ -23,8 +24,9 @@ _NAMES = {
     "mean_absolute_error": "mean absolute error",
     "root_mean_squared_error": "root mean squared error",
     "hamming_loss": "Hamming loss",
+    "whole_sequences": "whole sequences right",
 }
-AnyMetrics = Metrics | DecodedMetrics
+AnyMetrics = Metrics | DecodedMetrics | ChainMetrics
 
 
 def as_object(metrics: AnyMetrics) -> dict[str, Any]:
@@ -48,6 +50,8 @@ def as_object(metrics: AnyMetrics) -> dict[str, Any]:
     if isinstance(metrics, LevelMetrics):
         found["levels"] = list(metrics.levels)
         found["confusion"] = metrics.confusion.tolist()
+    if isinstance(metrics, ChainMetrics):
+        found["sequences"] = metrics.n_sequences
     if isinstance(metrics, DecodedMetrics):
         found["accuracy_by_target"] = {
             row["target"]: row["accuracy"] if metrics.rows else None for row in metrics.by_target()

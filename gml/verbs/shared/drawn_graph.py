@@ -23,6 +23,8 @@ from gml.errors import (
 )
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
+from gml.model.conditional.field import ConditionalField
+from gml.model.sequences.chain_field import ChainField
 from gml.pictures.graph_picture import GraphScene, Layouter, draw_graph
 from gml.pictures.layout.layered import layered
 from gml.pictures.node_distributions import distributions_of, distributions_of_field
@@ -34,7 +36,6 @@ from gml.verbs.shared.knowledge_input import Tiers, known_of
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
-    from gml.model.conditional.field import ConditionalField
     from gml.model.markovnet import MarkovNet
 
 LAYOUTS = ("layered", "dot")
@@ -64,6 +65,8 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
     graphs = [given.graph] + ([] if view.against is None else [view.against.graph])
     if view.evidence:
         model_for_evidence(given)
+    if view.bars and isinstance(given.field, ChainField):
+        model_for_evidence(given)
     if view.bars and given.field is not None and not view.evidence:
         raise UsageError(
             f"{parameter('bars')}: the targets of a conditional random field have distributions "
@@ -84,7 +87,7 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
             distributions = distributions_of(
                 given.model, graph.names, view.evidence, view.max_memory
             )
-    if given.field is not None and view.evidence:
+    if isinstance(given.field, ConditionalField) and view.evidence:
         distributions = distributions_of_field(
             given.field, graph.names, view.evidence, view.max_memory
         )
@@ -150,6 +153,11 @@ def _compared(given: GivenGraph, view: View) -> tuple[Graph, Graph] | None:
 
 def model_for_evidence(given: GivenGraph) -> BayesNet | MarkovNet | ConditionalField:
     """Return the model in which something is observed."""
+    if isinstance(given.field, ChainField):
+        raise UsageError(
+            f"{parameter('evidence')} is about one case, and a field of sequences is asked about "
+            "their rows (gml query MODEL --batch ROWS.csv)"
+        )
     if given.field is not None:
         return given.field
     if given.model is None:

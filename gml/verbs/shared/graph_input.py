@@ -17,7 +17,7 @@ from gml.verbs.shared.declared_columns import DeclaredColumns
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
-    from gml.model.conditional.field import ConditionalField
+    from gml.model.conditional_models import Conditional
     from gml.model.markovnet import MarkovNet
 
 
@@ -37,7 +37,7 @@ class GivenGraph:
     graph: Graph
     name: str
     model: BayesNet | MarkovNet | None = None
-    field: ConditionalField | None = None
+    field: Conditional | None = None
     """The conditional random field that it belongs to, which is no joint distribution."""
 
     def dag(self) -> Graph:
@@ -135,10 +135,10 @@ def given_graph(
         return GivenGraph(found, name)
     if isinstance(found, HasGraph) and isinstance(found.graph, Graph):
         from gml.model.bayesnet import BayesNet
-        from gml.model.conditional.field import ConditionalField
+        from gml.model.conditional_models import Conditional
         from gml.model.markovnet import MarkovNet
 
-        if isinstance(found, ConditionalField):
+        if isinstance(found, Conditional):
             return given_graph(
                 GivenGraph(found.graph, name, field=found), takes_fields=takes_fields
             )

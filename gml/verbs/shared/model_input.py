@@ -7,7 +7,7 @@ import os
 from gml.errors import GraphError, UsageError, parameter, place
 from gml.formats.models import read_model
 from gml.model.bayesnet import BayesNet
-from gml.model.conditional.field import ConditionalField
+from gml.model.conditional_models import Conditional
 from gml.model.evidence import unknown_value, value_of
 from gml.model.markovnet import MarkovNet
 from gml.verbs.shared.graph_input import no_joint_model
@@ -26,22 +26,22 @@ __all__ = [
 
 ModelSource = BayesNet | MarkovNet | str | os.PathLike[str]
 """A joint distribution."""
-AskedSource = ModelSource | ConditionalField
+AskedSource = ModelSource | Conditional
 """What can be queried."""
 
 
 def open_model(model: AskedSource) -> BayesNet | MarkovNet:
     """Return a joint distribution, read from a file unless it is one."""
     net = open_asked_model(model)
-    if isinstance(net, ConditionalField):
-        raise no_joint_model("the model" if isinstance(model, ConditionalField) else place(model))
+    if isinstance(net, Conditional):
+        raise no_joint_model("the model" if isinstance(model, Conditional) else place(model))
     return net
 
 
-def open_asked_model(model: AskedSource) -> BayesNet | MarkovNet | ConditionalField:
+def open_asked_model(model: AskedSource) -> BayesNet | MarkovNet | Conditional:
     """Return a model, joint or conditional, read from a file unless it is one."""
     require_model(model)
-    if isinstance(model, BayesNet | MarkovNet | ConditionalField):
+    if isinstance(model, BayesNet | MarkovNet | Conditional):
         return model
     return read_model(model)
 
@@ -63,7 +63,7 @@ def require_directed(net: BayesNet | MarkovNet, verb: str) -> BayesNet:
 
 def require_model(model: object) -> None:
     """Refuse what is neither a model nor a path."""
-    if not isinstance(model, BayesNet | MarkovNet | ConditionalField | str | os.PathLike):
+    if not isinstance(model, BayesNet | MarkovNet | Conditional | str | os.PathLike):
         raise UsageError(
             f"a {type(model).__name__} is not a model; give a path or a BayesNet, which gml.fit "
             "makes"

@@ -15,7 +15,7 @@ from gml.data.options import Names as ColumnNames
 from gml.data.options import ReadOptions
 from gml.data.records import Records, open_records
 from gml.errors import UsageError, kind_of, parameter, place, quote
-from gml.formats.reports.rows import record
+from gml.formats.reports.predictions import AnyMetrics
 from gml.ledger import wants_digest
 from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.row_inference import FieldRowInference, all_targets
@@ -25,8 +25,12 @@ from gml.model.predict import RowEvidence, answers_about, warn_of_impossible
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
 from gml.model.query import Names, names_of
 from gml.model.row_answers import Decoded, Predictions, RowAnswers, RowInference
+from gml.model.sequences.chain_field import ChainField
+from gml.model.sequences.row_inference import ChainRowInference
+from gml.verbs.shared.answer_text import answer_cells, csv_line
 from gml.verbs.shared.data_input import is_path
 from gml.verbs.shared.model_input import AskedSource, open_asked_model
+from gml.verbs.shared.sequence_queries import chain_inference, csv_of_sequences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +61,7 @@ def row_inference(
     predict: str | None,
     mpe: bool = False,
     max_memory: int | None = None,
-) -> RowInference:
+) -> RowInference | ChainRowInference:
     """Return what answers for rows about the targets, or predicts a node instead.
 
     With `mpe`, a conditional field finds the most probable values of all targets together.
@@ -77,6 +81,8 @@ def row_inference(
             decode=mpe,
             max_memory=max_memory,
         )
+    if isinstance(net, ChainField):
+        return chain_inference(net, asked, evidence, do, predict=predict is not None, mpe=mpe)
     if mpe:
         raise UsageError(
             f"{parameter('batch')} answers with probabilities of each {parameter('target')}, or "
@@ -101,7 +107,7 @@ def require_asked(target: Sequence[str], predict: str | None) -> None:
 
 
 def answers_of_rows(
-    asked: RowInference,
+    asked: RowInference | ChainRowInference,
     batch: RowSource,
     *,
     missing: str,
@@ -110,11 +116,13 @@ def answers_of_rows(
 ) -> RowAnswers:
     """Return the answers for rows; `reading` is that of a file, None if nothing is said of it."""
     how: dict[str, Any] = {"missing": missing, "ignore_unknown": ignore_unknown}
+    if not is_path(batch) and reading is not None:
+        raise UsageError(
+            f"{parameter('batch')} is {kind_of(batch)}; keywords of reading are for a file"
+        )
+    if isinstance(asked, ChainRowInference):
+        return asked.about(batch, reading=reading, **how)
     if not is_path(batch):
-        if reading is not None:
-            raise UsageError(
-                f"{parameter('batch')} is {kind_of(batch)}; keywords of reading are for a file"
-            )
         return answers_about(asked, batch, "batch", **how)
     reading = reading or ReadOptions()
     with open_records(batch, reading) as records:
@@ -135,14 +143,14 @@ def answers_of_rows(
 
 
 def csv_of_rows(
-    asked: RowInference,
+    asked: RowInference | ChainRowInference,
     batch: str | os.PathLike[str],
     *,
     missing: str = "unobserved",
     ignore_unknown: bool = False,
     reading: ReadOptions | None = None,
     safe_csv: bool = False,
-    judge: Callable[[Metrics | DecodedMetrics], None] | None = None,
+    judge: Callable[[AnyMetrics], None] | None = None,
     needs_truth: bool = False,
 ) -> Iterator[bytes]:
     """Yield CSV text: the columns of a file of evidence, followed by an answer for each row.
@@ -162,6 +170,18 @@ def csv_of_rows(
     'asia,tub,smoke,lung,bronc,either,xray,dysp,lung_predicted,lung_probability'
     """
     reading = reading or ReadOptions()
+    if isinstance(asked, ChainRowInference):
+        yield from csv_of_sequences(
+            asked,
+            batch,
+            missing=missing,
+            ignore_unknown=ignore_unknown,
+            reading=reading,
+            safe_csv=safe_csv,
+            judge=judge,
+            needs_truth=needs_truth,
+        )
+        return
     impossible = 0
     with open_records(batch, reading, digest=wants_digest(batch)) as records:
         rows = _row_evidence(
@@ -178,15 +198,15 @@ def csv_of_rows(
                 "there is no truth to compare with"
             )
         # The header waits for the first answers: what fails at once has written nothing.
-        text = _line([*records.names, *asked.columns], safe_csv)
+        text = csv_line([*records.names, *asked.columns], safe_csv)
         for block, values in _blocks(records, rows, reading):
             answers = asked.of(rows.names, values)
             impossible += int(np.count_nonzero(~answers.possible))
             if truth is not None:
                 truth.judge(answers, truth.values(block))
-            pairs = zip(block, _cells(answers), strict=True)
+            pairs = zip(block, answer_cells(answers), strict=True)
             yield text + b"".join(
-                _line([*fields, *found], safe_csv) for (_, fields), found in pairs
+                csv_line([*fields, *found], safe_csv) for (_, fields), found in pairs
             )
             text = b""
         yield text
@@ -301,21 +321,6 @@ def _row_evidence(
         decimal=reading.decimal,
         needed=asked.needed,
     )
-
-
-def _line(fields: Sequence[str], safe_csv: bool) -> bytes:
-    return (record(fields, safe_csv=safe_csv) + "\n").encode()
-
-
-def _cells(answers: RowAnswers) -> Iterator[Sequence[str]]:
-    """Yield the cells of each row, empty ones if it has no answer."""
-    texts = [
-        column.tolist() if column.dtype == object else map(repr, column.tolist())
-        for _, column in answers.written()
-    ]
-    nothing = ("",) * len(texts)
-    for is_possible, cells in zip(answers.possible.tolist(), zip(*texts, strict=True), strict=True):
-        yield cells if is_possible else nothing
 
 
 def _blocks(
