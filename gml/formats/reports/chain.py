@@ -1,7 +1,8 @@
 """Chain fields for people: the training, how well it predicts, the strongest features.
 
 Weights are less their mean over the labels, and for one label after another less the means of both,
-so that they can be compared (`gml.model.sequences.names`). Numbers have 6 significant digits.
+so that they can be compared (`gml.model.sequences.names`). Of two labels the last is listed, as the
+other has the opposite sign. Numbers have 6 significant digits.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from gml.formats.reports.crf import MOST_LINES, path_in_words
 from gml.formats.text_room import require_graph_text
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.chain_metrics import ChainMetrics
-from gml.model.sequences.names import strongest
+from gml.model.sequences.names import Feature, strongest
 from gml.model.sequences.summary import ChainSummary
 from gml.printable_text import visible
 from gml.text_table import aligned
@@ -38,7 +39,7 @@ def dump_chain_text(net: ChainField) -> str:
     if net.summary is not None:
         said = [[name, what] for name, what in training_in_words(net.summary)]
         parts = [[title, *aligned(said, indent=_INDENT)]]
-        parts += [_figures(net.summary), path_in_words(net.summary)]
+        parts += [_figures(net.summary), path_in_words(net.summary, "−ln p per row")]
     parts.append(_features(net))
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in parts if lines)
 
@@ -79,15 +80,24 @@ def _figures(summary: ChainSummary) -> list[str]:
 
 
 def _features(net: ChainField) -> list[str]:
-    found = strongest(net, MOST_LINES)
+    found = strongest_features(net, MOST_LINES)
     lines = [
         [f"{visible(f.first)} → {visible(f.label)}", f"{f.strength:.6g}", _note(f.is_transition)]
         for f in found
     ]
-    more = len(net.weights) - len(lines)
+    with_opposites = 2 if len(net.labels) == 2 else 1
+    more = len(net.weights) // with_opposites - len(lines)
     left = [f"and {counted(more, 'more feature')}: the model as JSON has all"] if more > 0 else []
     title = "features, strongest first (sums to zero over the labels)"
     return [title, *aligned(lines, right={1}, indent=_INDENT), *left]
+
+
+def strongest_features(net: ChainField, most: int) -> list[Feature]:
+    """The features by strength; of two labels those of the last, as the others are opposite."""
+    if len(net.labels) != 2:
+        return strongest(net, most)
+    found = strongest(net, 2 * most)
+    return [feature for feature in found if feature.label == net.labels[-1]][:most]
 
 
 def _note(is_transition: bool) -> str:

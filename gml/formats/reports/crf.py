@@ -115,11 +115,11 @@ def _figures(summary: FieldSummary) -> list[str]:
     return aligned(indented, right=range(1, len(rows[0])))
 
 
-def path_in_words(summary: FieldSummary | ChainSummary) -> list[str]:
+def path_in_words(summary: FieldSummary | ChainSummary, judged_by: str = "log loss") -> list[str]:
     """The log loss by folds of each penalty that was tried, if any was."""
     if not summary.path:
         return []
-    lines = [["l2", "log loss"]]
+    lines = [["l2", judged_by]]
     for l2, loss in summary.path:
         chosen = ["chosen"] if l2 == summary.l2 else []
         lines.append([f"{l2:.6g}", _number(loss), *chosen])

@@ -8,7 +8,6 @@ from gml.formats.reports.crf import figure_rows, fit_in_words, strongest_feature
 from gml.model.conditional.field import ConditionalField
 from gml.model.markovnet import COUPLING
 from gml.model.sequences.chain_field import ChainField
-from gml.model.sequences.names import strongest
 from gml.pictures.graph_picture import GraphScene
 from gml.pictures.notebook.graphs import picture_of
 from gml.pictures.notebook.tables import MOST_ROWS, block, folded, paragraph, table
@@ -55,7 +54,7 @@ def chain_html(net: ChainField) -> str:
         content.append(folded("predictions", table(figures, headers=["figure"])))
     features = [
         {"feature": f"{found.first} → {found.label}", "weight": found.strength}
-        for found in strongest(net, MOST_ROWS)
+        for found in chain.strongest_features(net, MOST_ROWS)
     ]
     shown = table(features, n_rows=len(net.weights), headers=["feature"])
     content.append(folded("features", shown))
