@@ -40,7 +40,8 @@ C = 1 / penalty if y.max() < 2 else 1 / (2 * penalty)
 model = LogisticRegression(C=C, fit_intercept=False, solver=solver, tol=tol, max_iter=100000)
 model.fit(x, y)
 seconds = time.perf_counter() - start
-print(json.dumps({"seconds": seconds, "weights": model.coef_.tolist(), "version": sklearn.__version__}))
+found = {"seconds": seconds, "weights": model.coef_.tolist(), "version": sklearn.__version__}
+print(json.dumps(found))
 """
 CASES = (
     # levels of the target, and of the inputs
