@@ -232,6 +232,7 @@ def test_the_chosen_penalty_comes_back(frame, tmp_path):
     [
         (lambda c: c.pop("chain"), '"chain" is missing'),
         (lambda c: c["chain"].update(window=-1), "the window must be between 0 and 100, not -1"),
+        (lambda c: c["chain"]["bias"].update(t0=1e200), "the weight of 't0' is too large"),
         (lambda c: c["nodes"].pop(), 'the "nodes" are not the target and the inputs'),
         (lambda c: c["graph"]["fit"].pop("rows"), 'the "fit" has no "rows"'),
         (lambda c: c["graph"]["fit"]["training"].update(right="all"), '"right" of "training" of the'),

@@ -61,15 +61,6 @@ class PartLikelihood:
             check_stopped()
             yield slice(start, min(start + self._tree.block_rows, self._n))
 
-    def log_z(self, weights: Vector) -> Vector:
-        """Return ln Z of each distinct row of inputs."""
-        tables = self._terms.tables(weights)
-        found = np.empty(self._n)
-        for block in self.blocks():
-            unary = unary_weights(self._terms, tables, self._inputs[:, block])
-            found[block] = self._tree.sums(unary, tables)[0]
-        return found
-
     def posteriors(self, weights: Vector) -> list[Rows]:
         """Return the posterior of each target in each distinct row of inputs."""
         tables = self._terms.tables(weights)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer, listing, parameter, quote
+from gml.model.conditional.likelihood import unary_weights
 from gml.model.conditional.rows import PartRows, Statistics
 from gml.model.conditional.terms import Scope, Vector
 from gml.model.junction_tree import JunctionTree, build_tree
@@ -116,7 +117,21 @@ class _Programme:
                 "whether the likelihood has a maximum was not found: the linear programme ended "
                 f"early; give {parameter('l2')} above 0"
             )
-        return float(aim @ found.x) > _RISE
+        return self._rise(found.x) > _RISE
+
+    def _rise(self, solution: Vector) -> float:
+        """How far the best value of y is above the mean of all, for the x where it is highest.
+
+        The sum over the x would add up what the programme leaves of its tolerance.
+        """
+        tables = self._terms.tables(solution[: self._terms.size])
+        mean = np.zeros(self._n)
+        for weights in unary_weights(self._terms, tables, self._inputs):
+            mean += weights.mean(axis=1)
+        for i, j in self._terms.pairs:
+            pair = (self._terms.targets[i].name, self._terms.targets[j].name)
+            mean += float(tables[pair].mean())
+        return float((solution[self._start[-2] :] - mean).max())
 
     def _aim(self) -> Vector:
         """v(x) less the mean over all values of y, summed over the x."""

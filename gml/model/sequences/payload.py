@@ -26,6 +26,9 @@ from gml.model.sequences.feature_table import FeatureTable
 
 _Weights = dict[str, float]
 
+# Its square, and sums of as many squares as there are features, are still doubles.
+_LARGEST = 1e150
+
 
 def payload_of(model: ChainField) -> dict[str, Any]:
     """Return a chain field as plain values.
@@ -168,6 +171,8 @@ class _Reader:
             is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
             if not is_number or not math.isfinite(weight):
                 raise self._bad(f"{quote(name)}: the weight of {quote(label)} is not a number")
+            if abs(weight) > _LARGEST:
+                raise self._bad(f"{quote(name)}: the weight of {quote(label)} is too large")
             numbers[first * len(code) + self._code(label, code, name)] = float(weight)
 
     def _code(self, label: str, code: dict[str, int], name: str) -> int:
